@@ -51,6 +51,15 @@ pub(crate) fn lints(_: &Repository) -> Judgment {
     judge(&strict, &[]).map(|_| "no warnings".to_owned())
 }
 
+/// The fuzz targets are a workspace of their own, which no other step compiles.
+pub(crate) fn fuzz(_: &Repository) -> Judgment {
+    let check =
+        ["check", "--quiet", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
+    let shared = ["--target-dir", "target"];
+    let shared = if std::env::var_os("CARGO_TARGET_DIR").is_some() { &[] } else { &shared[..] };
+    judge(&[&check, shared].concat(), &[]).map(|_| "fuzz targets compile".to_owned())
+}
+
 pub(crate) fn docs(_: &Repository) -> Judgment {
     let build = ["doc", "--no-deps", "--workspace", "--quiet"];
     judge(&build, &[("RUSTDOCFLAGS", "-D warnings")]).map(|_| "API pages without warnings".to_owned())

@@ -35,6 +35,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "links", rule: "relative links in Markdown lead somewhere", judge: links::check },
     Step { name: "manual", rule: "what the code lists, the manual explains", judge: manual::check },
     Step { name: "lints", rule: "clippy has nothing to say", judge: cargo::lints },
+    Step { name: "fuzz", rule: "the fuzz targets compile", judge: cargo::fuzz },
     Step { name: "generated", rule: "generated pages are current", judge: generated::check },
     Step { name: "docs", rule: "API documentation builds without warnings", judge: cargo::docs },
     Step { name: "tests", rule: "every test passes", judge: testing::check },

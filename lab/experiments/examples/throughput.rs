@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let outcome = read(&source, &InputSettings::default(), &mut tally, &NoProgress)?;
         stopwatch.print("  from the path", &tally, outcome.decompressed as usize);
         let Ok(bytes) = std::fs::read(source.name()) else { continue };
-        let Some(format) = FORMATS.iter().find(|format| (format.sniff)(&bytes) == Sniff::Yes) else {
+        let Some(format) = FORMATS.iter().find(|format| format.sniff(&bytes) == Sniff::Yes) else {
             continue;
         };
         for _ in 0..3 {

@@ -20,8 +20,7 @@ pub(crate) fn formats() -> Result<Status, CommandError> {
     }
     for format in KERNEL_FORMATS {
         let _ = writeln!(text, "{:<12} {}", format.name, format.about);
-        let page = format.name.replace('.', "-");
-        let _ = writeln!(text, "{:<12} kernel events; docs/manual/formats/{page}.md", "");
+        let _ = writeln!(text, "{:<12} kernel events; {}", "", format.manual);
     }
     text.push_str(
         "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input;\nkernel events in \

@@ -4,13 +4,15 @@
 //! | function | property |
 //! |---|---|
 //! | [`check_hostile`] | no panic, events in time order, no more events than bytes, messages of bounded size |
+//! | [`check_bytes`] | the same, for any bytes as an input of one format |
 //! | [`check_truncated`] | the same, and no event is invented for what was cut off |
 
 use crate::format::open;
+use crate::interface::{KernelFormat, SampleShape};
 use crate::trace::ReadTrace;
 use laggard_model::{EventKind, KernelEvent, KernelTexts};
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest message a reader may make out of an input's text.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
@@ -66,6 +68,28 @@ fn describe(event: &KernelEvent, texts: &KernelTexts) -> String {
 /// When one is broken.
 pub fn check_hostile(path: &Path, bytes: u64) {
     let _ = transcript(path, bytes);
+}
+
+/// Any bytes, written to `folder` in the shape that a format is read in.
+///
+/// # Panics
+/// When a promise is broken, or the files cannot be written.
+pub fn check_bytes(format: &KernelFormat, bytes: &[u8], folder: &Path) {
+    let path = match format.sample {
+        SampleShape::File(magic) => write(folder.join("trace"), &[magic, bytes].concat()),
+        SampleShape::Folder(names) => {
+            let cut = bytes.windows(4).position(|window| window == [0; 4]).unwrap_or(bytes.len());
+            let parts = [&bytes[..cut], bytes.get(cut + 4..).unwrap_or_default()];
+            std::iter::zip(names, parts).for_each(|(name, part)| drop(write(folder.join(name), part)));
+            folder.to_owned()
+        }
+    };
+    check_hostile(&path, bytes.len() as u64 + 64);
+}
+
+fn write(path: PathBuf, bytes: &[u8]) -> PathBuf {
+    std::fs::write(&path, bytes).expect("the file is written");
+    path
 }
 
 /// A path that is a copy of a trace cut off somewhere: its events are events of the whole trace, but for the one at the

@@ -1,21 +1,11 @@
 //! The formats, and which one a path is in.
 
+use crate::KERNEL_FORMATS;
 use crate::error::KernelTraceError;
-use crate::interface::KernelFormat;
 use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
 use crate::unpack::Compressor;
 use std::path::Path;
-
-/// All formats; the first that recognizes a path opens it.
-pub const KERNEL_FORMATS: &[KernelFormat] = &[
-    crate::trace_dat::FORMAT,
-    crate::perf_data::FORMAT,
-    crate::ctf::FORMAT,
-    crate::perfetto::FORMAT,
-    // Last: any file with a line that looks like an event.
-    crate::text::FORMAT,
-];
 
 /// How many bytes of a file the formats see to recognize it.
 const HEAD_BYTES: u64 = 64 * 1024;

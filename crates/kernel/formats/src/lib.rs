@@ -26,8 +26,18 @@ mod trace_dat;
 mod unpack;
 
 pub use error::KernelTraceError;
-pub use format::{KERNEL_FORMATS, open, open_with};
-pub use interface::KernelFormat;
+pub use format::{open, open_with};
+pub use interface::{KernelFormat, SampleShape};
 pub use merge::{REORDER_WINDOW_NS, read_together};
 pub use options::OpenOptions;
 pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, ThreadName, TraceFacts};
+
+/// All formats; the first that recognizes a path opens it.
+pub const KERNEL_FORMATS: &[KernelFormat] = &[
+    trace_dat::FORMAT,
+    perf_data::FORMAT,
+    ctf::FORMAT,
+    perfetto::FORMAT,
+    // Last: any file with a line that looks like an event.
+    text::FORMAT,
+];

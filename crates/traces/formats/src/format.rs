@@ -39,6 +39,15 @@ impl GroundTable {
     }
 }
 
+/// How a format is recognized.
+#[derive(Clone, Copy, Debug)]
+pub enum Recognizer {
+    /// By a function, called with a growing prefix of the input.
+    Start(fn(prefix: &[u8]) -> Sniff),
+    /// As JSON, by names of members that no other format has: the first such name in the input decides.
+    JsonMembers(&'static [&'static str]),
+}
+
 /// One format: a row in [`FORMATS`](crate::FORMATS).
 pub struct Format {
     /// The word for `--format`.
@@ -49,8 +58,8 @@ pub struct Format {
     pub manual: &'static str,
     /// What its records fill.
     pub fills: GroundTable,
-    /// Checks whether an input starts like this format. Called with a growing prefix.
-    pub sniff: fn(prefix: &[u8]) -> Sniff,
+    /// How an input of this format is recognized.
+    pub recognizer: Recognizer,
     /// A reader for one input.
     pub open: fn(options: &ReaderOptions) -> Box<dyn Reader>,
 }

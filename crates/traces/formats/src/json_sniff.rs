@@ -1,42 +1,13 @@
 //! Distinguishes JSON trace formats by the first member name that only one of them has.
 
-use crate::Sniff;
+use crate::format::Sniff;
 
-/// When no telling name has come within this many bytes, the input is none of ours.
+/// An input in which none of the names occurs within this many bytes has none of the formats.
 const PREFIX_BYTES_MAX: usize = 256 << 10;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum JsonFormat {
-    Otlp,
-    Jaeger,
-    Zipkin,
-}
-
-impl JsonFormat {
-    /// The format that has a member of this name where the others have none.
-    fn from_name(name: &[u8]) -> Option<JsonFormat> {
-        Some(match name {
-            b"resourceSpans"
-            | b"resource_spans"
-            | b"batches"
-            | b"scopeSpans"
-            | b"scope_spans"
-            | b"instrumentationLibrarySpans"
-            | b"instrumentation_library_spans"
-            | b"resourceMetrics"
-            | b"resource_metrics"
-            | b"resourceLogs"
-            | b"resource_logs"
-            | b"resourceProfiles" => JsonFormat::Otlp,
-            b"traceID" | b"spanID" | b"processes" | b"operationName" | b"processID" => JsonFormat::Jaeger,
-            b"traceId" | b"parentId" | b"localEndpoint" | b"binaryAnnotations" => JsonFormat::Zipkin,
-            _ => return None,
-        })
-    }
-}
-
-/// Whether an input that starts with `prefix` is of the format.
-pub(crate) fn sniff(prefix: &[u8], format: JsonFormat) -> Sniff {
+/// Whether an input that starts with `prefix` has the format whose member names are `own`, and not one of which
+/// `is_foreign` is a member name.
+pub(crate) fn sniff(prefix: &[u8], own: &[&str], is_foreign: impl Fn(&[u8]) -> bool) -> Sniff {
     let text = prefix.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(prefix).trim_ascii_start();
     let Some(first) = text.strip_prefix(b"\x1E").unwrap_or(text).first() else {
         return Sniff::NeedMore;
@@ -44,12 +15,15 @@ pub(crate) fn sniff(prefix: &[u8], format: JsonFormat) -> Sniff {
     if !matches!(first, b'{' | b'[') && !b"\xEF\xBB".starts_with(text) {
         return Sniff::No;
     }
-    match names(text).find_map(JsonFormat::from_name) {
-        Some(found) if found == format => Sniff::Yes,
-        Some(_) => Sniff::No,
-        None if text.len() > PREFIX_BYTES_MAX => Sniff::No,
-        None => Sniff::NeedMore,
+    for name in names(text) {
+        if own.iter().any(|own| own.as_bytes() == name) {
+            return Sniff::Yes;
+        }
+        if is_foreign(name) {
+            return Sniff::No;
+        }
     }
+    if text.len() > PREFIX_BYTES_MAX { Sniff::No } else { Sniff::NeedMore }
 }
 
 /// The complete strings in `text` that a colon follows.
@@ -84,26 +58,35 @@ fn string_length(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    const FORMATS: [(&str, &[&str]); 3] = [
+        ("otlp", &["resourceSpans", "batches"]),
+        ("jaeger", &["traceID", "processes"]),
+        ("zipkin", &["traceId"]),
+    ];
+
     #[track_caller]
-    fn check(input: &str, expected: Option<JsonFormat>) {
-        for format in [JsonFormat::Otlp, JsonFormat::Jaeger, JsonFormat::Zipkin] {
-            let found = sniff(input.as_bytes(), format);
-            assert_eq!(found == Sniff::Yes, expected == Some(format), "{format:?}: {found:?}");
+    fn check(input: &str, expected: Option<&str>) {
+        for (format, own) in FORMATS {
+            let others = FORMATS.iter().filter(|(other, _)| *other != format).flat_map(|(_, names)| *names);
+            let others: Vec<&[u8]> = others.map(|name| name.as_bytes()).collect();
+            let sniff = |text: &[u8]| sniff(text, own, |name| others.contains(&name));
+            let answer = sniff(input.as_bytes());
+            assert_eq!(answer == Sniff::Yes, expected == Some(format), "{format}: {answer:?}");
             for cut in 0..input.len() {
-                let early = sniff(&input.as_bytes()[..cut], format);
-                assert!(early == Sniff::NeedMore || early == found, "{format:?} at {cut}: {early:?}");
+                let early = sniff(&input.as_bytes()[..cut]);
+                assert!(early == Sniff::NeedMore || early == answer, "{format} at {cut}: {early:?}");
             }
         }
     }
 
     #[test]
-    fn the_first_telling_name_decides() {
-        check(r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":""#, Some(JsonFormat::Otlp));
-        check("\u{feff} {\"result\" : {\"resourceSpans\":", Some(JsonFormat::Otlp));
-        check(r#"{"batches":[]}"#, Some(JsonFormat::Otlp));
-        check(r#"{"data":[{"traceID":"a","spans":[]"#, Some(JsonFormat::Jaeger));
-        check(r#"{"x":"traceId","tr\"aceId":1,"data":[{"processes":{"#, Some(JsonFormat::Jaeger));
-        check(r#"[[{"traceId":"a","id":"b""#, Some(JsonFormat::Zipkin));
+    fn the_first_known_member_name_decides() {
+        check(r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":""#, Some("otlp"));
+        check("\u{feff} {\"result\" : {\"resourceSpans\":", Some("otlp"));
+        check(r#"{"batches":[]}"#, Some("otlp"));
+        check(r#"{"data":[{"traceID":"a","spans":[]"#, Some("jaeger"));
+        check(r#"{"x":"traceId","tr\"aceId":1,"data":[{"processes":{"#, Some("jaeger"));
+        check(r#"[[{"traceId":"a","id":"b""#, Some("zipkin"));
         check("trace_id,span_id", None);
         check("[{\"a\":1}]", None);
     }

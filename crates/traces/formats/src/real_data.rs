@@ -3,8 +3,8 @@
 //! The expected numbers were computed by a Python script that reads the files with its own `json` module. The
 //! files are not part of the repository; without them the test prints a note and passes.
 
-use crate::format::Sniff;
-use crate::registry::FORMATS;
+use crate::FORMATS;
+use crate::format::{Format, Sniff};
 use crate::sample_checks::{Open, Random, check_contract, read};
 use laggard_model::{Collect, Loss, SpanKind, Status};
 use std::collections::BTreeSet;
@@ -144,8 +144,8 @@ fn data() -> Option<PathBuf> {
 /// The constructor of the one format that an input is of.
 #[track_caller]
 fn sniffed(input: &[u8], expected: &str) -> Open {
-    let is = |sniff: fn(&[u8]) -> Sniff| sniff(&input[..input.len().min(4096)]) == Sniff::Yes;
-    let found: Vec<_> = FORMATS.iter().filter(|format| is(format.sniff)).map(|format| format.name).collect();
+    let is = |format: &&Format| format.sniff(&input[..input.len().min(4096)]) == Sniff::Yes;
+    let found: Vec<_> = FORMATS.iter().filter(is).map(|format| format.name).collect();
     assert_eq!(found, [expected]);
     FORMATS.iter().find(|format| format.name == expected).unwrap().open
 }

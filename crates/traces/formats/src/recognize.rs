@@ -1,11 +1,35 @@
 //! Recognizes the format of an input by its first bytes, and describes unknown bytes.
 
+use crate::FORMATS;
 use crate::columns::shorten;
-use crate::format::{Format, Sniff};
-use crate::registry::FORMATS;
+use crate::format::{Format, Recognizer, Sniff};
+use crate::json_sniff;
 
 /// Most bytes that are looked at.
 pub(crate) const PREFIX_MAX: usize = 64 << 10;
+
+impl Format {
+    /// Whether an input that starts with `prefix` has this format.
+    pub fn sniff(&self, prefix: &[u8]) -> Sniff {
+        match self.recognizer {
+            Recognizer::Start(sniff) => sniff(prefix),
+            Recognizer::JsonMembers(own) => json_sniff::sniff(prefix, own, is_json_member),
+        }
+    }
+}
+
+/// Whether some JSON format has a member of this name.
+fn is_json_member(name: &[u8]) -> bool {
+    FORMATS.iter().any(|format| match format.recognizer {
+        Recognizer::JsonMembers(names) => names.iter().any(|known| known.as_bytes() == name),
+        Recognizer::Start(_) => false,
+    })
+}
+
+/// The format of this name.
+pub fn find_format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
 
 /// What the first bytes say.
 pub(crate) enum Recognition {
@@ -20,7 +44,7 @@ pub(crate) enum Recognition {
 /// Tries every format in order. A format is selected only when those before it have declined, so the answer
 /// does not depend on how many bytes happen to be there.
 pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
-    let mut answers = FORMATS.iter().map(|format| (format, (format.sniff)(prefix)));
+    let mut answers = FORMATS.iter().map(|format| (format, format.sniff(prefix)));
     match answers.find(|(_, answer)| *answer != Sniff::No) {
         Some((format, Sniff::Yes)) => Recognition::Known(format),
         Some(_) => Recognition::NeedMore,
@@ -31,7 +55,7 @@ pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
 /// [`recognize`] for all bytes of an input, or as many as are looked at: nothing more will come, so a
 /// format that cannot decide has declined. A single line may lack its line break.
 pub(crate) fn recognize_all(bytes: &[u8]) -> Option<&'static Format> {
-    let is_yes = |bytes: &[u8]| FORMATS.iter().find(|format| (format.sniff)(bytes) == Sniff::Yes);
+    let is_yes = |bytes: &[u8]| FORMATS.iter().find(|format| format.sniff(bytes) == Sniff::Yes);
     is_yes(bytes).or_else(|| is_yes(&[bytes, b"\n"].concat()))
 }
 

@@ -6,18 +6,8 @@ use crate::workshop::{Answer, Incident};
 #[test]
 fn formats_and_methods_are_listed() {
     let formats = laggard(&["formats"]).text();
-    for name in [
-        "otlp-json",
-        "otlp-proto",
-        "jaeger",
-        "zipkin",
-        "span-csv",
-        "call-log",
-        "sample-csv",
-        "access-log",
-        "trace.dat",
-        "kernel-text",
-    ] {
+    let names = laggard_formats::FORMATS.iter().map(|format| format.name);
+    for name in names.chain(["trace.dat", "kernel-text"]) {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();

@@ -8,8 +8,9 @@ pub(crate) mod facts;
 pub(crate) mod kernel;
 pub(crate) mod signature;
 
-use crate::document::{Block, Cell, SpanStyle};
-use crate::document::{ColumnKind, Detail, Fold, Prose, Section, Sentences, Table, TableRow};
+use crate::document::{
+    Block, Cell, ColumnKind, Detail, Fold, Prose, Section, Sentences, SpanStyle, Table, TableRow,
+};
 use crate::{Setting, names};
 
 /// What the answer is based on: sentences, and the settings for pages.

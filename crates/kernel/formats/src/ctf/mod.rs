@@ -20,12 +20,14 @@ mod stream;
 mod tsdl;
 mod window;
 
-use crate::interface::KernelFormat;
+use crate::interface::{KernelFormat, SampleShape};
 use std::path::Path;
 
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "ctf",
     about: "CTF 1.8 and 2: folders of LTTng's kernel tracer and of `perf data convert --to-ctf`",
+    manual: "docs/manual/formats/ctf.md",
+    sample: SampleShape::Folder(["metadata", "stream"]),
     recognize,
     open: open::open,
 };

@@ -15,7 +15,7 @@ mod round;
 mod sample;
 mod stream;
 
-use crate::interface::KernelFormat;
+use crate::interface::{KernelFormat, SampleShape};
 
 /// First bytes of files written on machines with the least significant byte first.
 const MAGIC_LITTLE: &[u8] = b"PERFILE2";
@@ -26,6 +26,8 @@ const MAGIC_BIG: &[u8] = b"2ELIFREP";
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perf.data",
     about: "perf record, of tracepoints: files, pipes, compressed",
+    manual: "docs/manual/formats/perf-data.md",
+    sample: SampleShape::File(MAGIC_LITTLE),
     recognize: |path, head| is_magic(head) || folder::recognize(path),
     open: open::open,
 };

@@ -11,7 +11,7 @@ mod packets;
 mod stream;
 
 use crate::error::KernelTraceError;
-use crate::interface::KernelFormat;
+use crate::interface::{KernelFormat, SampleShape};
 use crate::options::OpenOptions;
 use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, TraceFacts};
@@ -27,6 +27,8 @@ use std::sync::Arc;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perfetto",
     about: "Perfetto trace with ftrace events (Android, traced)",
+    manual: "docs/manual/formats/perfetto.md",
+    sample: SampleShape::File(b""),
     recognize,
     open,
 };

@@ -6,7 +6,7 @@ mod line;
 mod stream;
 
 use crate::error::KernelTraceError;
-use crate::interface::KernelFormat;
+use crate::interface::{KernelFormat, SampleShape};
 use crate::options::OpenOptions;
 use crate::trace::{KernelTrace, TraceFacts};
 use std::fs::File;
@@ -16,6 +16,8 @@ use std::path::Path;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "kernel-text",
     about: "text of tracefs (trace), trace-cmd report or perf script",
+    manual: "docs/manual/formats/kernel-text.md",
+    sample: SampleShape::File(b"# tracer: nop\n"),
     recognize,
     open,
 };

@@ -14,12 +14,14 @@ mod stream;
 pub(crate) use head::TraceHead;
 pub(crate) use sequential::read_texts;
 
-use crate::interface::KernelFormat;
+use crate::interface::{KernelFormat, SampleShape};
 
 /// The row of [`KERNEL_FORMATS`](crate::KERNEL_FORMATS).
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "trace.dat",
     about: "trace-cmd record, versions 6 and 7",
+    manual: "docs/manual/formats/trace-dat.md",
+    sample: SampleShape::File(head::MAGIC),
     recognize: |_, head| head.starts_with(head::MAGIC),
     open: open::open,
 };

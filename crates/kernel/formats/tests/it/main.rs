@@ -8,6 +8,7 @@ mod encode_perf_data;
 mod encode_perfetto;
 mod encode_records;
 mod encode_trace_dat;
+mod hostile;
 mod perf_data;
 mod perf_recorded;
 mod same_run;

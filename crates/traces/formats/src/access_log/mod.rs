@@ -14,7 +14,7 @@ mod record;
 
 use crate::columns::shorten;
 use crate::first_line::{FirstText, first_line};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use laggard_model::{Loss, Measure, Nanos, SampleRecord, Sink};
 use lines::{LineCutter, LineEvent};
 use pages::{Pages, RequestRole};
@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "web access logs, common and combined, with or without response times",
     manual: "docs/manual/formats/access-log.md",
     fills: GroundTable::Samples,
-    sniff,
+    recognizer: Recognizer::Start(sniff),
     open,
 };
 

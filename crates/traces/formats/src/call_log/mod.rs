@@ -6,7 +6,7 @@ mod method;
 use crate::columns::Header;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{CallColumns, parse_flag};
 use laggard_model::{CallRecord, Loss, ParsedTraceId, Sink, TraceId};
@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "call logs: one line for every start and return of a call",
     manual: "docs/manual/formats/call-log.md",
     fills: GroundTable::Spans,
-    sniff,
+    recognizer: Recognizer::Start(sniff),
     open,
 };
 

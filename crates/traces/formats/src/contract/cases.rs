@@ -90,7 +90,7 @@ const GRIT: [&[u8]; 14] = [
 impl HostileCases {
     /// Cases from these samples. `giant` is the size in bytes of the giant ones among those made by hand.
     pub fn new(format: &Format, samples: Vec<Vec<u8>>, seed: u64, giant: usize) -> HostileCases {
-        let is_own = |sample: &Vec<u8>| (format.sniff)(sample) == Sniff::Yes;
+        let is_own = |sample: &Vec<u8>| format.sniff(sample) == Sniff::Yes;
         let (own, others): (Vec<_>, Vec<_>) = samples.into_iter().partition(is_own);
         let handmade = handmade_cases(&own, giant).into_iter();
         HostileCases { own, others, random: Random::new(seed), handmade, count: 0 }

@@ -135,7 +135,7 @@ pub fn check_all(format: &Format, bytes: &[u8]) {
     const LENGTH_MAX: usize = 4 << 10;
     const CUTS: usize = 6;
     let options = ReaderOptions { source_name: Some("host.log".to_owned()), ..ReaderOptions::default() };
-    let _ = (format.sniff)(bytes);
+    let _ = format.sniff(bytes);
     check_hostile(format, &options, bytes);
     let few = &bytes[..bytes.len().min(LENGTH_MAX)];
     let mut random =

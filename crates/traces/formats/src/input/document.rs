@@ -4,8 +4,8 @@ use super::{InputError, InputSettings, Outcome, SkippedInput};
 use crate::columns::format_of_mapping;
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use crate::paths::{Source, SourceOrigin};
+use crate::recognize::find_format;
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
-use crate::registry::find_format;
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Whether the rest of a source is of interest.

@@ -1,8 +1,8 @@
 //! Inputs that cannot be read, in sentences that say what to try.
 
 use super::SkippedInput;
+use crate::FORMATS;
 use crate::format::FormatError;
-use crate::registry::FORMATS;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -14,8 +14,7 @@ mod span;
 mod tests;
 
 use crate::conventions::{OperationNamer, ResourceNames};
-use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
-use crate::json_sniff::{self, JsonFormat};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer};
 use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
@@ -24,12 +23,17 @@ use laggard_model::{Loss, Sink};
 use span::{JaegerSpan, Processes};
 use std::collections::HashMap;
 
-/// Whether the input starts like Jaeger JSON.
-pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
-    json_sniff::sniff(prefix, JsonFormat::Jaeger)
-}
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "jaeger",
+    title: "Jaeger JSON",
+    manual: "docs/manual/formats/jaeger.md",
+    fills: GroundTable::Spans,
+    recognizer: Recognizer::JsonMembers(&["traceID", "spanID", "processes", "operationName", "processID"]),
+    open,
+};
 
-pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     let documents = JaegerDocuments { weights: WeightAttributes::new(options), ..JaegerDocuments::default() };
     Box::new(Jaeger { scanner: Scanner::new(), documents })
 }

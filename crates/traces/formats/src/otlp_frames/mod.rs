@@ -14,8 +14,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::metrics::{MetricRule, MetricSamples};
+use crate::otlp_json;
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{self, OtlpProtobuf};
 use crate::sampling::WeightAttributes;
@@ -33,6 +34,26 @@ const PIECE_BYTES: usize = 128 << 10;
 /// Maximum length of a message for sniffing.
 const SNIFF_LENGTH_MAX: u32 = 1 << 30;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const JSON_FORMAT: Format = Format {
+    name: "otlp-json",
+    title: "OpenTelemetry (OTLP) JSON",
+    manual: "docs/manual/formats/otlp.md",
+    fills: GroundTable::SpansAndSamples,
+    recognizer: Recognizer::JsonMembers(otlp_json::MEMBERS),
+    open: open_json,
+};
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "otlp-proto",
+    title: "OpenTelemetry (OTLP) protobuf, also as the Collector's files",
+    manual: "docs/manual/formats/otlp.md",
+    fills: GroundTable::SpansAndSamples,
+    recognizer: Recognizer::Start(sniff),
+    open: open_protobuf,
+};
 
 /// Whether the input starts with a protobuf request, or with a length and any OTLP message.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
@@ -53,7 +74,7 @@ fn sniff_frame(prefix: &[u8]) -> Sniff {
         None => Sniff::NeedMore,
         Some(0x28) if message.starts_with(&ZSTD_MAGIC) => Sniff::Yes,
         Some(0x28) if ZSTD_MAGIC.starts_with(message) => Sniff::NeedMore,
-        Some(b'{') => crate::otlp_json::sniff(message),
+        Some(b'{') => otlp_json::sniff(message),
         Some(_) => otlp_protobuf::sniff::sniff(message),
     }
 }

@@ -14,7 +14,7 @@ mod tests;
 use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::format::Sniff;
-use crate::json_sniff::{self, JsonFormat};
+use crate::json_sniff;
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::metrics::{MetricSamples, WaitingMetrics};
@@ -23,9 +23,25 @@ use crate::sampling::{SamplingAttributes, WeightAttributes};
 use laggard_model::{Loss, Sink, TailSampler};
 use span::{AttributesJson, OtlpSpanJson};
 
+/// Names of members that only OTLP has.
+pub(crate) const MEMBERS: &[&str] = &[
+    "resourceSpans",
+    "resource_spans",
+    "batches",
+    "scopeSpans",
+    "scope_spans",
+    "instrumentationLibrarySpans",
+    "instrumentation_library_spans",
+    "resourceMetrics",
+    "resource_metrics",
+    "resourceLogs",
+    "resource_logs",
+    "resourceProfiles",
+];
+
 /// Whether the input starts with an OTLP JSON document of any signal.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
-    json_sniff::sniff(prefix, JsonFormat::Otlp)
+    json_sniff::sniff(prefix, MEMBERS, |_| false)
 }
 
 /// Reads a stream of OTLP JSON documents.

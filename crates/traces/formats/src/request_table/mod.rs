@@ -5,7 +5,7 @@
 mod columns;
 
 use crate::delimited::{RecordError, RecordFields};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use crate::time_text::{TimeFormat, TimeUnit};
 use columns::RequestColumns;
@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "request tables: CSV, one request a line, one operation a column (only with --format)",
     manual: "docs/manual/formats/request-table.md",
     fills: GroundTable::Spans,
-    sniff: |_| Sniff::No,
+    recognizer: Recognizer::Start(|_| Sniff::No),
     open,
 };
 

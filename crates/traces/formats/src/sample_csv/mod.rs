@@ -7,7 +7,7 @@ mod time;
 use crate::columns::shorten;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::measures::{self, FileMeasure, MeasureRule, Measured};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{SampleColumn, SampleColumns};
@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "measures by time: CSV with a header, a column or a row for each measure",
     manual: "docs/manual/formats/sample-csv.md",
     fills: GroundTable::Samples,
-    sniff,
+    recognizer: Recognizer::Start(sniff),
     open,
 };
 

@@ -4,7 +4,7 @@ mod columns;
 
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
-use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{
@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "span tables: CSV with a header, one span a line",
     manual: "docs/manual/formats/span-csv.md",
     fills: GroundTable::Spans,
-    sniff,
+    recognizer: Recognizer::Start(sniff),
     open,
 };
 

@@ -13,20 +13,24 @@ mod span;
 mod tests;
 
 use crate::conventions::OperationNamer;
-use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
-use crate::json_sniff::{self, JsonFormat};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer};
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use span::ZipkinSpan;
 
-/// Whether the input starts like Zipkin JSON.
-pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
-    json_sniff::sniff(prefix, JsonFormat::Zipkin)
-}
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "zipkin",
+    title: "Zipkin v2 JSON",
+    manual: "docs/manual/formats/zipkin.md",
+    fills: GroundTable::Spans,
+    recognizer: Recognizer::JsonMembers(&["traceId", "parentId", "localEndpoint", "binaryAnnotations"]),
+    open,
+};
 
-pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     Box::new(Zipkin::new(&WeightAttributes::new(options)))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::samples;
 use laggard_formats::contract::{HostileCases, check_all, check_hostile, check_splits, check_truncations};
-use laggard_formats::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use laggard_formats::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use laggard_model::{
     Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
@@ -91,7 +91,14 @@ fn lines(fault: Fault) -> Format {
         Fault::InventsARecord => open::<3>,
         Fault::Panics => open::<4>,
     };
-    Format { name: "lines", title: "", manual: "", fills: GroundTable::Spans, sniff: |_| Sniff::No, open }
+    Format {
+        name: "lines",
+        title: "",
+        manual: "",
+        fills: GroundTable::Spans,
+        recognizer: Recognizer::Start(|_| Sniff::No),
+        open,
+    }
 }
 
 const TEXT: &[u8] = b"one\ntwo\nthree\n";

@@ -24,7 +24,7 @@ fn samples_give_their_expected_records_and_keep_the_contract() {
 fn nothing_is_taken_for_a_request_table() {
     for sample in samples() {
         for format in laggard_formats::FORMATS {
-            assert_eq!((format.sniff)(&sample.bytes), Sniff::No, "{}", format.name);
+            assert_eq!(format.sniff(&sample.bytes), Sniff::No, "{}", format.name);
         }
     }
 }
