@@ -25,6 +25,7 @@ const SETTINGS_HEAD: &str = "<!-- Written by `cargo xtask docs` from the declara
 
 Thresholds of the methods. Set them by name: `--set cv-min=1.5` on the command line, `{\"set\": {\"cv-min\": 1.5}}` in a
 request to the [API](api.md). `laggard settings diagnose` prints the same lists, and every report states the values used.
+The [configuration of the server](#laggard-serve) is at the end.
 
 ";
 

@@ -2,11 +2,12 @@
 
 use crate::exit::{CommandError, Status};
 use crate::write::print;
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use laggard_params::SetArgument;
 use laggard_server::{
-    Origin, ServeSettings, SettingSources, SettingText, check_health, environment_name, fields,
-    load_settings, serve,
+    ServeSettings, SettingSources, SettingText, check_health, environment_name, load_settings, serve,
 };
+use laggard_settings::Settings;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -31,43 +32,80 @@ pub(crate) struct Serve {
     pub(crate) check_health: bool,
 }
 
-/// Where the settings come from.
+/// Where the settings come from: a file, flags of single settings, and `--set`.
 #[derive(Args, Debug)]
 pub(crate) struct Config {
     /// Configuration file (YAML) [default: the value of LAGGARD_CONFIG, else none]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address for API and pages [default: 127.0.0.1:4316]
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
-    /// Address for OTLP/gRPC, or off [default: 127.0.0.1:4317]
-    #[arg(long, value_name = "ADDRESS")]
-    otlp_grpc: Option<String>,
-    /// Address for OTLP/HTTP, or off [default: 127.0.0.1:4318]
-    #[arg(long, value_name = "ADDRESS")]
-    otlp_http: Option<String>,
-    /// Address for Zipkin spans, or off [default: 127.0.0.1:9411]
-    #[arg(long, value_name = "ADDRESS")]
-    zipkin: Option<String>,
-    /// Data folder [default: laggard-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<String>,
-    /// File with a token that clients must send
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<String>,
-    /// Allow non-loopback addresses without authentication
-    #[arg(long)]
-    insecure: bool,
-    /// Any setting of the configuration file; repeat for more
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    set: Vec<Setting>,
+    #[command(flatten)]
+    flags: SettingFlags,
+    /// Any setting of the configuration file; repeat for more (`laggard settings serve` lists them)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<SetArgument>,
 }
 
-/// One setting with its value.
-#[derive(Clone, Debug)]
-struct Setting {
-    key: String,
-    text: String,
+/// Settings that have flags of their own, each with the name of its value.
+const FLAGS: [(&str, &str); 7] = [
+    ("http", "ADDRESS"),
+    ("otlp_grpc", "ADDRESS"),
+    ("otlp_http", "ADDRESS"),
+    ("zipkin", "ADDRESS"),
+    ("data", "DIR"),
+    ("token_file", "FILE"),
+    ("insecure", ""),
+];
+
+/// The flags of [`FLAGS`], with the help of their declarations.
+#[derive(Debug, Default)]
+struct SettingFlags {
+    /// Keys and values.
+    texts: Vec<(&'static str, String)>,
+}
+
+fn flag_name(key: &str) -> String {
+    key.replace('_', "-")
+}
+
+impl Args for SettingFlags {
+    fn augment_args(command: Command) -> Command {
+        let mut command = command;
+        ServeSettings::default().visit(&mut |row, default| {
+            let Some((key, value_name)) = FLAGS.iter().find(|(key, _)| *key == row.name) else { return };
+            let help = row.doc.trim().replace('`', "");
+            let flag = Arg::new(*key).long(flag_name(key));
+            let flag = match default.text().as_str() {
+                "false" => flag.action(ArgAction::SetTrue).help(help),
+                "off" => flag.value_name(*value_name).help(help),
+                text => flag.value_name(*value_name).help(format!("{help} [default: {text}]")),
+            };
+            command = std::mem::take(&mut command).arg(flag);
+        });
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        SettingFlags::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SettingFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<SettingFlags, clap::Error> {
+        let mut flags = SettingFlags::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for (key, value_name) in FLAGS {
+            let text = match value_name {
+                "" => matches.get_flag(key).then(|| true.to_string()),
+                _ => matches.get_one::<String>(key).cloned(),
+            };
+            self.texts.extend(text.map(|text| (key, text)));
+        }
+        Ok(())
+    }
 }
 
 pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
@@ -90,29 +128,20 @@ impl Config {
     fn settings(&self) -> Result<ServeSettings, CommandError> {
         let named = || std::env::var_os("LAGGARD_CONFIG").filter(|name| !name.is_empty());
         let file = self.config.clone().or_else(|| named().map(PathBuf::from));
-        let texts = environment().into_iter().chain(self.flags()).collect();
+        let texts = environment().into_iter().chain(self.texts()).collect();
         load_settings(&SettingSources { file, texts }).map_err(CommandError::usage)
     }
 
-    fn flags(&self) -> Vec<SettingText> {
-        let single = [
-            ("http", "--http", &self.http),
-            ("otlp_grpc", "--otlp-grpc", &self.otlp_grpc),
-            ("otlp_http", "--otlp-http", &self.otlp_http),
-            ("zipkin", "--zipkin", &self.zipkin),
-            ("data", "--data", &self.data),
-            ("token_file", "--token-file", &self.token_file),
-        ];
-        let flag = |key: &str, text: &str, name: &str| SettingText {
+    fn texts(&self) -> Vec<SettingText> {
+        let text = |key: &str, text: &str, origin: String| SettingText {
             key: key.to_owned(),
             text: text.to_owned(),
-            origin: Origin::Flag(name.to_owned()),
+            origin,
         };
-        let single =
-            single.into_iter().filter_map(|(key, name, text)| Some(flag(key, text.as_deref()?, name)));
-        let insecure = self.insecure.then(|| flag("insecure", "true", "--insecure"));
-        let any = self.set.iter().map(|setting| flag(&setting.key, &setting.text, "--set"));
-        any.chain(single).chain(insecure).collect()
+        let set = self.set.iter().map(|set| text(&set.name, &set.value, "--set".to_owned()));
+        let flags = &self.flags.texts;
+        let flags = flags.iter().map(|(key, value)| text(key, value, format!("--{}", flag_name(key))));
+        set.chain(flags).collect()
     }
 }
 
@@ -122,12 +151,7 @@ fn environment() -> Vec<SettingText> {
     let from_environment = |key: &str| {
         let name = environment_name(key);
         let text = std::env::var(&name).ok()?;
-        Some(SettingText { key: key.to_owned(), text, origin: Origin::Environment(name) })
+        Some(SettingText { key: key.to_owned(), text, origin: format!("environment variable {name}") })
     };
-    fields().iter().filter_map(|field| from_environment(field.key)).collect()
-}
-
-fn setting(text: &str) -> Result<Setting, String> {
-    let (key, value) = text.split_once('=').ok_or("give KEY=VALUE, for example store.keep_for=30d")?;
-    Ok(Setting { key: key.trim().to_owned(), text: value.to_owned() })
+    ServeSettings::default().values().into_iter().filter_map(|(key, _)| from_environment(key)).collect()
 }

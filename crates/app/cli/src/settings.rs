@@ -4,19 +4,21 @@ use crate::exit::{CommandError, Status};
 use crate::write::print;
 use clap::{Args, ValueEnum};
 use laggard_params::{SettingEntry, SettingsListing};
+use laggard_server::ServeSettings;
 use std::fmt::Write;
 
 const EXAMPLES: &str = "Examples:
   laggard settings diagnose
   laggard settings diagnose --output json
+  laggard settings serve                               the server's configuration
   laggard diagnose traces/ --set cv-min=1.5 --set tail-mad=4";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Settings {
-    /// The question that has the settings; all of them if absent
-    #[arg(value_name = "QUESTION", value_parser = clap::builder::PossibleValuesParser::new(SettingsListing::questions()))]
-    question: Option<String>,
+    /// The command that has the settings; all of them if absent
+    #[arg(value_name = "COMMAND", value_parser = clap::builder::PossibleValuesParser::new(commands()))]
+    command: Option<String>,
     /// Form of the list
     #[arg(long, value_enum, default_value_t = ListForm::Text)]
     output: ListForm,
@@ -33,19 +35,32 @@ enum ListForm {
     Markdown,
 }
 
+/// The command whose settings are the server's configuration.
+const SERVE: &str = "serve";
+
+fn commands() -> Vec<&'static str> {
+    SettingsListing::questions().into_iter().chain([SERVE]).collect()
+}
+
+fn listing(command: &str) -> Option<SettingsListing> {
+    match command {
+        SERVE => Some(SettingsListing::from_settings::<ServeSettings>(SERVE)),
+        question => SettingsListing::from_question(question),
+    }
+}
+
 pub(crate) fn run(arguments: &Settings) -> Result<Status, CommandError> {
-    let questions = match &arguments.question {
-        Some(question) => vec![question.as_str()],
-        None => SettingsListing::questions(),
+    let commands = match &arguments.command {
+        Some(command) => vec![command.as_str()],
+        None => commands(),
     };
-    let listings: Vec<SettingsListing> =
-        questions.into_iter().filter_map(SettingsListing::from_question).collect();
+    let listings: Vec<SettingsListing> = commands.into_iter().filter_map(listing).collect();
     let text = match arguments.output {
         ListForm::Text => listings.iter().map(text).collect::<Vec<_>>().join("\n"),
         ListForm::Markdown => listings.iter().map(markdown).collect::<Vec<_>>().join("\n"),
         ListForm::Json => {
             let json = match listings.as_slice() {
-                [one] => serde_json::to_string_pretty(one),
+                [listing] => serde_json::to_string_pretty(listing),
                 all => serde_json::to_string_pretty(all),
             };
             json.map_err(CommandError::usage)? + "\n"
@@ -60,11 +75,15 @@ const WIDTH: usize = 96;
 
 fn text(listing: &SettingsListing) -> String {
     let mut out = String::new();
-    for group in listing.settings.chunk_by(|one, next| one.group == next.group) {
+    for group in listing.settings.chunk_by(|entry, next| entry.group == next.group) {
         let _ = writeln!(out, "laggard {}: {}", listing.question, group[0].group);
         for entry in group {
             let _ = writeln!(out, "  {:<30} {:<12} {}", entry.name, entry.default, allowed(entry));
-            wrap(&mut out, &format!("{}. Source of the default: {}.", entry.description, entry.source));
+            let source = match entry.source {
+                "" => String::new(),
+                source => format!(" Source of the default: {source}."),
+            };
+            wrap(&mut out, &format!("{}.{source}", entry.description));
         }
     }
     out
@@ -90,16 +109,17 @@ fn allowed(entry: &SettingEntry) -> String {
 
 fn markdown(listing: &SettingsListing) -> String {
     let mut out = format!("## `laggard {}`\n", listing.question.replace("kernel-", "kernel "));
-    for group in listing.settings.chunk_by(|one, next| one.group == next.group) {
+    for group in listing.settings.chunk_by(|entry, next| entry.group == next.group) {
         if group[0].group != listing.question {
             let _ = write!(out, "\n### {}\n", group[0].group);
         }
-        out.push_str(
-            "\n| name | default | allowed | meaning | source of the default |\n|---|---|---|---|---|\n",
-        );
+        let has_sources = group.iter().any(|entry| !entry.source.is_empty());
+        let (title, rule) = if has_sources { (" source of the default |", "---|") } else { ("", "") };
+        let _ = writeln!(out, "\n| name | default | allowed | meaning |{title}\n|---|---|---|---|{rule}");
         for entry in group {
-            let cells = [&entry.default, &allowed(entry), entry.description, entry.source];
-            let cells = cells.map(|cell| cell.replace('|', "\\|"));
+            let mut cells = vec![entry.default.clone(), allowed(entry), entry.description.to_owned()];
+            cells.extend(has_sources.then(|| entry.source.to_owned()));
+            let cells: Vec<String> = cells.into_iter().map(|cell| cell.replace('|', "\\|")).collect();
             let _ = writeln!(out, "| `{}` | {} |", entry.name, cells.join(" | "));
         }
     }

@@ -3,7 +3,7 @@
 use laggard_diagnose::{CompareSettings, DiagnoseSettings};
 use laggard_kernel_diagnose::KernelDiagnoseSettings;
 use laggard_metrics_questions::{CapacitySettings, ChangesSettings};
-use laggard_settings::Settings;
+use laggard_settings::{Settings, any};
 use serde::Serialize;
 
 /// One setting: what it means, what is allowed, and where its default comes from.
@@ -17,7 +17,7 @@ pub struct SettingEntry {
     /// What it means.
     pub description: &'static str,
     /// What kind of value it is.
-    pub kind: &'static str,
+    pub kind: String,
     /// What is counted or measured; empty for plain numbers, shares, and words.
     pub unit: &'static str,
     /// The default as text.
@@ -30,7 +30,7 @@ pub struct SettingEntry {
     pub maximum: Option<f64>,
     /// The words it can be; empty for numbers.
     pub choices: Vec<&'static str>,
-    /// Where the default comes from.
+    /// Where the default comes from; empty where it needs no reason.
     pub source: &'static str,
 }
 
@@ -66,6 +66,11 @@ impl SettingsListing {
         let (question, list) = QUESTIONS.iter().find(|(name, _)| *name == question)?;
         Some(SettingsListing { question, settings: list() })
     }
+
+    /// The settings of something other than a question.
+    pub fn from_settings<S: Settings>(name: &'static str) -> SettingsListing {
+        SettingsListing { question: name, settings: entries::<S>() }
+    }
 }
 
 /// Every setting with its default.
@@ -73,7 +78,12 @@ pub(crate) fn entries<S: Settings>() -> Vec<SettingEntry> {
     let mut entries = Vec::new();
     S::default().visit(&mut |row, default| {
         let choices = default.choices();
-        let is_number = choices.is_empty();
+        let is_number = choices.is_empty() && row.range != any();
+        let allowed = match choices.as_slice() {
+            [] if is_number => default.range_text(row.range),
+            [] => default.kind(),
+            words => words.join(", "),
+        };
         entries.push(SettingEntry {
             name: row.name,
             group: row.group,
@@ -81,7 +91,7 @@ pub(crate) fn entries<S: Settings>() -> Vec<SettingEntry> {
             kind: default.kind(),
             unit: row.unit,
             default: default.text(),
-            allowed: if is_number { row.range.to_string() } else { choices.join(", ") },
+            allowed,
             minimum: is_number.then_some(row.range.low),
             maximum: Some(row.range.high).filter(|&high| is_number && high < f64::MAX),
             choices,

@@ -24,11 +24,9 @@ mod stored_facts;
 mod tenants;
 mod times;
 
-pub use operations::{
-    Field, Origin, SettingSources, SettingText, check_health, environment_name, fields, load as load_settings,
-};
+pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};
 pub use run::{ServeError, serve};
 pub use settings::{
-    AlertSettings, CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope,
-    SelfTracingSettings, ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
+    AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
+    ServeSettings, SettingError, Size, StorageSettings, TenantSettings, TlsSettings, TokenSettings,
 };

@@ -15,7 +15,7 @@ mod row;
 mod value;
 
 pub use nearest::nearest;
-pub use quantity::{parse_length, parse_size};
-pub use range::{Range, above, above_to, at_least, between, choice, within};
+pub use quantity::{Length, Size, parse_length, parse_size};
+pub use range::{Range, above, above_to, any, at_least, between, choice, within};
 pub use row::{SeeSetting, SeeSettingMut, SettingError, SettingRow, Settings};
-pub use value::{Choice, SettingValue};
+pub use value::{Choice, SettingType, SettingValue};

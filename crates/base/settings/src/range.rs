@@ -42,7 +42,12 @@ pub const fn between(low: f64, high: f64) -> Range {
 
 /// For settings that are one of several words.
 pub const fn choice() -> Range {
-    at_least(0.0)
+    any()
+}
+
+/// For settings without a number, which may have every value of their type.
+pub const fn any() -> Range {
+    within(f64::MIN, f64::MAX)
 }
 
 impl Range {
@@ -51,19 +56,27 @@ impl Range {
         let from = if self.low_is_open { number > self.low } else { number >= self.low };
         from && if self.high_is_open { number < self.high } else { number <= self.high }
     }
+
+    /// The range in words, its ends as `number_text` writes them; empty for [`any`].
+    pub fn text(self, number_text: fn(f64) -> String) -> String {
+        if self == any() {
+            return String::new();
+        }
+        let (low, high) = (number_text(self.low), number_text(self.high));
+        match (self.low_is_open, self.high_is_open, self.high < f64::MAX) {
+            (false, _, false) => format!("at least {low}"),
+            (true, _, false) => format!("above {low}"),
+            (false, false, true) => format!("{low} to {high}"),
+            (true, false, true) => format!("above {low}, at most {high}"),
+            (true, true, true) => format!("above {low}, below {high}"),
+            (false, true, true) => format!("at least {low}, below {high}"),
+        }
+    }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Range { low, high, .. } = *self;
-        match (self.low_is_open, self.high_is_open, high < f64::MAX) {
-            (false, _, false) => write!(f, "at least {low}"),
-            (true, _, false) => write!(f, "above {low}"),
-            (false, false, true) => write!(f, "{low} to {high}"),
-            (true, false, true) => write!(f, "above {low}, at most {high}"),
-            (true, true, true) => write!(f, "above {low}, below {high}"),
-            (false, true, true) => write!(f, "at least {low}, below {high}"),
-        }
+        f.write_str(&self.text(|number| number.to_string()))
     }
 }
 

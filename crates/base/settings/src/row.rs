@@ -18,7 +18,7 @@ pub struct SettingRow {
     pub range: Range,
     /// What it means; lines of the doc comment, joined.
     pub doc: &'static str,
-    /// Where the default comes from.
+    /// Where the default comes from; empty where the meaning says it.
     pub source: &'static str,
 }
 
@@ -34,16 +34,18 @@ impl SettingError {
         SettingError { message: message.to_string() }
     }
 
-    fn from_value(row: &SettingRow, given: &str, default: &dyn SettingValue) -> SettingError {
+    fn from_value(row: &SettingRow, written: &str, default: &dyn SettingValue) -> SettingError {
         let choices = default.choices();
+        let range = default.range_text(row.range);
         let allowed = match choices.as_slice() {
-            [] => format!("{}, {}", default.kind(), row.range),
+            [] if range.is_empty() => default.kind(),
+            [] => format!("{}, {range}", default.kind()),
             words => words.join(", "),
         };
         let has_unit = !row.unit.is_empty() && default.number().is_some();
         let unit = if has_unit { format!(" {}", row.unit) } else { String::new() };
         SettingError::new(format_args!(
-            "{} is {given}; allowed: {allowed}; default: {}{unit}",
+            "{} is {written}; allowed: {allowed}; default: {}{unit}",
             row.name,
             default.text()
         ))
@@ -105,6 +107,24 @@ pub trait Settings: Default {
         }
     }
 
+    /// Sets an option to none by its name.
+    ///
+    /// # Errors
+    /// A name that does not exist, and a setting that needs a value.
+    fn clear(&mut self, name: &str) -> Result<(), SettingError> {
+        let mut result = None;
+        self.visit_mut(&mut |row, value| {
+            if row.name == name {
+                result = Some(value.clear().then_some(()).ok_or(row));
+            }
+        });
+        match result {
+            Some(Ok(())) => Ok(()),
+            Some(Err(row)) => Err(refused::<Self>(row, "empty")),
+            None => Err(unknown::<Self>(name)),
+        }
+    }
+
     /// Checks every range.
     ///
     /// # Errors
@@ -121,14 +141,14 @@ pub trait Settings: Default {
     }
 }
 
-fn refused<S: Settings>(row: &'static SettingRow, given: &str) -> SettingError {
+fn refused<S: Settings>(row: &'static SettingRow, written: &str) -> SettingError {
     let mut error = None;
     S::default().visit(&mut |known, default| {
         if (known.group, known.name) == (row.group, row.name) {
-            error = Some(SettingError::from_value(row, given, default));
+            error = Some(SettingError::from_value(row, written, default));
         }
     });
-    error.unwrap_or_else(|| SettingError::new(format_args!("{} is {given}", row.name)))
+    error.unwrap_or_else(|| SettingError::new(format_args!("{} is {written}", row.name)))
 }
 
 fn unknown<S: Settings>(name: &str) -> SettingError {

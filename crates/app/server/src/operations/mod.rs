@@ -1,7 +1,6 @@
 //! Running it: configuration, logs, starting and stopping as a service.
 
 mod data_lock;
-mod fields;
 mod health;
 mod load;
 mod logs;
@@ -10,12 +9,11 @@ mod process;
 #[cfg(test)]
 mod recipe_tests;
 mod self_tracing;
-mod show;
+mod yaml;
 
 pub(crate) use data_lock::DataLock;
-pub use fields::{Field, fields};
 pub use health::check_health;
-pub use load::{Origin, SettingSources, SettingText, environment_name, load};
+pub use load::{SettingSources, SettingText, environment_name, load};
 pub(crate) use logs::start_logs;
 pub(crate) use notice::Notice;
 pub(crate) use process::ProcessFigures;

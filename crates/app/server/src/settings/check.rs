@@ -1,17 +1,18 @@
-//! What is checked before anything starts.
+//! Checks of the settings before anything starts.
 
 use super::listener::ListenerKind;
 use super::log_filter::log_filter;
-use super::{CheckedAlerts, Scope, ServeSettings, TlsSettings, TokenSettings};
+use super::{CheckedAlerts, Scope, ServeSettings, SettingError, TlsSettings, TokenSettings};
+use laggard_settings::Settings;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Settings that were checked: every value is in its range, files that it names were read.
+/// Settings whose values were checked and whose files were read.
 #[derive(Clone, Debug)]
 pub struct CheckedSettings {
-    /// As given.
+    /// The settings themselves.
     pub raw: ServeSettings,
     pub(crate) tokens: Arc<[CheckedToken]>,
     pub(crate) alerts: CheckedAlerts,
@@ -33,26 +34,6 @@ impl fmt::Debug for CheckedToken {
     }
 }
 
-/// A setting that cannot be, in a sentence that says which one and what is allowed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SettingsError {
-    message: String,
-}
-
-impl SettingsError {
-    pub(crate) fn new(message: impl Into<String>) -> SettingsError {
-        SettingsError { message: message.into() }
-    }
-}
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for SettingsError {}
-
 /// A slice must be so many times as long as a trace may be idle, or every trace would be cut by one.
 const IDLE_SLICE_RATIO: u32 = 2;
 
@@ -66,77 +47,63 @@ impl ServeSettings {
     ///
     /// # Errors
     /// The first value that is out of its range, file that cannot be read, or combination that makes no sense.
-    pub fn check(self) -> Result<CheckedSettings, SettingsError> {
-        self.check_values()?;
+    pub fn check(self) -> Result<CheckedSettings, SettingError> {
+        Settings::check(&self)?;
+        self.check_pairs()?;
         log_filter(&self.logs.level).map(drop)?;
-        self.tls.check()?;
+        self.tls.check_pair()?;
         let tokens = read_tokens(&self)?;
         self.check_exposure(!tokens.is_empty())?;
-        let alerts = self.alerts.check()?;
+        let alerts = self.alerts.read_files()?;
         Ok(CheckedSettings { raw: self, tokens: tokens.into(), alerts })
     }
 
-    fn check_values(&self) -> Result<(), SettingsError> {
+    fn check_pairs(&self) -> Result<(), SettingError> {
         let store = &self.store;
         if store.slice.duration() < store.idle.duration() * IDLE_SLICE_RATIO {
-            return Err(SettingsError::new(format!(
-                "store.slice is {}, store.idle {}: a slice must be at least {IDLE_SLICE_RATIO} times as long as a \
-                 trace may be idle",
+            return Err(SettingError::new(format_args!(
+                "store.slice is {}; allowed: at least {IDLE_SLICE_RATIO} times store.idle, which is {}",
                 store.slice, store.idle
             )));
         }
         if self.limits.decompressed < self.limits.message {
-            return Err(SettingsError::new(
-                "limits.decompressed is less than limits.message; give at least as much",
-            ));
-        }
-        let counts = [
-            ("limits.connections", self.limits.connections),
-            ("limits.connections_per_peer", self.limits.connections_per_peer),
-            ("limits.streams", self.limits.streams),
-            ("tenants.most", self.tenants.most),
-        ];
-        if let Some((name, value)) = counts.into_iter().find(|(_, value)| !(1..=100_000).contains(value)) {
-            return Err(SettingsError::new(format!("{name} is {value}; give 1 to 100000")));
-        }
-        if !(0.0..=1.0).contains(&self.self_tracing.share) {
-            return Err(SettingsError::new(format!(
-                "self_tracing.share is {}; give 0 to 1",
-                self.self_tracing.share
-            )));
+            return Err(SettingError::new("limits.decompressed must be at least limits.message"));
         }
         self.check_tenants()
     }
 
-    fn check_tenants(&self) -> Result<(), SettingsError> {
+    fn check_tenants(&self) -> Result<(), SettingError> {
         if http::HeaderName::from_bytes(self.tenants.header.as_bytes()).is_err() {
-            return Err(SettingsError::new(format!(
-                "tenants.header is {:?}, which is no name of a header",
+            return Err(SettingError::new(format_args!(
+                "tenants.header is {:?}, which is not a valid header name",
                 self.tenants.header
             )));
         }
         let named = self.tokens.iter().flat_map(|token| &token.tenants).chain(&self.tenants.default);
         for name in named {
             if !is_tenant_name(name) {
-                return Err(SettingsError::new(format!("{name:?} is no name of a tenant; {TENANT_NAMES}")));
+                return Err(SettingError::new(format_args!(
+                    "{name:?} is not a valid tenant name; allowed: {TENANT_NAMES}"
+                )));
             }
         }
         Ok(())
     }
 
-    /// Beyond this machine only those who show something may come in, unless somebody said so.
-    fn check_exposure(&self, tokens: bool) -> Result<(), SettingsError> {
-        if self.insecure || tokens || self.tls.client_roots.is_some() {
+    /// Other machines need a token or a client certificate, unless the server is explicitly insecure.
+    fn check_exposure(&self, has_tokens: bool) -> Result<(), SettingError> {
+        if self.insecure || has_tokens || self.tls.client_roots.is_some() {
             return Ok(());
         }
-        let Some((listener, address)) = self.addresses().into_iter().find(|(_, at)| !at.ip().is_loopback())
+        let Some((listener, address)) =
+            self.addresses().into_iter().find(|(_, address)| !address.ip().is_loopback())
         else {
             return Ok(());
         };
         let name = listener.name();
-        Err(SettingsError::new(format!(
-            "{name} is {address}, which others can reach, and nobody has to show a token. Give token_file or \
-             tokens, or tls.client_roots, or say insecure: true (--insecure)"
+        Err(SettingError::new(format_args!(
+            "{name} is {address}, which other machines can reach, but clients need no authentication. Set token_file, \
+             tokens, or tls.client_roots, or allow it with insecure: true (--insecure)"
         )))
     }
 
@@ -153,49 +120,48 @@ impl ServeSettings {
 }
 
 impl TlsSettings {
-    fn check(&self) -> Result<(), SettingsError> {
+    fn check_pair(&self) -> Result<(), SettingError> {
         match (&self.certificate, &self.key, &self.client_roots) {
             (Some(_), Some(_), _) | (None, None, None) => Ok(()),
             (None, None, Some(_)) => {
-                Err(SettingsError::new("tls.client_roots needs tls.certificate and tls.key beside it"))
+                Err(SettingError::new("tls.client_roots needs tls.certificate and tls.key"))
             }
-            _ => Err(SettingsError::new("tls.certificate and tls.key belong together; give both or none")),
+            _ => Err(SettingError::new("tls.certificate and tls.key must both be set, or neither")),
         }
     }
 }
 
-/// What names of tenants may be: they are names of folders, too.
+/// Valid tenant names; they are names of folders, too.
 pub(crate) const TENANT_NAMES: &str = "1 to 64 of A-Z, a-z, 0-9, _ and -";
 
-/// Whether a tenant can be called so.
 pub(crate) fn is_tenant_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=64).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-fn read_tokens(settings: &ServeSettings) -> Result<Vec<CheckedToken>, SettingsError> {
-    let short = settings.token_file.iter().map(|file| TokenSettings {
+fn read_tokens(settings: &ServeSettings) -> Result<Vec<CheckedToken>, SettingError> {
+    let single = settings.token_file.iter().map(|file| TokenSettings {
         name: "token_file".to_owned(),
         file: file.clone(),
         scopes: vec![Scope::Read, Scope::Write],
         tenants: Vec::new(),
     });
-    let given: Vec<TokenSettings> = settings.tokens.iter().cloned().chain(short).collect();
-    if given.len() > TOKENS_MAX {
-        return Err(SettingsError::new(format!("{} tokens; at most {TOKENS_MAX}", given.len())));
+    let tokens: Vec<TokenSettings> = settings.tokens.iter().cloned().chain(single).collect();
+    if tokens.len() > TOKENS_MAX {
+        return Err(SettingError::new(format_args!("{} tokens; at most {TOKENS_MAX}", tokens.len())));
     }
-    given.into_iter().map(read_token).collect()
+    tokens.into_iter().map(read_token).collect()
 }
 
-fn read_token(token: TokenSettings) -> Result<CheckedToken, SettingsError> {
+fn read_token(token: TokenSettings) -> Result<CheckedToken, SettingError> {
     if token.scopes.is_empty() {
-        return Err(SettingsError::new(format!(
-            "token {:?} has no scopes; give read, write or both",
+        return Err(SettingError::new(format_args!(
+            "token {:?} has no scopes; allowed: read, write, or both",
             token.name
         )));
     }
     let secret = read_secret(&token.file).map_err(|problem| {
-        SettingsError::new(format!("token {:?}: {}: {problem}", token.name, token.file.display()))
+        SettingError::new(format_args!("token {:?}: {}: {problem}", token.name, token.file.display()))
     })?;
     Ok(CheckedToken {
         name: token.name,
@@ -209,18 +175,18 @@ fn read_token(token: TokenSettings) -> Result<CheckedToken, SettingsError> {
 pub(super) fn read_secret(file: &Path) -> Result<Vec<u8>, String> {
     let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
     if length > SECRET_BYTES_MAX as u64 {
-        return Err(format!("{length} bytes are no token; at most {SECRET_BYTES_MAX}"));
+        return Err(format!("{length} bytes are too many for a token; at most {SECRET_BYTES_MAX}"));
     }
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let secret = text.trim();
     if secret.len() < SECRET_BYTES_MIN {
         return Err(format!(
-            "the token has {} characters, give at least {SECRET_BYTES_MIN}, for example `openssl rand -hex 32`",
+            "the token has {} characters; it needs at least {SECRET_BYTES_MIN}, for example `openssl rand -hex 32`",
             secret.len()
         ));
     }
     if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("the token has spaces or characters that no header can carry".to_owned());
+        return Err("the token has spaces or characters that are not allowed in a header".to_owned());
     }
     Ok(secret.as_bytes().to_vec())
 }

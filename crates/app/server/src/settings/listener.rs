@@ -1,4 +1,4 @@
-//! What the server listens for, an address each.
+//! The listeners of the server.
 
 /// One of the server's listeners, each with a setting for its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,114 +1,123 @@
-//! Everything a server can be told, as its configuration file has it.
+//! Settings of the server, each declared once: its type, key, range, default, and meaning.
 //!
-//! `operations/fields.rs` lists the same fields once more, one a row: what flags, environment variables, the
-//! manual and `check-config` are made of.
+//! ```text
+//! settings! { ... } ─► struct, Default, check
+//!                   └─► rows by key ─► configuration file, environment, --set, flags, --check-config, `laggard settings serve`, manual
+//! ```
 
 mod alerts;
 mod check;
 mod listener;
 mod log_filter;
-mod quantities;
 
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
-pub use check::{CheckedSettings, SettingsError};
+pub use check::CheckedSettings;
 pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
+pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
-pub(crate) use quantities::OFF;
-use quantities::optional;
-pub use quantities::{Length, Size};
 
+use laggard_settings::{Choice, settings};
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The configuration file; flags and environment variables override single fields.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ServeSettings {
-    /// Where API and pages listen.
-    pub http: SocketAddr,
-    /// Where OTLP over gRPC is taken.
-    #[serde(deserialize_with = "optional")]
-    pub otlp_grpc: Option<SocketAddr>,
-    /// Where OTLP over HTTP is taken.
-    #[serde(deserialize_with = "optional")]
-    pub otlp_http: Option<SocketAddr>,
-    /// Where Zipkin's spans are taken.
-    #[serde(deserialize_with = "optional")]
-    pub zipkin: Option<SocketAddr>,
-    /// Folder of the data.
-    pub data: PathBuf,
-    /// Whether it may listen beyond this machine without tokens or certificates of clients.
-    pub insecure: bool,
-    /// Names, beside addresses and `localhost`, under which browsers may reach it.
-    pub names: Vec<String>,
-    /// What is kept, and how much.
-    pub store: KeepSettings,
-    /// Certificates.
-    pub tls: TlsSettings,
-    /// Who may read and write.
-    pub tokens: Vec<TokenSettings>,
-    /// A file with one token that may read and write; short for an entry in `tokens`.
-    #[serde(deserialize_with = "optional")]
-    pub token_file: Option<PathBuf>,
-    /// Data kept apart by a header.
-    pub tenants: TenantSettings,
-    /// What one client, or all of them, can use.
-    pub limits: LimitSettings,
-    /// Continuous detection, and whom it tells.
-    pub alerts: AlertSettings,
-    /// Log lines.
-    pub logs: LogSettings,
-    /// Spans of its own requests.
-    pub self_tracing: SelfTracingSettings,
+/// Shortest length that a setting can have, in seconds: lengths are above zero.
+const MILLISECOND: f64 = 0.001;
+
+const fn local(port: u16) -> SocketAddr {
+    SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port))
 }
 
-/// What is kept, and how much.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct KeepSettings {
-    /// Length of the stretches of time that data are laid out by.
-    pub slice: Length,
-    /// A trace that had no new span for so long is taken as whole.
-    pub idle: Length,
-    /// Most memory for traces that are still open, of each tenant.
-    pub memory: Size,
-    /// Most memory for decoded slices that the next question may need, of each tenant.
-    pub cache: Size,
-    /// How often segments are looked at for compaction, and every sixth time for what is too old.
-    pub upkeep: Length,
-    /// Data older than this are deleted.
-    #[serde(deserialize_with = "optional")]
-    pub keep_for: Option<Length>,
-    /// Beyond so many bytes the oldest data are deleted, of each tenant.
-    #[serde(deserialize_with = "optional")]
-    pub keep_bytes: Option<Size>,
+settings! {
+    group "serve";
+    /// The configuration file; flags and environment variables override single settings.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct ServeSettings {
+        /// Address for API and pages
+        http ("http"): SocketAddr = local(4316), any();
+        /// Address for OTLP/gRPC, or `off`
+        otlp_grpc ("otlp_grpc"): Option<SocketAddr> = Some(local(4317)), any(), "OpenTelemetry";
+        /// Address for OTLP/HTTP, or `off`
+        otlp_http ("otlp_http"): Option<SocketAddr> = Some(local(4318)), any(), "OpenTelemetry";
+        /// Address for Zipkin spans, or `off`
+        zipkin ("zipkin"): Option<SocketAddr> = Some(local(9411)), any(), "Zipkin";
+        /// Data folder. One server at a time uses it
+        data ("data"): PathBuf = PathBuf::from("laggard-data"), any();
+        /// Allow non-loopback addresses without authentication
+        insecure ("insecure"): bool = false, any();
+        /// File with a token that clients must send; short for an entry in `tokens` that may read and write
+        token_file ("token_file"): Option<PathBuf> = None, any();
+        /// Names, beside addresses and `localhost`, under which browsers may reach it
+        names ("names", "entries"): Vec<String> = Vec::new(), at_least(0.0);
+    }
+    groups {
+        /// The store of each tenant.
+        store: StorageSettings;
+        /// Certificates.
+        tls: TlsSettings;
+        /// Separate data, named by a header.
+        tenants: TenantSettings;
+        /// What one client, or all of them, can use.
+        limits: LimitSettings;
+        /// Continuous detection and notifications.
+        alerts: AlertSettings;
+        /// Log lines.
+        logs: LogSettings;
+        /// Spans of its own requests.
+        self_tracing: SelfTracingSettings;
+    }
+    other {
+        /// Who may read and write.
+        tokens: Vec<TokenSettings> = Vec::new();
+    }
 }
 
-/// Certificates, in files of PEM; they are read again when they change.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TlsSettings {
-    /// The server's certificate and those between it and the root.
-    #[serde(deserialize_with = "optional")]
-    pub certificate: Option<PathBuf>,
-    /// Its private key.
-    #[serde(deserialize_with = "optional")]
-    pub key: Option<PathBuf>,
-    /// Roots of the certificates that clients must show; with it, nobody is served without one.
-    #[serde(deserialize_with = "optional")]
-    pub client_roots: Option<PathBuf>,
+settings! {
+    group "store";
+    /// The store of each tenant: layout, memory, retention.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct StorageSettings {
+        /// Length of the time slices that data are stored in
+        slice ("store.slice"): Length = Length::from_secs(300), at_least(MILLISECOND);
+        /// A trace without new spans for so long is finalized
+        idle ("store.idle"): Length = Length::from_secs(10), at_least(MILLISECOND);
+        /// Most memory for open traces, per tenant. Beyond it, senders wait, then get 503 or UNAVAILABLE with a time to
+        /// retry after
+        memory ("store.memory"): Size = Size(512 << 20), at_least(1.0);
+        /// Most memory for decoded slices, per tenant
+        cache ("store.cache"): Size = Size(512 << 20), at_least(1.0);
+        /// How often segments are checked for compaction, and every sixth time for expired data
+        upkeep ("store.upkeep"): Length = Length::from_secs(10), at_least(MILLISECOND);
+        /// Data older than this are deleted; `off` for never
+        keep_for ("store.keep_for"): Option<Length> = Some(Length::from_secs(7 * 86_400)), at_least(MILLISECOND);
+        /// Beyond so many bytes the oldest data are deleted, per tenant; `off` for no limit
+        keep_bytes ("store.keep_bytes"): Option<Size> = None, at_least(1.0);
+    }
+}
+
+settings! {
+    group "tls";
+    /// Certificates, in files of PEM; they are read again when they change.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct TlsSettings {
+        /// The server's certificate chain (PEM), or `off` for plain connections
+        certificate ("tls.certificate"): Option<PathBuf> = None, any();
+        /// Its private key (PEM)
+        key ("tls.key"): Option<PathBuf> = None, any();
+        /// Root certificates for clients (PEM); with it, every client needs a certificate
+        client_roots ("tls.client_roots"): Option<PathBuf> = None, any();
+    }
 }
 
 /// One bearer token.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSettings {
-    /// How logs call it.
+    /// Its name in logs.
     pub name: String,
-    /// The file it is read from; spaces around it do not count.
+    /// The file it is read from; white space around it is ignored.
     pub file: PathBuf,
     /// What it allows.
     pub scopes: Vec<Scope>,
@@ -121,68 +130,72 @@ pub struct TokenSettings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Asking.
+    /// Queries.
     Read,
     /// Sending data.
     Write,
 }
 
-/// Data kept apart by a header.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TenantSettings {
-    /// Whether requests name a tenant.
-    pub enabled: bool,
-    /// The header that does.
-    pub header: String,
-    /// Most tenants that can be.
-    pub most: u32,
-    /// The tenant of requests that name none; without it they are refused.
-    #[serde(deserialize_with = "optional")]
-    pub default: Option<String>,
+settings! {
+    group "tenants";
+    /// Separate data, named by a header.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct TenantSettings {
+        /// Whether requests name a tenant, whose data are separate
+        enabled ("tenants.enabled"): bool = false, any();
+        /// The header with the name of the tenant
+        header ("tenants.header"): String = "X-Scope-OrgID".to_owned(), any(), "Grafana's stores";
+        /// Most tenants
+        most ("tenants.most"): u32 = 16, within(1.0, 1e5);
+        /// The tenant of requests that name none; `off` rejects them
+        default ("tenants.default"): Option<String> = None, any();
+    }
 }
 
-/// What one client, or all of them, can use.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LimitSettings {
-    /// Most connections at once, of each listener; more wait to be accepted.
-    pub connections: u32,
-    /// Most of them from one address; more are closed at once.
-    pub connections_per_peer: u32,
-    /// Most requests at once on one connection of HTTP/2.
-    pub streams: u32,
-    /// Until when a new connection must have asked for something.
-    pub header_timeout: Length,
-    /// A connection that asks for nothing for so long is closed.
-    pub idle_timeout: Length,
-    /// A request's body must arrive within this time, and a second more for every 64 KiB of it.
-    pub body_timeout: Length,
-    /// A client that takes nothing of an answer for so long is dropped.
-    pub send_timeout: Length,
-    /// Largest message of telemetry, as sent.
-    pub message: Size,
-    /// Largest message of telemetry, decompressed.
-    pub decompressed: Size,
-    /// Largest upload of traces or tables, as sent.
-    pub upload: Size,
-    /// How long a stopping server waits for requests in flight.
-    pub drain: Length,
+settings! {
+    group "limits";
+    /// What one client, or all of them, can use.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct LimitSettings {
+        /// Most connections of each listener; more wait to be accepted
+        connections ("limits.connections"): u32 = 1024, within(1.0, 1e5);
+        /// Most connections from one address (IPv6: one /64); more are closed at once
+        connections_per_peer ("limits.connections_per_peer"): u32 = 512, within(1.0, 1e5);
+        /// Most concurrent requests on one HTTP/2 connection
+        streams ("limits.streams"): u32 = 128, within(1.0, 1e5);
+        /// Longest time until the first request of a connection
+        header_timeout ("limits.header_timeout"): Length = Length::from_secs(10), at_least(MILLISECOND);
+        /// An idle connection is closed after this
+        idle_timeout ("limits.idle_timeout"): Length = Length::from_secs(120), at_least(MILLISECOND);
+        /// Longest time for the body of a request, plus a second for every 64 KiB
+        body_timeout ("limits.body_timeout"): Length = Length::from_secs(20), at_least(MILLISECOND);
+        /// Longest time for a client to receive a chunk of a response, plus a second for every 64 KiB
+        send_timeout ("limits.send_timeout"): Length = Length::from_secs(30), at_least(MILLISECOND);
+        /// Largest message of telemetry, as sent
+        message ("limits.message"): Size = Size(20 << 20), at_least(1.0), "OpenTelemetry Collector";
+        /// Largest message of telemetry, decompressed
+        decompressed ("limits.decompressed"): Size = Size(64 << 20), at_least(1.0);
+        /// Largest upload of traces or tables, as sent
+        upload ("limits.upload"): Size = Size(1 << 30), at_least(1.0);
+        /// How long a stopping server waits for requests in flight
+        drain ("limits.drain"): Length = Length::from_secs(20), at_least(MILLISECOND);
+    }
 }
 
-/// Log lines, on standard error.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogSettings {
-    /// Text for people, JSON for programs.
-    pub form: LogForm,
-    /// `error`, `warn`, `info`, `debug`, `trace`, or a filter like `info,laggard_store=debug`.
-    pub level: String,
+settings! {
+    group "logs";
+    /// Log lines, on standard error.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct LogSettings {
+        /// `text` for people, `json` for programs
+        form ("logs.form"): LogForm = LogForm::Text, choice();
+        /// `error`, `warn`, `info`, `debug`, `trace`, or a filter like `info,laggard_store=debug`
+        level ("logs.level"): String = "info".to_owned(), any();
+    }
 }
 
 /// Form of log lines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogForm {
     /// For people.
     Text,
@@ -190,93 +203,18 @@ pub enum LogForm {
     Json,
 }
 
-/// Spans of its own requests.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SelfTracingSettings {
-    /// Where they are sent, as OTLP over HTTP in JSON: `http://host:4318/v1/traces`. Without it there are none.
-    #[serde(deserialize_with = "optional")]
-    pub endpoint: Option<String>,
-    /// The share of requests that is traced, 0 to 1.
-    pub share: f64,
+impl Choice for LogForm {
+    const CHOICES: &'static [(&'static str, LogForm)] = &[("text", LogForm::Text), ("json", LogForm::Json)];
 }
 
-impl Default for ServeSettings {
-    /// Loopback only, everything taken, a week kept.
-    fn default() -> ServeSettings {
-        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        ServeSettings {
-            http: local(4316),
-            otlp_grpc: Some(local(4317)),
-            otlp_http: Some(local(4318)),
-            zipkin: Some(local(9411)),
-            data: PathBuf::from("laggard-data"),
-            insecure: false,
-            names: Vec::new(),
-            store: KeepSettings::default(),
-            tls: TlsSettings::default(),
-            tokens: Vec::new(),
-            token_file: None,
-            tenants: TenantSettings::default(),
-            limits: LimitSettings::default(),
-            alerts: AlertSettings::default(),
-            logs: LogSettings::default(),
-            self_tracing: SelfTracingSettings::default(),
-        }
-    }
-}
-
-impl Default for KeepSettings {
-    /// A week; 512 MiB for open traces and as much for slices.
-    fn default() -> KeepSettings {
-        KeepSettings {
-            slice: Length::from_secs(300),
-            idle: Length::from_secs(10),
-            memory: Size(512 << 20),
-            cache: Size(512 << 20),
-            upkeep: Length::from_secs(10),
-            keep_for: Some(Length::from_secs(7 * 24 * 3600)),
-            keep_bytes: None,
-        }
-    }
-}
-
-impl Default for TenantSettings {
-    /// Off; the header that Grafana's stores use.
-    fn default() -> TenantSettings {
-        TenantSettings { enabled: false, header: "X-Scope-OrgID".to_owned(), most: 16, default: None }
-    }
-}
-
-impl Default for LimitSettings {
-    /// For one machine: what the OpenTelemetry Collector allows in a message, a thousand connections.
-    fn default() -> LimitSettings {
-        LimitSettings {
-            connections: 1024,
-            connections_per_peer: 512,
-            streams: 128,
-            header_timeout: Length::from_secs(10),
-            idle_timeout: Length::from_secs(120),
-            body_timeout: Length::from_secs(20),
-            send_timeout: Length::from_secs(30),
-            message: Size(20 << 20),
-            decompressed: Size(64 << 20),
-            upload: Size(1 << 30),
-            drain: Length::from_secs(20),
-        }
-    }
-}
-
-impl Default for LogSettings {
-    /// Text, what a person should know.
-    fn default() -> LogSettings {
-        LogSettings { form: LogForm::Text, level: "info".to_owned() }
-    }
-}
-
-impl Default for SelfTracingSettings {
-    /// Off.
-    fn default() -> SelfTracingSettings {
-        SelfTracingSettings { endpoint: None, share: 0.01 }
+settings! {
+    group "self_tracing";
+    /// Spans of its own requests.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct SelfTracingSettings {
+        /// OTLP/HTTP endpoint for spans of the server's own requests: `http://host:4318/v1/traces`, or `off`
+        endpoint ("self_tracing.endpoint"): Option<String> = None, any();
+        /// Share of the server's requests that are traced
+        share ("self_tracing.share"): f64 = 0.01, within(0.0, 1.0);
     }
 }

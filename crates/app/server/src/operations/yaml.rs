@@ -1,0 +1,182 @@
+//! The configuration as YAML.
+
+use crate::settings::{Scope, ServeSettings, SettingError, TokenSettings};
+use laggard_settings::{SettingValue, Settings};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use std::fmt;
+use std::fmt::Write;
+
+/// The one setting that is not a single value: a list of tokens.
+const TOKENS: &str = "tokens";
+
+/// Settings from the text of a file. An empty file changes nothing.
+pub(super) fn read(text: &str) -> Result<ServeSettings, SettingError> {
+    let only_comments = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    if only_comments {
+        return Ok(ServeSettings::default());
+    }
+    serde_saphyr::from_str(text).map_err(|error| {
+        let message = error.without_snippet().to_string();
+        let line =
+            error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
+        SettingError::new(format_args!("{}{message}", line.unwrap_or_default()))
+    })
+}
+
+impl<'de> Deserialize<'de> for ServeSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ServeSettings, D::Error> {
+        let mut settings = ServeSettings::default();
+        deserializer.deserialize_map(Table { settings: &mut settings, path: "" })?;
+        Ok(settings)
+    }
+}
+
+/// Reads the table at a path: the whole configuration, or one of its sections.
+struct Table<'a> {
+    settings: &'a mut ServeSettings,
+    path: &'a str,
+}
+
+impl<'de> Visitor<'de> for Table<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("settings with their values")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            let key = if self.path.is_empty() { name } else { format!("{}.{name}", self.path) };
+            if key == TOKENS {
+                self.settings.tokens = map.next_value()?;
+            } else {
+                map.next_value_seed(Entry { settings: self.settings, key: &key })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads what is at a key: a value, a list, or a section.
+struct Entry<'a> {
+    settings: &'a mut ServeSettings,
+    key: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Entry<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Entry { settings, key } = self;
+        let (mut is_section, mut is_list) = (false, false);
+        settings.visit(&mut |row, value| {
+            is_section |= row.name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+            is_list |= row.name == key && value.is_list();
+        });
+        if is_section {
+            return deserializer.deserialize_map(Table { settings, path: key });
+        }
+        let text = if is_list {
+            Option::<Vec<String>>::deserialize(deserializer)?.map(|list| list.text())
+        } else {
+            Option::<String>::deserialize(deserializer)?
+        };
+        let result = match text {
+            Some(text) => settings.set(key, &text),
+            None => settings.clear(key),
+        };
+        result.map_err(de::Error::custom)
+    }
+}
+
+impl ServeSettings {
+    /// The whole configuration as YAML. Read back, it gives the same settings, but for what is hidden: user names
+    /// and passwords in URLs.
+    pub fn to_yaml(&self) -> String {
+        let mut out = String::new();
+        let mut section = "";
+        self.visit(&mut |row, value| {
+            let (path, name) = row.name.split_once('.').unwrap_or(("", row.name));
+            if path != section {
+                section = path;
+                write_line(&mut out, format_args!("{section}:"));
+            }
+            let indent = if path.is_empty() { "" } else { "  " };
+            let text = if value.is_list() { value.text() } else { scalar(&hide(value.text())) };
+            write_line(&mut out, format_args!("{indent}{name}: {text}"));
+        });
+        write_tokens(&mut out, &self.tokens);
+        out
+    }
+}
+
+fn write_line(out: &mut String, line: fmt::Arguments<'_>) {
+    writeln!(out, "{line}").expect("writing into a String cannot fail");
+}
+
+fn write_tokens(out: &mut String, tokens: &[TokenSettings]) {
+    if tokens.is_empty() {
+        return write_line(out, format_args!("{TOKENS}: []"));
+    }
+    write_line(out, format_args!("{TOKENS}:"));
+    for token in tokens {
+        write_line(out, format_args!("  - name: {}", scalar(&token.name)));
+        write_line(out, format_args!("    file: {}", scalar(&token.file.to_string_lossy())));
+        let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
+        write_line(out, format_args!("    scopes: [{}]", scopes.join(", ")));
+        write_line(out, format_args!("    tenants: {}", token.tenants.text()));
+    }
+}
+
+impl Scope {
+    fn name(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Write => "write",
+        }
+    }
+}
+
+/// A text in quotes unless YAML reads it as itself: JSON's strings are YAML's, too.
+fn scalar(text: &str) -> String {
+    let is_plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./:".contains(&byte))
+        && !text.ends_with(':')
+        && !text.eq_ignore_ascii_case("null");
+    if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}
+
+/// Hides user and password in front of a URL's host.
+fn hide(text: String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(user_end) => format!("{scheme}://<hidden>{}", &rest[user_end..]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_in_urls_are_hidden() {
+        assert_eq!(
+            hide("https://user:secret@host:4318/v1/traces".to_owned()),
+            "https://<hidden>@host:4318/v1/traces"
+        );
+        assert_eq!(hide("http://host/a@b".to_owned()), "http://host/a@b");
+        assert_eq!(hide("30s".to_owned()), "30s");
+    }
+
+    #[test]
+    fn texts_are_quoted_where_yaml_needs_it() {
+        for plain in ["127.0.0.1:4316", "laggard-data", "/etc/a.crt", "off", "https://host:1/a"] {
+            assert_eq!(scalar(plain), plain);
+        }
+        for text in ["null", "[::1]:1", "a: b", "a:", "", "info,x=debug", "~"] {
+            assert_eq!(scalar(text), format!("{text:?}"));
+        }
+    }
+}
