@@ -24,8 +24,8 @@ pub trait SettingValue {
     /// The words it can be, if it is one of several.
     fn choices(&self) -> Vec<&'static str>;
 
-    /// Whether a configuration file has it as a list.
-    fn is_list(&self) -> bool;
+    /// The entries, if it is a list.
+    fn entries(&self) -> Option<&[String]>;
 
     /// Replaces the value; `false`, and the value is unchanged, when the text is of another kind.
     fn read(&mut self, text: &str) -> bool;
@@ -38,9 +38,6 @@ pub trait SettingValue {
 pub trait SettingType: Sized {
     /// The word for `None` of an option.
     const NONE: &'static str = "off";
-
-    /// Whether it is a list.
-    const IS_LIST: bool = false;
 
     /// See [`SettingValue::kind`].
     fn kind() -> &'static str;
@@ -57,6 +54,11 @@ pub trait SettingType: Sized {
 
     /// The value of a text; `None` when the text is of another kind.
     fn parse(text: &str) -> Option<Self>;
+
+    /// See [`SettingValue::entries`].
+    fn entries(&self) -> Option<&[String]> {
+        None
+    }
 
     /// See [`SettingValue::text`].
     fn to_text(&self) -> String;
@@ -88,8 +90,8 @@ impl<T: SettingType> SettingValue for T {
         T::choices()
     }
 
-    fn is_list(&self) -> bool {
-        T::IS_LIST
+    fn entries(&self) -> Option<&[String]> {
+        SettingType::entries(self)
     }
 
     fn read(&mut self, text: &str) -> bool {
@@ -122,8 +124,8 @@ impl<T: SettingType> SettingValue for Option<T> {
         Vec::new()
     }
 
-    fn is_list(&self) -> bool {
-        T::IS_LIST
+    fn entries(&self) -> Option<&[String]> {
+        self.as_ref().and_then(SettingType::entries)
     }
 
     fn read(&mut self, text: &str) -> bool {
@@ -236,26 +238,42 @@ impl SettingType for PathBuf {
     }
 }
 
-/// Written as a list of JSON; also read with commas between the texts. Its number is that of its entries.
+/// Written with commas between the entries; a backslash precedes commas and backslashes of an entry, and stands for a
+/// single empty entry. Its number is that of its entries.
 impl SettingType for Vec<String> {
-    const IS_LIST: bool = true;
-
     fn kind() -> &'static str {
         "a list like a,b"
     }
 
+    fn entries(&self) -> Option<&[String]> {
+        Some(self)
+    }
+
     fn parse(text: &str) -> Option<Vec<String>> {
-        match text {
-            "" => Some(Vec::new()),
-            _ if text.starts_with('[') => serde_json::from_str(text).ok(),
-            _ => Some(text.split(',').map(|entry| entry.trim().to_owned()).collect()),
+        let mut entries: Vec<String> = Vec::new();
+        let mut entry = String::new();
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                ',' => entries.push(std::mem::take(&mut entry)),
+                '\\' => entry.extend(characters.next()),
+                _ => entry.push(character),
+            }
         }
+        if !text.is_empty() {
+            entries.push(entry);
+        }
+        Some(entries)
     }
 
     fn to_text(&self) -> String {
-        let entries: Vec<String> =
-            self.iter().map(|entry| serde_json::Value::from(entry.as_str()).to_string()).collect();
-        format!("[{}]", entries.join(", "))
+        match self.as_slice() {
+            [entry] if entry.is_empty() => "\\".to_owned(),
+            entries => {
+                let escaped = entries.iter().map(|entry| entry.replace('\\', "\\\\").replace(',', "\\,"));
+                escaped.collect::<Vec<_>>().join(",")
+            }
+        }
     }
 
     fn to_number(&self) -> Option<f64> {
@@ -371,20 +389,19 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_with_commas_and_as_json() {
-        let mut list = Vec::new();
-        for (text, entries, written) in [
-            ("a, b", vec!["a", "b"], r#"["a", "b"]"#),
-            (r#"["a,b", "\"c\""]"#, vec!["a,b", "\"c\""], r#"["a,b", "\"c\""]"#),
-            ("", vec![], "[]"),
+    fn lists_are_read_with_commas() {
+        for (text, entries) in [
+            ("a,b", vec!["a", "b"]),
+            (r"a\,b,c\\", vec!["a,b", r"c\"]),
+            ("", vec![]),
+            ("a,", vec!["a", ""]),
+            (r"\", vec![""]),
         ] {
+            let mut list = Vec::new();
             assert!(list.read(text), "{text}");
-            assert_eq!(
-                (list.clone(), list.text().as_str()),
-                (entries.iter().map(|&entry| entry.to_owned()).collect(), written)
-            );
+            assert_eq!(list, entries, "{text}");
+            assert_eq!(list.text(), text);
         }
-        assert!(!list.read("[a"));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl<'de> DeserializeSeed<'de> for Entry<'_> {
         let (mut is_section, mut is_list) = (false, false);
         settings.visit(&mut |row, value| {
             is_section |= row.name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
-            is_list |= row.name == key && value.is_list();
+            is_list |= row.name == key && value.entries().is_some();
         });
         if is_section {
             return deserializer.deserialize_map(Table { settings, path: key });
@@ -102,7 +102,7 @@ impl ServeSettings {
                 write_line(&mut out, format_args!("{section}:"));
             }
             let indent = if path.is_empty() { "" } else { "  " };
-            let text = if value.is_list() { value.text() } else { scalar(&hide(value.text())) };
+            let text = value.entries().map_or_else(|| scalar(&hide(value.text())), list);
             write_line(&mut out, format_args!("{indent}{name}: {text}"));
         });
         write_tokens(&mut out, &self.tokens);
@@ -124,7 +124,7 @@ fn write_tokens(out: &mut String, tokens: &[TokenSettings]) {
         write_line(out, format_args!("    file: {}", scalar(&token.file.to_string_lossy())));
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
         write_line(out, format_args!("    scopes: [{}]", scopes.join(", ")));
-        write_line(out, format_args!("    tenants: {}", token.tenants.text()));
+        write_line(out, format_args!("    tenants: {}", list(&token.tenants)));
     }
 }
 
@@ -135,6 +135,11 @@ impl Scope {
             Scope::Write => "write",
         }
     }
+}
+
+fn list(entries: &[String]) -> String {
+    let entries: Vec<String> = entries.iter().map(|entry| scalar(entry)).collect();
+    format!("[{}]", entries.join(", "))
 }
 
 /// A text in quotes unless YAML reads it as itself: JSON's strings are YAML's, too.
