@@ -90,10 +90,10 @@ fn summary(rows: impl Iterator<Item = (String, Errors)>) {
     for (name, errors) in rows {
         println!(
             "| {name} | {} | {:.1} | {:.1} | {:.1} | {:.0} % | {:.0} |",
-            errors.chosen.len(),
+            errors.selected.len(),
             mean(&errors.least_squares),
             mean(&errors.without_constant),
-            mean(&errors.chosen),
+            mean(&errors.selected),
             100.0 * errors.coverage(),
             mean(&errors.half_width)
         );

@@ -8,7 +8,7 @@
 #[path = "../../../crates/kernel/align/tests/it/generated.rs"]
 mod generated;
 
-use generated::{InjectedFault, TotalScores, run};
+use generated::{InjectedFault, Pooling, run};
 use laggard_align::localize::{LocalizeRules, LocalizeSettings};
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
 
 fn print_rows(rules: LocalizeRules, fault: InjectedFault, rate: f64, kinds: u64) {
     let settings = LocalizeSettings { rules, ..LocalizeSettings::default() };
-    for together in [TotalScores::No, TotalScores::Yes] {
+    for together in [Pooling::Separate, Pooling::Together] {
         let tally = run(fault, rate, kinds, together, &settings);
         println!(
             "| {rules:?} | {fault:?} | {rate} | {together:?} | {:.2} | {:.3} | {}/{} |",

@@ -87,7 +87,7 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     let [run] = runs else {
         return Err(CommandError::usage("--span and --trace-id take one kernel trace"));
     };
-    let marked = run.found.as_ref().map_or(&[][..], |found| &found.executions);
+    let marked = run.executions.as_ref().map_or(&[][..], |found| &found.executions);
     let found = executions_of_spans(spans, marked, run.window, run.calendar);
     // The span's name says more than the ids in its marker.
     let named = |execution: Execution| Execution { key: None, ..execution };

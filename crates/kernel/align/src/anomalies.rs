@@ -1,4 +1,4 @@
-//! Which sample executions take abnormally long for their kind (robust mode).
+//! Tests which sample executions take abnormally long for their kind (robust mode).
 
 use crate::reference::{ReferenceScale, left_out};
 use crate::tail::EmpiricalTail;
@@ -43,17 +43,18 @@ impl FeatureScores {
     ) -> FeatureScores {
         let of_kind = |members: &Vec<usize>| members.iter().map(|&index| normal[index]).collect::<Vec<f64>>();
         let by_kind: Vec<Vec<f64>> = labeled.members.iter().map(of_kind).collect();
-        let usual: Vec<Option<ReferenceScale>> =
+        let reference: Vec<Option<ReferenceScale>> =
             by_kind.iter().map(|values| ReferenceScale::from_values(&mut values.clone())).collect();
-        let pooled = pooled_scale(&by_kind, &usual);
+        let pooled = pooled_scale(&by_kind, &reference);
         let mut scores = vec![None; normal.len()];
         for (members, values) in labeled.members.iter().zip(&by_kind) {
-            for (&index, left) in members.iter().zip(left_out(values)) {
-                scores[index] = left.map(|left| left.score(normal[index], pooled, floor));
+            for (&index, left_out_scale) in members.iter().zip(left_out(values)) {
+                scores[index] =
+                    left_out_scale.map(|left_out_scale| left_out_scale.score(normal[index], pooled, floor));
             }
         }
         let score = |(value, kind): (&f64, &Option<usize>)| {
-            kind.and_then(|kind| usual[kind]).map(|usual| usual.score(*value, pooled, floor))
+            kind.and_then(|kind| reference[kind]).map(|reference| reference.score(*value, pooled, floor))
         };
         FeatureScores {
             tail: EmpiricalTail::new(scores.iter().flatten().copied().collect()),
@@ -72,25 +73,25 @@ impl FeatureScores {
 }
 
 /// Scale of deviations from the kinds' medians, over all kinds.
-fn pooled_scale(by_kind: &[Vec<f64>], usual: &[Option<ReferenceScale>]) -> f64 {
+fn pooled_scale(by_kind: &[Vec<f64>], reference: &[Option<ReferenceScale>]) -> f64 {
     let mut deviations = Vec::new();
-    for (values, usual) in by_kind.iter().zip(usual) {
+    for (values, reference) in by_kind.iter().zip(reference) {
         // The only execution of a kind never deviates from itself.
-        if let (Some(usual), true) = (usual, values.len() > 2) {
-            deviations.extend(values.iter().map(|value| value - usual.median));
+        if let (Some(reference), true) = (reference, values.len() > 2) {
+            deviations.extend(values.iter().map(|value| value - reference.median));
         }
     }
-    ReferenceScale::from_values(&mut deviations).map_or(0.0, |usual| usual.mad)
+    ReferenceScale::from_values(&mut deviations).map_or(0.0, |reference| reference.mad)
 }
 
 /// Times or counts in a state, as excess over the median of the kind.
 #[derive(Clone, Debug)]
 pub(crate) struct ExcessValues {
-    /// Of normal executions, microseconds.
+    /// Excess of each normal execution, in microseconds (or entries, for counts).
     pub(crate) normal_us: Vec<f64>,
-    /// Of sample executions; 0 if not evaluated.
+    /// Excess of each sample execution; 0 if not evaluated.
     pub(crate) sample_us: Vec<f64>,
-    /// By kind: the median.
+    /// Median by kind.
     pub(crate) usual_us: Vec<f64>,
 }
 
@@ -98,19 +99,19 @@ impl ExcessValues {
     pub(crate) fn new(normal: &[f64], sample: &[f64], labeled: &LabeledExecutions<'_>) -> ExcessValues {
         let median = |members: &Vec<usize>| {
             let mut values: Vec<f64> = members.iter().map(|&index| normal[index]).collect();
-            ReferenceScale::from_values(&mut values).map_or(0.0, |usual| usual.median)
+            ReferenceScale::from_values(&mut values).map_or(0.0, |reference| reference.median)
         };
         let usual_us: Vec<f64> = labeled.members.iter().map(median).collect();
         let mut normal_us = vec![0.0; normal.len()];
-        for (members, usual) in labeled.members.iter().zip(&usual_us) {
-            members.iter().for_each(|&index| normal_us[index] = normal[index] - usual);
+        for (members, reference) in labeled.members.iter().zip(&usual_us) {
+            members.iter().for_each(|&index| normal_us[index] = normal[index] - reference);
         }
         let above = |(value, kind): (&f64, &Option<usize>)| kind.map_or(0.0, |kind| value - usual_us[kind]);
         ExcessValues { normal_us, sample_us: sample.iter().zip(labeled.kinds).map(above).collect(), usual_us }
     }
 
-    /// Share of normal executions with at least half this excess: what occurs in the normal set is not abnormal,
-    /// however rare.
+    /// Share of normal executions with at least half this excess; an excess that occurs in the normal set is not
+    /// abnormal, however rare.
     fn normal_share(&self, excess_us: f64) -> f64 {
         let seen = self.normal_us.iter().filter(|&&normal| normal >= NORMAL_PART * excess_us).count();
         seen as f64 / self.normal_us.len() as f64
@@ -121,18 +122,18 @@ impl ExcessValues {
 const TIME_FLOOR: f64 = 0.05;
 const COUNT_FLOOR: f64 = 0.1;
 
-/// Least excess over the kind's median total time for a state to make an execution anomalous: of its time alone, and
-/// when it is entered abnormally often.
+/// Minimum excess of a state, as a share of the kind's median total time, to make an execution anomalous: by its time alone,
+/// and if it is also entered abnormally often.
 const TIME_SHARE_MIN: f64 = 0.05;
 const COUNT_SHARE_MIN: f64 = 0.01;
 
-/// Entries beyond the usual that can be abnormal.
+/// Minimum number of additional entries to be abnormal.
 const COUNT_EXCESS_MIN: f64 = 2.0;
 
-/// A normal execution with at least this share of an excess counts as having it.
+/// A normal execution with at least this share of an excess counts as having the excess.
 const NORMAL_PART: f64 = 0.5;
 
-/// Sufficient deviation in a state whose time is raised over the whole sample.
+/// Minimum deviation in a state whose time is increased over the whole sample.
 pub(crate) const SUPPORTED_DEVIATION: f64 = 2.5;
 
 /// Minimum number of executions on both sides for a comparison of the sets.
@@ -145,7 +146,7 @@ pub(crate) struct StateEvidence {
     pub(crate) count: Option<FeatureScores>,
     pub(crate) excess: ExcessValues,
     count_excess: Option<ExcessValues>,
-    /// By sample execution: p-value of its time or count.
+    /// P-value of the time or count, by sample execution.
     pub(crate) p_values: Vec<f64>,
     /// P-value of the whole sample's times, unadjusted; `None`: too few.
     pub(crate) set_p_value: Option<f64>,
@@ -200,7 +201,7 @@ impl StateEvidence {
         2.0 * p_value
     }
 
-    /// Usual entries of a kind.
+    /// Median number of entries of a kind.
     pub(crate) fn usual_count(&self, kind: usize) -> f64 {
         self.count_excess.as_ref().map_or(0.0, |counts| counts.usual_us[kind])
     }
@@ -212,7 +213,7 @@ impl StateEvidence {
     }
 }
 
-/// Whether the scores of the sample lie above those of the normal executions.
+/// P-value of the test whether the sample's scores are above those of the normal executions.
 fn set_p_value(time: &FeatureScores) -> Option<f64> {
     let normal: Vec<f64> = time.normal.iter().flatten().copied().collect();
     let sample: Vec<f64> = time.sample.iter().flatten().copied().collect();
@@ -225,13 +226,13 @@ fn set_p_value(time: &FeatureScores) -> Option<f64> {
 /// Sample executions that are anomalous: by Benjamini–Hochberg over executions, applied to the smallest p-value over
 /// all tests of an execution (Bonferroni).
 pub(crate) fn anomalous(evidence: &[StateEvidence], steps: &[f64], false_alarm: f64) -> Vec<bool> {
-    let questions = evidence.len() as f64;
-    let of = |index: usize| {
-        let least = evidence.iter().map(|one| one.p_values[index]).fold(1.0, f64::min);
+    let tests = evidence.len() as f64;
+    let adjusted_input = |index: usize| {
+        let least = evidence.iter().map(|evidence| evidence.p_values[index]).fold(1.0, f64::min);
         // Half of the false alarm rate is allotted to the steps, half to all states.
-        (2.0 * steps[index].min(least * questions)).min(1.0)
+        (2.0 * steps[index].min(least * tests)).min(1.0)
     };
-    let adjusted = benjamini_hochberg(&(0..steps.len()).map(of).collect::<Vec<f64>>());
+    let adjusted = benjamini_hochberg(&(0..steps.len()).map(adjusted_input).collect::<Vec<f64>>());
     adjusted.into_iter().map(|p_value| p_value <= false_alarm).collect()
 }
 

@@ -20,9 +20,9 @@ pub(crate) fn robust_points(
     let points = |set: &[&StateSequence], vectors: &StateVectors| {
         let columns = states.len() + pairs.len();
         let mut points = Matrix::zeros(set.len(), columns);
-        for (at, sequence) in set.iter().enumerate() {
-            let row = points.row_mut(at);
-            row[..states.len()].copy_from_slice(vectors.counts.row(at));
+        for (index, sequence) in set.iter().enumerate() {
+            let row = points.row_mut(index);
+            row[..states.len()].copy_from_slice(vectors.counts.row(index));
             for pair in changes(sequence) {
                 if let Ok(column) = pairs.binary_search(&pair) {
                     row[states.len() + column] += 1.0;
@@ -44,7 +44,8 @@ fn changes(sequence: &StateSequence) -> impl Iterator<Item = [StateId; 2]> {
 const PAIRS_MAX: usize = 1024;
 
 fn pairs_of(sets: [&[&StateSequence]; 2]) -> Vec<[StateId; 2]> {
-    let all: BTreeSet<[StateId; 2]> = sets.into_iter().flatten().flat_map(|one| changes(one)).collect();
+    let all: BTreeSet<[StateId; 2]> =
+        sets.into_iter().flatten().flat_map(|sequence| changes(sequence)).collect();
     if all.len() > PAIRS_MAX { Vec::new() } else { all.into_iter().collect() }
 }
 
@@ -94,12 +95,12 @@ pub(crate) fn assignments(views: PointViews<'_>, settings: &AlignSettings) -> Ki
     let members: Vec<Vec<usize>> = (0..count).map(|kind| kinds.members(kind)).collect();
     let medians: Vec<Vec<f64>> = members.iter().map(|rows| median_point(&points[0], rows)).collect();
     let adjusted = benjamini_hochberg(&new_p_values(points, &members, settings.cluster_points_min - 1));
-    let assignment = |at: usize| {
-        let one = Matrix::from_row_major(1, points[1].cols(), points[1].row(at).to_vec());
-        let pair = best_pair(&normal.scores(&one, AlignMode::Robust), AlignMode::Robust);
+    let assignment = |index: usize| {
+        let sequence = Matrix::from_row_major(1, points[1].cols(), points[1].row(index).to_vec());
+        let pair = best_pair(&normal.scores(&sequence, AlignMode::Robust), AlignMode::Robust);
         let kind = pair.map_or(0, |pair| pair.kind);
-        let distance = relative_distance(&medians[kind], points[1].row(at));
-        let is_new = distance > NEW_DISTANCE && adjusted[at] <= settings.false_alarm;
+        let distance = relative_distance(&medians[kind], points[1].row(index));
+        let is_new = distance > NEW_DISTANCE && adjusted[index] <= settings.false_alarm;
         KindAssignment { kind, score: pair.map(|pair| pair.score), distance, is_new }
     };
     let mut sample: Vec<KindAssignment> = (0..points[1].rows()).map(assignment).collect();
@@ -119,7 +120,7 @@ fn reassign_changed(
         if !sample.iter().any(|assignment| assignment.is_new) {
             return;
         }
-        let without = |set: &[&StateSequence]| set.iter().map(|one| one.without(state)).collect();
+        let without = |set: &[&StateSequence]| set.iter().map(|sequence| sequence.without(state)).collect();
         let sets: [Vec<StateSequence>; 2] = views.sets.map(without);
         let sets: [Vec<&StateSequence>; 2] = [sets[0].iter().collect(), sets[1].iter().collect()];
         let vectors = [state_vectors(&sets[0], views.states), state_vectors(&sets[1], views.states)];
@@ -156,14 +157,14 @@ fn new_p_values(points: &[Matrix; 2], members: &[Vec<usize>], neighbors: usize) 
         members.iter().filter_map(to).reduce(f64::min).map(f64::ln_1p)
     };
     let normal: Vec<f64> =
-        (0..points[0].rows()).filter_map(|at| from_all(points[0].row(at), Some(at))).collect();
+        (0..points[0].rows()).filter_map(|index| from_all(points[0].row(index), Some(index))).collect();
     let scale = crate::reference::ReferenceScale::from_values(&mut normal.clone());
     let Some(scale) = scale else { return vec![1.0; points[1].rows()] };
     let Some(tail) = EmpiricalTail::new(normal.iter().map(|x| scale.score(*x, 0.0, 0.05)).collect()) else {
         return vec![1.0; points[1].rows()];
     };
-    let p = |at: usize| {
-        from_all(points[1].row(at), None)
+    let p = |index: usize| {
+        from_all(points[1].row(index), None)
             .map_or(1.0, |distances| tail.p_value(scale.score(distances, 0.0, 0.05)))
     };
     (0..points[1].rows()).map(p).collect()

@@ -17,22 +17,23 @@ pub(crate) fn kind(
     origin: crate::KindOrigin,
 ) -> Kind {
     let step = members.len().div_ceil(MEDOID_MAX);
-    let among: Vec<usize> = members.iter().copied().step_by(step).collect();
-    let sum = |from: usize| among.iter().map(|&to| distance(points.row(from), points.row(to))).sum::<f64>();
-    let sums: Vec<f64> = among.iter().map(|&from| sum(from)).collect();
-    let least = (0..sums.len()).fold(0, |best, at| if sums[at] < sums[best] { at } else { best });
-    let medoid = among[least];
-    let mut totals: Vec<f64> = members.iter().map(|&at| set[at].total_us()).collect();
+    let candidates: Vec<usize> = members.iter().copied().step_by(step).collect();
+    let sum =
+        |from: usize| candidates.iter().map(|&to| distance(points.row(from), points.row(to))).sum::<f64>();
+    let sums: Vec<f64> = candidates.iter().map(|&from| sum(from)).collect();
+    let least = (0..sums.len()).fold(0, |best, index| if sums[index] < sums[best] { index } else { best });
+    let medoid = candidates[least];
+    let mut totals: Vec<f64> = members.iter().map(|&index| set[index].total_us()).collect();
     Kind { medoid, origin, median_total_us: median(&mut totals), members }
 }
 
 /// All kinds of a set.
 pub(crate) fn kinds(points: &Matrix, set: &[&StateSequence], kinds: &Kinds) -> Vec<Kind> {
-    let one = |(number, &origin)| kind(points, set, kinds.members(number), origin);
-    kinds.origins.iter().enumerate().map(one).collect()
+    let described = |(number, &origin)| kind(points, set, kinds.members(number), origin);
+    kinds.origins.iter().enumerate().map(described).collect()
 }
 
-/// First two principal components of both sets' points together; 0 where there is none.
+/// Coordinates of both sets' points along their first two principal components; 0 for a missing component.
 pub(crate) fn projections(points: &[Matrix; 2]) -> [Vec<[f64; 2]>; 2] {
     let (rows, columns) = (points[0].rows() + points[1].rows(), points[0].cols());
     let data = [points[0].data(), points[1].data()].concat();
@@ -45,19 +46,20 @@ pub(crate) fn projections(points: &[Matrix; 2]) -> [Vec<[f64; 2]>; 2] {
         let centered = row.iter().zip(&components.means).map(|(value, mean)| value - mean);
         centered.zip(loading).map(|(value, loading)| value * loading).sum()
     };
-    let project =
-        |set: &Matrix| (0..set.rows()).map(|at| [onto(set.row(at), 0), onto(set.row(at), 1)]).collect();
+    let project = |set: &Matrix| {
+        (0..set.rows()).map(|index| [onto(set.row(index), 0), onto(set.row(index), 1)]).collect()
+    };
     [project(&points[0]), project(&points[1])]
 }
 
 /// Coarse comparison of the state in a column.
 pub(crate) fn state(
     state: crate::StateId,
-    at: usize,
+    index: usize,
     vectors: [&StateVectors; 2],
     time: TimeComparison,
 ) -> StateComparison {
-    let count = |set: &StateVectors| mean(&set.counts.column(at).collect::<Vec<f64>>());
+    let count = |set: &StateVectors| mean(&set.counts.column(index).collect::<Vec<f64>>());
     StateComparison {
         state,
         normal_mean_count: count(vectors[0]),

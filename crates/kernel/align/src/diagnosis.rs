@@ -112,10 +112,10 @@ pub struct Kind {
     pub median_total_us: f64,
 }
 
-/// How a kind was found.
+/// The origin of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KindOrigin {
-    /// A cluster by density.
+    /// A dense cluster.
     Dense,
     /// Similar executions, but fewer than a cluster needs.
     Rare,
@@ -136,7 +136,7 @@ pub struct KindPair {
     pub score: Option<f64>,
     /// Distance of the two kinds' medians over the norm of the normal one's.
     pub distance: f64,
-    /// What the distance means.
+    /// Whether the kinds are the same.
     pub resemblance: Resemblance,
 }
 
@@ -153,7 +153,7 @@ pub enum Resemblance {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SampleExecution {
     /// Its kind and position; the kind is one of [`Diagnosis::sample_kinds`].
-    pub place: ExecutionSummary,
+    pub summary: ExecutionSummary,
     /// The normal kind that it was compared with; `None`: with the whole normal set.
     pub normal_kind: Option<usize>,
     /// The verdict on it.
@@ -169,15 +169,15 @@ pub struct SampleExecution {
 /// The verdict on a sample execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExecutionVerdict {
-    /// Nothing unusual.
+    /// No deviation.
     Normal,
     /// It spends abnormally much time in [`SampleExecution::states`], or enters them abnormally often.
     Anomalous,
     /// It behaves unlike any normal execution. If it takes longer than its nearest kind, its states are compared with
     /// that kind (robust mode).
     NewKind,
-    /// There was nothing to compare with.
-    NotJudged,
+    /// Not evaluated: there are too few normal executions.
+    NotEvaluated,
 }
 
 /// Excess time of an execution in a state.
@@ -207,9 +207,9 @@ pub struct FindingGroup {
     pub kind: DeviationKind,
     /// The state: the one that occurred, or (missing) the one that was expected.
     pub state: StateId,
-    /// First place in the kind's profile ([`KindAlignment::profile`]).
+    /// First position in the kind's profile ([`KindAlignment::profile`]).
     pub first: AlignedPosition,
-    /// Last place, included.
+    /// Last position, inclusive.
     pub last: AlignedPosition,
     /// Its occurrences, ordered by execution, then step.
     pub occurrences: Vec<Occurrence>,
@@ -226,7 +226,7 @@ pub struct FindingGroup {
 pub struct Occurrence {
     /// Sample execution.
     pub execution: usize,
-    /// Which of its findings, an index into [`LocalizedExecution::findings`].
+    /// Index into [`LocalizedExecution::findings`].
     pub finding: usize,
     /// Its steps; empty for a missing state (positioned at the step before which it was expected).
     pub steps: Range<usize>,
@@ -249,7 +249,7 @@ pub struct KindAlignment {
     pub executions: Vec<AlignedExecution>,
 }
 
-/// An anomalous execution beside the normal ones.
+/// An anomalous execution aligned with the normal ones.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AlignedExecution {
     /// Sample execution.
@@ -261,9 +261,9 @@ pub struct AlignedExecution {
 /// A reservation about the result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Caution {
-    /// No normal execution has any step: nothing to compare with.
+    /// No normal execution has a step.
     NoNormalExecution,
-    /// No sample execution has any step.
+    /// No sample execution has a step.
     NoSampleExecution,
     /// Executions without steps were excluded.
     EmptyExecutions {
@@ -275,25 +275,25 @@ pub enum Caution {
     /// So few normal executions that rare deviations cannot be distinguished from chance.
     FewNormalExecutions {
         /// Number of executions.
-        given: usize,
+        available: usize,
         /// Number needed for a reliable result.
-        wanted: usize,
+        needed: usize,
     },
     /// Too few sample executions to compare the sets as a whole.
     FewSampleExecutions {
         /// Number of executions.
-        given: usize,
+        available: usize,
         /// Number needed for a reliable result.
-        wanted: usize,
+        needed: usize,
     },
     /// Too few normal executions to find kinds: all count as one.
     NormalNotClustered {
         /// Number of executions.
-        given: usize,
+        available: usize,
     },
     /// Sample executions were compared with a kind that has fewer members than a cluster needs.
     ComparedWithRareKind {
-        /// How many.
+        /// Number of sample executions.
         executions: usize,
     },
     /// Executions of some kind are so long that only the sums of their states were compared.

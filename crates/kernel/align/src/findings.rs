@@ -1,8 +1,8 @@
 //! Aligns anomalous executions with the normal ones of their kind, and groups deviations they have in common.
 
 use crate::localize::{
-    AlignedPosition, ClusterProfile, DeviationKind, Finding, LocalizeRules, LocalizeSettings,
-    LocalizedExecution, align_cluster, localize_all,
+    ClusterProfile, DeviationKind, Finding, LocalizeRules, LocalizeSettings, LocalizedExecution,
+    align_cluster, localize_all,
 };
 use crate::msa::MsaSettings;
 use crate::{
@@ -59,17 +59,20 @@ pub(crate) fn groups(
     alignment: &KindAlignment,
     is_reported: impl Fn(&LocalizedExecution, &Finding) -> bool,
 ) -> Vec<FindingGroup> {
-    let mut all: Vec<NumberedFinding<'_>> = Vec::new();
-    for one in &alignment.executions {
-        for (number, finding) in one.localized.findings.iter().enumerate() {
-            if is_reported(&one.localized, finding) {
-                all.push(NumberedFinding { execution: one.execution, number, finding });
+    let mut numbered_findings: Vec<NumberedFinding<'_>> = Vec::new();
+    for aligned in &alignment.executions {
+        for (number, finding) in aligned.localized.findings.iter().enumerate() {
+            if is_reported(&aligned.localized, finding) {
+                numbered_findings.push(NumberedFinding { execution: aligned.execution, number, finding });
             }
         }
     }
-    all.sort_by_key(|one| (key(one.finding), one.finding.first, one.finding.last, one.execution, one.number));
+    numbered_findings.sort_by_key(|numbered| {
+        let finding = numbered.finding;
+        (key(finding), finding.first, finding.last, numbered.execution, numbered.number)
+    });
     let mut groups: Vec<FindingGroup> = Vec::new();
-    for numbered in &all {
+    for numbered in &numbered_findings {
         match groups.last_mut() {
             Some(group) if key_of(group) == key(numbered.finding) && is_touching(group, numbered.finding) => {
                 join(group, numbered);
@@ -89,16 +92,8 @@ fn key_of(group: &FindingGroup) -> (DeviationKind, StateId) {
     (group.kind, group.state)
 }
 
-/// A position as a number; before a column is adjacent to the column.
-fn position(place: AlignedPosition) -> u64 {
-    match place {
-        AlignedPosition::Before(column) => 2 * u64::from(column),
-        AlignedPosition::Column(column) => 2 * u64::from(column) + 1,
-    }
-}
-
 fn is_touching(group: &FindingGroup, finding: &Finding) -> bool {
-    position(finding.first) <= position(group.last) + 1
+    finding.first.position() <= group.last.position() + 1
 }
 
 fn occurrence(numbered: &NumberedFinding<'_>) -> Occurrence {
@@ -132,10 +127,12 @@ fn join(group: &mut FindingGroup, numbered: &NumberedFinding<'_>) {
 }
 
 fn summarize(group: &mut FindingGroup) {
-    group.occurrences.sort_by_key(|one| (one.execution, one.steps.start, one.finding));
+    group
+        .occurrences
+        .sort_by_key(|occurrence| (occurrence.execution, occurrence.steps.start, occurrence.finding));
     group.executions = group.occurrences.chunk_by(|a, b| a.execution == b.execution).count();
-    group.time_us = group.occurrences.iter().map(|one| one.time_us).sum();
-    group.excess_us = group.occurrences.iter().map(|one| one.excess_us).sum();
+    group.time_us = group.occurrences.iter().map(|occurrence| occurrence.time_us).sum();
+    group.excess_us = group.occurrences.iter().map(|occurrence| occurrence.excess_us).sum();
 }
 
 /// Orders by excess, largest first; ties: more executions, then kind and position.

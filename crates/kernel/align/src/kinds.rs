@@ -7,9 +7,9 @@ use laggard_numeric::{Matrix, quantile_nearest_rank};
 /// Kinds of one set.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Kinds {
-    /// By point: its kind.
+    /// The kind of each point; `None`: no kind.
     pub(crate) labels: Vec<Option<usize>>,
-    /// By kind: where it comes from.
+    /// The origin of each kind.
     pub(crate) origins: Vec<KindOrigin>,
 }
 
@@ -24,15 +24,15 @@ impl Kinds {
     }
 }
 
-/// Maximum distance of a point that joins a cluster, as a multiple of the members' usual distance.
+/// Maximum distance of a point to join a cluster, as a multiple of the members' usual distance.
 const REACH: f64 = 2.0;
 
 /// Quantile of the members' distances that counts as their usual distance.
 const USUAL_SHARE: f64 = 0.9;
 
-/// The published rule: clusters by density; everything else is noise. One kind when there are too few points.
+/// The published rule: dense clusters; other points are noise. One kind if there are too few points.
 pub(crate) fn dense_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
-    let found = optics(
+    let clustering = optics(
         points,
         &OpticsSettings {
             points_min: settings.cluster_points_min,
@@ -41,12 +41,12 @@ pub(crate) fn dense_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
             threads: settings.threads,
         },
     );
-    let Some(found) = found else { return Kinds::single_kind(points.rows()) };
-    let count = found.labels.iter().flatten().max().map_or(0, |largest| largest + 1);
-    Kinds { labels: found.labels, origins: vec![KindOrigin::Dense; count] }
+    let Some(clustering) = clustering else { return Kinds::single_kind(points.rows()) };
+    let count = clustering.labels.iter().flatten().max().map_or(0, |largest| largest + 1);
+    Kinds { labels: clustering.labels, origins: vec![KindOrigin::Dense; count] }
 }
 
-/// As [`dense_kinds`]; then points left over join the cluster whose density reaches them. Remaining points that are
+/// As [`dense_kinds`]; then noise points join the cluster whose members are about as near. Remaining points that are
 /// near one another form rare kinds.
 pub(crate) fn all_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
     let mut kinds = dense_kinds(points, settings);
@@ -83,7 +83,7 @@ fn usual_reach(points: &Matrix, members: &[usize], neighbors: usize) -> f64 {
     quantile_nearest_rank(&reaches, USUAL_SHARE)
 }
 
-/// Points without a kind join the cluster that reaches them best. Returns the largest usual reach.
+/// Points without a kind join the nearest cluster within [`REACH`]. Returns the largest usual distance of a cluster.
 fn absorb_near(points: &Matrix, kinds: &mut Kinds, neighbors: usize) -> f64 {
     let members: Vec<Vec<usize>> = (0..kinds.origins.len()).map(|kind| kinds.members(kind)).collect();
     let usual: Vec<f64> = members.iter().map(|members| usual_reach(points, members, neighbors)).collect();

@@ -4,7 +4,7 @@ use crate::AlignMode;
 use crate::silhouette::{DistanceSums, distance, width};
 use laggard_numeric::{Matrix, median};
 
-/// A normal kind and how well it fits.
+/// The score of a normal kind for a sample kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PairScore {
     /// Index of the normal kind.
@@ -56,7 +56,7 @@ impl<'a> NormalKinds<'a> {
 
     /// Sum of the silhouettes of the sample kind's points when they belong to `kind`.
     fn sample_widths(&self, kind: usize, rows: usize, to_kinds: &DistanceSums, among: &DistanceSums) -> f64 {
-        let one = |point| {
+        let silhouette = |point| {
             let others = self.sums.size(kind) + rows - 1;
             let inside = to_kinds.sum(point, kind) + among.sum(point, 0);
             match to_kinds.nearest_other(point, Some(kind)) {
@@ -64,18 +64,19 @@ impl<'a> NormalKinds<'a> {
                 _ => 0.0,
             }
         };
-        (0..rows).map(one).sum()
+        (0..rows).map(silhouette).sum()
     }
 
     /// Silhouette of a normal point when `rows` sample points belong to `kind`.
     fn normal_width(&self, point: usize, own: usize, kind: usize, rows: usize, sample: &DistanceSums) -> f64 {
-        let added = |of: usize| if of == kind { (sample.sum(point, 0), rows) } else { (0.0, 0) };
-        let mean = |of: usize, self_count: usize| {
-            let (sum, more) = added(of);
-            let size = self.sums.size(of) + more - self_count;
-            (size > 0).then(|| (self.sums.sum(point, of) + sum) / size as f64)
+        let added = |other: usize| if other == kind { (sample.sum(point, 0), rows) } else { (0.0, 0) };
+        let mean = |other: usize, self_count: usize| {
+            let (sum, more) = added(other);
+            let size = self.sums.size(other) + more - self_count;
+            (size > 0).then(|| (self.sums.sum(point, other) + sum) / size as f64)
         };
-        let outside = (0..self.count).filter(|&of| of != own).filter_map(|of| mean(of, 0)).reduce(f64::min);
+        let outside =
+            (0..self.count).filter(|&other| other != own).filter_map(|other| mean(other, 0)).reduce(f64::min);
         match (mean(own, 1), outside) {
             (Some(inside), Some(outside)) => width(inside, outside),
             _ => 0.0,
@@ -83,7 +84,7 @@ impl<'a> NormalKinds<'a> {
     }
 }
 
-/// The best score; ties: the smaller kind. Paper: only one above 0, where the listing starts.
+/// The best score; ties: the smaller kind. Paper modes: only scores above 0, with which the listing starts.
 pub fn best_pair(scores: &[PairScore], mode: AlignMode) -> Option<PairScore> {
     let mut best: Option<PairScore> = None;
     for &score in scores {
@@ -97,8 +98,9 @@ pub fn best_pair(scores: &[PairScore], mode: AlignMode) -> Option<PairScore> {
 
 /// Median of each column over the given rows.
 pub(crate) fn median_point(points: &Matrix, rows: &[usize]) -> Vec<f64> {
-    let column = |at| median(&mut rows.iter().map(|&row| points.get(row, at)).collect::<Vec<f64>>());
-    (0..points.cols()).map(column).collect()
+    let column_median =
+        |column| median(&mut rows.iter().map(|&row| points.get(row, column)).collect::<Vec<f64>>());
+    (0..points.cols()).map(column_median).collect()
 }
 
 /// Distance of two points over the norm of the first; 0 when both are 0.

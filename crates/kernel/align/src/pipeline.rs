@@ -49,7 +49,7 @@ fn sets<'a>(
     let normal: Vec<&StateSequence> = nonempty[0].iter().map(|&index| &normal[index]).collect();
     let sample: Vec<&StateSequence> = nonempty[1].iter().map(|&index| &sample[index]).collect();
     let states = states_of(&normal, &sample, alphabet_len);
-    let total = |set: &[&StateSequence]| set.iter().map(|one| one.total_us()).collect();
+    let total = |set: &[&StateSequence]| set.iter().map(|execution| execution.total_us()).collect();
     ExecutionSets {
         normal_vectors: state_vectors(&normal, &states),
         sample_vectors: state_vectors(&sample, &states),
@@ -64,7 +64,7 @@ fn sets<'a>(
 
 /// The diagnosis if one side has no execution.
 fn empty_diagnosis(sets: &ExecutionSets<'_>) -> SetDiagnosis {
-    let place = |total_us: &f64| ExecutionSummary { projection: [0.0; 2], kind: None, total_us: *total_us };
+    let summary = |total_us: &f64| ExecutionSummary { projection: [0.0; 2], kind: None, total_us: *total_us };
     let mut cautions = Vec::new();
     if sets.normal.is_empty() {
         cautions.push(Caution::NoNormalExecution);
@@ -79,19 +79,19 @@ fn empty_diagnosis(sets: &ExecutionSets<'_>) -> SetDiagnosis {
         normal_kinds: Vec::new(),
         sample_kinds: Vec::new(),
         pairs: Vec::new(),
-        normal: sets.normal_us.iter().map(place).collect(),
-        sample: sets.sample_us.iter().map(|total_us| not_judged(place(total_us))).collect(),
+        normal: sets.normal_us.iter().map(summary).collect(),
+        sample: sets.sample_us.iter().map(|total_us| not_evaluated(summary(total_us))).collect(),
         findings: Vec::new(),
         alignments: Vec::new(),
         cautions,
     }
 }
 
-fn not_judged(place: ExecutionSummary) -> SampleExecution {
+fn not_evaluated(summary: ExecutionSummary) -> SampleExecution {
     SampleExecution {
-        place,
+        summary,
         normal_kind: None,
-        verdict: ExecutionVerdict::NotJudged,
+        verdict: ExecutionVerdict::NotEvaluated,
         states: Vec::new(),
         excess_us: 0.0,
         is_slow: false,
@@ -105,7 +105,7 @@ impl SetDiagnosis {
     /// Sets the kind of every sample execution.
     fn assign_sample_kinds(&mut self) {
         for (number, kind) in self.sample_kinds.iter().enumerate() {
-            kind.members.iter().for_each(|&index| self.sample[index].place.kind = Some(number));
+            kind.members.iter().for_each(|&index| self.sample[index].summary.kind = Some(number));
         }
     }
 
@@ -124,7 +124,10 @@ impl SetDiagnosis {
         let mut alignments = self.alignments;
         for alignment in &mut alignments {
             alignment.normals.iter_mut().for_each(|index| *index = normal[*index]);
-            alignment.executions.iter_mut().for_each(|one| one.execution = sample[one.execution]);
+            alignment
+                .executions
+                .iter_mut()
+                .for_each(|execution| execution.execution = sample[execution.execution]);
         }
         let renumber = |mut kinds: Vec<Kind>, nonempty: &[usize]| {
             for kind in &mut kinds {
@@ -142,7 +145,7 @@ impl SetDiagnosis {
             sample_kinds: renumber(self.sample_kinds, sample),
             pairs: self.pairs,
             normal: restore_indices(self.normal, normal, lengths[0], &EMPTY),
-            sample: restore_indices(self.sample, sample, lengths[1], &not_judged(EMPTY)),
+            sample: restore_indices(self.sample, sample, lengths[1], &not_evaluated(EMPTY)),
             findings,
             alignments,
             cautions: self.cautions,

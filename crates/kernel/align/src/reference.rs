@@ -44,8 +44,8 @@ pub(crate) fn left_out(values: &[f64]) -> Vec<Option<ReferenceScale>> {
     if values.len() > LEFT_OUT_MAX {
         return vec![ReferenceScale::from_values(&mut values.to_vec()); values.len()];
     }
-    let without = |at: usize| {
-        let mut others = [&values[..at], &values[at + 1..]].concat();
+    let without = |index: usize| {
+        let mut others = [&values[..index], &values[index + 1..]].concat();
         ReferenceScale::from_values(&mut others)
     };
     (0..values.len()).map(without).collect()
@@ -56,21 +56,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
-        let usual = ReferenceScale::from_values(&mut [1.0, 2.0, 3.0, 4.0, 100.0]).unwrap();
-        assert_eq!((usual.median, usual.members), (3.0, 5));
-        assert!((usual.mad - 1.4826).abs() < 1e-12);
-        let left = left_out(&[1.0, 2.0, 9.0]);
-        assert_eq!(left[2].unwrap().median, 1.5);
+    fn median_and_scale_of_a_small_sample() {
+        let scale = ReferenceScale::from_values(&mut [1.0, 2.0, 3.0, 4.0, 100.0]).unwrap();
+        assert_eq!((scale.median, scale.members), (3.0, 5));
+        assert!((scale.mad - 1.4826).abs() < 1e-12);
+        let scales = left_out(&[1.0, 2.0, 9.0]);
+        assert_eq!(scales[2].unwrap().median, 1.5);
         assert_eq!(left_out(&[1.0]), [None]);
     }
 
     #[test]
-    fn few_members_lean_on_the_pooled_scale() {
-        let usual = ReferenceScale { median: 0.0, mad: 0.0, members: 5 };
+    fn the_pooled_scale_has_weight_for_few_members() {
+        let scale = ReferenceScale { median: 0.0, mad: 0.0, members: 5 };
         // Scale: sqrt((0 + 5 * 4) / 10) * sqrt(1 + pi / 10).
         let expected = 1.0 / (2.0_f64.sqrt() * (1.0 + std::f64::consts::PI / 10.0).sqrt());
-        assert!((usual.score(1.0, 2.0, 0.1) - expected).abs() < 1e-12);
-        assert!(usual.score(1.0, 0.0, 0.1).is_finite());
+        assert!((scale.score(1.0, 2.0, 0.1) - expected).abs() < 1e-12);
+        assert!(scale.score(1.0, 0.0, 0.1).is_finite());
     }
 }

@@ -20,7 +20,7 @@ const NORMAL_WANTED: usize = 30;
 /// Minimum number of normal executions.
 const NORMAL_MIN: usize = 5;
 
-/// Least mean excess, as a share of the mean total time, for a state to count as raised over the whole sample.
+/// Minimum mean excess, as a share of the mean total time, for a state to count as raised over the whole sample.
 const RAISED_SHARE_MIN: f64 = 0.05;
 
 /// Compares sets that are not empty.
@@ -94,10 +94,11 @@ impl<'a> RobustDiagnosis<'a> {
         let sample = self.evaluate_executions(&raised);
         let (sample_kinds, pairs) = self.sample_kinds();
         let alignments = self.alignments(&sample);
-        let mut findings: Vec<_> = alignments.iter().flat_map(|one| groups(one, |_, _| true)).collect();
+        let mut findings: Vec<_> =
+            alignments.iter().flat_map(|alignment| groups(alignment, |_, _| true)).collect();
         sort(&mut findings);
-        let stands_out = |one: &SampleExecution| {
-            matches!(one.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
+        let stands_out = |execution: &SampleExecution| {
+            matches!(execution.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
         };
         let verdict = if self.sets.normal.len() < NORMAL_MIN {
             Verdict::TooFew
@@ -110,7 +111,7 @@ impl<'a> RobustDiagnosis<'a> {
         };
         let cautions = self.cautions();
         let (states, total) = self.comparisons(&raised);
-        let normal = self.normal_places();
+        let normal = self.normal_summaries();
         SetDiagnosis {
             verdict,
             states,
@@ -129,8 +130,8 @@ impl<'a> RobustDiagnosis<'a> {
     /// States in which the sample as a whole takes longer, the total last.
     fn raised(&self) -> Vec<bool> {
         let floor_us = RAISED_SHARE_MIN * laggard_numeric::mean(&self.sets.normal_us);
-        let is_raised = |(one, p_value): (&StateEvidence, &Option<f64>)| {
-            p_value.is_some_and(|p| p <= self.settings.false_alarm) && one.mean_excess_us > floor_us
+        let is_raised = |(evidence, p_value): (&StateEvidence, &Option<f64>)| {
+            p_value.is_some_and(|p| p <= self.settings.false_alarm) && evidence.mean_excess_us > floor_us
         };
         self.evidence.iter().zip(&self.set_p_values).map(is_raised).collect()
     }
@@ -138,31 +139,30 @@ impl<'a> RobustDiagnosis<'a> {
     fn evaluate_executions(&self, raised: &[bool]) -> Vec<SampleExecution> {
         let projections = describe::projections(self.points)[1].clone();
         let count = self.assignments.sample.len();
-        let alone = anomalous(&self.evidence, &self.steps.p_values, self.settings.false_alarm);
-        let evaluate_executions = |index: usize| {
+        let anomalous_alone = anomalous(&self.evidence, &self.steps.p_values, self.settings.false_alarm);
+        let evaluate = |index: usize| {
             let assignment = self.assignments.sample[index];
             let total_us = self.totals_us[assignment.kind];
-            let is_supported =
-                self.evidence.iter().zip(raised).any(|(one, &is_raised)| {
-                    is_raised && one.is_beyond(index, total_us, SUPPORTED_DEVIATION)
-                });
+            let is_supported = self.evidence.iter().zip(raised).any(|(evidence, &is_raised)| {
+                is_raised && evidence.is_beyond(index, total_us, SUPPORTED_DEVIATION)
+            });
             let excess_us = self.sets.sample_us[index] - total_us;
-            // It differs, but is not slower.
+            // An execution that is not slower is not anomalous.
             let is_longer = excess_us > 0.0;
-            let is_anomalous = !assignment.is_new && is_longer && (alone[index] || is_supported);
+            let is_anomalous = !assignment.is_new && is_longer && (anomalous_alone[index] || is_supported);
             let (states, is_slow) = if is_anomalous || assignment.is_new {
                 self.excesses(index, total_us)
             } else {
                 (Vec::new(), false)
             };
             let verdict = match (assignment.is_new, is_anomalous) {
-                _ if self.sets.normal.len() < NORMAL_MIN => ExecutionVerdict::NotJudged,
+                _ if self.sets.normal.len() < NORMAL_MIN => ExecutionVerdict::NotEvaluated,
                 (true, _) => ExecutionVerdict::NewKind,
                 (_, true) => ExecutionVerdict::Anomalous,
                 _ => ExecutionVerdict::Normal,
             };
             SampleExecution {
-                place: ExecutionSummary {
+                summary: ExecutionSummary {
                     projection: projections[index],
                     kind: None,
                     total_us: self.sets.sample_us[index],
@@ -174,20 +174,20 @@ impl<'a> RobustDiagnosis<'a> {
                 is_slow,
             }
         };
-        (0..count).map(evaluate_executions).collect()
+        (0..count).map(evaluate).collect()
     }
 
-    /// The states that make an execution anomalous, and whether its total time does.
+    /// The states that make an execution anomalous, and whether its total time is anomalous.
     fn excesses(&self, index: usize, total_us: f64) -> (Vec<StateExcess>, bool) {
         let limit = self.settings.false_alarm;
-        let is_beyond = |one: &StateEvidence| {
-            one.p_values[index] <= limit || one.is_beyond(index, total_us, SUPPORTED_DEVIATION)
+        let is_beyond = |evidence: &StateEvidence| {
+            evidence.p_values[index] <= limit || evidence.is_beyond(index, total_us, SUPPORTED_DEVIATION)
         };
         let (total, states) = self.evidence.split_last().expect("the total is always there");
         let mut excesses = Vec::new();
-        for (column, one) in states.iter().enumerate() {
-            if is_beyond(one) {
-                excesses.push(self.excess(index, column, one));
+        for (column, evidence) in states.iter().enumerate() {
+            if is_beyond(evidence) {
+                excesses.push(self.excess(index, column, evidence));
             }
         }
         excesses.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
@@ -208,19 +208,21 @@ impl<'a> RobustDiagnosis<'a> {
 
     /// Sample executions by the normal kind that fits them; new ones by their nearest kind.
     fn sample_kinds(&self) -> (Vec<Kind>, Vec<KindPair>) {
-        let mut found: Vec<(Kind, KindPair)> = Vec::new();
+        let mut sample_kinds: Vec<(Kind, KindPair)> = Vec::new();
         for normal_kind in 0..self.members.len() {
             for is_new in [false, true] {
                 let is_in = |assignment: &KindAssignment| {
                     assignment.kind == normal_kind && assignment.is_new == is_new
                 };
-                let of = &self.assignments.sample;
-                let members: Vec<usize> = (0..of.len()).filter(|&index| is_in(&of[index])).collect();
+                let assignments = &self.assignments.sample;
+                let members: Vec<usize> =
+                    (0..assignments.len()).filter(|&index| is_in(&assignments[index])).collect();
                 if members.is_empty() {
                     continue;
                 }
-                let scores: Option<Vec<f64>> = members.iter().map(|&index| of[index].score).collect();
-                let distances = members.iter().map(|&index| of[index].distance);
+                let scores: Option<Vec<f64>> =
+                    members.iter().map(|&index| assignments[index].score).collect();
+                let distances = members.iter().map(|&index| assignments[index].distance);
                 let pair = KindPair {
                     sample_kind: 0,
                     normal_kind: Some(normal_kind),
@@ -228,15 +230,15 @@ impl<'a> RobustDiagnosis<'a> {
                     distance: laggard_numeric::median(&mut distances.collect::<Vec<f64>>()),
                     resemblance: if is_new { Resemblance::NewOrStronglyChanged } else { Resemblance::Same },
                 };
-                found.push((
+                sample_kinds.push((
                     describe::kind(&self.points[1], &self.sets.sample, members, KindOrigin::Paired),
                     pair,
                 ));
             }
         }
-        found.sort_by_key(|(kind, pair)| (std::cmp::Reverse(kind.members.len()), pair.normal_kind));
-        found.iter_mut().enumerate().for_each(|(index, (_, pair))| pair.sample_kind = index);
-        found.into_iter().unzip()
+        sample_kinds.sort_by_key(|(kind, pair)| (std::cmp::Reverse(kind.members.len()), pair.normal_kind));
+        sample_kinds.iter_mut().enumerate().for_each(|(index, (_, pair))| pair.sample_kind = index);
+        sample_kinds.into_iter().unzip()
     }
 
     fn alignments(&self, sample: &[SampleExecution]) -> Vec<crate::KindAlignment> {
@@ -283,7 +285,7 @@ impl<'a> RobustDiagnosis<'a> {
         ((0..count).map(state).collect(), time(count, &self.sets.normal_us, &self.sets.sample_us))
     }
 
-    fn normal_places(&self) -> Vec<ExecutionSummary> {
+    fn normal_summaries(&self) -> Vec<ExecutionSummary> {
         let projections = &describe::projections(self.points)[0];
         let assignment = |index: usize| ExecutionSummary {
             projection: projections[index],
@@ -297,15 +299,16 @@ impl<'a> RobustDiagnosis<'a> {
         let mut cautions = Vec::new();
         let (normal, sample) = (self.sets.normal.len(), self.sets.sample.len());
         if normal < NORMAL_WANTED {
-            cautions.push(Caution::FewNormalExecutions { given: normal, wanted: NORMAL_WANTED });
+            cautions.push(Caution::FewNormalExecutions { available: normal, needed: NORMAL_WANTED });
         }
         if sample < crate::anomalies::SET_MIN {
-            cautions.push(Caution::FewSampleExecutions { given: sample, wanted: crate::anomalies::SET_MIN });
+            cautions
+                .push(Caution::FewSampleExecutions { available: sample, needed: crate::anomalies::SET_MIN });
         }
         if let [KindOrigin::Whole] = self.assignments.kinds.origins[..] {
             let is_few = normal < self.settings.cluster_points_min;
             cautions.push(if is_few {
-                Caution::NormalNotClustered { given: normal }
+                Caution::NormalNotClustered { available: normal }
             } else {
                 Caution::NoKindFound
             });
@@ -328,9 +331,9 @@ impl<'a> RobustDiagnosis<'a> {
 }
 
 fn adjusted(evidence: &[StateEvidence]) -> Vec<Option<f64>> {
-    let given: Vec<f64> = evidence.iter().map(|one| one.set_p_value.unwrap_or(1.0)).collect();
-    let adjusted = benjamini_hochberg(&given);
-    evidence.iter().zip(adjusted).map(|(one, p_value)| one.set_p_value.map(|_| p_value)).collect()
+    let unadjusted: Vec<f64> = evidence.iter().map(|evidence| evidence.set_p_value.unwrap_or(1.0)).collect();
+    let adjusted = benjamini_hochberg(&unadjusted);
+    evidence.iter().zip(adjusted).map(|(evidence, p_value)| evidence.set_p_value.map(|_| p_value)).collect()
 }
 
 /// Level of the test of equal shares.

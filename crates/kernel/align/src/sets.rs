@@ -1,4 +1,4 @@
-//! What the steps of the pipeline pass on: two sets of executions, and what is known of them.
+//! The data between the steps of the pipeline: two sets of executions and their diagnosis.
 
 use crate::vectors::StateVectors;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     StateId, StateSequence, TimeComparison, Verdict,
 };
 
-/// Executions with at least one step, and their vectors. Indices refer to the remaining executions.
+/// Executions with at least one step, and their vectors. Indices refer to these executions.
 pub(crate) struct ExecutionSets<'a> {
     pub(crate) normal: Vec<&'a StateSequence>,
     pub(crate) sample: Vec<&'a StateSequence>,

@@ -1,9 +1,9 @@
-//! What the methods may know.
+//! Settings of the comparison.
 
 use laggard_settings::{Choice, settings};
 use std::num::NonZeroUsize;
 
-/// Which rules are followed where the publication and measurement disagree.
+/// The rules: robust, or as published.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AlignMode {
     /// The default: rules changed where the published ones fail on plausible data.
@@ -21,12 +21,12 @@ impl AlignMode {
     /// All of them, the default first.
     pub const ALL: [AlignMode; 3] = [AlignMode::Robust, AlignMode::Paper, AlignMode::PaperPrinted];
 
-    /// The word for `--set mode=...`.
+    /// The name for `--set mode=...`.
     pub fn name(self) -> &'static str {
         self.word()
     }
 
-    /// Whether the publication's rules are followed, in either reading.
+    /// Whether the rules are the published ones, in either reading.
     pub const fn is_paper(self) -> bool {
         !matches!(self, AlignMode::Robust)
     }
@@ -61,7 +61,7 @@ settings! {
         steepness ("steepness"): f64 = 0.05, between(0.0, 1.0), "default of the reference library (Ankerst et al. 1999)";
     }
     other {
-        /// Threads; the answer does not depend on them.
+        /// Number of threads; the result does not depend on it.
         threads: NonZeroUsize = NonZeroUsize::MIN;
     }
 }
@@ -72,11 +72,11 @@ mod tests {
     use laggard_settings::Settings;
 
     #[test]
-    fn defaults_are_allowed_and_nonsense_is_not() {
+    fn defaults_are_in_range_and_invalid_values_are_rejected() {
         assert_eq!(AlignSettings::default().check(), Ok(()));
-        let nonsense = AlignSettings { steepness: f64::NAN, ..AlignSettings::default() };
-        assert!(nonsense.check().unwrap_err().to_string().starts_with("steepness is NaN"));
-        let nonsense = AlignSettings { cluster_points_min: 1, ..AlignSettings::default() };
-        assert!(nonsense.check().unwrap_err().to_string().starts_with("cluster-min is 1; allowed"));
+        let invalid = AlignSettings { steepness: f64::NAN, ..AlignSettings::default() };
+        assert!(invalid.check().unwrap_err().to_string().starts_with("steepness is NaN"));
+        let invalid = AlignSettings { cluster_points_min: 1, ..AlignSettings::default() };
+        assert!(invalid.check().unwrap_err().to_string().starts_with("cluster-min is 1; allowed"));
     }
 }

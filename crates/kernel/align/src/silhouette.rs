@@ -15,10 +15,10 @@ impl DistanceSums {
         let mut sums = Matrix::zeros(from.rows(), clusters);
         let mut sizes = vec![0; clusters];
         labels.iter().flatten().for_each(|&label| sizes[label] += 1);
-        for at in 0..from.rows() {
+        for point in 0..from.rows() {
             for (other, label) in labels.iter().enumerate() {
                 if let Some(label) = *label {
-                    sums.row_mut(at)[label] += distance(from.row(at), to.row(other));
+                    sums.row_mut(point)[label] += distance(from.row(point), to.row(other));
                 }
             }
         }
@@ -48,12 +48,12 @@ pub(crate) fn width(inside: f64, outside: f64) -> f64 {
     if largest > 0.0 { (outside - inside) / largest } else { 0.0 }
 }
 
-/// Silhouette of every row of `points` (`n x d`), -1 to 1. 0 for a point alone in its cluster, and for all when there is
+/// Silhouette of every row of `points` (`n x d`), -1 to 1; 0 for a point alone in its cluster, and for all if there is
 /// one cluster. Labels are below `clusters`. `O(n^2 d)` time.
 pub fn silhouettes(points: &Matrix, labels: &[usize], clusters: usize) -> Vec<f64> {
-    let some: Vec<Option<usize>> = labels.iter().copied().map(Some).collect();
-    let sums = DistanceSums::new(points, points, &some, clusters);
-    let one = |point: usize| {
+    let optional_labels: Vec<Option<usize>> = labels.iter().copied().map(Some).collect();
+    let sums = DistanceSums::new(points, points, &optional_labels, clusters);
+    let silhouette = |point: usize| {
         let own = labels[point];
         let others = sums.size(own) - 1;
         match sums.nearest_other(point, Some(own)) {
@@ -61,7 +61,7 @@ pub fn silhouettes(points: &Matrix, labels: &[usize], clusters: usize) -> Vec<f6
             _ => 0.0,
         }
     };
-    (0..points.rows()).map(one).collect()
+    (0..points.rows()).map(silhouette).collect()
 }
 
 /// Euclidean distance.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
+    fn silhouettes_of_three_points() {
         // On a line: 0 and 1 against 5. Of 0: in 1, out 5; of 1: in 1, out 4; 5 is alone.
         let points = Matrix::from_row_major(3, 1, vec![0.0, 1.0, 5.0]);
         assert_eq!(silhouettes(&points, &[0, 0, 1], 2), [0.8, 0.75, 0.0]);

@@ -1,11 +1,11 @@
-//! How probable a value beyond all that were seen is.
+//! The probability of values in the upper tail of a sample, and beyond its maximum.
 
-/// Share of the scores that make the tail, and least and most of them.
+/// Share of the scores in the tail, and their minimum and maximum number.
 const TAIL_SHARE: f64 = 0.25;
 const TAIL_MIN: usize = 4;
 const TAIL_MAX: usize = 40;
 
-/// Least mean excess over the threshold, in scale units: tied scores must not promise that nothing larger comes.
+/// Minimum mean excess over the threshold, in scale units: with tied scores, larger values must remain possible.
 const MEAN_EXCESS_MIN: f64 = 0.4;
 
 /// Upper tail of a distribution of scores, from a sample of it: the largest quarter is modeled as exponential above its
@@ -23,7 +23,7 @@ pub(crate) struct EmpiricalTail {
 }
 
 impl EmpiricalTail {
-    /// Of these scores (finite); `None` when there are too few to say anything.
+    /// From finite scores; `None` if there are too few.
     pub(crate) fn new(mut scores: Vec<f64>) -> Option<EmpiricalTail> {
         if scores.len() <= TAIL_MIN {
             return None;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
+    fn p_values_of_sixteen_scores() {
         // 16 scores: the largest 4 are 13..16 over a threshold of 12: excesses 1 + 2 + 3 + 4.
         let tail = EmpiricalTail::new((1..=16).map(f64::from).collect()).unwrap();
         assert_eq!((tail.threshold, tail.count, tail.excess_sum), (12.0, 4, 10.0));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_promise_nothing() {
+    fn values_beyond_tied_scores_remain_possible() {
         let tail = EmpiricalTail::new(vec![0.0; 100]).unwrap();
         assert_eq!(tail.p_value(0.0), 1.0);
         assert!(tail.p_value(1.0) > 0.01 && tail.p_value(1e9) < 1e-9);

@@ -1,4 +1,4 @@
-//! Findings of the alignment in words: who waits, for what, for whom.
+//! Describes the findings of the alignment: the waiting thread, the reason of the wait, and the thread that ends it.
 
 use crate::intervals::intervals;
 use crate::ledger::wait_of;
@@ -14,13 +14,13 @@ use laggard_report::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Examples of a finding.
+/// Maximum number of examples of a finding.
 const EXAMPLES: usize = 5;
 
-/// Findings and abnormal waits that a report lists.
-const TOLD: usize = 500;
+/// Maximum number of findings and of abnormal waits in a report.
+const LISTED_MAX: usize = 500;
 
-/// What findings say in words.
+/// The findings for a report.
 pub(crate) struct Deviations {
     pub(crate) waits: Vec<AbnormalWait>,
     pub(crate) steps: Vec<StepGroup>,
@@ -28,7 +28,7 @@ pub(crate) struct Deviations {
     pub(crate) largest: BTreeMap<usize, String>,
 }
 
-/// What time went to.
+/// The reason for a wait.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Reason {
     cause: WaitCause,
@@ -59,7 +59,7 @@ struct Sum {
     groups: BTreeMap<usize, u64>,
 }
 
-/// What one occurrence is, seen on its path.
+/// An occurrence of a finding, with its reason from the critical path.
 struct OccurrenceSummary {
     reason: Reason,
     count: u64,
@@ -67,7 +67,7 @@ struct OccurrenceSummary {
     example: StepDeviation,
 }
 
-/// Everything gathered over all executions.
+/// Sums over all executions.
 #[derive(Default)]
 struct DeviationSums {
     waits: BTreeMap<Reason, Sum>,
@@ -79,78 +79,79 @@ pub(crate) fn deviations(
     diagnosis: &Diagnosis,
     sequencer: &Sequencer<'_>,
     sample: &Sequenced,
-    letters: &[StateName],
+    symbols: &[StateName],
 ) -> Deviations {
-    let gathered = gather(diagnosis, sequencer, sample);
+    let sums = gather(diagnosis, sequencer, sample);
     let total_ns: u64 = (diagnosis.sample.iter())
-        .filter(|one| one.verdict != laggard_align::ExecutionVerdict::Normal)
-        .map(|one| (one.excess_us.max(0.0) * 1e3) as u64)
+        .filter(|execution| execution.verdict != laggard_align::ExecutionVerdict::Normal)
+        .map(|execution| (execution.excess_us.max(0.0) * 1e3) as u64)
         .sum();
-    let found_ns: u64 = gathered.waits.values().map(|sum| sum.excess_ns).sum();
-    let share = |ns: u64| (ns as f64 / total_ns.max(found_ns).max(1) as f64).min(1.0);
-    let groups = diagnosis.findings.iter().enumerate().take(TOLD);
-    let steps: Vec<StepGroup> =
-        groups.map(|(at, group)| step(diagnosis, group, gathered.groups.get(&at), letters, &share)).collect();
+    let explained_ns: u64 = sums.waits.values().map(|sum| sum.excess_ns).sum();
+    let share = |ns: u64| (ns as f64 / total_ns.max(explained_ns).max(1) as f64).min(1.0);
+    let groups = diagnosis.findings.iter().enumerate().take(LISTED_MAX);
+    let steps: Vec<StepGroup> = groups
+        .map(|(index, group)| step(diagnosis, group, sums.groups.get(&index), symbols, &share))
+        .collect();
     let mut waits: Vec<AbnormalWait> =
-        gathered.waits.iter().map(|(reason, sum)| wait(reason, sum, &share)).collect();
+        sums.waits.iter().map(|(reason, sum)| wait(reason, sum, &share)).collect();
     waits.retain(|wait| wait.excess_ns > 0);
     waits.sort_by_key(|wait| Reverse(wait.excess_ns));
-    waits.truncate(TOLD);
-    let largest = gathered.executions.iter().filter_map(|(&execution, reasons)| {
-        let told = reasons.iter().filter(|(_, sum)| sum.excess_ns > 0);
-        let (reason, sum) = told.max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
+    waits.truncate(LISTED_MAX);
+    let largest = sums.executions.iter().filter_map(|(&execution, reasons)| {
+        let waits = reasons.iter().filter(|(_, sum)| sum.excess_ns > 0);
+        let (reason, sum) = waits.max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
         Some((execution, format!("{} {}", quoted(&reason.thread), reason.words(sum))))
     });
     let largest = largest.collect();
     Deviations { waits, steps, largest }
 }
 
-/// Looks at every occurrence on its path; each path is made once.
+/// Summarizes every occurrence; each critical path is computed once.
 fn gather(diagnosis: &Diagnosis, sequencer: &Sequencer<'_>, sample: &Sequenced) -> DeviationSums {
     let mut by_execution: BTreeMap<usize, Vec<(usize, &Occurrence)>> = BTreeMap::new();
-    for (at, group) in diagnosis.findings.iter().enumerate() {
+    for (index, group) in diagnosis.findings.iter().enumerate() {
         for occurrence in &group.occurrences {
-            by_execution.entry(occurrence.execution).or_default().push((at, occurrence));
+            by_execution.entry(occurrence.execution).or_default().push((index, occurrence));
         }
     }
-    let mut gathered = DeviationSums::default();
+    let mut sums = DeviationSums::default();
     for (execution, occurrences) in by_execution {
         let Some(member) = sample.members.get(execution) else { continue };
         let Some((graph, path)) = sequencer.path(member.run, &member.execution) else { continue };
         let steps = sequencer.steps(graph, &path);
-        for (at, occurrence) in occurrences {
-            if let Some(seen) =
-                summarize_occurrence(graph, &path, &steps, &diagnosis.findings[at], occurrence)
+        for (index, occurrence) in occurrences {
+            if let Some(summary) =
+                summarize_occurrence(graph, &path, &steps, &diagnosis.findings[index], occurrence)
             {
-                gathered.add(at, occurrence, seen);
+                sums.add(index, occurrence, summary);
             }
         }
     }
-    gathered
+    sums
 }
 
 impl DeviationSums {
-    fn add(&mut self, group: usize, occurrence: &Occurrence, seen: OccurrenceSummary) {
+    fn add(&mut self, group: usize, occurrence: &Occurrence, summary: OccurrenceSummary) {
         let excess_ns = (occurrence.excess_us.max(0.0) * 1e3) as u64;
         let add = |sum: &mut Sum| {
-            sum.count += seen.count;
-            sum.ns += seen.ns;
+            sum.count += summary.count;
+            sum.ns += summary.ns;
             sum.excess_ns += excess_ns;
             sum.executions.insert(occurrence.execution);
             *sum.groups.entry(group).or_default() += excess_ns;
         };
         let (reasons, examples) = self.groups.entry(group).or_default();
-        add(reasons.entry(seen.reason.clone()).or_default());
-        add(self.waits.entry(seen.reason.clone()).or_default());
-        add(self.executions.entry(occurrence.execution).or_default().entry(seen.reason).or_default());
-        let example = seen.example;
-        let place = examples.partition_point(|one| one.elapsed_ns >= example.elapsed_ns);
-        examples.insert(place, example);
+        add(reasons.entry(summary.reason.clone()).or_default());
+        add(self.waits.entry(summary.reason.clone()).or_default());
+        add(self.executions.entry(occurrence.execution).or_default().entry(summary.reason).or_default());
+        let example = summary.example;
+        let position = examples.partition_point(|execution| execution.elapsed_ns >= example.elapsed_ns);
+        examples.insert(position, example);
         examples.truncate(EXAMPLES);
     }
 }
 
-/// What an occurrence's steps were: what took most of them, preferably in the finding's own state.
+/// The reason that took most of an occurrence's time.
 fn summarize_occurrence(
     graph: &ExecutionGraph,
     path: &CriticalPath,
@@ -159,14 +160,14 @@ fn summarize_occurrence(
     occurrence: &Occurrence,
 ) -> Option<OccurrenceSummary> {
     if group.kind == DeviationKind::Missing {
-        return Some(lacking(graph, path, steps, occurrence));
+        return Some(missing_step(graph, path, steps, occurrence));
     }
     let first = steps.get(occurrence.steps.start)?;
     let last = steps.get(occurrence.steps.end.saturating_sub(1))?;
-    let found = intervals(graph, path, first.first..=last.last);
+    let path_intervals = intervals(graph, path, first.first..=last.last);
     let mut sums: BTreeMap<Reason, (u64, u64)> = BTreeMap::new();
     let mut tids: BTreeMap<String, WorkerName> = BTreeMap::new();
-    for interval in &found {
+    for interval in &path_intervals {
         let wait = wait_of(graph, path, interval);
         let (waker, resource) = (wait.waker, wait.resource);
         tids.entry(wait.thread.name.clone()).or_insert(wait.thread.clone());
@@ -176,7 +177,7 @@ fn summarize_occurrence(
     }
     let (reason, (ns, count)) =
         sums.into_iter().max_by_key(|(reason, (ns, _))| (*ns, Reverse(reason.clone())))?;
-    let since = found.first()?.from;
+    let since = path_intervals.first()?.from;
     let expected_us = (occurrence.time_us - occurrence.excess_us).max(0.0);
     let example = StepDeviation {
         execution: occurrence.execution as u64 + 1,
@@ -190,8 +191,8 @@ fn summarize_occurrence(
     Some(OccurrenceSummary { reason, count, ns, example })
 }
 
-/// What is not there is the execution's own thread's, at the step before which it should be.
-fn lacking(
+/// A missing step is attributed to the execution's own thread, at the step before which it is expected.
+fn missing_step(
     graph: &ExecutionGraph,
     path: &CriticalPath,
     steps: &[StepSegments],
@@ -214,8 +215,8 @@ fn lacking(
 }
 
 fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
-    let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&at, &ns)| (at, ns)).collect();
-    steps.sort_by_key(|&(at, ns)| (Reverse(ns), at));
+    let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&index, &ns)| (index, ns)).collect();
+    steps.sort_by_key(|&(index, ns)| (Reverse(ns), index));
     AbnormalWait {
         words: reason.words(sum),
         cause: reason.cause,
@@ -227,26 +228,31 @@ fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait
         total_ns: sum.ns,
         excess_ns: sum.excess_ns,
         share: share(sum.excess_ns),
-        steps: steps.into_iter().filter(|&(at, _)| at < TOLD).map(|(at, _)| at as u32).collect(),
+        steps: steps
+            .into_iter()
+            .filter(|&(index, _)| index < LISTED_MAX)
+            .map(|(index, _)| index as u32)
+            .collect(),
     }
 }
 
 fn step(
     diagnosis: &Diagnosis,
     group: &FindingGroup,
-    gathered: Option<&(BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
-    letters: &[StateName],
+    sums: Option<&(BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
+    symbols: &[StateName],
     share: &impl Fn(u64) -> f64,
 ) -> StepGroup {
-    let alignment = diagnosis.alignments.iter().find(|one| one.normal_kind == group.normal_kind);
-    let profile = alignment.map(|one| &one.profile);
+    let alignment = diagnosis.alignments.iter().find(|execution| execution.normal_kind == group.normal_kind);
+    let profile = alignment.map(|execution| &execution.profile);
     let columns = profile.map_or(0, |profile| profile.columns().len());
-    let letter = letters.get(usize::from(group.state));
-    let name = letter.map_or("", |letter| letter.name.as_str());
-    let main = gathered.and_then(|(reasons, _)| {
+    let symbol = symbols.get(usize::from(group.state));
+    let name = symbol.map_or("", |symbol| symbol.name.as_str());
+    let main = sums.and_then(|(reasons, _)| {
         reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, sum.ns, Reverse(*reason)))
     });
-    let cause = letter.map_or(WaitCause::Unknown, |one| WaitCause::of(one.state, one.own, 0, 0));
+    let cause =
+        symbol.map_or(WaitCause::Unknown, |execution| WaitCause::of(execution.state, execution.own, 0, 0));
     let (reason, words) = match main {
         Some((reason, sum)) if group.kind != DeviationKind::Missing => (reason.clone(), reason.words(sum)),
         main => {
@@ -255,7 +261,7 @@ fn step(
             (reason, format!("lacks the usual {}", quoted(name)))
         }
     };
-    let of_executions = alignment.map_or(0, |one| one.executions.len() as u64);
+    let of_executions = alignment.map_or(0, |execution| execution.executions.len() as u64);
     let excess_ns = (group.excess_us.max(0.0) * 1e3) as u64;
     StepGroup {
         words,
@@ -266,7 +272,7 @@ fn step(
         step: number(group.first, columns),
         step_last: number(group.last, columns),
         steps: columns as u32,
-        after: profile.map_or_else(String::new, |profile| after(profile, group.first, letters)),
+        after: profile.map_or_else(String::new, |profile| after(profile, group.first, symbols)),
         thread: reason.thread,
         waker: reason.waker,
         resource: reason.resource,
@@ -276,7 +282,7 @@ fn step(
         total_ns: (group.time_us.max(0.0) * 1e3) as u64,
         excess_ns,
         share: share(excess_ns),
-        examples: gathered.map_or_else(Vec::new, |(_, examples)| examples.clone()),
+        examples: sums.map_or_else(Vec::new, |(_, examples)| examples.clone()),
     }
 }
 
@@ -288,16 +294,16 @@ pub(crate) const fn kind(kind: DeviationKind) -> StepKind {
     }
 }
 
-/// The step of normal executions, from 1; what is inserted counts as the step it stands before.
-fn number(place: AlignedPosition, columns: usize) -> u32 {
-    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = place;
+/// The step of normal executions, from 1; an inserted step counts as the step after it.
+fn number(position: AlignedPosition, columns: usize) -> u32 {
+    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = position;
     (column + 1).min(columns.max(1) as u32)
 }
 
 /// The most frequent state of normal executions in the step before.
-fn after(profile: &ClusterProfile, place: AlignedPosition, letters: &[StateName]) -> String {
-    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = place;
+fn after(profile: &ClusterProfile, position: AlignedPosition, symbols: &[StateName]) -> String {
+    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = position;
     let before = column.checked_sub(1).and_then(|column| profile.columns().get(column as usize));
     let state = before.and_then(|column| column.states.first()).map(|share| usize::from(share.state));
-    state.and_then(|state| letters.get(state)).map_or_else(String::new, |letter| letter.name.clone())
+    state.and_then(|state| symbols.get(state)).map_or_else(String::new, |symbol| symbol.name.clone())
 }

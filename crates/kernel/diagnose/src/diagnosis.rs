@@ -15,18 +15,18 @@ use laggard_report::{
 };
 use laggard_settings::Settings;
 
-/// What is asked of runs.
+/// The parameters of a diagnosis of runs.
 #[derive(Clone, Debug)]
 pub struct KernelDiagnosisQuestion {
     /// The normal set.
     pub normal: KernelSet,
-    /// The set in question.
+    /// The set that is compared with it.
     pub sample: KernelSet,
-    /// How executions become sequences.
+    /// How executions are converted to sequences.
     pub sequences: SequenceSettings,
-    /// How sequences are judged.
+    /// How sequences are compared.
     pub align: AlignSettings,
-    /// Settings in force, for the report.
+    /// The settings, for the report.
     pub settings: Vec<Setting>,
 }
 
@@ -50,8 +50,8 @@ pub fn diagnose_kernel(
     let sample = sequencer.sequences(sample, sample_left, &mut report.input.losses);
     report.normal = presentation::set(&question.normal, &normal);
     report.sample = presentation::set(&question.sample, &sample);
-    let letters = sequencer.alphabet.len();
-    let diagnosis = laggard_align::diagnose(&normal.sequences, &sample.sequences, letters, &question.align);
+    let symbols = sequencer.alphabet.len();
+    let diagnosis = laggard_align::diagnose(&normal.sequences, &sample.sequences, symbols, &question.align);
     fill(&mut report, &diagnosis, &sequencer, &normal, &sample);
     report.headline = kernel_diagnosis_headline(&report);
     Ok(report)
@@ -96,7 +96,7 @@ fn fill(
     normal: &Sequenced,
     sample: &Sequenced,
 ) {
-    report.alphabet = sequencer.letters();
+    report.alphabet = sequencer.symbol_names();
     report.coarse = presentation::coarse(diagnosis);
     report.clusters = presentation::clusters(diagnosis, normal, sample);
     report.durations = presentation::durations(diagnosis, normal, sample);
@@ -126,21 +126,27 @@ fn timelines(
     sample: &Sequenced,
 ) -> Vec<PathTimeline> {
     let Some(worst) = report.anomalous.first() else { return Vec::new() };
-    let at = (worst.number - 1) as usize;
-    let kind = diagnosis.sample.get(at).and_then(|one| one.normal_kind);
+    let index = (worst.number - 1) as usize;
+    let kind = diagnosis.sample.get(index).and_then(|execution| execution.normal_kind);
     let typical = kind.and_then(|kind| diagnosis.normal_kinds.get(kind)).map(|kind| kind.medoid);
-    let chosen = [
-        sample.members.get(at).map(|member| (member, at, "of the sample, with the largest excess")),
-        typical.and_then(|at| Some((normal.members.get(at)?, at, "of the normal set, typical of its kind"))),
+    let drawn = [
+        sample.members.get(index).map(|member| (member, index, "of the sample, with the largest excess")),
+        typical.and_then(|index| {
+            Some((normal.members.get(index)?, index, "of the normal set, typical of its kind"))
+        }),
     ];
-    chosen.into_iter().flatten().filter_map(|(member, at, what)| draw(sequencer, member, at, what)).collect()
+    drawn
+        .into_iter()
+        .flatten()
+        .filter_map(|(member, index, role)| draw(sequencer, member, index, role))
+        .collect()
 }
 
-fn draw(sequencer: &Sequencer<'_>, member: &Member, at: usize, what: &str) -> Option<PathTimeline> {
+fn draw(sequencer: &Sequencer<'_>, member: &Member, index: usize, role: &str) -> Option<PathTimeline> {
     let (graph, path) = sequencer.path(member.run, &member.execution)?;
     let name = label(&member.execution, "");
     let name = if name.is_empty() { String::new() } else { format!(" ({})", quoted(&name)) };
-    let title = format!("execution {}{name} {what}", at + 1);
+    let title = format!("execution {}{name} {role}", index + 1);
     let run = &sequencer.runs[member.run];
-    Some(timeline(TimelineInput { run, graph, path: &path, execution: at as u64 + 1, title }))
+    Some(timeline(TimelineInput { run, graph, path: &path, execution: index as u64 + 1, title }))
 }

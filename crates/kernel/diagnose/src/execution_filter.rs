@@ -1,17 +1,17 @@
-//! Which executions of a run are meant.
+//! Selects executions of a run by time.
 
 use crate::read::KernelRun;
 use laggard_kernel_graph::{Execution, Window};
 use laggard_model::{KernelTime, Nanos, Timestamp};
 
-/// An instant as a user gives it.
+/// An instant in user input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Instant {
-    /// Of the trace's clock.
+    /// On the trace's clock.
     Clock(KernelTime),
-    /// So long after the trace's first event.
+    /// Relative to the trace's first event.
     AfterStart(Nanos),
-    /// Calendar time; needs a trace that tells where its clock lies.
+    /// Calendar time; requires a trace that relates its clock to calendar time.
     Calendar(Timestamp),
 }
 
@@ -19,7 +19,7 @@ impl Instant {
     /// The instant on a run's clock.
     ///
     /// # Errors
-    /// Calendar time, and the trace does not tell where its clock lies: as a sentence.
+    /// For calendar time, if the trace does not relate its clock to it: as a sentence.
     pub(crate) fn on_clock_of(self, run: &KernelRun) -> Result<KernelTime, String> {
         match self {
             Instant::Clock(time) => Ok(time),
@@ -27,7 +27,7 @@ impl Instant {
             Instant::Calendar(time) => match run.calendar {
                 Some(clock) => Ok(clock.to_kernel(time)),
                 None => Err(format!(
-                    "{} does not tell where its clock lies in calendar time; give seconds of its own clock, or +1.5s \
+                    "{} does not relate its clock to calendar time; give seconds of its own clock, or +1.5s \
                      from its first event",
                     run.traces[0].path
                 )),
@@ -36,37 +36,37 @@ impl Instant {
     }
 }
 
-/// A interval of time as a user gives it; open where nothing is given.
+/// A time window in user input; unbounded where an end is not set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimeWindow {
-    /// Its beginning.
+    /// The start.
     pub from: Option<Instant>,
-    /// Its end.
+    /// The end.
     pub to: Option<Instant>,
 }
 
 impl TimeWindow {
-    /// Whether it is open at both ends.
+    /// Whether it is unbounded at both ends.
     pub fn is_open(self) -> bool {
         self.from.is_none() && self.to.is_none()
     }
 
-    /// The window on a run's clock, cut to the run.
+    /// The window on a run's clock, clipped to the run.
     ///
     /// # Errors
-    /// Calendar time without a calendar, or an end that is not after the beginning: as a sentence.
+    /// For calendar time without a calendar, or an end that is not after the start: as a sentence.
     pub(crate) fn on_clock_of(self, run: &KernelRun) -> Result<Window, String> {
-        let place = |instant: Option<Instant>, otherwise| match instant {
+        let resolve = |instant: Option<Instant>, otherwise| match instant {
             Some(instant) => instant.on_clock_of(run),
             None => Ok(otherwise),
         };
-        let (from, to) = (place(self.from, run.window.from)?, place(self.to, run.window.to)?);
+        let (from, to) = (resolve(self.from, run.window.from)?, resolve(self.to, run.window.to)?);
         let cut = Window { from: from.max(run.window.from), to: to.min(run.window.to) };
         if cut.from < cut.to || self.is_open() {
             return Ok(Window { from: cut.from, to: cut.to.max(cut.from) });
         }
         Err(format!(
-            "the window holds nothing of {}, which goes from {} to {} s",
+            "the window does not overlap {}, which is from {} to {} s",
             run.traces[0].path,
             seconds(run.window.from),
             seconds(run.window.to)
@@ -79,17 +79,19 @@ pub(crate) fn seconds(time: KernelTime) -> String {
     format!("{}.{:06}", time.ns() / 1_000_000_000, time.ns() % 1_000_000_000 / 1_000)
 }
 
-/// Executions that lie in a window as a whole.
+/// Executions entirely within a window.
 pub(crate) fn within(executions: &[Execution], window: Window) -> Vec<Execution> {
-    let inside = |one: &&Execution| one.window.from >= window.from && one.window.to <= window.to;
+    let inside =
+        |execution: &&Execution| execution.window.from >= window.from && execution.window.to <= window.to;
     executions.iter().filter(inside).cloned().collect()
 }
 
-/// Executions cut to a window; those outside are left out.
+/// Executions clipped to a window; those outside are left out.
 pub(crate) fn cut_to(executions: &[Execution], window: Window) -> Vec<Execution> {
-    let cut = |one: &Execution| {
-        let part = Window { from: one.window.from.max(window.from), to: one.window.to.min(window.to) };
-        (part.from < part.to).then(|| Execution { window: part, ..one.clone() })
+    let cut = |execution: &Execution| {
+        let part =
+            Window { from: execution.window.from.max(window.from), to: execution.window.to.min(window.to) };
+        (part.from < part.to).then(|| Execution { window: part, ..execution.clone() })
     };
     executions.iter().filter_map(cut).collect()
 }

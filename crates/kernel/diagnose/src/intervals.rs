@@ -1,11 +1,11 @@
-//! Pieces of a path as a reader sees them: equal neighbors are one.
+//! Intervals of a path: equal neighboring segments are merged.
 
 use crate::names::state;
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathSegment, WorkerId};
 use laggard_model::KernelTime;
 use laggard_report::{KernelState, WaitCause};
 
-/// Neighboring pieces of one worker in one state, for one reason.
+/// Neighboring segments of one worker in one state, for one reason.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PathInterval<'a> {
     pub(crate) worker: WorkerId,
@@ -14,11 +14,11 @@ pub(crate) struct PathInterval<'a> {
     pub(crate) cause: WaitCause,
     pub(crate) from: KernelTime,
     pub(crate) to: KernelTime,
-    /// The interrupt or device; empty if nothing is known.
+    /// The interrupt or device; empty if unknown.
     pub(crate) resource: &'a str,
     pub(crate) idle_ns: u64,
     pub(crate) inferred: bool,
-    /// The first of its pieces.
+    /// Index of its first segment.
     pub(crate) first: usize,
 }
 
@@ -28,18 +28,20 @@ impl PathInterval<'_> {
     }
 }
 
-/// The intervals of a path, or of some of its pieces (0-based, the last included).
+/// The intervals of a range of segments of a path (0-based, inclusive).
 pub(crate) fn intervals<'a>(
     graph: &'a ExecutionGraph,
     path: &CriticalPath,
-    pieces: std::ops::RangeInclusive<usize>,
+    segments: std::ops::RangeInclusive<usize>,
 ) -> Vec<PathInterval<'a>> {
     let mut out: Vec<PathInterval<'a>> = Vec::new();
-    let last = *pieces.end();
-    for (at, piece) in path.segments.iter().enumerate().take(last.saturating_add(1)).skip(*pieces.start()) {
-        let next = interval(graph, path, at, piece);
+    let last = *segments.end();
+    for (index, segment) in
+        path.segments.iter().enumerate().take(last.saturating_add(1)).skip(*segments.start())
+    {
+        let next = interval(graph, path, index, segment);
         match out.last_mut() {
-            Some(before) if alike(before, &next) => {
+            Some(before) if is_continued(before, &next) => {
                 before.to = next.to;
                 before.idle_ns += next.idle_ns;
                 before.inferred |= next.inferred;
@@ -47,13 +49,13 @@ pub(crate) fn intervals<'a>(
             _ => out.push(next),
         }
     }
-    for one in &mut out {
-        one.cause = WaitCause::of(one.state, one.own, one.ns(), one.idle_ns);
+    for interval in &mut out {
+        interval.cause = WaitCause::of(interval.state, interval.own, interval.ns(), interval.idle_ns);
     }
     out
 }
 
-/// All of a path.
+/// All intervals of a path.
 pub(crate) fn all_intervals<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) -> Vec<PathInterval<'a>> {
     intervals(graph, path, 0..=usize::MAX - 1)
 }
@@ -61,28 +63,28 @@ pub(crate) fn all_intervals<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) 
 fn interval<'a>(
     graph: &'a ExecutionGraph,
     path: &CriticalPath,
-    at: usize,
-    piece: &PathSegment,
+    index: usize,
+    segment: &PathSegment,
 ) -> PathInterval<'a> {
     PathInterval {
-        worker: piece.worker,
-        own: piece.worker == path.worker,
-        state: state(piece.state),
+        worker: segment.worker,
+        own: segment.worker == path.worker,
+        state: state(segment.state),
         cause: WaitCause::Unknown,
-        from: piece.window.from,
-        to: piece.window.to,
-        resource: graph.texts().text(piece.qualifier),
-        idle_ns: piece.idle_ns,
-        inferred: piece.inferred,
-        first: at,
+        from: segment.window.from,
+        to: segment.window.to,
+        resource: graph.texts().text(segment.qualifier),
+        idle_ns: segment.idle_ns,
+        inferred: segment.inferred,
+        first: index,
     }
 }
 
-fn alike(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {
+fn is_continued(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {
     a.worker == b.worker && a.state == b.state && a.resource == b.resource && a.to == b.from
 }
 
-/// Who sent the packet that a interval waits for: the path came from it when the interval began.
+/// The sender of the packet that an interval waits for: the path came from it when the interval began.
 pub(crate) fn sender(path: &CriticalPath, interval: &PathInterval<'_>) -> Option<WorkerId> {
     let first = path.links.partition_point(|link| link.from_time < interval.from);
     let begun = path.links[first..].iter().take_while(|link| link.from_time == interval.from);

@@ -1,4 +1,4 @@
-//! Where the time of many paths went: sums by cause, state, thread and kind of wait.
+//! Sums of the time of many paths by cause, state, thread and kind of wait.
 
 use crate::intervals::{PathInterval, all_intervals, sender};
 use crate::names::{WorkerName, state_index, worker_name};
@@ -10,15 +10,15 @@ use laggard_report::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Kinds of waits kept apart; further ones are one.
+/// Maximum number of kinds of waits; further ones are counted as one.
 const GROUPS_MAX: usize = 20_000;
 
-/// Kinds of waits, threads and single waits that a report lists.
-pub(crate) const GROUPS_TOLD: usize = 200;
+/// Maximum number of kinds of waits, threads and single waits in a report.
+pub(crate) const GROUPS_MAX_LISTED: usize = 200;
 pub(crate) const WORKERS_MAX: usize = 200;
-const INSTANCES_TOLD: usize = 50;
+const INSTANCES_MAX: usize = 50;
 
-/// Sums over paths. Order of adding changes no sum; of equal waits the earlier is told.
+/// Sums over paths. They do not depend on the order of the paths; of equal waits the first is listed.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) total_ns: u64,
@@ -66,10 +66,10 @@ struct GroupSum {
     longest_since_ns: u64,
 }
 
-/// An execution's path and where it stands.
+/// An execution's path with its run.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// The run's place among the runs.
+    /// Index of the run.
     pub(crate) run_index: usize,
     pub(crate) run: &'a KernelRun,
     pub(crate) graph: &'a ExecutionGraph,
@@ -83,13 +83,13 @@ impl Ledger {
     pub(crate) fn add<'a>(&mut self, entry: Entry<'a>) -> Vec<PathInterval<'a>> {
         let intervals = all_intervals(entry.graph, entry.path);
         for interval in &intervals {
-            self.add_stretch(entry, interval);
+            self.add_interval(entry, interval);
         }
         self.add_excursions(entry, &intervals);
         intervals
     }
 
-    fn add_stretch(&mut self, entry: Entry<'_>, interval: &PathInterval<'_>) {
+    fn add_interval(&mut self, entry: Entry<'_>, interval: &PathInterval<'_>) {
         let ns = interval.ns();
         self.total_ns += ns;
         let cause = self.causes.entry(interval.cause).or_default();
@@ -112,7 +112,7 @@ impl Ledger {
             self.add_to_group(group_key(entry, interval), interval.from.ns(), ns);
         }
         if interval.own && interval.cause != WaitCause::Computing {
-            self.keep(|| instance(entry, interval), ns);
+            self.retain_longest(|| instance(entry, interval), ns);
         }
     }
 
@@ -129,26 +129,25 @@ impl Ledger {
         }
     }
 
-    /// Intervals of others between two of the thread itself are one wait for whoever ends it.
+    /// Adds successive intervals of other threads as one wait for the thread of the last one.
     fn add_excursions(&mut self, entry: Entry<'_>, intervals: &[PathInterval<'_>]) {
         for group in intervals.chunk_by(|a, b| a.own == b.own) {
             let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
             if !first.own {
-                self.keep(|| excursion(entry, group), last.to.since(first.from));
+                self.retain_longest(|| excursion(entry, group), last.to.since(first.from));
             }
         }
     }
 
-    /// Keeps the longest; `make` is called only for those that may be among them.
-    fn keep(&mut self, make: impl FnOnce() -> WaitInstance, ns: u64) {
-        if ns == 0
-            || self.longest.len() >= INSTANCES_TOLD && ns <= self.longest[INSTANCES_TOLD - 1].elapsed_ns
+    /// Adds a wait if it is among the longest; only then `make` is called.
+    fn retain_longest(&mut self, make: impl FnOnce() -> WaitInstance, ns: u64) {
+        if ns == 0 || self.longest.len() >= INSTANCES_MAX && ns <= self.longest[INSTANCES_MAX - 1].elapsed_ns
         {
             return;
         }
-        let at = self.longest.partition_point(|one| one.elapsed_ns >= ns);
-        self.longest.insert(at, make());
-        self.longest.truncate(INSTANCES_TOLD);
+        let index = self.longest.partition_point(|row| row.elapsed_ns >= ns);
+        self.longest.insert(index, make());
+        self.longest.truncate(INSTANCES_MAX);
     }
 
     fn share(&self, ns: u64) -> f64 {
@@ -156,19 +155,19 @@ impl Ledger {
     }
 
     pub(crate) fn causes(&self) -> Vec<CausedTime> {
-        let one = |(&cause, sum): (&WaitCause, &Sum)| CausedTime {
+        let row = |(&cause, sum): (&WaitCause, &Sum)| CausedTime {
             cause,
             total_ns: sum.ns,
             share: self.share(sum.ns),
             pieces: sum.pieces,
         };
-        let mut causes: Vec<CausedTime> = self.causes.iter().map(one).collect();
-        causes.sort_by_key(|one| (Reverse(one.total_ns), one.cause));
+        let mut causes: Vec<CausedTime> = self.causes.iter().map(row).collect();
+        causes.sort_by_key(|row| (Reverse(row.total_ns), row.cause));
         causes
     }
 
     pub(crate) fn states(&self) -> Vec<StateTime> {
-        let one = |(&(state, own), sum): (&(KernelState, bool), &StateSum)| StateTime {
+        let row = |(&(state, own), sum): (&(KernelState, bool), &StateSum)| StateTime {
             state,
             own,
             total_ns: sum.ns,
@@ -177,8 +176,8 @@ impl Ledger {
             longest_ns: sum.longest_ns,
             idle_ns: sum.idle_ns,
         };
-        let mut states: Vec<StateTime> = self.states.iter().map(one).collect();
-        states.sort_by_key(|one| (one.state, !one.own));
+        let mut states: Vec<StateTime> = self.states.iter().map(row).collect();
+        states.sort_by_key(|row| (row.state, !row.own));
         states
     }
 
@@ -209,7 +208,7 @@ impl Ledger {
     pub(crate) fn groups(&self) -> Vec<WaitGroup> {
         let mut groups: Vec<(&GroupKey, &GroupSum)> = self.groups.iter().collect();
         groups.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
-        groups.into_iter().take(GROUPS_TOLD).map(|(key, sum)| self.group(key, sum)).collect()
+        groups.into_iter().take(GROUPS_MAX_LISTED).map(|(key, sum)| self.group(key, sum)).collect()
     }
 
     fn group(&self, key: &GroupKey, sum: &GroupSum) -> WaitGroup {
@@ -238,7 +237,8 @@ impl Ledger {
     }
 }
 
-/// Who waits, for whom, for what: work of another thread is a wait of the execution's own.
+/// A wait: the waiting thread, the thread that ends it, and the resource. Work of another thread is a wait of the
+/// execution's own thread.
 pub(crate) struct Wait {
     pub(crate) thread: WorkerName,
     pub(crate) waker: Option<String>,
@@ -285,10 +285,10 @@ fn instance(entry: Entry<'_>, interval: &PathInterval<'_>) -> WaitInstance {
     }
 }
 
-/// A wait for others as a whole: told by what took most of it, and by who ended it.
+/// A wait for other threads, described by the cause of most of it and the thread that ended it.
 fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
     let (first, last) = (group[0], group[group.len() - 1]);
-    let main = group.iter().max_by_key(|one| (one.ns(), Reverse(one.first))).unwrap_or(&first);
+    let main = group.iter().max_by_key(|row| (row.ns(), Reverse(row.first))).unwrap_or(&first);
     let own = worker_name(entry.graph, entry.path.worker);
     let waker = worker_name(entry.graph, last.worker).with_host();
     let elapsed_ns = last.to.since(first.from);
@@ -312,6 +312,6 @@ fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
         since: entry.run.calendar_text(first.from),
         offset_ns: first.from.since(entry.path.window.from),
         elapsed_ns,
-        idle_ns: group.iter().map(|one| one.idle_ns).sum(),
+        idle_ns: group.iter().map(|row| row.idle_ns).sum(),
     }
 }

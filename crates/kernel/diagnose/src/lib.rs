@@ -1,4 +1,4 @@
-//! What was it really waiting on? Kernel traces to critical paths, diagnoses of executions and statistics.
+//! Critical paths, diagnoses of executions, and statistics from kernel traces.
 //!
 //! ```text
 //! KernelEvents ─► graph, executions, statistics ─► KernelRun ─┬─► paths ─► ledger ─► KernelPathReport
@@ -6,7 +6,7 @@
 //!                                                             └─► KernelStatsReport
 //! ```
 //!
-//! Who reads files is another's business: events are pushed into a [`TraceReading`].
+//! This crate does not read files: events are pushed into a [`TraceReading`].
 
 mod aligned;
 mod deviations;

@@ -3,7 +3,7 @@
 use laggard_kernel_graph::{Execution, ExecutionGraph, WorkerId, WorkerKind, WorkerState};
 use laggard_report::{KernelState, PathLane};
 
-/// A worker as reports tell it.
+/// A worker as named in reports.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct WorkerName {
     /// The thread's name, `idle task` or `interrupts`.
@@ -52,9 +52,9 @@ pub(crate) const fn state(state: WorkerState) -> KernelState {
     }
 }
 
-/// The place of a state in lists by state.
+/// The index of a state in lists by state.
 pub(crate) fn state_index(state: KernelState) -> usize {
-    KernelState::ALL.iter().position(|&one| one == state).expect("every state is in the list")
+    KernelState::ALL.iter().position(|&other| other == state).expect("every state is in the list")
 }
 
 /// The delimiter's name for an execution, unless it only repeats the thread's.
@@ -66,12 +66,12 @@ pub(crate) fn label(execution: &Execution, thread: &str) -> String {
     }
 }
 
-/// A name in backticks, without any of its own.
+/// A name in backticks; backticks in it are replaced.
 pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
 
-/// A delimiter as a command line would have it.
+/// A delimiter as a command line option.
 pub(crate) fn delimiter_text(text: &str) -> String {
     quoted(&format!("--executions {text}"))
 }

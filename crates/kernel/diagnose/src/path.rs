@@ -1,4 +1,4 @@
-//! What the time of a thread or of executions was spent on.
+//! Reports what a thread or executions spent their time on.
 
 use crate::execution_filter::{cut_to, within};
 use crate::intervals::PathInterval;
@@ -34,27 +34,27 @@ impl SelectedExecution<'_> {
     }
 }
 
-/// Answers where the time of executions went.
+/// Analyzes the critical paths of executions.
 ///
 /// # Errors
 /// A window or a number that does not fit the runs, as a sentence.
 pub fn kernel_path(runs: &[KernelRun], question: &KernelPathQuestion) -> Result<KernelPathReport, String> {
     let mut report = empty(runs, question);
     let mut selected = select_executions(runs, question)?;
-    let found = selected.len();
+    let found_count = selected.len();
     if let PathChoice::Number(number) = question.choice {
-        selected.retain(|one| one.number == number);
-        if selected.is_empty() && found > 0 {
-            return Err(format!("there is no execution {number}; there are {found}"));
+        selected.retain(|selected| selected.number == number);
+        if selected.is_empty() && found_count > 0 {
+            return Err(format!("there is no execution {number}; there are {found_count}"));
         }
     }
     selected.truncate(question.executions_max);
     report.executions_left_out = match question.choice {
-        PathChoice::All => (found - selected.len()) as u64,
+        PathChoice::All => (found_count - selected.len()) as u64,
         PathChoice::Number(_) => 0,
     };
     fill(&mut report, &selected);
-    report.missing = remarks::path_missing(runs, question, found, report.executions.len());
+    report.missing = remarks::path_missing(runs, question, found_count, report.executions.len());
     report.cautions = remarks::path_cautions(runs, &report);
     report.headline = kernel_path_headline(&report);
     Ok(report)
@@ -83,7 +83,8 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
     }
 }
 
-/// Executions of all runs in order of run and time. Those of a whole thread are cut to the window, others lie in it.
+/// Executions of all runs in order of run and time. A thread's lifetime is clipped to the window; other executions must be
+/// within it.
 fn select_executions<'a>(
     runs: &'a [KernelRun],
     question: &KernelPathQuestion,
@@ -92,11 +93,13 @@ fn select_executions<'a>(
     for (run_index, run) in runs.iter().enumerate() {
         let Some(graph) = &run.graph else { continue };
         let window = question.window.on_clock_of(run)?;
-        let executions = match (&question.given, &run.found) {
-            (Some(given), _) => given.clone(),
-            (None, Some(found)) => match found.delimiter.kind {
-                DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => cut_to(&found.executions, window),
-                _ => within(&found.executions, window),
+        let executions = match (&question.executions, &run.executions) {
+            (Some(executions), _) => executions.clone(),
+            (None, Some(delimited)) => match delimited.delimiter.kind {
+                DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => {
+                    cut_to(&delimited.executions, window)
+                }
+                _ => within(&delimited.executions, window),
             },
             (None, None) => Vec::new(),
         };
@@ -110,20 +113,20 @@ fn select_executions<'a>(
 
 fn fill(report: &mut KernelPathReport, selected: &[SelectedExecution<'_>]) {
     let mut ledger = Ledger::default();
-    for one in selected {
-        let Some(path) = one.path() else {
-            report.input.losses.add(Loss::EmptyExecution, || one.execution.label.clone());
+    for selection in selected {
+        let Some(path) = selection.path() else {
+            report.input.losses.add(Loss::EmptyExecution, || selection.execution.label.clone());
             continue;
         };
         let entry = Entry {
-            run_index: one.run_index,
-            run: one.run,
-            graph: one.graph,
-            execution: one.number,
+            run_index: selection.run_index,
+            run: selection.run,
+            graph: selection.graph,
+            execution: selection.number,
             path: &path,
         };
         let intervals = ledger.add(entry);
-        report.executions.push(summary(one, &path, &intervals));
+        report.executions.push(summary(selection, &path, &intervals));
     }
     report.total_ns = ledger.total_ns;
     report.causes = ledger.causes();
@@ -137,7 +140,7 @@ fn fill(report: &mut KernelPathReport, selected: &[SelectedExecution<'_>]) {
 }
 
 fn summary(
-    one: &SelectedExecution<'_>,
+    selection: &SelectedExecution<'_>,
     path: &CriticalPath,
     intervals: &[PathInterval<'_>],
 ) -> ExecutionSummary {
@@ -149,15 +152,15 @@ fn summary(
     }
     let dominant = causes.into_iter().max_by_key(|&(cause, ns)| (ns, std::cmp::Reverse(cause)));
     let (dominant, dominant_ns) = dominant.unwrap_or((WaitCause::Unknown, 0));
-    let thread = worker_name(one.graph, path.worker);
+    let thread = worker_name(selection.graph, path.worker);
     ExecutionSummary {
-        number: one.number,
-        label: label(&one.execution, &thread.name),
+        number: selection.number,
+        label: label(&selection.execution, &thread.name),
         thread: thread.name,
         tid: thread.tid.unwrap_or(0),
         host: thread.host,
         since_ns: path.window.from.ns(),
-        since: one.run.calendar_text(path.window.from),
+        since: selection.run.calendar_text(path.window.from),
         elapsed_ns: path.window.ns(),
         pieces: intervals.len() as u64,
         states_ns,
@@ -167,23 +170,25 @@ fn summary(
     }
 }
 
-/// The slowest execution, and the median one beside it.
+/// The timelines of the slowest execution and of the median one.
 fn timelines(report: &KernelPathReport, selected: &[SelectedExecution<'_>]) -> Vec<PathTimeline> {
     let mut order: Vec<&ExecutionSummary> = report.executions.iter().collect();
-    order.sort_by_key(|one| (std::cmp::Reverse(one.elapsed_ns), one.number));
-    let mut chosen = vec![];
-    chosen.extend(order.first().map(|one| (one.number, if order.len() > 1 { ", the slowest" } else { "" })));
+    order.sort_by_key(|execution| (std::cmp::Reverse(execution.elapsed_ns), execution.number));
+    let mut drawn = vec![];
+    drawn.extend(
+        order.first().map(|execution| (execution.number, if order.len() > 1 { ", the slowest" } else { "" })),
+    );
     if order.len() > 2 {
-        chosen.push((order[order.len() / 2].number, ", of median length"));
+        drawn.push((order[order.len() / 2].number, ", of median length"));
     }
-    chosen.iter().filter_map(|&(number, remark)| draw(selected, number, remark)).collect()
+    drawn.iter().filter_map(|&(number, remark)| draw(selected, number, remark)).collect()
 }
 
 fn draw(selected: &[SelectedExecution<'_>], number: u64, remark: &str) -> Option<PathTimeline> {
-    let one = selected.iter().find(|one| one.number == number)?;
-    let path = one.path()?;
-    let thread = worker_name(one.graph, path.worker);
-    let name = match label(&one.execution, &thread.name) {
+    let selection = selected.iter().find(|selected| selected.number == number)?;
+    let path = selection.path()?;
+    let thread = worker_name(selection.graph, path.worker);
+    let name = match label(&selection.execution, &thread.name) {
         label if label.is_empty() => quoted(&thread.name),
         label => quoted(&label),
     };
@@ -191,5 +196,11 @@ fn draw(selected: &[SelectedExecution<'_>], number: u64, remark: &str) -> Option
         "" => name,
         remark => format!("execution {number} ({name}){remark}"),
     };
-    Some(timeline(TimelineInput { run: one.run, graph: one.graph, path: &path, execution: number, title }))
+    Some(timeline(TimelineInput {
+        run: selection.run,
+        graph: selection.graph,
+        path: &path,
+        execution: number,
+        title,
+    }))
 }

@@ -1,4 +1,4 @@
-//! Sets, kinds, executions and states of a diagnosis in the report's terms.
+//! Converts sets, kinds, executions and states of a diagnosis to report types.
 
 use crate::names::label;
 use crate::names::worker_name;
@@ -13,11 +13,11 @@ use laggard_report::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Values of a distribution, and points, that a report lists.
+/// Maximum number of values of a distribution, and of points, in a report.
 const VALUES_MAX: usize = 500;
 const POINTS_MAX: usize = 5_000;
 
-/// Share of all time from which a state's distribution is shown.
+/// Minimum share of a state in the total time for its distribution to be shown.
 const STATE_SHARE: f64 = 0.005;
 
 const US: f64 = 1e3;
@@ -25,7 +25,7 @@ const US: f64 = 1e3;
 pub(crate) fn set(set: &KernelSet, sequenced: &Sequenced) -> SetOfExecutions {
     let mut elapsed: Vec<u64> = sequenced.members.iter().map(|member| member.elapsed_ns).collect();
     elapsed.sort_unstable();
-    let at = |share: f64| {
+    let index = |share: f64| {
         let last = elapsed.len().saturating_sub(1);
         elapsed.get((share * last as f64).round() as usize).copied().unwrap_or(0)
     };
@@ -35,10 +35,10 @@ pub(crate) fn set(set: &KernelSet, sequenced: &Sequenced) -> SetOfExecutions {
         source: set.source.clone(),
         executions: elapsed.len() as u64,
         left_out: sequenced.left_out,
-        elapsed_p50_ns: at(0.5),
-        elapsed_p95_ns: at(0.95),
-        elapsed_min_ns: at(0.0),
-        elapsed_max_ns: at(1.0),
+        elapsed_p50_ns: index(0.5),
+        elapsed_p95_ns: index(0.95),
+        elapsed_min_ns: index(0.0),
+        elapsed_max_ns: index(1.0),
         total_ns,
         unresolved_share: unresolved as f64 / total_ns.max(1) as f64,
     }
@@ -49,13 +49,13 @@ pub(crate) fn coarse(diagnosis: &Diagnosis) -> Vec<CoarseRow> {
     if !diagnosis.states.is_empty() {
         rows.push(time_row(None, &diagnosis.total));
     }
-    rows.extend(diagnosis.states.iter().map(|one| time_row(Some(u32::from(one.state)), &one.time)));
-    rows.extend(diagnosis.states.iter().map(|one| CoarseRow {
-        letter: Some(u32::from(one.state)),
+    rows.extend(diagnosis.states.iter().map(|row| time_row(Some(u32::from(row.state)), &row.time)));
+    rows.extend(diagnosis.states.iter().map(|row| CoarseRow {
+        letter: Some(u32::from(row.state)),
         measure: "count",
-        normal_mean: one.normal_mean_count,
+        normal_mean: row.normal_mean_count,
         normal_deviation: f64::NAN,
-        sample_mean: one.sample_mean_count,
+        sample_mean: row.sample_mean_count,
         normal_share_above: None,
         sample_share_above: None,
         p_value: None,
@@ -84,27 +84,27 @@ pub(crate) fn clusters(
     sample: &Sequenced,
 ) -> Vec<ExecutionCluster> {
     let mut out: Vec<ExecutionCluster> = (diagnosis.normal_kinds.iter().enumerate())
-        .map(|(at, kind)| cluster(ExecutionSet::Normal, at, kind, normal))
+        .map(|(index, kind)| cluster(ExecutionSet::Normal, index, kind, normal))
         .collect();
-    for (at, kind) in diagnosis.sample_kinds.iter().enumerate() {
-        let mut one = cluster(ExecutionSet::Sample, at, kind, sample);
-        one.anomalous = kind.members.iter().filter(|&&at| stands_out(diagnosis, at)).count() as u64;
-        if let Some(pair) = diagnosis.pairs.iter().find(|pair| pair.sample_kind == at) {
-            one.paired_with = pair.normal_kind.map(|kind| kind as u32);
-            one.silhouette = pair.score;
+    for (index, kind) in diagnosis.sample_kinds.iter().enumerate() {
+        let mut row = cluster(ExecutionSet::Sample, index, kind, sample);
+        row.anomalous = kind.members.iter().filter(|&&index| stands_out(diagnosis, index)).count() as u64;
+        if let Some(pair) = diagnosis.pairs.iter().find(|pair| pair.sample_kind == index) {
+            row.paired_with = pair.normal_kind.map(|kind| kind as u32);
+            row.silhouette = pair.score;
             if pair.resemblance == Resemblance::NewOrStronglyChanged {
-                let more = if one.remark.is_empty() { "" } else { "; " };
-                one.remark = format!("{}{more}a new or strongly changed kind", one.remark);
+                let more = if row.remark.is_empty() { "" } else { "; " };
+                row.remark = format!("{}{more}a new or strongly changed kind", row.remark);
             }
         }
-        out.push(one);
+        out.push(row);
     }
     out
 }
 
-fn cluster(set: ExecutionSet, at: usize, kind: &Kind, sequenced: &Sequenced) -> ExecutionCluster {
+fn cluster(set: ExecutionSet, index: usize, kind: &Kind, sequenced: &Sequenced) -> ExecutionCluster {
     let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
-    for member in kind.members.iter().filter_map(|&at| sequenced.members.get(at)) {
+    for member in kind.members.iter().filter_map(|&index| sequenced.members.get(index)) {
         *labels.entry(&member.execution.label).or_default() += 1;
     }
     let mut ranked: Vec<(&str, usize)> = labels.into_iter().collect();
@@ -117,7 +117,7 @@ fn cluster(set: ExecutionSet, at: usize, kind: &Kind, sequenced: &Sequenced) -> 
     };
     ExecutionCluster {
         set,
-        cluster: at as u32,
+        cluster: index as u32,
         executions: kind.members.len() as u64,
         labels: ranked.into_iter().take(20).map(|(label, _)| label.to_owned()).collect(),
         elapsed_p50_ns: (kind.median_total_us.max(0.0) * US) as u64,
@@ -128,8 +128,8 @@ fn cluster(set: ExecutionSet, at: usize, kind: &Kind, sequenced: &Sequenced) -> 
     }
 }
 
-pub(crate) fn stands_out(diagnosis: &Diagnosis, at: usize) -> bool {
-    let verdict = diagnosis.sample.get(at).map(|one| one.verdict);
+pub(crate) fn stands_out(diagnosis: &Diagnosis, index: usize) -> bool {
+    let verdict = diagnosis.sample.get(index).map(|row| row.verdict);
     matches!(verdict, Some(ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind))
 }
 
@@ -140,33 +140,34 @@ pub(crate) fn executions(
     sample: &Sequenced,
     largest: &BTreeMap<usize, String>,
 ) -> Vec<EvaluatedExecution> {
-    let mut order: Vec<usize> = (0..diagnosis.sample.len()).filter(|&at| stands_out(diagnosis, at)).collect();
+    let mut order: Vec<usize> =
+        (0..diagnosis.sample.len()).filter(|&index| stands_out(diagnosis, index)).collect();
     order.sort_by(|&a, &b| {
         diagnosis.sample[b].excess_us.total_cmp(&diagnosis.sample[a].excess_us).then(a.cmp(&b))
     });
-    let known = order.into_iter().filter_map(|at| Some((at, sample.members.get(at)?)));
-    known.map(|(at, member)| execution(diagnosis, sequencer, at, member, largest.get(&at))).collect()
+    let known = order.into_iter().filter_map(|index| Some((index, sample.members.get(index)?)));
+    known.map(|(index, member)| execution(diagnosis, sequencer, index, member, largest.get(&index))).collect()
 }
 
 fn execution(
     diagnosis: &Diagnosis,
     sequencer: &Sequencer<'_>,
-    at: usize,
+    index: usize,
     member: &Member,
     words: Option<&String>,
 ) -> EvaluatedExecution {
-    let judged = &diagnosis.sample[at];
+    let evaluated = &diagnosis.sample[index];
     let run = &sequencer.runs[member.run];
     let worker = run.graph.as_ref().and_then(|graph| {
-        let one = &member.execution;
-        Some(worker_name(graph, graph.worker_of(one.host, one.end_tid, one.window.to)?))
+        let row = &member.execution;
+        Some(worker_name(graph, graph.worker_of(row.host, row.end_tid, row.window.to)?))
     });
     let thread = worker.map_or_else(String::new, |worker| worker.name);
-    let excess_ns = (judged.excess_us.max(0.0) * US) as u64;
+    let excess_ns = (evaluated.excess_us.max(0.0) * US) as u64;
     EvaluatedExecution {
-        number: at as u64 + 1,
+        number: index as u64 + 1,
         label: label(&member.execution, &thread),
-        verdict: match judged.verdict {
+        verdict: match evaluated.verdict {
             ExecutionVerdict::NewKind => laggard_report::ExecutionVerdict::NewKind,
             _ => laggard_report::ExecutionVerdict::Slower,
         },
@@ -177,15 +178,15 @@ fn execution(
         since_ns: member.execution.window.from.ns(),
         since: run.calendar_text(member.execution.window.from),
         elapsed_ns: member.elapsed_ns,
-        expected_ns: ((judged.place.total_us - judged.excess_us).max(0.0) * US) as u64,
-        cluster: judged.normal_kind.map(|kind| kind as u32),
-        slow_letters: judged.states.iter().map(|one| u32::from(one.state)).collect(),
+        expected_ns: ((evaluated.summary.total_us - evaluated.excess_us).max(0.0) * US) as u64,
+        cluster: evaluated.normal_kind.map(|kind| kind as u32),
+        slow_letters: evaluated.states.iter().map(|row| u32::from(row.state)).collect(),
         words: words.cloned().unwrap_or_default(),
         excess_ns,
     }
 }
 
-/// Time by state of each set: the whole first, then the states with most time.
+/// Time by state of each set: the total first, then the states in order of total time.
 pub(crate) fn durations(diagnosis: &Diagnosis, normal: &Sequenced, sample: &Sequenced) -> Vec<DurationRow> {
     let all: f64 = [normal, sample].iter().flat_map(|set| &set.sequences).map(StateSequence::total_us).sum();
     let row = |letter: Option<u8>| DurationRow {
@@ -197,7 +198,7 @@ pub(crate) fn durations(diagnosis: &Diagnosis, normal: &Sequenced, sample: &Sequ
         [normal, sample].iter().flat_map(|set| &set.sequences).map(|sequence| time_us(sequence, state)).sum()
     };
     let mut states: Vec<(u8, f64)> =
-        diagnosis.states.iter().map(|one| (one.state, total(one.state))).collect();
+        diagnosis.states.iter().map(|row| (row.state, total(row.state))).collect();
     states.retain(|&(_, us)| us >= STATE_SHARE * all);
     states.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut rows = Vec::new();
@@ -210,10 +211,10 @@ pub(crate) fn durations(diagnosis: &Diagnosis, normal: &Sequenced, sample: &Sequ
 
 fn time_us(sequence: &StateSequence, state: u8) -> f64 {
     let steps = sequence.states().iter().zip(sequence.times_us());
-    steps.filter(|(one, _)| **one == state).map(|(_, us)| us).sum()
+    steps.filter(|(row, _)| **row == state).map(|(_, us)| us).sum()
 }
 
-/// Sorted, thinned evenly; the ends are kept.
+/// Sorted and evenly thinned values, including minimum and maximum.
 fn values(sequences: &[StateSequence], letter: Option<u8>) -> Vec<u64> {
     let us = |sequence: &StateSequence| match letter {
         Some(state) => time_us(sequence, state),
@@ -224,26 +225,26 @@ fn values(sequences: &[StateSequence], letter: Option<u8>) -> Vec<u64> {
     if all.len() <= VALUES_MAX {
         return all;
     }
-    (0..VALUES_MAX).map(|at| all[at * (all.len() - 1) / (VALUES_MAX - 1)]).collect()
+    (0..VALUES_MAX).map(|index| all[index * (all.len() - 1) / (VALUES_MAX - 1)]).collect()
 }
 
 pub(crate) fn projection(diagnosis: &Diagnosis) -> Option<Projection> {
-    let normal = diagnosis.normal.iter().enumerate().map(|(at, place)| ProjectedExecution {
+    let normal = diagnosis.normal.iter().enumerate().map(|(index, summary)| ProjectedExecution {
         set: ExecutionSet::Normal,
-        number: at as u64 + 1,
-        x: place.projection[0],
-        y: place.projection[1],
-        cluster: place.kind.map(|kind| kind as u32),
+        number: index as u64 + 1,
+        x: summary.projection[0],
+        y: summary.projection[1],
+        cluster: summary.kind.map(|kind| kind as u32),
         anomalous: false,
     });
-    // Kinds of the sample have the number of the normal kind they are compared with: what is alike has one color.
-    let sample = diagnosis.sample.iter().enumerate().map(|(at, one)| ProjectedExecution {
+    // Sample kinds have the number of the normal kind they are compared with, so that both have one color.
+    let sample = diagnosis.sample.iter().enumerate().map(|(index, row)| ProjectedExecution {
         set: ExecutionSet::Sample,
-        number: at as u64 + 1,
-        x: one.place.projection[0],
-        y: one.place.projection[1],
-        cluster: one.normal_kind.map(|kind| kind as u32),
-        anomalous: stands_out(diagnosis, at),
+        number: index as u64 + 1,
+        x: row.summary.projection[0],
+        y: row.summary.projection[1],
+        cluster: row.normal_kind.map(|kind| kind as u32),
+        anomalous: stands_out(diagnosis, index),
     });
     let all = diagnosis.normal.len() + diagnosis.sample.len();
     let step = all.div_ceil(POINTS_MAX).max(1);

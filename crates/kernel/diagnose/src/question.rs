@@ -1,31 +1,31 @@
-//! The question of critical paths.
+//! The parameters of a critical path report.
 
 use crate::execution_filter::TimeWindow;
 use laggard_kernel_graph::Execution;
 use laggard_report::Setting;
 
-/// Which of the executions.
+/// Selects executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathChoice {
-    /// All.
+    /// All executions.
     #[default]
     All,
-    /// The one of this number, from 1, in order of time.
+    /// The execution with this number, from 1, in order of time.
     Number(u64),
 }
 
-/// What is selected of runs.
+/// The parameters of a critical path report.
 #[derive(Clone, Debug)]
 pub struct KernelPathQuestion {
-    /// Only what lies in this window.
+    /// Only executions in this window.
     pub window: TimeWindow,
-    /// Which executions.
+    /// All executions, or one.
     pub choice: PathChoice,
-    /// Executions at most; the first in time.
+    /// Maximum number of executions; the first in time are used.
     pub executions_max: usize,
-    /// Executions in place of those the delimiter finds (those of spans).
-    pub given: Option<Vec<Execution>>,
-    /// Settings in force, for the report.
+    /// Executions to use instead of those of the delimiter (for spans).
+    pub executions: Option<Vec<Execution>>,
+    /// The settings, for the report.
     pub settings: Vec<Setting>,
 }
 
@@ -35,7 +35,7 @@ impl Default for KernelPathQuestion {
             window: TimeWindow::default(),
             choice: PathChoice::All,
             executions_max: 10_000,
-            given: None,
+            executions: None,
             settings: Vec::new(),
         }
     }

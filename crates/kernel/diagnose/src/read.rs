@@ -1,4 +1,4 @@
-//! One trace, event by event, to a graph, executions and statistics.
+//! Builds graph, executions and statistics from the events of a trace.
 
 use crate::wakings::Wakings;
 use laggard_kernel_graph::{
@@ -9,50 +9,50 @@ use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses};
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
-/// What is made of a trace while it is read.
+/// What is built from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadingSettings {
-    /// What begins and ends executions; none are looked for without.
+    /// What begins and ends executions; `None`: no executions.
     pub delimiter: Option<Delimiter>,
-    /// How the graph is built; none is without.
+    /// How the graph is built; `None`: no graph.
     pub graph: Option<GraphSettings>,
-    /// Whether to count what the trace holds.
+    /// Whether statistics are computed.
     pub statistics: bool,
 }
 
-/// Where a trace comes from and what it says of itself.
+/// The source of a trace and its metadata.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     /// The file or folder.
     pub path: String,
     /// Its format.
     pub format: String,
-    /// The host's name, when the trace tells.
+    /// The host's name, if recorded.
     pub host: Option<String>,
-    /// The kernel's release, when the trace tells.
+    /// The kernel's release, if recorded.
     pub kernel: Option<String>,
-    /// The clock's name; empty when not told.
+    /// The clock's name; empty if not recorded.
     pub clock: String,
-    /// Where the clock lies in calendar time, when the trace tells.
+    /// The relation of the clock to calendar time, if recorded.
     pub calendar: Option<ClockMap>,
-    /// Bytes on disk.
+    /// Size on disk in bytes.
     pub bytes: u64,
 }
 
-/// A trace that was read to its end: what it says of itself, and what its events refer to.
+/// The metadata of a trace that was read to its end.
 #[derive(Debug, Default)]
 pub struct EndedTrace {
-    /// Where it comes from.
+    /// Its source.
     pub source: TraceSource,
-    /// What its events refer to.
+    /// The texts that its events refer to.
     pub texts: KernelTexts,
-    /// What reading it lost.
+    /// Losses of reading it.
     pub losses: Losses,
-    /// How its clock was brought to the first trace's; `None` for the first.
+    /// How its clock was aligned with the first trace's; `None` for the first.
     pub aligned: Option<AlignedClock>,
 }
 
-/// A trace while it is read, or the traces of several hosts on one clock.
+/// A trace being read, or the traces of several hosts on one clock.
 #[derive(Debug)]
 pub struct TraceReading {
     graph: Option<GraphBuilder>,
@@ -60,7 +60,7 @@ pub struct TraceReading {
     hosts: Vec<Host>,
 }
 
-/// What is kept of each host.
+/// The state of one host.
 #[derive(Debug)]
 struct Host {
     finder: Option<ExecutionFinder>,
@@ -72,25 +72,25 @@ struct Host {
 /// A trace that was read, or the traces of several hosts on one clock.
 #[derive(Debug)]
 pub struct KernelRun {
-    /// What was read, for reports: at least one.
+    /// The traces, for reports: at least one.
     pub traces: Vec<KernelTrace>,
-    /// Where its clock lies in calendar time.
+    /// The relation of its clock to calendar time.
     pub calendar: Option<ClockMap>,
     /// From the first to the last event; both at the clock's origin without events.
     pub window: Window,
     /// The execution graph.
     pub graph: Option<ExecutionGraph>,
     /// The executions.
-    pub found: Option<DelimitedExecutions>,
-    /// What it holds.
+    pub executions: Option<DelimitedExecutions>,
+    /// The statistics and the wake-ups between threads.
     pub(crate) statistics: Option<(TraceSummary, Wakings)>,
     /// The texts that statistics refer to.
     pub(crate) texts: KernelTexts,
-    /// What was lost.
+    /// Losses of reading.
     pub losses: Losses,
 }
 
-/// Threads of each ranking of the statistics.
+/// Maximum number of threads in each ranking of the statistics.
 const THREADS: usize = 200;
 
 impl TraceReading {
@@ -99,10 +99,13 @@ impl TraceReading {
         TraceReading::from_hosts(settings, 1)
     }
 
-    /// A reading of so many hosts' traces (at least 1). Statistics are those of the first.
+    /// A reading of the traces of several hosts (at least 1). Statistics are those of the first host.
     pub fn from_hosts(settings: &ReadingSettings, hosts: u16) -> TraceReading {
         let host = |number: u16| Host {
-            finder: settings.delimiter.clone().map(|one| ExecutionFinder::on_host(one, HostId(number))),
+            finder: settings
+                .delimiter
+                .clone()
+                .map(|ended_trace| ExecutionFinder::on_host(ended_trace, HostId(number))),
             events: 0,
             window: None,
             cpus: BTreeSet::new(),
@@ -114,15 +117,15 @@ impl TraceReading {
         }
     }
 
-    /// Takes the next event of the first host; events come in time order.
+    /// Adds the next event of the first host, in time order.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         self.push_from(0, event, texts);
     }
 
-    /// Takes the next event of a host (by number): events of all come in one order, on one clock.
+    /// Adds the next event of a host (by number). Events of all hosts are in one order, on one clock.
     ///
     /// # Panics
-    /// When there are not so many hosts.
+    /// If there is no such host.
     pub fn push_from(&mut self, number: u16, event: &KernelEvent, texts: &KernelTexts) {
         let host = &mut self.hosts[usize::from(number)];
         host.events += 1;
@@ -141,19 +144,19 @@ impl TraceReading {
         }
     }
 
-    /// The trace as a whole.
+    /// Finishes a single trace.
     pub fn finish(self, ended: EndedTrace) -> KernelRun {
         self.finish_hosts(vec![ended])
     }
 
-    /// The traces as a whole, one a host.
+    /// Finishes the traces, one per host.
     ///
     /// # Panics
-    /// When there are not as many as hosts.
+    /// If there is not one trace per host.
     pub fn finish_hosts(self, mut ended: Vec<EndedTrace>) -> KernelRun {
         assert_eq!(ended.len(), self.hosts.len(), "every host has a trace");
         let mut losses = Losses::none();
-        ended.iter().for_each(|one| losses.merge(&one.losses));
+        ended.iter().for_each(|ended_trace| losses.merge(&ended_trace.losses));
         let mut graph = self.graph.map(|graph| graph.finish(&mut losses));
         if let (Some(graph), 2..) = (&mut graph, ended.len()) {
             graph.name_hosts(host_names(&ended));
@@ -163,33 +166,34 @@ impl TraceReading {
             self.statistics.map(|(statistics, wakings)| (statistics.finish(&texts, THREADS), wakings));
         let calendar = ended[0].source.calendar;
         let windows = self.hosts.iter().filter_map(|host| host.window);
-        let whole = |a: Window, b: Window| Window { from: a.from.min(b.from), to: a.to.max(b.to) };
-        let window = windows.reduce(whole).unwrap_or(NOTHING);
-        let mut found: Option<DelimitedExecutions> = None;
+        let union = |a: Window, b: Window| Window { from: a.from.min(b.from), to: a.to.max(b.to) };
+        let window = windows.reduce(union).unwrap_or(NOTHING);
+        let mut executions: Option<DelimitedExecutions> = None;
         let mut traces = Vec::new();
         for (host, ended) in self.hosts.into_iter().zip(ended) {
             traces.push(trace(&host, ended, calendar));
-            let Some(executions) = host.finder.map(|finder| finder.finish(&mut losses)) else { continue };
-            found = Some(merge_executions(found, executions));
+            let Some(more) = host.finder.map(|finder| finder.finish(&mut losses)) else { continue };
+            executions = Some(merge_executions(executions, more));
         }
-        KernelRun { traces, calendar, window, graph, found, statistics, texts, losses }
+        KernelRun { traces, calendar, window, graph, executions, statistics, texts, losses }
     }
 }
 
 /// The window of a trace without events.
 const NOTHING: Window = Window { from: KernelTime::from_ns(0), to: KernelTime::from_ns(0) };
 
-/// Names by which hosts can be told apart: their own, or their files'.
+/// Unique names of hosts: their own, or those of their files.
 fn host_names(ended: &[EndedTrace]) -> Vec<String> {
-    let own: Vec<Option<&String>> = ended.iter().map(|one| one.source.host.as_ref()).collect();
-    let name = |one: &EndedTrace| match &one.source.host {
+    let own: Vec<Option<&String>> =
+        ended.iter().map(|ended_trace| ended_trace.source.host.as_ref()).collect();
+    let name = |ended_trace: &EndedTrace| match &ended_trace.source.host {
         Some(host) if own.iter().filter(|other| **other == Some(host)).count() == 1 => host.clone(),
-        _ => one.source.path.clone(),
+        _ => ended_trace.source.path.clone(),
     };
     ended.iter().map(name).collect()
 }
 
-/// What a report says of a trace; `calendar` is that of the clock on which all are.
+/// A trace as described in reports; `calendar` is that of the common clock.
 fn trace(host: &Host, ended: EndedTrace, calendar: Option<ClockMap>) -> KernelTrace {
     let window = host.window.unwrap_or(NOTHING);
     let source = ended.source;
@@ -209,29 +213,29 @@ fn trace(host: &Host, ended: EndedTrace, calendar: Option<ClockMap>) -> KernelTr
     }
 }
 
-/// The executions of several hosts. The first that finds some tells how they were delimited.
-fn merge_executions(found: Option<DelimitedExecutions>, more: DelimitedExecutions) -> DelimitedExecutions {
-    let Some(mut found) = found else { return more };
-    let is_empty = found.executions.is_empty();
-    found.executions.extend(more.executions);
-    found
-        .executions
-        .sort_by_key(|one| (one.window.from, std::cmp::Reverse(one.window.to), one.host, one.tid));
-    found.unfinished += more.unfinished;
+/// The executions of several hosts, with the delimiter of the first host that has executions.
+fn merge_executions(first: Option<DelimitedExecutions>, more: DelimitedExecutions) -> DelimitedExecutions {
+    let Some(mut merged) = first else { return more };
+    let is_empty = merged.executions.is_empty();
+    merged.executions.extend(more.executions);
+    merged.executions.sort_by_key(|ended_trace| {
+        (ended_trace.window.from, std::cmp::Reverse(ended_trace.window.to), ended_trace.host, ended_trace.tid)
+    });
+    merged.unfinished += more.unfinished;
     if is_empty {
-        (found.delimiter, found.delimiter_reason) = (more.delimiter, more.delimiter_reason);
+        (merged.delimiter, merged.delimiter_reason) = (more.delimiter, more.delimiter_reason);
     }
-    found
+    merged
 }
 
 impl KernelRun {
-    /// Calendar time of an instant as text, when the trace tells.
+    /// Calendar time of an instant as text, if known.
     pub(crate) fn calendar_text(&self, time: KernelTime) -> Option<String> {
         self.calendar.map(|clock| laggard_report::rfc3339(clock.to_unix(time)))
     }
 }
 
-/// What was read of all runs.
+/// The traces and losses of all runs.
 pub(crate) fn input(runs: &[KernelRun]) -> KernelInput {
     let mut losses = Losses::none();
     runs.iter().for_each(|run| losses.merge(&run.losses));

@@ -1,4 +1,4 @@
-//! What limits trust in kernel reports, and what is missing, in sentences.
+//! Sentences on the limitations of kernel reports, and on missing data.
 
 use crate::names::{delimiter_text, quoted};
 use crate::question::KernelPathQuestion;
@@ -10,21 +10,21 @@ use laggard_report::{
     AbnormalWait, CoarseRow, KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, WaitCause,
 };
 
-/// Share of unresolved time from which it is a caution.
+/// Minimum share of unresolved time for a caution.
 const UNRESOLVED_SHARE: f64 = 0.1;
 
-/// How executions are told, as a sentence.
+/// How executions are delimited, as a sentence.
 pub(crate) fn question(runs: &[KernelRun]) -> String {
-    let Some(found) = runs.iter().find_map(|run| run.found.as_ref()) else { return String::new() };
-    let why = if found.delimiter_reason.is_empty() {
+    let Some(delimited) = runs.iter().find_map(|run| run.executions.as_ref()) else { return String::new() };
+    let why = if delimited.delimiter_reason.is_empty() {
         String::new()
     } else {
-        format!(": {}", found.delimiter_reason)
+        format!(": {}", delimited.delimiter_reason)
     };
-    format!("Executions by {}{why}.", quoted(&found.delimiter.to_string()))
+    format!("Executions by {}{why}.", quoted(&delimited.delimiter.to_string()))
 }
 
-/// Cautions that concern traces as such.
+/// Cautions about the traces.
 pub(crate) fn cautions(runs: &[KernelRun]) -> Vec<String> {
     let mut losses = Losses::none();
     runs.iter().for_each(|run| losses.merge(&run.losses));
@@ -36,11 +36,11 @@ pub(crate) fn cautions(runs: &[KernelRun]) -> Vec<String> {
         );
     }
     if losses.count(Loss::MissingStream) > 0 {
-        out.push("CPUs are missing in the trace: who ran there is not known, nor whom they woke.".to_owned());
+        out.push("CPUs are missing in the trace: the threads that ran there, and those that they woke, are unknown.".to_owned());
     }
     if losses.count(Loss::CoarseTime) > 0 {
         out.push(
-            "Times are in whole microseconds: the order of events within one is lost. Record in binary form."
+            "Times are rounded to microseconds: the order of events within one is lost. Record in a binary format."
                 .to_owned(),
         );
     }
@@ -50,24 +50,24 @@ pub(crate) fn cautions(runs: &[KernelRun]) -> Vec<String> {
 /// Cautions of a report on paths.
 pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Vec<String> {
     let mut out = cautions(runs);
-    let share = |cause| report.causes.iter().find(|one| one.cause == cause).map_or(0.0, |one| one.share);
+    let share = |cause| report.causes.iter().find(|row| row.cause == cause).map_or(0.0, |row| row.share);
     let unknown = share(WaitCause::Unresolved) + share(WaitCause::Unknown);
     if unknown >= UNRESOLVED_SHARE {
         out.push(format!(
-            "Of {:.0} % of the time the trace does not tell what it was waited for: wake-ups are missing, or interrupts \
-             without handler events ended the waits.",
+            "For {:.0} % of the time the trace does not show the reason for the wait: wake-ups are missing, or \
+             interrupts without handler events ended the waits.",
             unknown * 100.0
         ));
     }
-    let resting = report.timelines.iter().flat_map(|one| &one.pieces);
-    let (inferred, all) = resting.fold((0_u64, 0_u64), |(inferred, all), piece| {
+    let segments = report.timelines.iter().flat_map(|row| &row.pieces);
+    let (inferred, all) = segments.fold((0_u64, 0_u64), |(inferred, all), piece| {
         let ns = piece.to_ns - piece.from_ns;
         (inferred + if piece.inferred { ns } else { 0 }, all + ns)
     });
     if inferred * 2 > all {
         out.push(
-            "Most of the path input rests on switches that the kernel did not record and that are implied: their \
-             instants are estimates."
+            "Most of the path depends on switches that the kernel did not record and that were inferred: their times are \
+             estimates."
                 .to_owned(),
         );
     }
@@ -78,62 +78,62 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
     }
     if report.executions_left_out > 0 {
         out.push(format!(
-            "{} executions beyond the limit (executions-max) are not looked at.",
+            "{} executions beyond the limit (executions-max) are not analyzed.",
             report.executions_left_out
         ));
     }
     out
 }
 
-/// How far instants of two hosts can be wrong against each other.
+/// The possible error between the clocks of two hosts.
 fn aligned(trace: &KernelTrace) -> Option<String> {
     let clock = trace.aligned?;
     let packets = clock.packets_from_first + clock.packets_to_first;
     Some(format!(
-        "The clock of {} is brought to the first trace's by {packets} packets; instants of the two can be wrong by {} \
-         against each other.",
+        "The clock of {} is aligned with the first trace's by {packets} packets; times of the two can be off by {} \
+         from each other.",
         quoted(trace.host.as_deref().unwrap_or(&trace.path)),
         laggard_model::Nanos::from_ns(clock.bound_ns)
     ))
 }
 
-/// What would have been needed for an answer; empty when there is one.
+/// The data that is missing for a result; empty if there is one.
 pub(crate) fn path_missing(
     runs: &[KernelRun],
     question: &KernelPathQuestion,
-    found: usize,
-    told: usize,
+    delimited: usize,
+    reported: usize,
 ) -> Vec<String> {
-    if told > 0 {
+    if reported > 0 {
         return Vec::new();
     }
     if runs.iter().flat_map(|run| &run.traces).all(|trace| trace.events == 0) {
-        return vec!["The trace has no event that is read here.".to_owned()];
+        return vec!["The trace has no event of a supported kind.".to_owned()];
     }
-    if found > 0 {
+    if delimited > 0 {
         return vec![
             "The trace has no switches or wake-ups of these executions: record sched_switch and sched_waking."
                 .to_owned(),
         ];
     }
     if !question.window.is_open() {
-        return vec!["No execution lies in the window as a whole.".to_owned()];
+        return vec!["No execution is entirely within the window.".to_owned()];
     }
-    let Some(asked) = runs.iter().find_map(|run| run.found.as_ref()) else { return Vec::new() };
-    vec![match &asked.delimiter.kind {
+    let Some(delimited) = runs.iter().find_map(|run| run.executions.as_ref()) else { return Vec::new() };
+    vec![match &delimited.delimiter.kind {
         DelimiterKind::Auto => format!(
             "Give a thread (--thread NAME or TID), or what begins and ends an execution (--executions); `laggard kernel \
-             stats` lists what the trace has. By itself {} finds nothing: {}.",
+             stats` lists what the trace contains. {} finds no executions: {}.",
             delimiter_text("auto"),
-            asked.delimiter_reason
+            delimited.delimiter_reason
         ),
         DelimiterKind::Thread { name } => {
             format!("The trace has no thread called {}.", quoted(&name.to_string()))
         }
         DelimiterKind::Tid { tid, .. } => format!("The trace has no thread {}.", tid.0),
         _ => format!(
-            "{} finds no execution; `laggard kernel stats` lists what the trace has.",
-            delimiter_text(&asked.delimiter.to_string())
+            "{} finds no execution; `laggard kernel stats` lists what the trace contains.",
+            delimiter_text(&delimited.delimiter.to_string())
         ),
     }]
 }
@@ -143,18 +143,18 @@ fn executions(count: usize) -> String {
     if count == 1 { "1 execution".to_owned() } else { format!("{count} executions") }
 }
 
-/// Mean length of waits for busy CPUs, in nanoseconds, from which they are longer than a scheduler's turns.
+/// Minimum mean length of waits for busy CPUs, in nanoseconds, that is longer than time slices of the scheduler.
 const LONG_TURN_NS: u64 = 20_000_000;
 
-/// On a busy machine the CPU never stands idle, so a quota looks like contention.
+/// On a busy machine the CPU is never idle, so a quota looks like contention.
 fn maybe_quota(cause: WaitCause, count: u64, total_ns: u64) -> bool {
     cause == WaitCause::CpuBusy && count > 0 && total_ns / count >= LONG_TURN_NS
 }
 
-const MAYBE_QUOTA: &str = "Waits for a CPU last tens of milliseconds each, longer than a scheduler's turns: on a machine \
-    where others always run this may be a CPU quota as well. A cgroup's cpu.stat tells (nr_throttled).";
+const MAYBE_QUOTA: &str = "Waits for a CPU last tens of milliseconds each, longer than the scheduler's time slices: on a \
+    busy machine this may also be a CPU quota. Check nr_throttled in the cgroup's cpu.stat.";
 
-/// What limits trust in a diagnosis.
+/// Cautions about a diagnosis.
 pub(crate) fn diagnosis_cautions(
     runs: &[KernelRun],
     report: &KernelDiagnosis,
@@ -165,14 +165,14 @@ pub(crate) fn diagnosis_cautions(
     for set in [&report.normal, &report.sample] {
         if set.unresolved_share >= UNRESOLVED_SHARE {
             out.push(format!(
-                "Of {:.0} % of the time of {} the trace does not tell what it was waited for.",
+                "For {:.0} % of the time of {} the trace does not show the reason for the wait.",
                 set.unresolved_share * 100.0,
                 quoted(&set.source)
             ));
         }
         if set.left_out > 0 {
             out.push(format!(
-                "{} executions of {} beyond the limit (executions-max) are not looked at.",
+                "{} executions of {} beyond the limit (executions-max) are not analyzed.",
                 set.left_out,
                 quoted(&set.source)
             ));
@@ -184,8 +184,8 @@ pub(crate) fn diagnosis_cautions(
     let busy = |wait: &AbnormalWait| wait.cause == WaitCause::CpuBusy && wait.share >= 0.1;
     if report.waits.iter().any(busy) {
         out.push(
-            "Waiting for CPUs that others used may be the load beside the sample, not the program: record normal and \
-             sample under the same conditions."
+            "Waits for busy CPUs may be caused by other load on the machine, not by the program: record both sets under \
+             the same conditions."
                 .to_owned(),
         );
     }
@@ -198,26 +198,27 @@ fn caution_text(caution: Caution) -> Option<String> {
         Caution::EmptyExecutions { normal, sample } => {
             format!("{} without a step are left out.", executions(normal + sample))
         }
-        Caution::FewNormalExecutions { given, wanted } => format!(
-            "There are {given} normal executions; with fewer than {wanted}, rare deviations cannot be told from chance."
+        Caution::FewNormalExecutions { available, needed } => format!(
+            "There are {available} normal executions; with fewer than {needed}, rare deviations cannot be distinguished from chance."
         ),
-        Caution::FewSampleExecutions { given, wanted } => format!(
-            "The sample has {}; with fewer than {wanted}, the sets are not compared as wholes.",
-            executions(given)
+        Caution::FewSampleExecutions { available, needed } => format!(
+            "The sample has {}; with fewer than {needed}, the total times of the sets are not compared.",
+            executions(available)
         ),
-        Caution::NormalNotClustered { given } => {
-            format!("{given} normal executions are too few to find kinds among them: all count as one kind.")
+        Caution::NormalNotClustered { available } => {
+            format!(
+                "{available} normal executions are too few to find kinds among them: all count as one kind."
+            )
         }
         Caution::ComparedWithRareKind { executions: count } => format!(
-            "Compared with a kind that only few normal executions are of, which is weak: {}.",
+            "Compared with a kind of only a few normal executions, so the result is less certain: {}.",
             executions(count)
         ),
         Caution::StepsNotCompared => {
-            "Executions of some kind are so long that they were judged by the sums of their states alone."
-                .to_owned()
+            "Executions of some kind are so long that only the sums of their states were compared.".to_owned()
         }
         Caution::MixChanged => {
-            "The two sets have other shares of the kinds of executions; times are compared within kinds."
+            "The shares of the kinds of executions differ between the sets; times are compared within kinds."
                 .to_owned()
         }
         Caution::NoKindFound => {
@@ -227,7 +228,7 @@ fn caution_text(caution: Caution) -> Option<String> {
     })
 }
 
-/// With too little data: what would have been needed.
+/// The data that is missing if there is too little.
 pub(crate) fn diagnosis_missing(
     runs: &[KernelRun],
     report: &KernelDiagnosis,
@@ -238,15 +239,16 @@ pub(crate) fn diagnosis_missing(
     }
     let empty = [&report.normal, &report.sample].into_iter().find(|set| set.executions == 0);
     if let Some(set) = empty {
-        let found = runs.iter().find_map(|run| run.found.as_ref());
-        let by =
-            found.map_or_else(String::new, |found| format!(" by {}", quoted(&found.delimiter.to_string())));
-        let why = found.map_or_else(String::new, |found| match found.delimiter_reason.as_str() {
+        let delimited = runs.iter().find_map(|run| run.executions.as_ref());
+        let by = delimited.map_or_else(String::new, |delimited| {
+            format!(" by {}", quoted(&delimited.delimiter.to_string()))
+        });
+        let why = delimited.map_or_else(String::new, |delimited| match delimited.delimiter_reason.as_str() {
             "" => String::new(),
-            chosen => format!(" ({chosen})"),
+            reason => format!(" ({reason})"),
         });
         return vec![format!(
-            "There is no execution{by} in {}{why}; `laggard kernel stats` lists what a trace has.",
+            "There is no execution{by} in {}{why}; `laggard kernel stats` lists what a trace contains.",
             quoted(&set.source)
         )];
     }
@@ -261,7 +263,7 @@ pub(crate) fn diagnosis_missing(
     }
 }
 
-/// States that take much time and as long as they do normally.
+/// States that take much time, but not more than normally.
 pub(crate) fn ruled_out(report: &KernelDiagnosis) -> Vec<String> {
     const SHARE: f64 = 0.05;
     const TOLD: usize = 4;
@@ -269,15 +271,17 @@ pub(crate) fn ruled_out(report: &KernelDiagnosis) -> Vec<String> {
         return Vec::new();
     }
     let all: f64 = report.coarse.iter().filter(|row| row.letter.is_none()).map(|row| row.sample_mean).sum();
-    let calm = |row: &&CoarseRow| {
+    let is_steady = |row: &&CoarseRow| {
         row.measure == "time" && row.letter.is_some() && !row.fired && row.sample_mean >= SHARE * all
     };
-    let mut rows: Vec<&CoarseRow> = report.coarse.iter().filter(calm).collect();
+    let mut rows: Vec<&CoarseRow> = report.coarse.iter().filter(is_steady).collect();
     rows.sort_by(|a, b| b.sample_mean.total_cmp(&a.sample_mean));
     let name = |row: &CoarseRow| {
-        row.letter.and_then(|at| report.alphabet.get(at as usize)).map_or("", |letter| letter.name.as_str())
+        row.letter
+            .and_then(|index| report.alphabet.get(index as usize))
+            .map_or("", |letter| letter.name.as_str())
     };
-    let told = rows.iter().take(TOLD).map(|row| {
+    let reported = rows.iter().take(TOLD).map(|row| {
         format!(
             "Time in state {} is not raised: {} on average, {} normally.",
             quoted(name(row)),
@@ -285,7 +289,7 @@ pub(crate) fn ruled_out(report: &KernelDiagnosis) -> Vec<String> {
             milliseconds(row.normal_mean)
         )
     });
-    told.collect()
+    reported.collect()
 }
 
 fn milliseconds(ns: f64) -> String {

@@ -1,4 +1,4 @@
-//! Executions of runs as sequences of letters.
+//! Converts executions of runs to sequences of state symbols.
 
 use crate::execution_filter::{TimeWindow, within};
 use crate::names::state;
@@ -12,7 +12,7 @@ use laggard_model::{Loss, Losses};
 use laggard_report::StateName;
 use laggard_settings::{Choice, settings};
 
-/// Steps of all executions of a set together: what does not fit is left out.
+/// Maximum number of steps of all executions of a set; further executions are left out.
 const SET_STEPS_MAX: usize = 20_000_000;
 
 /// Which states have a symbol of their own.
@@ -40,16 +40,16 @@ impl Choice for AlphabetChoice {
 
 settings! {
     group "sequences";
-    /// How executions become sequences.
+    /// How executions are converted to sequences.
     #[derive(Clone, Debug)]
     pub struct SequenceSettings {
         /// Symbols: states alone, states with whose they are, by device too, or by other threads' names too
         alphabet ("alphabet"): AlphabetChoice = AlphabetChoice::Whose, choice(), "Janecek et al. 2022: running of another worker is a wait for it";
         /// Shorter steps are added to the step before
         step_min_us ("step-min", "µs"): f64 = 0.0, within(0.0, 1e9), "ours";
-        /// Executions of a set at most; the first in time
+        /// Maximum number of executions of a set; the first in time are used
         executions_max ("executions-max", "executions"): usize = 5_000, at_least(1.0), "cost";
-        /// Steps of an execution at most; what comes later is left out
+        /// Maximum number of steps of an execution; later steps are left out
         steps_max ("steps-max", "steps"): usize = 20_000, at_least(1.0), "cost";
     }
 }
@@ -60,9 +60,9 @@ settings! {
     #[derive(Clone, Debug)]
     pub struct KernelDiagnoseSettings {}
     groups {
-        /// How executions become sequences.
+        /// How executions are converted to sequences.
         sequences: SequenceSettings;
-        /// How sequences are judged.
+        /// How sequences are compared.
         align: AlignSettings;
     }
 }
@@ -80,12 +80,12 @@ impl SequenceSettings {
     }
 }
 
-/// One of the two sets.
+/// One of the two sets of executions.
 #[derive(Clone, Debug)]
 pub struct KernelSet {
-    /// Where it comes from, for the report.
+    /// Its source, for the report.
     pub source: String,
-    /// Its runs, by their place among all.
+    /// Indices of its runs.
     pub runs: Vec<usize>,
     /// Only executions in this window.
     pub window: TimeWindow,
@@ -102,7 +102,7 @@ pub(crate) struct Member {
     pub(crate) unresolved_ns: u64,
 }
 
-/// A set's executions and their sequences, the same places in both.
+/// A set's executions and their sequences, by the same index.
 #[derive(Default)]
 pub(crate) struct Sequenced {
     pub(crate) members: Vec<Member>,
@@ -110,14 +110,14 @@ pub(crate) struct Sequenced {
     pub(crate) left_out: u64,
 }
 
-/// Runs that have graphs, with the alphabet of both sets.
+/// Runs with graphs, and the alphabet of both sets.
 pub(crate) struct Sequencer<'a> {
     pub(crate) runs: &'a [KernelRun],
     pub(crate) alphabet: Alphabet,
     steps_max: usize,
 }
 
-/// Pieces of a path that are one step of its sequence: 0-based, the last included.
+/// The segments of a path that are one step of its sequence: 0-based, inclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StepSegments {
     pub(crate) first: usize,
@@ -140,19 +140,20 @@ impl<'a> Sequencer<'a> {
         executions_max: usize,
     ) -> Result<(Vec<(usize, Execution)>, u64), String> {
         let mut out = Vec::new();
-        for &at in &set.runs {
-            let run = &self.runs[at];
-            let Some(found) = &run.found else { continue };
-            let inside = within(&found.executions, set.window.on_clock_of(run)?);
-            let meant = inside.into_iter().filter(|one| matches(set.label.as_ref(), &one.label));
-            out.extend(meant.map(|execution| (at, execution)));
+        for &run_index in &set.runs {
+            let run = &self.runs[run_index];
+            let Some(delimited) = &run.executions else { continue };
+            let in_window = within(&delimited.executions, set.window.on_clock_of(run)?);
+            let matching =
+                in_window.into_iter().filter(|execution| matches(set.label.as_ref(), &execution.label));
+            out.extend(matching.map(|execution| (run_index, execution)));
         }
-        let left = out.len().saturating_sub(executions_max) as u64;
+        let left_out = out.len().saturating_sub(executions_max) as u64;
         out.truncate(executions_max);
-        Ok((out, left))
+        Ok((out, left_out))
     }
 
-    /// Adds the letters of executions; does nothing unless letters are split by names.
+    /// Adds the symbols of executions; does nothing unless symbols are split by names.
     pub(crate) fn learn(&mut self, executions: &[(usize, Execution)]) {
         if self.alphabet.settings().split_by == SplitBy::Nothing {
             return;
@@ -184,14 +185,14 @@ impl<'a> Sequencer<'a> {
                 continue;
             };
             let mut sequence = StateSequence::new();
-            let pieces = state_steps(&path, &self.alphabet, WorkerNames::from_graph(graph));
+            let steps_of_path = state_steps(&path, &self.alphabet, WorkerNames::from_graph(graph));
             let mut cut = 0;
-            for piece in &pieces {
-                if sequence.len() >= self.steps_max && sequence.states().last() != Some(&piece.state) {
+            for step in &steps_of_path {
+                if sequence.len() >= self.steps_max && sequence.states().last() != Some(&step.state) {
                     cut += 1;
                     continue;
                 }
-                sequence.push(piece.state, piece.ns as f64 / 1e3);
+                sequence.push(step.state, step.ns as f64 / 1e3);
             }
             losses.add_many(Loss::SequenceLimit, cut, || execution.label.clone());
             steps += sequence.len();
@@ -216,11 +217,11 @@ impl<'a> Sequencer<'a> {
         Some((graph, path_of(graph, execution)?))
     }
 
-    /// Which pieces each step of a path's sequence consists of.
+    /// The segments of each step of a path's sequence.
     pub(crate) fn steps(&self, graph: &ExecutionGraph, path: &CriticalPath) -> Vec<StepSegments> {
-        let pieces = state_steps(path, &self.alphabet, WorkerNames::from_graph(graph));
+        let steps_of_path = state_steps(path, &self.alphabet, WorkerNames::from_graph(graph));
         let mut steps: Vec<(u8, StepSegments)> = Vec::new();
-        for StateStep { state, first_segment, last_segment, .. } in pieces {
+        for StateStep { state, first_segment, last_segment, .. } in steps_of_path {
             match steps.last_mut() {
                 Some((same, step)) if *same == state => step.last = last_segment,
                 _ => steps.push((state, StepSegments { first: first_segment, last: last_segment })),
@@ -229,14 +230,14 @@ impl<'a> Sequencer<'a> {
         steps.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// The letters as reports tell them.
-    pub(crate) fn letters(&self) -> Vec<StateName> {
-        self.alphabet.symbols().iter().map(letter).collect()
+    /// The names of the symbols for reports.
+    pub(crate) fn symbol_names(&self) -> Vec<StateName> {
+        self.alphabet.symbols().iter().map(symbol).collect()
     }
 }
 
-fn matches(wanted: Option<&Glob>, label: &str) -> bool {
-    wanted.is_none_or(|wanted| wanted.matches(label))
+fn matches(pattern: Option<&Glob>, label: &str) -> bool {
+    pattern.is_none_or(|pattern| pattern.matches(label))
 }
 
 fn path_of(graph: &ExecutionGraph, execution: &Execution) -> Option<CriticalPath> {
@@ -247,12 +248,17 @@ fn path_of(graph: &ExecutionGraph, execution: &Execution) -> Option<CriticalPath
 
 fn unresolved_ns(path: &CriticalPath) -> u64 {
     let unknown = |state| matches!(state, WorkerState::Blocked | WorkerState::Unknown);
-    path.segments.iter().filter(|piece| unknown(piece.state)).map(|piece| piece.window.ns()).sum()
+    path.segments.iter().filter(|segment| unknown(segment.state)).map(|segment| segment.window.ns()).sum()
 }
 
-fn letter(one: &laggard_kernel_graph::StateSymbol) -> StateName {
-    let state = state(one.state);
-    let of = if one.qualifier.is_empty() { String::new() } else { format!(" {}", one.qualifier) };
-    let whose = if one.owner == SymbolOwner::Other { " (another thread)" } else { "" };
-    StateName { name: format!("{}{of}{whose}", state.word()), state, own: one.owner != SymbolOwner::Other }
+fn symbol(execution: &laggard_kernel_graph::StateSymbol) -> StateName {
+    let state = state(execution.state);
+    let qualifier =
+        if execution.qualifier.is_empty() { String::new() } else { format!(" {}", execution.qualifier) };
+    let owner = if execution.owner == SymbolOwner::Other { " (another thread)" } else { "" };
+    StateName {
+        name: format!("{}{qualifier}{owner}", state.word()),
+        state,
+        own: execution.owner != SymbolOwner::Other,
+    }
 }

@@ -1,4 +1,4 @@
-//! What kernel traces hold.
+//! Statistics of kernel traces.
 
 use crate::read::{KernelRun, input};
 use crate::remarks;
@@ -10,7 +10,7 @@ use laggard_report::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Most pairs listed.
+/// Maximum number of pairs in a report.
 const PAIRS_LISTED_MAX: usize = 200;
 
 /// Statistics of traces, and the delimiters that would give executions.
@@ -50,8 +50,8 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
             .for_each(|(pair, count)| *wakings.entry(pair).or_default() += count);
         for proposal in &summary.proposals {
             let name = proposal.delimiter.to_string();
-            match delimiters.iter_mut().find(|one| one.name == name) {
-                Some(one) => one.count += proposal.executions,
+            match delimiters.iter_mut().find(|delimiter| delimiter.name == name) {
+                Some(delimiter) => delimiter.count += proposal.executions,
                 None => delimiters.push(EventCount { name, count: proposal.executions }),
             }
         }

@@ -1,4 +1,4 @@
-//! A path piece by piece, as reports draw it.
+//! Timelines of critical paths for reports.
 
 use crate::intervals::{PathInterval, all_intervals};
 use crate::names::lane;
@@ -7,7 +7,7 @@ use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
 use laggard_report::{PathJump, PathLane, PathSegment, PathTimeline};
 use std::collections::HashMap;
 
-/// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbors.
+/// Maximum number of segments and jumps of a timeline; the shortest segments are merged with their neighbors.
 const PIECES_MAX: usize = 20_000;
 
 pub(crate) struct TimelineInput<'a> {
@@ -20,14 +20,16 @@ pub(crate) struct TimelineInput<'a> {
 
 pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
     let TimelineInput { run, graph, path, execution, title } = input;
-    let all = all_intervals(graph, path);
-    let kept = without_shortest(&all);
-    let folded = (all.len() - kept.len()) as u64;
+    let intervals = all_intervals(graph, path);
+    let listed = without_shortest(&intervals);
+    let folded = (intervals.len() - listed.len()) as u64;
     let mut lanes = Lanes { graph, lane_numbers: HashMap::new(), lanes: Vec::new() };
     lanes.lane_number(path.worker);
     let from = path.window.from;
-    let pieces: Vec<PathSegment> =
-        kept.iter().map(|one| segment(one, lanes.lane_number(one.worker), from.ns())).collect();
+    let pieces: Vec<PathSegment> = listed
+        .iter()
+        .map(|interval| segment(interval, lanes.lane_number(interval.worker), from.ns()))
+        .collect();
     let jumps = path.links.iter().filter(|_| folded == 0).take(PIECES_MAX).map(|link| PathJump {
         from: lanes.lane_number(link.from),
         to: lanes.lane_number(link.to),
@@ -48,21 +50,21 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
     }
 }
 
-/// The intervals, the shortest joined to what comes before them.
-fn without_shortest<'a>(all: &[PathInterval<'a>]) -> Vec<PathInterval<'a>> {
-    if all.len() <= PIECES_MAX {
-        return all.to_vec();
+/// The intervals, the shortest merged with those before them.
+fn without_shortest<'a>(intervals: &[PathInterval<'a>]) -> Vec<PathInterval<'a>> {
+    if intervals.len() <= PIECES_MAX {
+        return intervals.to_vec();
     }
-    let mut lengths: Vec<u64> = all.iter().map(PathInterval::ns).collect();
-    let (_, &mut least, _) = lengths.select_nth_unstable(all.len() - PIECES_MAX);
-    let mut kept: Vec<PathInterval<'a>> = Vec::with_capacity(PIECES_MAX);
-    for one in all {
-        match kept.last_mut() {
-            Some(before) if one.ns() <= least => before.to = one.to,
-            _ => kept.push(*one),
+    let mut lengths: Vec<u64> = intervals.iter().map(PathInterval::ns).collect();
+    let (_, &mut least, _) = lengths.select_nth_unstable(intervals.len() - PIECES_MAX);
+    let mut listed: Vec<PathInterval<'a>> = Vec::with_capacity(PIECES_MAX);
+    for interval in intervals {
+        match listed.last_mut() {
+            Some(before) if interval.ns() <= least => before.to = interval.to,
+            _ => listed.push(*interval),
         }
     }
-    kept
+    listed
 }
 
 fn segment(interval: &PathInterval<'_>, lane: u32, from_ns: u64) -> PathSegment {

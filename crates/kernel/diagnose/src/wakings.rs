@@ -1,12 +1,12 @@
-//! Which threads wake which.
+//! Counts of wake-ups by pairs of threads.
 
 use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use std::collections::{BTreeMap, HashMap};
 
-/// Most pairs counted separately.
+/// Maximum number of pairs counted.
 const PAIRS_MAX: usize = 100_000;
 
-/// Who wakes whom, by name.
+/// Wake-ups by the names of waker and woken thread.
 #[derive(Debug, Default)]
 pub(crate) struct Wakings {
     running: HashMap<u16, (Tid, TextId)>,
@@ -44,14 +44,14 @@ impl Wakings {
         }
     }
 
-    /// Wakings by the names of waker and woken thread.
+    /// Counts by the names of waker and woken thread.
     pub(crate) fn counts(&self, texts: &KernelTexts) -> BTreeMap<(String, String), u64> {
         let mut counts = BTreeMap::new();
         for (&(waker, woken), &count) in &self.pairs {
             let waker = match waker {
                 Waker::Thread(name) => texts.text(name).to_owned(),
                 Waker::Interrupt => "an interrupt".to_owned(),
-                Waker::Unknown => "(not told)".to_owned(),
+                Waker::Unknown => "(unknown)".to_owned(),
             };
             *counts.entry((waker, texts.text(woken).to_owned())).or_default() += count;
         }

@@ -29,7 +29,7 @@ pub enum SegmentKind {
     },
     /// Part of an anomalous region: transactions do not explain the CPU use.
     Anomalous {
-        /// Why: too short, a large constant, unexplained CPU.
+        /// Why no model holds, as a phrase: too short, a large constant, unexplained CPU.
         reason: &'static str,
     },
     /// At the end of the data and too short to be evaluated.
@@ -39,11 +39,11 @@ pub enum SegmentKind {
 /// A range of windows described by one fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Segment {
-    /// Its rows.
+    /// Rows of the observations.
     pub rows: Range<usize>,
     /// The fit to these rows alone.
     pub model: TransactionModel,
-    /// What it is.
+    /// Normal, anomalous, or pending.
     pub kind: SegmentKind,
 }
 
@@ -72,7 +72,7 @@ pub enum ChangeKind {
     Unexplained,
     /// An application change back to an earlier group (index into [`Analysis::groups`]).
     Rollback {
-        /// The group whose model holds again.
+        /// Index of the group whose model holds again.
         to: usize,
     },
 }
@@ -91,9 +91,9 @@ pub struct Onset {
 /// One transaction type whose cost changed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TransactionChange {
-    /// Its column.
+    /// The column of the type.
     pub transaction: usize,
-    /// Its time at the server without queueing, in seconds, before (the signature, or the demand).
+    /// Time at the server without queueing before the change, in seconds (the signature, or the demand).
     pub before_s: f64,
     /// The same after the change.
     pub after_s: f64,
@@ -104,9 +104,9 @@ pub struct TransactionChange {
 /// A change: its kind, time, and transactions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
-    /// What.
+    /// The kind.
     pub kind: ChangeKind,
-    /// When.
+    /// The time.
     pub onset: Onset,
     /// Error of one model for both sides over that of two: `Σ|e_joint| / (Σ|e_before| + Σ|e_after|)`, ≥ 1 but for
     /// rounding; NaN where none was fitted.

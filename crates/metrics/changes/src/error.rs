@@ -10,15 +10,15 @@ pub enum TooLittleDataError {
     /// Fewer windows with data than one stable model needs.
     Windows {
         /// Windows with data.
-        given: usize,
+        available: usize,
         /// Number of windows needed.
         needed: usize,
     },
     /// No transaction type, or none that ever occurred.
     NoTransactions {
-        /// Columns of the table.
+        /// Number of transaction types.
         types: usize,
-        /// Its windows with data.
+        /// Windows with data.
         windows: usize,
     },
     /// The utilization is 0 in every window.
@@ -44,7 +44,7 @@ impl TooLittleDataError {
             return Err(TooLittleDataError::Unusable { row });
         }
         if windows < needed {
-            return Err(TooLittleDataError::Windows { given: windows, needed });
+            return Err(TooLittleDataError::Windows { available: windows, needed });
         }
         if observations.counts.data().iter().all(|&count| count <= 0.0) {
             return Err(TooLittleDataError::NoTransactions { types, windows });
@@ -71,19 +71,19 @@ fn first_unusable(observations: &Observations) -> Option<usize> {
     let (counts, utilization) = (&observations.counts, &observations.utilization);
     let positive = |value: f64| value > 0.0 && value.is_finite();
     let scale = positive(observations.window_s) && positive(observations.cores);
-    let both = counts.rows().min(utilization.len());
-    (0..both)
+    let rows = counts.rows().min(utilization.len());
+    (0..rows)
         .find(|&i| !scale || !is_usable(counts.row(i), utilization[i]))
-        .or((counts.rows() != utilization.len()).then_some(both))
+        .or((counts.rows() != utilization.len()).then_some(rows))
 }
 
 impl fmt::Display for TooLittleDataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TooLittleDataError::Windows { given, needed } => write!(
+            TooLittleDataError::Windows { available, needed } => write!(
                 f,
-                "{given} windows have transaction counts and CPU utilization; it takes at least {needed}: give a \
-                 longer period, or shorter windows"
+                "{available} windows have transaction counts and CPU utilization; at least {needed} are needed: use a \
+                 longer period or shorter windows"
             ),
             TooLittleDataError::NoTransactions { types, windows } => {
                 write!(f, "no transaction of {types} types completed in any of {windows} windows")

@@ -8,16 +8,18 @@
 //!                   signature ──────► Analysis: segments, changes, groups
 //! ```
 //!
-//! Pure functions of numbers: this crate knows no names, files, or clocks. Windows are rows, transaction types columns,
+//! Pure functions of numbers: this crate knows no names, files, or clocks. Windows are rows, transaction types are columns,
 //! both by 0-based index; ranges of rows are half-open.
 
 mod adaptive;
 mod analysis;
 mod cherkasova;
 mod error;
+mod linear_algebra;
 mod model;
 mod naming;
 mod observations;
+mod online;
 mod onset;
 mod segmentation;
 mod signature;
@@ -26,17 +28,14 @@ pub use adaptive::{ChangeSettings, OnlineChanges, changes};
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
-pub use cherkasova::{
-    CherkasovaMode, CherkasovaSettings, OnlineChange, OnlineCherkasova, OnlineShape, OnlineUpdate,
-    OnlineWindow, cherkasova,
-};
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, OnlineCherkasova, cherkasova};
 pub use error::TooLittleDataError;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
-    Interval, ModelReport, ModelSettings, StepwiseStep, TooFewWindows, fit_model, nnls_model, stepwise,
-    stepwise_model,
+    Interval, ModelReport, ModelSettings, StepwiseStep, fit_model, nnls_model, stepwise, stepwise_model,
 };
 pub use observations::Observations;
+pub use online::{OnlineChange, OnlineShape, OnlineUpdate, OnlineWindow};
 pub use onset::{PROFILE_DROP_95, onset};
 pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,

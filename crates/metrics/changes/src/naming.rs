@@ -1,43 +1,44 @@
 //! Which transactions a change of the model concerns, from counts and utilization alone.
 //!
-//! Few transactions change at a time. So types are taken one by one, each time the one whose changed demand explains
-//! most, given every demand on both sides together: where counts hardly move by themselves this says more than the
-//! difference of two fits. A first name counts only if no other type explains about as much, each beside the drift of
-//! the background and of the cost of everything that suits it best; else counts do not tell, and nothing is named.
+//! Few transactions change at a time, so types are selected one by one: each time the type whose changed demand explains
+//! most, with all other demands common to both sides. If counts hardly vary by themselves, this is more accurate than the
+//! difference of two fits. The first type is selected only if no other type explains about as much, each with the drift of
+//! the background load and of the cost of all types that fits it best; otherwise no type is named.
 
 use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-use crate::adaptive::{Drift, DriftBounds, LinearFit, Regression, dot};
+use crate::adaptive::{Drift, DriftBounds, LinearFit, Regression};
+use crate::linear_algebra::dot;
 
-/// A type's changed demand must explain so much of `Σ e²/variance` (25: five standard errors).
+/// Minimum reduction of `Σ e²/variance` by a type's changed demand (25: five standard errors).
 const GAIN_MIN: f64 = 25.0;
-/// Another type that leaves no more than this beyond, times what the best leaves over its noise, cannot be told apart
-/// (9: three standard errors).
+/// Types whose remaining `Σ e²/variance` differs by less than this, times the overdispersion of the best, are
+/// indistinguishable (9: three standard errors).
 const CONFUSED_WITHIN: f64 = 9.0;
-/// … and each after the first at least this share of what the first does (0.05; ours).
+/// Minimum reduction by further types, as a share of the largest reduction by one type (ours).
 const NEXT_SHARE_MIN: f64 = 0.05;
-/// Most types named.
+/// Maximum number of types named.
 const NAMED_MAX: usize = 3;
 
 /// A column whose coefficient stepped.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct TypeStep {
     pub(crate) column: usize,
-    /// By how much the coefficient stepped, in the units of the regression.
+    /// Change of the coefficient, in the units of the regression.
     pub(crate) size: f64,
     pub(crate) standard_error: f64,
 }
 
-/// What the counts say of which coefficients stepped.
+/// The coefficients that stepped, according to the counts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct TypeStepTest {
-    /// The steps that explain the change, the most telling first; empty where counts do not tell.
+    /// The steps that explain the change, the largest reduction first; empty if the counts are not conclusive.
     pub(crate) steps: Vec<TypeStep>,
 }
 
-/// Names the columns (of `columns`) whose coefficients differ between the stretches `before` and `after`.
+/// Names the columns (of `columns`) whose coefficients differ between the ranges `before` and `after`.
 /// `O(NAMED_MAX · (T p² + p³))`.
 pub(crate) fn type_steps(
     regression: &Regression,
@@ -48,49 +49,51 @@ pub(crate) fn type_steps(
 ) -> TypeStepTest {
     let sides = SideFits { regression, before, after };
     let Some(first) = distinguishable(sides, columns.clone(), drift) else { return TypeStepTest::default() };
-    let mut chosen: Vec<usize> = Vec::new();
+    let mut selected: Vec<usize> = Vec::new();
     let mut best_single = 0.0;
-    while chosen.len() < NAMED_MAX {
-        let gains = StackedDesign::new(sides, &chosen, Drift::NONE).gains(regression.columns());
-        let rest = columns.clone().filter(|column| !chosen.contains(column));
+    while selected.len() < NAMED_MAX {
+        let gains = StackedDesign::new(sides, &selected, Drift::NONE).gains(regression.columns());
+        let rest = columns.clone().filter(|column| !selected.contains(column));
         let best_of_rest = || rest.max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
-        let next = if chosen.is_empty() { Some(first) } else { best_of_rest() };
+        let next = if selected.is_empty() { Some(first) } else { best_of_rest() };
         let Some(next) = next.filter(|&next| gains[next] >= GAIN_MIN.max(NEXT_SHARE_MIN * best_single))
         else {
             break;
         };
         best_single = gains[next].max(best_single);
-        chosen.push(next);
+        selected.push(next);
     }
     TypeStepTest {
-        steps: StackedDesign::new(sides, &chosen, Drift::NONE).steps(regression.columns(), &chosen),
+        steps: StackedDesign::new(sides, &selected, Drift::NONE).steps(regression.columns(), &selected),
     }
 }
 
-/// The column whose step leaves least, each seen through its best drift, if no other leaves about as little.
+/// The column whose step explains most, each with its best drift, unless another explains about as much.
 fn distinguishable(sides: SideFits<'_>, columns: Range<usize>, bounds: DriftBounds) -> Option<usize> {
-    let mut left = vec![f64::INFINITY; sides.regression.columns()];
+    let mut remaining = vec![f64::INFINITY; sides.regression.columns()];
     let mut free = 1;
     for constant in [0.0, -bounds.constant, bounds.constant] {
         for scale in [1.0, 1.0 - bounds.scale, 1.0 + bounds.scale] {
             let stacked = StackedDesign::new(sides, &[], Drift { constant, scale });
             let square = stacked.square();
             free = stacked.regression.rows().saturating_sub(stacked.fit.rank).max(1);
-            let gains = stacked.gains(left.len());
-            left.iter_mut().zip(gains).for_each(|(least, gain)| *least = least.min(square - gain));
+            let gains = stacked.gains(remaining.len());
+            remaining.iter_mut().zip(gains).for_each(|(least, gain)| *least = least.min(square - gain));
         }
     }
-    let best = columns.clone().min_by(|&a, &b| left[a].total_cmp(&left[b]))?;
-    let second =
-        columns.filter(|&column| column != best).map(|column| left[column]).fold(f64::INFINITY, f64::min);
-    let overdispersion = (left[best] / free as f64).max(1.0);
+    let best = columns.clone().min_by(|&a, &b| remaining[a].total_cmp(&remaining[b]))?;
+    let second = columns
+        .filter(|&column| column != best)
+        .map(|column| remaining[column])
+        .fold(f64::INFINITY, f64::min);
+    let overdispersion = (remaining[best] / free as f64).max(1.0);
     let margin = CONFUSED_WITHIN * overdispersion;
-    // With one type, its cost is the cost of everything.
-    let is_everything = second.is_finite() && all_types(sides) <= left[best] + margin;
-    (second - left[best] >= margin && !is_everything).then_some(best)
+    // With a single type, a step of its cost is a step of all costs.
+    let is_common_factor = second.is_finite() && all_types(sides) <= remaining[best] + margin;
+    (second - remaining[best] >= margin && !is_common_factor).then_some(best)
 }
 
-/// What a step of all costs by one factor leaves: half the load went to another machine, or the machine is another.
+/// Remaining `Σ e²/variance` after a step of all costs by one factor, as when the load or the server moves to another machine.
 fn all_types(sides: SideFits<'_>) -> f64 {
     let SideFits { regression, before, after } = sides;
     let old = regression.fit_all(before);
@@ -98,19 +101,20 @@ fn all_types(sides: SideFits<'_>) -> f64 {
     let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
     let cut: usize = before.iter().map(ExactSizeIterator::len).sum();
     let mut design = Matrix::zeros(rows.len(), p + 1);
-    for (at, &row) in rows.iter().enumerate() {
-        let (place, own) = (design.row_mut(at), regression.design.row(row));
-        place[..p].copy_from_slice(own);
+    for (index, &row) in rows.iter().enumerate() {
+        let (values, own) = (design.row_mut(index), regression.design.row(row));
+        values[..p].copy_from_slice(own);
         let transactions = dot(own, &old.coefficients) - old.coefficients[0];
-        place[p] = if at >= cut { transactions / 100.0 } else { 0.0 };
+        values[p] = if index >= cut { transactions / 100.0 } else { 0.0 };
     }
-    let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-    let stacked = Regression { design, response: of(&regression.response), weight: of(&regression.weight) };
+    let select = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+    let stacked =
+        Regression { design, response: select(&regression.response), weight: select(&regression.weight) };
     let fit = stacked.fit(0..rows.len());
     stacked.weighted_square(0..rows.len(), &fit.coefficients)
 }
 
-/// What is compared.
+/// The ranges before and after a change.
 #[derive(Clone, Copy)]
 struct SideFits<'a> {
     regression: &'a Regression,
@@ -118,29 +122,30 @@ struct SideFits<'a> {
     after: &'a [Range<usize>],
 }
 
-/// The windows of both sides in one regression; behind the usual columns, those chosen once more on the side after.
+/// The windows of both sides in one regression. Each selected column is repeated after the usual columns, with zeros
+/// before the change.
 struct StackedDesign {
     regression: Regression,
     fit: LinearFit,
-    /// First row of the side after.
+    /// First row after the change.
     cut: usize,
 }
 
 impl StackedDesign {
-    /// `drift` is taken out of the side after.
-    fn new(sides: SideFits<'_>, chosen: &[usize], drift: Drift) -> StackedDesign {
+    /// Removes `drift` from the rows after the change.
+    fn new(sides: SideFits<'_>, selected: &[usize], drift: Drift) -> StackedDesign {
         let SideFits { regression, before, after } = sides;
         let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
         let cut = before.iter().map(ExactSizeIterator::len).sum();
         let p = regression.columns();
-        let mut design = Matrix::zeros(rows.len(), p + chosen.len());
+        let mut design = Matrix::zeros(rows.len(), p + selected.len());
         let mut response: Vec<f64> = rows.iter().map(|&row| regression.response[row]).collect();
-        for (at, &row) in rows.iter().enumerate() {
-            let (place, own) = (design.row_mut(at), regression.design.row(row));
-            place[..p].copy_from_slice(own);
-            if at >= cut {
-                chosen.iter().enumerate().for_each(|(k, &column)| place[p + k] = own[column]);
-                response[at] = (response[at] - drift.constant) / drift.scale;
+        for (index, &row) in rows.iter().enumerate() {
+            let (values, own) = (design.row_mut(index), regression.design.row(row));
+            values[..p].copy_from_slice(own);
+            if index >= cut {
+                selected.iter().enumerate().for_each(|(k, &column)| values[p + k] = own[column]);
+                response[index] = (response[index] - drift.constant) / drift.scale;
             }
         }
         let weight = rows.iter().map(|&row| regression.weight[row]).collect();
@@ -154,7 +159,7 @@ impl StackedDesign {
         self.regression.weighted_square(0..self.regression.rows(), &self.fit.coefficients)
     }
 
-    /// By how much a step of each of the first `columns` coefficients would lower `Σ e²/variance`.
+    /// The reduction of `Σ e²/variance` by a step of each of the first `columns` coefficients.
     fn gains(&self, columns: usize) -> Vec<f64> {
         let after = self.cut..self.regression.rows();
         crate::adaptive::steps_at(&self.regression, &self.fit, after, columns)
@@ -163,15 +168,15 @@ impl StackedDesign {
             .collect()
     }
 
-    /// The steps of the chosen columns, with errors widened by what the fit leaves beyond the noise.
-    fn steps(&self, columns: usize, chosen: &[usize]) -> Vec<TypeStep> {
+    /// The steps of the selected columns; standard errors are scaled by the overdispersion of the residuals.
+    fn steps(&self, columns: usize, selected: &[usize]) -> Vec<TypeStep> {
         let rows = self.regression.rows();
         let widened = (self.square() / rows.saturating_sub(self.fit.rank).max(1) as f64).max(1.0).sqrt();
         let step = |(k, &column): (usize, &usize)| {
-            let at = columns + k;
-            let standard_error = widened * self.fit.inverse.get(at, at).max(0.0).sqrt();
-            TypeStep { column, size: self.fit.coefficients[at], standard_error }
+            let index = columns + k;
+            let standard_error = widened * self.fit.inverse.get(index, index).max(0.0).sqrt();
+            TypeStep { column, size: self.fit.coefficients[index], standard_error }
         };
-        chosen.iter().enumerate().map(step).collect()
+        selected.iter().enumerate().map(step).collect()
     }
 }

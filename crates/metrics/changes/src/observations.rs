@@ -1,4 +1,4 @@
-//! What is analyzed: one server, window by window.
+//! The data of one server, by window.
 
 use laggard_numeric::Matrix;
 

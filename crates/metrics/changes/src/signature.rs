@@ -1,5 +1,5 @@
-//! The application signature: what each transaction takes at the server without queueing (Cherkasova et al.
-//! 2009, equations 7–9), and what changed of it between two periods.
+//! The application signature: the time of each transaction at the server without queueing (Cherkasova et al. 2009,
+//! equations 7–9), and its changes between two periods.
 
 use std::ops::Range;
 
@@ -7,32 +7,32 @@ use laggard_numeric::{mad, median_of, student_quantile_95};
 
 use crate::Observations;
 
-/// Fewest transactions of a type in a window that counts (specification: 5; the mean of fewer is all noise).
+/// Minimum number of transactions of a type in a window to be used (specification: 5; the mean of fewer is too noisy).
 pub const COUNT_MIN: f64 = 5.0;
-/// Windows busier than this do not count: `1/(1−U)` diverges, and rounding of `U` with it.
+/// Windows with a higher utilization are not used: `1/(1−U)` diverges, and with it the rounding of `U`.
 pub const UTILIZATION_MAX: f64 = 0.95;
 /// Standard error of a median over that of a mean in a normal sample, `√(π/2)`.
 const MEDIAN_OVER_MEAN: f64 = 1.2533;
 
-/// What one transaction type takes at the server without queueing.
+/// The time of one transaction type at the server without queueing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ServiceTime {
     /// `S = median of R · (1 − U^c)` over the windows, in seconds.
     pub seconds: f64,
     /// `1.2533 · MAD / √windows`, in seconds.
     pub standard_error_s: f64,
-    /// Windows it comes from.
+    /// Number of windows used.
     pub windows: usize,
 }
 
-/// How two periods are compared.
+/// Thresholds of the comparison of two periods; a change exceeds all of them (specification 4.8).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SignatureTest {
-    /// A change is more than this share of the time before (0.10; specification 4.8).
+    /// Minimum change as a share of the time before (0.10).
     pub change_min: f64,
-    /// … and more than so many standard errors (3; specification 4.8).
+    /// Minimum change in standard errors (3).
     pub standard_errors_min: f64,
-    /// … and both periods have at least so many windows (30; specification 4.8).
+    /// Minimum number of windows of each period (30).
     pub windows_min: usize,
 }
 
@@ -45,7 +45,7 @@ impl Default for SignatureTest {
 /// A difference of a transaction's service time between two periods.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ServiceTimeChange {
-    /// Its column.
+    /// The column of the type.
     pub transaction: usize,
     /// Before.
     pub before: ServiceTime,
@@ -60,12 +60,12 @@ pub fn service_time(response_s: f64, utilization: f64, cores: f64) -> f64 {
     response_s * (1.0 - utilization.clamp(0.0, 1.0).powf(cores))
 }
 
-/// The service time of transaction `transaction` in window `row`, in seconds, where the window counts: at least
-/// [`COUNT_MIN`] transactions, at most [`UTILIZATION_MAX`], a response time ≥ 0.
+/// The service time of transaction `transaction` in window `row`, in seconds, if the window is used: at least [`COUNT_MIN`]
+/// transactions, a utilization below [`UTILIZATION_MAX`], a response time ≥ 0.
 pub fn service_time_at(observations: &Observations, row: usize, transaction: usize) -> Option<f64> {
     let response = response_at(observations, row, transaction)?;
-    let counts = observations.counts.get(row, transaction) >= COUNT_MIN;
-    counts.then(|| service_time(response, observations.utilization[row], observations.cores))
+    let has_enough = observations.counts.get(row, transaction) >= COUNT_MIN;
+    has_enough.then(|| service_time(response, observations.utilization[row], observations.cores))
 }
 
 /// The response time, where it is known and the server was not saturated.
@@ -78,15 +78,15 @@ pub(crate) fn response_at(observations: &Observations, row: usize, transaction: 
     (response.is_finite() && response >= 0.0).then_some(response)
 }
 
-/// The signature of the windows in `ranges`: one entry a transaction type, none where no window counts.
+/// The signature of the windows in `ranges`, by transaction type; `None` if no window is used.
 pub fn signature(observations: &Observations, ranges: &[Range<usize>]) -> Vec<Option<ServiceTime>> {
-    let of = |transaction: usize| {
+    let service_time_of = |transaction: usize| {
         let rows = ranges.iter().cloned().flatten();
         let times: Vec<f64> =
             rows.filter_map(|row| service_time_at(observations, row, transaction)).collect();
         median_time(&times)
     };
-    (0..observations.counts.cols()).map(of).collect()
+    (0..observations.counts.cols()).map(service_time_of).collect()
 }
 
 fn median_time(times: &[f64]) -> Option<ServiceTime> {
@@ -116,7 +116,7 @@ pub fn signature_changes(
 }
 
 impl ServiceTimeChange {
-    /// After less before, in seconds.
+    /// After minus before, in seconds.
     pub fn difference_s(&self) -> f64 {
         self.after.seconds - self.before.seconds
     }
@@ -135,15 +135,15 @@ impl ServiceTimeChange {
     }
 }
 
-/// How the service times of one transaction depend on utilization. They should not: a slope that is significantly
+/// The dependence of the service times of one transaction on utilization. It should be 0: a slope that is significantly
 /// different from 0 means another number of cores, or another bottleneck.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LoadSlope {
-    /// Seconds by unit of utilization (0..1).
+    /// Seconds per unit of utilization (0..1).
     pub slope_s: f64,
     /// Its standard error in seconds.
     pub standard_error_s: f64,
-    /// Windows it comes from.
+    /// Number of windows used.
     pub windows: usize,
 }
 
@@ -155,8 +155,8 @@ impl LoadSlope {
     }
 }
 
-/// Regresses `S_{i,t}` on `U_t` over the windows in `ranges`; none with fewer than three windows that count, or when
-/// the utilization does not vary.
+/// Regresses `S_{i,t}` on `U_t` over the windows in `ranges`; `None` if fewer than three windows are used, or the
+/// utilization does not vary.
 pub fn load_slope(
     observations: &Observations,
     ranges: &[Range<usize>],
@@ -191,8 +191,8 @@ mod tests {
 
     /// One type; `(count, response in ms, utilization)` a window.
     fn observed(windows: &[(f64, f64, f64)], cores: f64) -> Observations {
-        let column = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
-            Matrix::from_row_major(windows.len(), 1, windows.iter().map(of).collect())
+        let column = |service_time_of: &dyn Fn(&(f64, f64, f64)) -> f64| {
+            Matrix::from_row_major(windows.len(), 1, windows.iter().map(service_time_of).collect())
         };
         Observations {
             window_s: 60.0,
@@ -205,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn median_of_the_windows_that_count() {
-        // 10 · 0.5 = 5, 8 · 0.75 = 6, 10 · 0.7 = 7; too few transactions, too busy, and no response time do not count.
+    fn the_signature_is_the_median_of_the_usable_windows() {
+        // 10 · 0.5 = 5, 8 · 0.75 = 6, 10 · 0.7 = 7; the others have too few transactions, a saturated CPU, or no response time.
         let windows = [
             (5.0, 10.0, 0.5),
             (9.0, 8.0, 0.25),
@@ -216,7 +216,7 @@ mod tests {
             (9.0, f64::NAN, 0.1),
         ];
         let found = signature(&observed(&windows, 1.0), std::slice::from_ref(&(0..6)))[0]
-            .expect("three windows count");
+            .expect("three windows are used");
         assert!((found.seconds - 0.006).abs() < 1e-12, "{found:?}");
         // MAD = 1.4826 · 1 ms; 1.2533 · 1.4826 / √3.
         assert!((found.standard_error_s - 0.001_072_8).abs() < 1e-6, "{found:?}");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_large_and_certain_and_seen_often() {
+    fn a_change_is_large_significant_and_in_enough_windows() {
         let time = |ms: f64, error_ms: f64, windows| {
             Some(ServiceTime { seconds: ms / 1e3, standard_error_s: error_ms / 1e3, windows })
         };
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_wrong_number_of_cores_shows_as_a_slope() {
-        // True times of 2 cores, R = S / (1 − U²), told as 1 core: S' = S (1 − U)/(1 − U²) = S / (1 + U).
+        // True times of 2 cores, R = S / (1 − U²), declared as 1 core: S' = S (1 − U)/(1 − U²) = S / (1 + U).
         let window = |t: usize| {
             let u = 0.1 + 0.02 * (t % 40) as f64;
             (50.0, 4.0 / (1.0 - u * u) * (1.0 + 0.01 * ((t % 7) as f64 - 3.0)), u)

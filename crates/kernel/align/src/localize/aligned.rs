@@ -6,49 +6,49 @@ use crate::{StateId, StateSequence};
 
 /// The position of every step.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct AlignedSequence<'a> {
+pub(crate) struct AlignedSequence<'a> {
     pub sequence: &'a StateSequence,
-    pub places: Vec<AlignedPosition>,
+    pub positions: Vec<AlignedPosition>,
 }
 
 impl<'a> AlignedSequence<'a> {
-    pub(super) fn along(sequence: &'a StateSequence, moves: &[Move]) -> AlignedSequence<'a> {
-        let (mut column, mut places) = (0, Vec::with_capacity(sequence.len()));
+    pub(crate) fn along(sequence: &'a StateSequence, moves: &[Move]) -> AlignedSequence<'a> {
+        let (mut column, mut positions) = (0, Vec::with_capacity(sequence.len()));
         for step in moves {
             match step {
-                Move::Both => places.push(AlignedPosition::Column(column)),
-                Move::First => places.push(AlignedPosition::Before(column)),
+                Move::Both => positions.push(AlignedPosition::Column(column)),
+                Move::First => positions.push(AlignedPosition::Before(column)),
                 Move::Second => {}
             }
             column += u32::from(*step != Move::First);
         }
-        AlignedSequence { sequence, places }
+        AlignedSequence { sequence, positions }
     }
 
-    pub(super) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> AlignedSequence<'a> {
+    pub(crate) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> AlignedSequence<'a> {
         AlignedSequence {
             sequence,
-            places: columns.iter().map(|&column| AlignedPosition::Column(column)).collect(),
+            positions: columns.iter().map(|&column| AlignedPosition::Column(column)).collect(),
         }
     }
 
-    pub(super) fn state(&self, step: usize) -> StateId {
+    pub(crate) fn state(&self, step: usize) -> StateId {
         self.sequence.states()[step]
     }
 
-    pub(super) fn time_us(&self, step: usize) -> f64 {
+    pub(crate) fn time_us(&self, step: usize) -> f64 {
         self.sequence.times_us()[step]
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
     }
 
     /// The step in each of `columns` columns.
-    pub(super) fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
+    pub(crate) fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
         let mut steps = vec![None; columns];
-        for (step, place) in self.places.iter().enumerate() {
-            if let AlignedPosition::Column(column) = place {
+        for (step, position) in self.positions.iter().enumerate() {
+            if let AlignedPosition::Column(column) = position {
                 steps[*column as usize] = Some(step as u32);
             }
         }
@@ -56,8 +56,8 @@ impl<'a> AlignedSequence<'a> {
     }
 
     /// The first step at or after a position.
-    pub(super) fn step_from(&self, place: AlignedPosition) -> usize {
-        self.places.partition_point(|&other| other < place)
+    pub(crate) fn step_from(&self, position: AlignedPosition) -> usize {
+        self.positions.partition_point(|&other| other < position)
     }
 }
 
@@ -75,14 +75,14 @@ struct StateTimes {
 
 impl StateEntryIndex {
     /// Indexes the steps for which `counts` is true.
-    pub(super) fn new(aligned: &AlignedSequence<'_>, counts: impl Fn(usize) -> bool) -> StateEntryIndex {
+    pub(super) fn new(aligned: &AlignedSequence<'_>, is_included: impl Fn(usize) -> bool) -> StateEntryIndex {
         let mut by_state: Vec<StateTimes> = Vec::new();
-        for step in (0..aligned.len()).filter(|&step| counts(step)) {
+        for step in (0..aligned.len()).filter(|&step| is_included(step)) {
             let state = usize::from(aligned.state(step));
             if state >= by_state.len() {
                 by_state.resize(state + 1, StateTimes::default());
             }
-            by_state[state].positions.push(aligned.places[step].position());
+            by_state[state].positions.push(aligned.positions[step].position());
             by_state[state].times_us.push(aligned.time_us(step));
         }
         StateEntryIndex { by_state }

@@ -10,7 +10,7 @@ use crate::msa::{
     Background, Distances, Profile, ProfileRow, TimeFit, UsualTimes, align, align_timed, word_distance,
 };
 use crate::{StateId, StateSequence};
-use laggard_numeric::parallel_map;
+use laggard_numeric::{mad, mean, median, median_of, parallel_map, sample_std};
 
 /// Maximum number of candidates for the alignment; distances of all pairs are computed.
 const CANDIDATES_MAX: usize = 400;
@@ -22,7 +22,7 @@ const SPREAD_MIN: f64 = 0.02;
 /// executions are compared with it one by one, so their deviations are comparable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterProfile {
-    pub(super) columns: Vec<ColumnSummary>,
+    pub(crate) columns: Vec<ColumnSummary>,
     pub(super) rows: Vec<NormalRow>,
     pub(super) median_total_us: f64,
     pub(super) profile: Profile,
@@ -143,9 +143,9 @@ pub fn align_cluster(
         let deviations = robust::normal_deviations(&reference, &aligned, settings);
         reference.limits = NormalLimits::from_deviations(&deviations);
         let total_us = reference.median_total_us;
-        let measure = |(&normal, found): (&usize, &Vec<Deviation>)| NormalMeasure {
+        let measure = |(&normal, deviations): (&usize, &Vec<Deviation>)| NormalMeasure {
             normal,
-            measure: DeviationMeasure::from_deviations(found, total_us),
+            measure: DeviationMeasure::from_deviations(deviations, total_us),
         };
         reference.measures = aligned_normals.iter().zip(&deviations).map(measure).collect();
     }
@@ -158,9 +158,9 @@ impl ClusterProfile {
         let rows: Vec<(Vec<StateId>, Vec<u32>)> = aligned
             .iter()
             .map(|aligned| {
-                let steps = aligned.places.iter().zip(aligned.sequence.states());
+                let steps = aligned.positions.iter().zip(aligned.sequence.states());
                 steps
-                    .filter_map(|(place, &state)| match place {
+                    .filter_map(|(position, &state)| match position {
                         AlignedPosition::Column(column) => Some((state, *column)),
                         AlignedPosition::Before(_) => None,
                     })
@@ -176,8 +176,8 @@ impl ClusterProfile {
         let len = self.profile.len();
         let mut times: Vec<Vec<(StateId, f64)>> = vec![Vec::new(); len];
         for aligned in aligned {
-            for (step, place) in aligned.places.iter().enumerate() {
-                if let AlignedPosition::Column(column) = place {
+            for (step, position) in aligned.positions.iter().enumerate() {
+                if let AlignedPosition::Column(column) = position {
                     times[*column as usize].push((aligned.state(step), aligned.time_us(step)));
                 }
             }
@@ -209,45 +209,31 @@ fn summarize_column(mut times: Vec<(StateId, f64)>, normals: usize) -> ColumnSum
 
 /// Mean, median and spreads of at least one time.
 pub(super) fn summarize_times(times: &mut [f64]) -> StateShare {
-    let count = times.len();
-    let mean = times.iter().sum::<f64>() / count as f64;
-    let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-    let mut logs: Vec<f64> = times.iter().map(|time| time.ln_1p()).collect();
-    let log_median = median(&mut logs);
-    let mut distances: Vec<f64> = logs.iter().map(|log| (log - log_median).abs()).collect();
+    let (mean_us, std_us) = (mean(times), sample_std(times));
+    let logs: Vec<f64> = times.iter().map(|time| time.ln_1p()).collect();
+    let log_median = median_of(&logs);
     StateShare {
         state: 0,
         share: 0.0,
-        count,
-        mean_us: mean,
-        std_us: if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 },
+        count: times.len(),
+        mean_us,
+        std_us,
         median_us: median(times),
         log_median,
-        log_mad: 1.4826 * median(&mut distances),
-    }
-}
-
-/// The mean of the two middle values of an even number; 0 of none.
-pub(super) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() {
-        0 => 0.0,
-        len if len % 2 == 1 => values[half],
-        _ => (values[half - 1] + values[half]) / 2.0,
+        log_mad: mad(&logs, log_median),
     }
 }
 
 fn usual_times(columns: &[ColumnSummary], values_min: usize) -> Vec<Option<UsualTimes>> {
     let mut usual: Vec<Option<UsualTimes>> = vec![None; 256];
-    for (at, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         for share in column.states.iter().filter(|share| share.count >= values_min) {
             let times = usual[usize::from(share.state)].get_or_insert_with(|| UsualTimes {
                 log_median: vec![0.0; columns.len()],
                 inverse_spread: vec![0.0; columns.len()],
             });
-            times.log_median[at] = share.log_median as f32;
-            times.inverse_spread[at] = (1.0 / share.log_mad.max(SPREAD_MIN)) as f32;
+            times.log_median[index] = share.log_median as f32;
+            times.inverse_spread[index] = (1.0 / share.log_mad.max(SPREAD_MIN)) as f32;
         }
     }
     usual

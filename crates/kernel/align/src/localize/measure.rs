@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct DeviationMeasure {
     /// Time of all unexpected steps plus excess of all slow steps, in microseconds.
     pub excess_us: f64,
-    /// The largest of them.
+    /// The largest of these times.
     pub largest_us: f64,
     /// Maximum of `ln(time / usual)` over the slow steps; steps with little excess are ignored.
     pub slowest_ratio: f64,
@@ -21,11 +21,11 @@ pub struct DeviationMeasure {
 pub struct NormalMeasure {
     /// Its index in the input of [`super::align_cluster`].
     pub normal: usize,
-    /// Its totals.
+    /// The totals of its deviations.
     pub measure: DeviationMeasure,
 }
 
-/// Least excess over the usual total time for a step's ratio to count.
+/// Minimum excess of a step, as a share of the usual total time, for its ratio to be used.
 const RATIO_SHARE_MIN: f64 = 0.02;
 
 impl DeviationMeasure {

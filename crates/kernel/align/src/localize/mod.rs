@@ -5,11 +5,10 @@
 //!                              anomalous execution ────┴─► localize ─► LocalizedExecution: row, deviations, findings
 //! ```
 
-mod aligned;
+pub(crate) mod aligned;
 mod cluster;
 mod measure;
 mod normal_limits;
-mod paper;
 mod result;
 mod robust;
 mod row;
@@ -23,9 +22,8 @@ pub use result::{
 };
 pub use settings::{LocalizeRules, LocalizeSettings};
 
-use crate::StateSequence;
+use crate::{StateSequence, paper};
 use laggard_numeric::parallel_map;
-use std::collections::BTreeSet;
 
 /// Aligns one execution with the reference columns and returns its deviations. Cost: one alignment of a sequence with a
 /// profile.
@@ -34,8 +32,7 @@ pub fn localize(
     anomalous: &StateSequence,
     settings: &LocalizeSettings,
 ) -> LocalizedExecution {
-    let mut found = localize_all(profile, &[anomalous], settings);
-    found.pop().expect("one for each execution")
+    localize_all(profile, &[anomalous], settings).pop().expect("one result per execution")
 }
 
 /// The same for several anomalous executions of the kind, in order. Robust rules also pool them: three or more that
@@ -48,27 +45,12 @@ pub fn localize_all(
     let aligned = parallel_map(anomalous, settings.msa.threads, |execution| {
         profile.align_execution(execution, settings)
     });
-    let found = parallel_map(&aligned, settings.msa.threads, |aligned| match settings.rules {
-        LocalizeRules::Paper => paper::deviations(profile, aligned, settings),
-        LocalizeRules::Robust => robust::deviations(profile, aligned, None, settings),
-    });
-    let raised = match settings.rules {
-        LocalizeRules::Paper => BTreeSet::new(),
-        LocalizeRules::Robust => profile.limits.raised(&found),
+    let deviations = match settings.rules {
+        LocalizeRules::Robust => robust::execution_deviations(profile, &aligned, settings),
+        LocalizeRules::Paper => paper::localize::execution_deviations(profile, &aligned, settings),
     };
-    let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
-    let executions = aligned.iter().zip(found);
+    let executions = aligned.iter().zip(deviations);
     executions
-        .map(|(aligned, mut deviations)| {
-            let excess_us = aligned.sequence.total_us() - profile.median_total_us();
-            let mut measure = DeviationMeasure::default();
-            if settings.rules == LocalizeRules::Robust {
-                measure = DeviationMeasure::from_deviations(&deviations, profile.median_total_us());
-                let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
-                let excess_min_us = settings.excess_share_min * base_us;
-                deviations = profile.limits.retain_abnormal(deviations, excess_min_us, &raised, is_new);
-            }
-            LocalizedExecution { measure, ..row::localized(profile, aligned, deviations, excess_us) }
-        })
+        .map(|(aligned, (deviations, measure))| row::localized(profile, aligned, deviations, measure))
         .collect()
 }

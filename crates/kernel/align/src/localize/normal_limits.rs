@@ -98,8 +98,9 @@ impl NormalLimits {
         for (&group, measures) in all.iter().flatten() {
             sums.entry(group).or_default().push(measures.sum);
         }
-        let ratio =
-            robust_maximum(normals.iter().map(|found| found.iter().map(ratio).fold(0.0, f64::max)).collect());
+        let ratio = robust_maximum(
+            normals.iter().map(|measured| measured.iter().map(ratio).fold(0.0, f64::max)).collect(),
+        );
         NormalLimits { groups, largest, ratio, sums, normals: normals.len() }
     }
 
@@ -113,13 +114,15 @@ impl NormalLimits {
         for (group, measures) in executions.iter().flat_map(|deviations| measures(deviations)) {
             sums.entry(group).or_default().push(measures.sum);
         }
-        let is_raised = |group: &DeviationGroup, mut found: Vec<f64>| {
+        let is_raised = |group: &DeviationGroup, mut measured: Vec<f64>| {
             let mut normal = self.sums.get(group).cloned().unwrap_or_default();
             normal.resize(self.normals, 0.0);
-            found.resize(executions.len(), 0.0);
-            mann_whitney(&found, &normal, Alternative::Greater).p_value <= POOLED_LEVEL
+            measured.resize(executions.len(), 0.0);
+            mann_whitney(&measured, &normal, Alternative::Greater).p_value <= POOLED_LEVEL
         };
-        sums.into_iter().filter_map(|(group, found)| is_raised(&group, found).then_some(group)).collect()
+        sums.into_iter()
+            .filter_map(|(group, measured)| is_raised(&group, measured).then_some(group))
+            .collect()
     }
 
     /// Retains deviations that exceed the normal limits, individually or summed over their kind and state, and whose
@@ -132,11 +135,11 @@ impl NormalLimits {
         raised: &BTreeSet<DeviationGroup>,
         is_new: impl Fn(StateId) -> bool,
     ) -> Vec<Deviation> {
-        let found = measures(&deviations);
+        let measured = measures(&deviations);
         let is_abnormal = |deviation: &Deviation| {
             let group = (deviation.kind, deviation.state);
             let limit = self.groups.get(&group).copied().unwrap_or_default();
-            let all = &found[&group];
+            let all = &measured[&group];
             let is_beyond = all.count > BEYOND * limit.count || all.sum > BEYOND * limit.sum;
             let is_many = is_beyond && all.count > limit.count.max(1.0) && all.sum > limit.sum;
             let largest = self.largest.get(&deviation.kind).copied().unwrap_or_default();
@@ -153,5 +156,5 @@ impl NormalLimits {
 pub(super) fn robust_maximum(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let from_end = if values.len() >= NORMALS_MANY { 2 } else { 1 };
-    values.len().checked_sub(from_end).map_or(0.0, |at| values[at])
+    values.len().checked_sub(from_end).map_or(0.0, |index| values[index])
 }

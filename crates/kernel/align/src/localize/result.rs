@@ -61,7 +61,7 @@ pub enum AlignedPosition {
 
 impl AlignedPosition {
     /// The position as an integer: `2 c` before column `c`, `2 c + 1` in it.
-    pub(super) fn position(self) -> u32 {
+    pub(crate) fn position(self) -> u32 {
         match self {
             AlignedPosition::Before(column) => 2 * column,
             AlignedPosition::Column(column) => 2 * column + 1,
@@ -72,13 +72,13 @@ impl AlignedPosition {
 /// One cell of the anomalous execution's row, in display order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlignedCell {
-    /// Its position. Several inserted steps may have the same one.
-    pub place: AlignedPosition,
+    /// Its position, which several inserted steps may share.
+    pub position: AlignedPosition,
     /// The step; `None` is a gap (only in columns).
     pub step: Option<u32>,
     /// Share of normal executions with this state (or this gap) here; 0 for inserted steps.
     pub share: f64,
-    /// The deviation found here, as an index into [`LocalizedExecution::deviations`].
+    /// Index of its deviation in [`LocalizedExecution::deviations`].
     pub deviation: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ pub enum DeviationKind {
     Unexpected,
     /// A state that normal executions have at this position, and this one lacks.
     Missing,
-    /// The usual state for an unusual time.
+    /// The usual state for a longer time than usual.
     Slow,
 }
 
@@ -101,14 +101,14 @@ pub struct Deviation {
     /// The state (if missing: the expected one).
     pub state: StateId,
     /// Its position.
-    pub place: AlignedPosition,
+    pub position: AlignedPosition,
     /// The step; of a missing one the next step (may be the number of steps).
     pub step: u32,
     /// Time of the step in microseconds; 0 for missing.
     pub time_us: f64,
     /// The usual time: median (robust) or mean (paper) of the column, or the time of missing steps it replaces.
     pub usual_us: f64,
-    /// Time beyond the usual, >= 0; 0 for missing.
+    /// Time above the usual, >= 0; 0 for missing.
     pub excess_us: f64,
 }
 
@@ -121,7 +121,7 @@ pub struct Finding {
     pub state: StateId,
     /// First position.
     pub first: AlignedPosition,
-    /// Last place, included.
+    /// Last position, inclusive.
     pub last: AlignedPosition,
     /// Steps of the execution; empty for missing.
     pub steps: Range<usize>,
@@ -140,7 +140,7 @@ pub struct DeviationSum {
     pub kind: DeviationKind,
     /// The state.
     pub state: StateId,
-    /// How many.
+    /// Number of deviations.
     pub count: usize,
     /// Sum of their times in microseconds.
     pub time_us: f64,
@@ -153,9 +153,9 @@ pub struct DeviationSum {
 pub struct LocalizedExecution {
     /// Its row: every column and every inserted step, in order.
     pub cells: Vec<AlignedCell>,
-    /// Deviations by place.
+    /// Deviations, ordered by position.
     pub deviations: Vec<Deviation>,
-    /// Merged and ordered by excess, the largest first, then by place.
+    /// Merged deviations, ordered by excess, the largest first, then by position.
     pub findings: Vec<Finding>,
     /// Sums by kind and state, the largest excess first.
     pub sums: Vec<DeviationSum>,

@@ -7,6 +7,7 @@
 
 use super::aligned::{AlignedSequence, PositionWindow, StateEntryIndex};
 use super::cluster::{ClusterProfile, summarize_times};
+use super::measure::DeviationMeasure;
 use super::normal_limits::robust_maximum;
 use super::result::{AlignedPosition, Deviation, DeviationKind};
 use super::settings::LocalizeSettings;
@@ -25,7 +26,7 @@ const UNKNOWN_SPREAD: f64 = 0.5;
 /// Share of normal executions that makes a state usual in a neighborhood.
 const USUAL_SHARE: f64 = 0.1;
 
-/// From this share on, a missing state counts as replaced by the steps in its place.
+/// Minimum share of a missing state for it to count as replaced by the steps at its position.
 const REPLACED_SHARE: f64 = 0.5;
 
 /// The deviations of each normal execution, compared with the others.
@@ -40,8 +41,29 @@ pub(super) fn normal_deviations(
     })
 }
 
+/// The deviations of each execution that exceed those of normal executions, and the measure of all its deviations.
+pub(super) fn execution_deviations(
+    profile: &ClusterProfile,
+    aligned: &[AlignedSequence<'_>],
+    settings: &LocalizeSettings,
+) -> Vec<(Vec<Deviation>, DeviationMeasure)> {
+    let all =
+        parallel_map(aligned, settings.msa.threads, |aligned| deviations(profile, aligned, None, settings));
+    let raised = profile.limits.raised(&all);
+    let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
+    let usual_us = profile.median_total_us();
+    let abnormal = |(aligned, deviations): (&AlignedSequence<'_>, Vec<Deviation>)| {
+        let measure = DeviationMeasure::from_deviations(&deviations, usual_us);
+        let excess_us = aligned.sequence.total_us() - usual_us;
+        let base_us = if excess_us > 0.0 { excess_us } else { usual_us };
+        let excess_min_us = settings.excess_share_min * base_us;
+        (profile.limits.retain_abnormal(deviations, excess_min_us, &raised, is_new), measure)
+    };
+    aligned.iter().zip(all).map(abnormal).collect()
+}
+
 /// All deviations, in no particular order. `excluded` is the execution's own index among the normal ones, if it is one.
-pub(super) fn deviations(
+fn deviations(
     reference: &ClusterProfile,
     aligned: &AlignedSequence<'_>,
     excluded: Option<usize>,
@@ -50,14 +72,14 @@ pub(super) fn deviations(
     DeviationScan::new(reference, aligned, excluded, settings).deviations()
 }
 
-/// How a step fits the columns.
+/// How a step matches the columns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum StepFit {
     /// In a column where normal executions have its state.
     Expected,
-    /// Elsewhere.
+    /// At another position.
     Unexpected,
-    /// Elsewhere, but part of a step before or after it that others interrupt.
+    /// At another position, as part of a step before or after it that other steps interrupt.
     Continued,
 }
 
@@ -98,7 +120,7 @@ impl<'a> DeviationScan<'a> {
             by_column: aligned.steps_by_column(reference.columns.len()),
         };
         for step in 0..aligned.len() {
-            let is_expected = match aligned.places[step] {
+            let is_expected = match aligned.positions[step] {
                 AlignedPosition::Column(column) => {
                     scan.share(column, aligned.state(step), 1) >= settings.unexpected_share
                 }
@@ -122,7 +144,7 @@ impl<'a> DeviationScan<'a> {
         deviations
     }
 
-    /// Share of a state among normal executions, excluding this one, which has `own` of them itself.
+    /// Share of a state among normal executions. If this is a normal execution, it and its `own` entries are excluded.
     fn share(&self, column: u32, state: StateId, own: usize) -> f64 {
         let count = self.reference.columns[column as usize].state(state).map_or(0, |share| share.count);
         let own = if self.excluded.is_some() { own } else { 0 };
@@ -197,31 +219,31 @@ impl<'a> DeviationScan<'a> {
     }
 
     fn can_continue(&self, target: usize, step: usize) -> bool {
-        let (state, together) = (self.aligned.state(step), self.times_us[target] + self.times_us[step]);
-        let AlignedPosition::Column(column) = self.aligned.places[target] else { return false };
+        let (state, joined_us) = (self.aligned.state(step), self.times_us[target] + self.times_us[step]);
+        let AlignedPosition::Column(column) = self.aligned.positions[target] else { return false };
         self.aligned.state(target) == state
-            && self.usual_in(column, state).is_some_and(|usual| together.ln_1p() <= usual.log_high)
+            && self.usual_in(column, state).is_some_and(|usual| joined_us.ln_1p() <= usual.log_high)
     }
 
     /// Usual states that are missing in their neighborhood.
     fn missing(&self) -> Vec<MissingStep> {
         let mut missing = Vec::new();
-        for (at, column) in self.reference.columns.iter().enumerate() {
+        for (index, column) in self.reference.columns.iter().enumerate() {
             let Some(usual) = column.states.first() else { continue };
-            let place = AlignedPosition::Column(at as u32);
-            let share = self.share(at as u32, usual.state, 0);
-            if self.by_column[at].is_some() || share < self.settings.missing_share {
+            let position = AlignedPosition::Column(index as u32);
+            let share = self.share(index as u32, usual.state, 0);
+            if self.by_column[index].is_some() || share < self.settings.missing_share {
                 continue;
             }
-            let window = self.reference.window(place.position(), place.position(), NEIGHBORS);
+            let window = self.reference.window(position.position(), position.position(), NEIGHBORS);
             if self.own.times_us(usual.state, window).len() >= self.least_entries(usual.state, window) {
                 continue;
             }
-            let step = self.aligned.step_from(place) as u32;
+            let step = self.aligned.step_from(position) as u32;
             let deviation = Deviation {
                 kind: DeviationKind::Missing,
                 state: usual.state,
-                place,
+                position,
                 step,
                 time_us: 0.0,
                 usual_us: usual.median_us,
@@ -242,7 +264,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     fn least_entries(&self, state: StateId, window: PositionWindow) -> usize {
-        // The same order statistic as for the maximum, from the other end.
+        // The order statistic of `robust_maximum`, from the other end.
         let counts = self.others().map(|other| -(other.times_us(state, window).len() as f64)).collect();
         -robust_maximum(counts) as usize
     }
@@ -252,11 +274,11 @@ impl<'a> DeviationScan<'a> {
         let mut counts: Vec<usize> = self.others().map(|other| other.times_us(state, window).len()).collect();
         counts.sort_unstable();
         let rank = (USUAL_SHARE * counts.len() as f64).ceil().max(1.0) as usize;
-        counts.len().checked_sub(rank).map_or(0, |at| counts[at])
+        counts.len().checked_sub(rank).map_or(0, |index| counts[index])
     }
 
     fn unexpected(&self) -> Vec<Deviation> {
-        let mut found = Vec::new();
+        let mut deviations = Vec::new();
         for (first, end) in self.runs() {
             let window = self.reach(first, end);
             let mut replaced_us = self.replaced_us(first, end);
@@ -265,14 +287,14 @@ impl<'a> DeviationScan<'a> {
                 if deviation.kind == DeviationKind::Unexpected {
                     let credit = replaced_us.min(deviation.time_us);
                     replaced_us -= credit;
-                    let credit = credit + self.neighbor_lack_us(first, end, step);
+                    let credit = credit + self.neighbor_shortfall_us(first, end, step);
                     deviation.usual_us = credit.min(deviation.time_us);
                     deviation.excess_us = deviation.time_us - deviation.usual_us;
                 }
-                found.push(deviation);
+                deviations.push(deviation);
             }
         }
-        found
+        deviations
     }
 
     /// The neighborhood of a run: the range in which it can slide, and a few more steps.
@@ -286,16 +308,16 @@ impl<'a> DeviationScan<'a> {
         while end + right < states.len() && states[first + right] == states[end + right] {
             right += 1;
         }
-        let (from, to) = (self.aligned.places[first - left], self.aligned.places[end - 1 + right]);
+        let (from, to) = (self.aligned.positions[first - left], self.aligned.positions[end - 1 + right]);
         self.reference.window(from.position(), to.position(), NEIGHBORS)
     }
 
     /// Usual time of the states missing in the columns that a run spans.
     fn replaced_us(&self, first: usize, end: usize) -> f64 {
-        let from = first.checked_sub(1).map_or(0, |before| self.aligned.places[before].position() / 2 + 1);
+        let from = first.checked_sub(1).map_or(0, |before| self.aligned.positions[before].position() / 2 + 1);
         let to = self
             .aligned
-            .places
+            .positions
             .get(end)
             .map_or(self.reference.columns.len() as u32, |after| after.position() / 2);
         let spanned = &self.reference.columns[from as usize..(to as usize).max(from as usize)];
@@ -303,16 +325,16 @@ impl<'a> DeviationScan<'a> {
         usual.filter(|usual| usual.share >= REPLACED_SHARE).map(|usual| usual.median_us).sum()
     }
 
-    /// The time that the expected steps next to a run lack, if they have the step's state.
-    fn neighbor_lack_us(&self, first: usize, end: usize, step: usize) -> f64 {
+    /// The time by which expected steps of the same state next to a run are too short.
+    fn neighbor_shortfall_us(&self, first: usize, end: usize, step: usize) -> f64 {
         let beside = first.checked_sub(1).into_iter().chain((end < self.fits.len()).then_some(end));
         let same = beside.filter(|&beside| self.aligned.state(beside) == self.aligned.state(step));
-        same.map(|beside| self.lack_us(beside)).fold(0.0, f64::max)
+        same.map(|beside| self.shortfall_us(beside)).fold(0.0, f64::max)
     }
 
-    /// How much shorter than usual an expected step is, if it is unusually short.
-    fn lack_us(&self, step: usize) -> f64 {
-        let AlignedPosition::Column(column) = self.aligned.places[step] else { return 0.0 };
+    /// The time by which an expected step is shorter than usual, if it is unusually short.
+    fn shortfall_us(&self, step: usize) -> f64 {
+        let AlignedPosition::Column(column) = self.aligned.positions[step] else { return 0.0 };
         let Some(usual) = self.usual_in(column, self.aligned.state(step)) else { return 0.0 };
         let time = self.times_us[step];
         if time.ln_1p() < usual.log_low { usual.median_us - time } else { 0.0 }
@@ -323,7 +345,7 @@ impl<'a> DeviationScan<'a> {
         let deviation = Deviation {
             kind: DeviationKind::Unexpected,
             state,
-            place: self.aligned.places[step],
+            position: self.aligned.positions[step],
             step: step as u32,
             time_us,
             usual_us: 0.0,
@@ -341,25 +363,25 @@ impl<'a> DeviationScan<'a> {
         })
     }
 
-    /// A usual step with an unusual time, unless nearby steps of its state lack as much.
+    /// An expected step that takes longer than usual, unless nearby steps of its state are shorter by as much.
     fn slow(&self, step: usize) -> Option<Deviation> {
-        let AlignedPosition::Column(column) = self.aligned.places[step] else { return None };
+        let AlignedPosition::Column(column) = self.aligned.positions[step] else { return None };
         if self.fits[step] != StepFit::Expected {
             return None;
         }
-        let (state, time_us, place) =
+        let (state, time_us, position) =
             (self.aligned.state(step), self.times_us[step], AlignedPosition::Column(column));
-        let window = self.reference.window(place.position(), place.position(), NEIGHBORS);
+        let window = self.reference.window(position.position(), position.position(), NEIGHBORS);
         let usual = self.usual_in(column, state).or_else(|| self.usual_near(state, window))?;
         if time_us.ln_1p() <= usual.log_high {
             return None;
         }
-        let usual_us = usual.median_us + self.lacking_us(step, state, window);
+        let usual_us = usual.median_us + self.total_shortfall_us(step, state, window);
         let is_slow = (time_us - usual_us + usual.median_us).max(0.0).ln_1p() > usual.log_high;
         is_slow.then_some(Deviation {
             kind: DeviationKind::Slow,
             state,
-            place,
+            position,
             step: step as u32,
             time_us,
             usual_us,
@@ -367,18 +389,18 @@ impl<'a> DeviationScan<'a> {
         })
     }
 
-    /// The time that other steps of the state lack within a window, including missing ones.
-    fn lacking_us(&self, step: usize, state: StateId, window: PositionWindow) -> f64 {
+    /// The time by which other steps of the state within a window are too short, including missing ones.
+    fn total_shortfall_us(&self, step: usize, state: StateId, window: PositionWindow) -> f64 {
         let columns = (window.first / 2) as usize..window.last.div_ceil(2) as usize;
-        let lack = |column: usize| match self.by_column[column] {
+        let shortfall = |column: usize| match self.by_column[column] {
             Some(other) if other as usize == step || self.aligned.state(other as usize) != state => 0.0,
-            Some(other) => self.lack_us(other as usize),
+            Some(other) => self.shortfall_us(other as usize),
             None => {
                 let usual = self.reference.columns[column].state(state);
                 usual.filter(|usual| usual.share >= REPLACED_SHARE).map_or(0.0, |usual| usual.median_us)
             }
         };
-        columns.map(lack).sum()
+        columns.map(shortfall).sum()
     }
 }
 
@@ -392,11 +414,11 @@ struct UsualTime {
 /// A state that is missing at one position and unexpected at another has moved: its usual time is not excess.
 fn credit_moved(unexpected: &mut [Deviation], missing: &mut [MissingStep]) {
     for deviation in unexpected.iter_mut().filter(|deviation| deviation.kind == DeviationKind::Unexpected) {
-        let position = deviation.place.position();
+        let position = deviation.position.position();
         let same = missing
             .iter_mut()
             .filter(|absent| !absent.is_credited && absent.deviation.state == deviation.state);
-        let Some(absent) = same.min_by_key(|absent| absent.deviation.place.position().abs_diff(position))
+        let Some(absent) = same.min_by_key(|absent| absent.deviation.position.position().abs_diff(position))
         else {
             continue;
         };

@@ -13,12 +13,12 @@ pub(super) fn localized(
     reference: &ClusterProfile,
     aligned: &AlignedSequence<'_>,
     mut deviations: Vec<Deviation>,
-    excess_us: f64,
+    measure: DeviationMeasure,
 ) -> LocalizedExecution {
-    deviations.sort_by_key(|deviation| (deviation.place, deviation.step));
+    let excess_us = aligned.sequence.total_us() - reference.median_total_us();
+    deviations.sort_by_key(|deviation| (deviation.position, deviation.step));
     let cells = cells(reference, aligned, &deviations);
     let findings = merged(&cells, &deviations);
-    let measure = DeviationMeasure::default();
     LocalizedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us, measure }
 }
 
@@ -30,9 +30,9 @@ fn cells(
     let mut cells = Vec::with_capacity(aligned.len() + reference.columns.len());
     let (mut step, mut next) = (0, 0);
     for column in 0..=reference.columns.len() as u32 {
-        while step < aligned.len() && aligned.places[step] == AlignedPosition::Before(column) {
+        while step < aligned.len() && aligned.positions[step] == AlignedPosition::Before(column) {
             cells.push(AlignedCell {
-                place: AlignedPosition::Before(column),
+                position: AlignedPosition::Before(column),
                 step: Some(step as u32),
                 share: 0.0,
                 deviation: None,
@@ -40,19 +40,20 @@ fn cells(
             step += 1;
         }
         let Some(summary) = reference.columns.get(column as usize) else { break };
-        let place = AlignedPosition::Column(column);
-        let here = (step < aligned.len() && aligned.places[step] == place).then_some(step as u32);
-        let share = match here {
+        let position = AlignedPosition::Column(column);
+        let step_in_column =
+            (step < aligned.len() && aligned.positions[step] == position).then_some(step as u32);
+        let share = match step_in_column {
             Some(step) => summary.state(aligned.state(step as usize)).map_or(0.0, |share| share.share),
             None => summary.gap_share,
         };
-        cells.push(AlignedCell { place, step: here, share, deviation: None });
-        step += usize::from(here.is_some());
+        cells.push(AlignedCell { position, step: step_in_column, share, deviation: None });
+        step += usize::from(step_in_column.is_some());
     }
     for cell in &mut cells {
         let Some(deviation) = deviations.get(next) else { break };
         let is_missing = deviation.kind == DeviationKind::Missing;
-        if deviation.place == cell.place && (is_missing || cell.step == Some(deviation.step)) {
+        if deviation.position == cell.position && (is_missing || cell.step == Some(deviation.step)) {
             cell.deviation = Some(next as u32);
             next += 1;
         }
@@ -64,13 +65,15 @@ fn cells(
 fn merged(cells: &[AlignedCell], deviations: &[Deviation]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut last_cell = None;
-    for (at, cell) in cells.iter().enumerate() {
+    for (position, cell) in cells.iter().enumerate() {
         let Some(index) = cell.deviation.map(|deviation| deviation as usize) else { continue };
         let deviation = &deviations[index];
-        let follows = last_cell == Some(at.wrapping_sub(1));
-        last_cell = Some(at);
+        let is_adjacent = last_cell == Some(position.wrapping_sub(1));
+        last_cell = Some(position);
         match findings.last_mut() {
-            Some(finding) if follows && finding.kind == deviation.kind => extend(finding, index, deviations),
+            Some(finding) if is_adjacent && finding.kind == deviation.kind => {
+                extend(finding, index, deviations)
+            }
             _ => findings.push(single_finding(index, deviation)),
         }
     }
@@ -84,8 +87,8 @@ fn single_finding(index: usize, deviation: &Deviation) -> Finding {
     Finding {
         kind: deviation.kind,
         state: deviation.state,
-        first: deviation.place,
-        last: deviation.place,
+        first: deviation.position,
+        last: deviation.position,
         steps: step..end,
         deviations: index..index + 1,
         time_us: deviation.time_us,
@@ -100,7 +103,7 @@ fn extend(finding: &mut Finding, index: usize, deviations: &[Deviation]) {
     if deviation.excess_us > largest {
         finding.state = deviation.state;
     }
-    finding.last = deviation.place;
+    finding.last = deviation.position;
     finding.deviations.end = index + 1;
     if deviation.kind != DeviationKind::Missing {
         finding.steps.end = deviation.step as usize + 1;

@@ -2,40 +2,40 @@
 
 use crate::msa::MsaSettings;
 
-/// Which rules name a deviation.
+/// The rules by which a step deviates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LocalizeRules {
-    /// The default: what is usual elsewhere in the neighborhood, and what normal executions deviate by among
-    /// themselves, is no finding.
+    /// The default: states that are usual in the neighborhood, and deviations that normal executions have among
+    /// themselves, are not reported.
     #[default]
     Robust,
-    /// Column by column (Janecek et al. 2022, 3.6).
+    /// The published rules, column by column (Janecek et al. 2022, 3.6).
     Paper,
 }
 
 /// Settings of [`super::align_cluster`] and [`super::localize`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct LocalizeSettings {
-    /// Which rules.
+    /// The rules.
     pub rules: LocalizeRules,
-    /// A state is unexpected where less than this share of normal executions have it. 0.05, ours.
+    /// A state is unexpected if a smaller share of normal executions has it at the position. 0.05, ours.
     pub unexpected_share: f64,
-    /// A state is missing where at least this share of normal executions have it. 0.95, ours.
+    /// A state is missing if at least this share of normal executions has it at the position. 0.95, ours.
     pub missing_share: f64,
-    /// Paper rules: slow beyond the mean plus so many standard deviations. 1.5, Janecek et al. 3.6.
+    /// Paper rules: a step is slow from this number of standard deviations above the mean. 1.5, Janecek et al. 3.6.
     pub slow_std: f64,
-    /// Robust rules: slow beyond the median plus so many MAD of log times. 2.5, measured.
+    /// Robust rules: a step is slow from this number of MAD of log times above the median. 2.5, measured.
     pub slow_mad: f64,
-    /// Robust rules: a finding holds at least this share of the execution's excess over the usual total time. 0.02.
+    /// Robust rules: minimum share of a finding in the execution's excess over the usual total time. 0.02.
     pub excess_share_min: f64,
-    /// Normal times of a state in a column that are needed to judge a time there. 3.
+    /// Minimum number of normal times of a state in a column to compare a time with. 3.
     pub values_min: usize,
-    /// Most normal executions that are aligned with one another. 30: the medoid, then those farthest from all
-    /// chosen before.
+    /// Maximum number of normal executions aligned with one another: the medoid, then always the execution farthest from
+    /// those selected. 30.
     pub normals_max: usize,
-    /// Most further normal executions that are aligned with the reference profile for better shares and times. 200.
+    /// Maximum number of further normal executions aligned with the reference profile for better shares and times. 200.
     pub further_normals_max: usize,
-    /// How sequences are aligned.
+    /// Settings of the aligner.
     pub msa: MsaSettings,
 }
 

@@ -77,11 +77,11 @@ pub fn align(sequences: &[&[StateId]], alphabet_len: usize, settings: &MsaSettin
     let background = Background::new(weighted, alphabet_len);
     let context = AlignmentContext { distinct: &distinct, background: &background, settings };
     let first_tree = upgma(&word_distances(&distinct.sequences, settings.word_length, settings.threads));
-    let mut known = SubtreeCache::default();
-    let first = progressive(&first_tree, &mut known, &context).sorted();
+    let mut leaf_by_sequence = SubtreeCache::default();
+    let first = progressive(&first_tree, &mut leaf_by_sequence, &context).sorted();
     let second_tree = upgma(&identity_distances(&first, &distinct, settings));
-    let second = progressive(&second_tree, &mut known, &context).sorted();
-    drop(known);
+    let second = progressive(&second_tree, &mut leaf_by_sequence, &context).sorted();
+    drop(leaf_by_sequence);
     let score = |group: &Group| sum_of_pairs(&group.rows(&distinct), group.len, settings.threads);
     let (first_score, second_score) = (score(&first), score(&second));
     let (begun, before) =
@@ -100,13 +100,13 @@ pub fn align(sequences: &[&[StateId]], alphabet_len: usize, settings: &MsaSettin
     }
 }
 
-/// The distinct sequences in order of appearance, and for each sequence which of them it is.
+/// The distinct sequences in order of appearance, and the index of each sequence among them.
 fn find_distinct<'a>(sequences: &[&'a [StateId]]) -> (Distinct<'a>, Vec<usize>) {
-    let mut known: HashMap<&[StateId], usize> = HashMap::new();
+    let mut leaf_by_sequence: HashMap<&[StateId], usize> = HashMap::new();
     let mut distinct = Distinct { sequences: Vec::new(), weights: Vec::new() };
     let mut leaf_of = Vec::with_capacity(sequences.len());
     for &sequence in sequences {
-        let leaf = *known.entry(sequence).or_insert(distinct.sequences.len());
+        let leaf = *leaf_by_sequence.entry(sequence).or_insert(distinct.sequences.len());
         if leaf == distinct.sequences.len() {
             distinct.sequences.push(sequence);
             distinct.weights.push(0);
@@ -131,22 +131,22 @@ fn first_equal(leaf_of: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// `1 - identity` over the columns where both have a state; 1 where there is none.
+/// `1 - identity` over the columns where both have a state; 1 if there is no such column.
 fn identity_distances(group: &Group, distinct: &Distinct<'_>, settings: &MsaSettings) -> Distances {
     let rows = group.rows(distinct);
     Distances::from_pairs(rows.len(), settings.threads, |i, j| {
         let (x, y) = (&rows[i], &rows[j]);
-        let (mut at, mut other, mut both, mut equal) = (0, 0, 0_usize, 0_usize);
-        while at < x.columns.len() && other < y.columns.len() {
-            match x.columns[at].cmp(&y.columns[other]) {
-                std::cmp::Ordering::Less => at += 1,
-                std::cmp::Ordering::Greater => other += 1,
+        let (mut mine, mut theirs, mut shared, mut equal) = (0, 0, 0_usize, 0_usize);
+        while mine < x.columns.len() && theirs < y.columns.len() {
+            match x.columns[mine].cmp(&y.columns[theirs]) {
+                std::cmp::Ordering::Less => mine += 1,
+                std::cmp::Ordering::Greater => theirs += 1,
                 std::cmp::Ordering::Equal => {
-                    equal += usize::from(x.states[at] == y.states[other]);
-                    (at, other, both) = (at + 1, other + 1, both + 1);
+                    equal += usize::from(x.states[mine] == y.states[theirs]);
+                    (mine, theirs, shared) = (mine + 1, theirs + 1, shared + 1);
                 }
             }
         }
-        if both == 0 { 1.0 } else { 1.0 - equal as f64 / both as f64 }
+        if shared == 0 { 1.0 } else { 1.0 - equal as f64 / shared as f64 }
     })
 }

@@ -68,8 +68,8 @@ fn unique_words(profile: &Profile) -> Vec<WordPosition> {
 fn shared_words(first: &Profile, second: &Profile) -> Vec<(usize, usize)> {
     let theirs = unique_words(second);
     let partner = |&(word, column): &WordPosition| {
-        let at = theirs.binary_search_by_key(&word, |&(word, _)| word).ok()?;
-        Some((column, theirs[at].1))
+        let index = theirs.binary_search_by_key(&word, |&(word, _)| word).ok()?;
+        Some((column, theirs[index].1))
     };
     let mut pairs: Vec<(usize, usize)> = unique_words(first).iter().filter_map(partner).collect();
     pairs.sort_unstable();
@@ -81,16 +81,16 @@ fn ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // For each length the pair with the smallest end, and for each pair the one before it.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
         (Vec::new(), Vec::with_capacity(pairs.len()));
-    for (at, &(_, column)) in pairs.iter().enumerate() {
+    for (index, &(_, column)) in pairs.iter().enumerate() {
         let length = ends.partition_point(|&end| pairs[end].1 < column);
         before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
-        if length == ends.len() { ends.push(at) } else { ends[length] = at }
+        if length == ends.len() { ends.push(index) } else { ends[length] = index }
     }
     let mut chain = Vec::with_capacity(ends.len());
-    let mut at = ends.last().copied();
-    while let Some(index) = at {
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
         chain.push(pairs[index]);
-        at = before[index];
+        next = before[index];
     }
     chain.reverse();
     chain
@@ -102,10 +102,10 @@ fn supported(anchors: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
         let (rows, columns) = (b.0 - a.0, b.1 - a.1);
         rows.abs_diff(columns) as f64 <= OFF as f64 + OFF_SHARE * rows.max(columns) as f64
     };
-    let is_supported = |at: usize| {
-        let before = at > 0 && agree(anchors[at - 1], anchors[at]);
-        let after = at + 1 < anchors.len() && agree(anchors[at], anchors[at + 1]);
+    let is_supported = |index: usize| {
+        let before = index > 0 && agree(anchors[index - 1], anchors[index]);
+        let after = index + 1 < anchors.len() && agree(anchors[index], anchors[index + 1]);
         before && after
     };
-    (0..anchors.len()).filter(|&at| is_supported(at)).map(|at| anchors[at]).collect()
+    (0..anchors.len()).filter(|&index| is_supported(index)).map(|index| anchors[index]).collect()
 }

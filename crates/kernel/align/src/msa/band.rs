@@ -34,18 +34,18 @@ impl Guide {
     /// Straight from anchor to anchor. Anchors are pairs of positions, ascending in both.
     pub(super) fn through(n: usize, m: usize, anchors: &[(usize, usize)]) -> Guide {
         let mut guide = Guide { first: Vec::with_capacity(n + 1), last: Vec::with_capacity(n + 1) };
-        let (mut from, mut at) = ((0, 0), 0);
+        let (mut from, mut current) = ((0, 0), 0);
         for &(row, column) in anchors.iter().chain(&[(n, m)]) {
             let (rows, columns) = (row - from.0, column - from.1);
             for step in 0..rows {
                 let next = from.1 + columns * (step + 1) / rows;
-                guide.first.push(at as u32);
+                guide.first.push(current as u32);
                 guide.last.push(next as u32);
-                at = next;
+                current = next;
             }
             from = (row, column);
         }
-        guide.first.push(at as u32);
+        guide.first.push(current as u32);
         guide.last.push(m as u32);
         guide
     }

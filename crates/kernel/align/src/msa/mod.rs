@@ -2,7 +2,7 @@
 //! states.
 //!
 //! ```text
-//! words ─► tree ─► along the tree ─► tree ─► along the tree ─► the better of both ─► refinement
+//! word distances ─► tree ─► alignment ─► identity distances ─► tree ─► alignment ─► the better one ─► refinement
 //! ```
 
 mod alignment;

@@ -1,4 +1,4 @@
-//! Aligning along a tree, from the leaves to the root.
+//! Progressive alignment along a tree, from the leaves to the root.
 
 use super::anchors::guide_between;
 use super::band::Guide;
@@ -63,20 +63,20 @@ pub(super) fn progressive(tree: &Tree, known: &mut SubtreeCache, context: &Align
     let ids = shape_ids(tree, known);
     let mut waiting: Vec<usize> = (0..tree.merges().len()).collect();
     while !waiting.is_empty() {
-        let is_ready = |&at: &usize| {
-            let merge = &tree.merges()[at];
+        let is_ready = |&index: &usize| {
+            let merge = &tree.merges()[index];
             nodes[merge.left].is_some() && nodes[merge.right].is_some()
         };
         let (ready, later): (Vec<usize>, Vec<usize>) = waiting.into_iter().partition(is_ready);
-        let made = parallel_map(&ready, context.settings.threads, |&at| {
-            let merge = &tree.merges()[at];
+        let groups = parallel_map(&ready, context.settings.threads, |&index| {
+            let merge = &tree.merges()[index];
             let part = |node: usize| nodes[node].as_deref().expect("the merge is ready");
-            let known = known.groups.get(&ids[at]).cloned();
+            let known = known.groups.get(&ids[index]).cloned();
             known.unwrap_or_else(|| Arc::new(context.align(part(merge.left), part(merge.right))))
         });
-        for (&at, group) in ready.iter().zip(made) {
-            known.groups.insert(ids[at], Arc::clone(&group));
-            nodes[leaves + at] = Some(group);
+        for (&index, group) in ready.iter().zip(groups) {
+            known.groups.insert(ids[index], Arc::clone(&group));
+            nodes[leaves + index] = Some(group);
         }
         waiting = later;
     }

@@ -75,10 +75,10 @@ impl Refiner<'_> {
         let settings = self.context.settings;
         let tries = cuts.len() * settings.sweeps_max;
         let mut bits = group.bits();
-        let (mut at, mut unchanged) = (0, 0);
+        let (mut attempt_index, mut unchanged) = (0, 0);
         let mut score_of_sweep = self.score;
-        while at < tries && unchanged < cuts.len() && self.refinement.end != RefinementEnd::Work {
-            if at >= cuts.len() && at % cuts.len() == 0 {
+        while attempt_index < tries && unchanged < cuts.len() && self.refinement.end != RefinementEnd::Work {
+            if attempt_index >= cuts.len() && attempt_index % cuts.len() == 0 {
                 if self.score - score_of_sweep < GAIN_MIN * self.score.abs() {
                     unchanged = cuts.len();
                     break;
@@ -86,15 +86,16 @@ impl Refiner<'_> {
                 score_of_sweep = self.score;
             }
             // Soon after a success another is likely, and attempts after it are discarded.
-            let most = (4 * settings.threads.get()).min(unchanged + 1).min(cuts.len() - at % cuts.len());
-            let batch: Vec<usize> = (at..tries.min(at + most))
+            let most =
+                (4 * settings.threads.get()).min(unchanged + 1).min(cuts.len() - attempt_index % cuts.len());
+            let batch: Vec<usize> = (attempt_index..tries.min(attempt_index + most))
                 .take(cuts.len() - unchanged)
-                .map(|at| cuts[at % cuts.len()])
+                .map(|attempt_index| cuts[attempt_index % cuts.len()])
                 .collect();
             let attempts =
                 parallel_map(&batch, settings.threads, |&cut| self.attempt(&group, &bits, cut, score));
             for attempt in attempts {
-                (at, unchanged) = (at + 1, unchanged + 1);
+                (attempt_index, unchanged) = (attempt_index + 1, unchanged + 1);
                 if !self.count(attempt.work) {
                     break;
                 }
@@ -107,7 +108,7 @@ impl Refiner<'_> {
                 }
             }
         }
-        self.refinement.sweeps += at.div_ceil(cuts.len().max(1));
+        self.refinement.sweeps += attempt_index.div_ceil(cuts.len().max(1));
         if unchanged < cuts.len() && self.refinement.end != RefinementEnd::Work {
             self.refinement.end = RefinementEnd::Sweeps;
         }
@@ -167,8 +168,9 @@ struct CrossPairs<'a> {
 impl CrossPairs<'_> {
     /// Weighted number of gaps, from the number of gaps of two rows.
     fn gaps(&self, gaps: impl Fn(usize, usize) -> f64) -> f64 {
-        let weight = |place: usize| f64::from(self.distinct.weights[self.members[place]]);
-        let of = |i: usize| (self.inside..self.members.len()).map(|j| weight(j) * gaps(i, j)).sum::<f64>();
-        (0..self.inside).map(|i| weight(i) * of(i)).sum()
+        let weight = |row: usize| f64::from(self.distinct.weights[self.members[row]]);
+        let pairs_of =
+            |i: usize| (self.inside..self.members.len()).map(|j| weight(j) * gaps(i, j)).sum::<f64>();
+        (0..self.inside).map(|i| weight(i) * pairs_of(i)).sum()
     }
 }

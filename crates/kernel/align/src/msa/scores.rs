@@ -48,8 +48,8 @@ impl GapCosts {
                 extend: occupancy.iter().map(|filled| round(next * filled * scale)).collect(),
                 share: vec![1.0; other.len() + 1],
             },
-            // A row whose own gap ends inside this one pays for the first column only now; a row that has a gap where
-            // this one is put goes on with it.
+            // A row whose own gap ends inside this gap pays for the first column only now; a row that has a gap at the
+            // insertion extends it.
             ColumnScore::SumOfPairs => GapCosts {
                 open,
                 extend: columns
@@ -61,15 +61,15 @@ impl GapCosts {
     }
 }
 
-/// Units of a score of 1, so that no path through `n x m` leaves 29 bits and no score 21.
+/// Units of a score of 1, so that no path through `n x m` exceeds 29 bits and no score 21.
 pub(super) fn scale(n: usize, m: usize, settings: &MsaSettings) -> f32 {
     const LARGEST_SCORE: f32 = 16.0;
     let largest = LARGEST_SCORE.max(settings.gap_first_cost);
     (2.0_f32.powi(28) / (largest * (n + m + 1) as f32)).min(4096.0)
 }
 
-/// Rounds to the nearest whole number, for `|x| < 2^21`: the addition leaves it in the low bits. Plain conversions
-/// saturate, which costs more than the rest of the loop.
+/// Rounds to the nearest integer, for `|x| < 2^21`: the addition moves it to the low bits. Plain conversions saturate, which
+/// costs more than the rest of the loop.
 #[inline]
 pub(super) fn round(x: f32) -> i32 {
     const MAGIC: f32 = 12_582_912.0;
@@ -81,11 +81,11 @@ pub(super) struct ProfileScores {
     score: ColumnScore,
     theta: f32,
     scale: f32,
-    /// The states both have: shares in the first, weighted as the score wants it, and in the second.
+    /// For each state of both profiles: its shares in the first, weighted for the score, and in the second.
     joint: Vec<(Vec<f32>, Vec<f32>)>,
     filled: Vec<f32>,
     other_filled: Vec<f32>,
-    /// Sum of pairs only: what a state opposite a column pays for the gaps there.
+    /// Sum of pairs only: cost of a state opposite each column for the gaps in the column.
     gap_costs: Vec<f32>,
     other_gap_costs: Vec<f32>,
     first_gaps: GapCosts,

@@ -14,11 +14,11 @@ use std::ops::Range;
 pub(crate) struct TimeFit<'a> {
     /// Logarithm of the time of each step.
     pub log_times: Vec<f32>,
-    /// For each state the usual logarithm by column and one over its spread (0 where nothing is known), if it occurs.
+    /// Usual times by state; `None` if the state does not occur.
     pub usual: &'a [Option<UsualTimes>],
 }
 
-/// Usual times of a state by column.
+/// Usual log times of a state by column, and one over their spread (0 if unknown).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct UsualTimes {
     pub log_median: Vec<f32>,

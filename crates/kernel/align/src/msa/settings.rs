@@ -2,38 +2,38 @@
 
 use std::num::NonZeroUsize;
 
-/// How two columns are compared when profiles are aligned.
+/// The score of two columns in the alignment of profiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ColumnScore {
-    /// Log expectation (Edgar 2004) for states, which have no chemistry.
+    /// Log expectation (Edgar 2004), with no similarity between different states.
     LogExpectation,
-    /// What the pairs of rows contribute to the sum of pairs; gaps only as far as known without examining pairs.
+    /// The sum of pairs, with gap costs estimated from the columns instead of pairs of rows.
     SumOfPairs,
 }
 
 /// Settings of [`super::align`]; every default states its source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MsaSettings {
-    /// Length of the words whose shared number makes the first distances; 1..=8. 3.
+    /// Length of the words from which the first distances are computed; 1..=8. 3.
     pub word_length: usize,
-    /// `theta` of the log expectation, in (0, 1): how likely two states of a column are equal because they belong
-    /// together rather than by chance. 0.8, measured.
+    /// `theta` of the log expectation, in (0, 1): the probability that two states of a column are equal because they
+    /// correspond, rather than by chance. 0.8, measured.
     pub theta: f32,
     /// Cost of the first column of a gap; >= `gap_next_cost`. 2.0, measured.
     pub gap_first_cost: f32,
     /// Cost of each further column of a gap; >= 0. 0.5, measured.
     pub gap_next_cost: f32,
-    /// Most sweeps of refinement by either column score; 0 for none. 16 (Edgar 2004).
+    /// Maximum number of refinement sweeps by either column score; 0 for none. 16 (Edgar 2004).
     pub sweeps_max: usize,
-    /// Width of the band that is searched, as a share of the longer side, in (0, 1]. 0.2; it widens when the best
+    /// Width of the searched band, as a share of the longer side, in (0, 1]. 0.2; it widens if the best
     /// path touches its edge.
     pub band_share: f64,
-    /// Least half width of the band in columns. 48, ours.
+    /// Minimum half width of the band in columns. 48, ours.
     pub band_min: usize,
-    /// Most work of refinement, in cells of tables; when it is used up the alignment is returned as it is and says so.
+    /// Maximum work of refinement, in table cells; then the alignment is returned as it is ([`super::RefinementEnd::Work`]).
     /// 10 billion (about a minute), ours.
     pub refinement_work_max: u64,
-    /// Threads; the answer does not depend on them.
+    /// Number of threads; the result does not depend on it.
     pub threads: NonZeroUsize,
 }
 

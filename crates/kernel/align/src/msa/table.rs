@@ -1,7 +1,7 @@
 //! The alignment of two profiles: the best path through a table, with affine gaps, inside a band.
 //!
-//! Memory: two rows of scores, a byte of directions per cell of at most [`BLOCK_CELLS`] cells, and a saved row every
-//! so many rows: a table too large for one block is computed twice, block by block from the end.
+//! Memory: two rows of scores, a byte of directions per cell of at most [`BLOCK_CELLS`] cells, and a saved row per block of
+//! rows: a table too large for one block is computed twice, block by block from the end.
 
 use super::band::{Band, Guide, Move};
 use super::scores::{TableScores, round};
@@ -21,7 +21,7 @@ const FIRST_CONTINUES: u8 = 4;
 /// The same for a gap in the first.
 const SECOND_CONTINUES: u8 = 8;
 
-/// A path and what finding it cost.
+/// A path, and the number of cells computed to find it.
 pub(super) struct BestPath {
     pub(super) moves: Vec<Move>,
     pub(super) cells: u64,
@@ -178,7 +178,7 @@ impl<'a, S: TableScores> ScoreTable<'a, S> {
         let directions = &mut directions[start - low..];
         let shares = &gaps.share[start..high];
         // Slices of one length, so that the loop has no checks and is done several cells at a time.
-        for at in 0..count
+        for cell in 0..count
             .min(best.len())
             .min(first_gap.len())
             .min(diagonal.len())
@@ -187,12 +187,12 @@ impl<'a, S: TableScores> ScoreTable<'a, S> {
             .min(row_scores.len())
             .min(directions.len())
         {
-            let matched = diagonal[at] + row_scores[at];
-            let open = round(open * shares[at]);
-            let (gap, longer) = longer_gap(above[at] - open, first_gap[at] - extend);
-            first_gap[at] = gap;
-            best[at] = if gap > matched { gap } else { matched };
-            directions[at] = ((gap > matched) as u8 * FROM_FIRST) | (longer as u8 * FIRST_CONTINUES);
+            let matched = diagonal[cell] + row_scores[cell];
+            let open = round(open * shares[cell]);
+            let (gap, longer) = longer_gap(above[cell] - open, first_gap[cell] - extend);
+            first_gap[cell] = gap;
+            best[cell] = if gap > matched { gap } else { matched };
+            directions[cell] = ((gap > matched) as u8 * FROM_FIRST) | (longer as u8 * FIRST_CONTINUES);
         }
     }
 

@@ -35,9 +35,9 @@ impl Tree {
     pub(crate) fn members(&self) -> Vec<Vec<usize>> {
         let mut members: Vec<Vec<usize>> = (0..self.leaves).map(|leaf| vec![leaf]).collect();
         for merge in &self.merges {
-            let mut both = [members[merge.left].as_slice(), &members[merge.right]].concat();
-            both.sort_unstable();
-            members.push(both);
+            let mut joined = [members[merge.left].as_slice(), &members[merge.right]].concat();
+            joined.sort_unstable();
+            members.push(joined);
         }
         members
     }
@@ -128,8 +128,8 @@ impl TreeGroups {
     fn join(&mut self, a: usize, b: usize, node: usize) {
         let (weight_a, weight_b) = (self.size[a], self.size[b]);
         self.live.retain(|&slot| slot != b);
-        for at in 0..self.live.len() {
-            let other = self.live[at];
+        for index in 0..self.live.len() {
+            let other = self.live[index];
             let mean =
                 (weight_a * self.get(a, other) + weight_b * self.get(b, other)) / (weight_a + weight_b);
             self.distance[a * self.len + other] = mean;
@@ -137,8 +137,8 @@ impl TreeGroups {
         }
         self.size[a] += weight_b;
         self.node[a] = node;
-        for at in 0..self.live.len() {
-            let other = self.live[at];
+        for index in 0..self.live.len() {
+            let other = self.live[index];
             // A mean is never below both parts, so only slots whose nearest was a part must be updated.
             if other == a || self.nearest[other] == a || self.nearest[other] == b {
                 self.find_nearest(other);

@@ -20,8 +20,8 @@ pub(super) fn core_distances(points: &Matrix, nearest: usize, threads: NonZeroUs
     let arch = Arch::new();
     let distances = parallel_map(&stripes, threads, |stripe| {
         arch.dispatch(|| {
-            let one = |point| rounded(nearest_squared(&blocks, points.row(point), nearest).sqrt());
-            stripe.clone().map(one).collect::<Vec<f64>>()
+            let core_distance = |point| rounded(nearest_squared(&blocks, points.row(point), nearest).sqrt());
+            stripe.clone().map(core_distance).collect::<Vec<f64>>()
         })
     });
     distances.concat()
@@ -30,7 +30,7 @@ pub(super) fn core_distances(points: &Matrix, nearest: usize, threads: NonZeroUs
 /// The `nearest`-th smallest squared distance.
 #[inline(always)]
 fn nearest_squared(blocks: &Blocks, from: &[f64], nearest: usize) -> f64 {
-    // The smallest so far, ascending; far away until as many are known.
+    // The smallest values so far, ascending, padded with infinity.
     let mut smallest = vec![f64::INFINITY; nearest];
     for block in 0..blocks.count() {
         let squares = blocks.squared_distances(block, from);
@@ -50,7 +50,7 @@ fn nearest_squared(blocks: &Blocks, from: &[f64], nearest: usize) -> f64 {
 /// Inserts a value into ascending values, dropping the largest.
 fn insert(smallest: &mut [f64], value: f64) {
     let Some(mut position) = smallest.len().checked_sub(1) else { return };
-    // Not `>=`: a NaN is no distance.
+    // A NaN is no distance.
     if value.is_nan() || value >= smallest[position] {
         return;
     }

@@ -14,13 +14,13 @@ use std::num::NonZeroUsize;
 /// Settings of [`optics`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OpticsSettings {
-    /// Points that make a neighborhood dense, the point itself included; also the smallest cluster; >= 2.
+    /// Minimum number of points of a dense neighborhood, including the point itself, and of a cluster; >= 2.
     pub points_min: usize,
     /// Relative drop of reachability that is steep, in (0, 1).
     pub steepness: f64,
     /// Whether the end of a cluster is moved back to a point that was reached from within it.
     pub is_predecessor_corrected: bool,
-    /// Threads; the answer does not depend on them.
+    /// Number of threads; the result does not depend on it.
     pub threads: NonZeroUsize,
 }
 
@@ -35,7 +35,7 @@ impl Default for OpticsSettings {
     }
 }
 
-/// Points in order, and their clusters. Points are rows of the matrix that was given.
+/// Points in order, and their clusters. Points are row indices of the input matrix.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Optics {
     /// Points in the order in which they were reached.
@@ -46,7 +46,7 @@ pub struct Optics {
     pub reachability: Vec<f64>,
     /// By point: the point from which it was reached; `None` for the first.
     pub predecessor: Vec<Option<usize>>,
-    /// Clusters, nested ones included, as first and last position in `ordering`; small ones before those that hold them.
+    /// Clusters, including nested ones, as positions in `ordering`; inner clusters before those that contain them.
     pub clusters: Vec<Dent>,
     /// By point: the innermost cluster's number, or `None`: noise.
     pub labels: Vec<Option<usize>>,
@@ -86,7 +86,7 @@ fn rounded(distance: f64) -> f64 {
     if scaled.is_finite() { scaled.round_ties_even() / SCALE } else { distance }
 }
 
-/// Clusters in order; one of whose points none is labeled yet gets the next label.
+/// Labels clusters in order; a cluster without labeled points gets the next label.
 fn labels(ordering: &[usize], clusters: &[Dent]) -> Vec<Option<usize>> {
     let mut by_position = vec![None; ordering.len()];
     let mut next = 0;
@@ -118,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn hand_worked() {
+    fn two_pairs_on_a_line_are_two_clusters() {
         // Two pairs on a line: from 0 to 1 (1), from 1 to 10 (9), from 10 to 12 (2).
-        let found = clusters_of_two(&[0.0, 10.0, 1.0, 12.0]).unwrap();
-        assert_eq!(found.ordering, [0, 2, 1, 3]);
-        assert_eq!(found.core_distances, [1.0, 2.0, 1.0, 2.0]);
-        assert_eq!(found.reachability, [f64::INFINITY, 9.0, 1.0, 2.0]);
-        assert_eq!(found.predecessor, [None, Some(2), Some(0), Some(1)]);
-        assert_eq!(found.labels, [Some(0), Some(1), Some(0), Some(1)]);
+        let optics_result = clusters_of_two(&[0.0, 10.0, 1.0, 12.0]).unwrap();
+        assert_eq!(optics_result.ordering, [0, 2, 1, 3]);
+        assert_eq!(optics_result.core_distances, [1.0, 2.0, 1.0, 2.0]);
+        assert_eq!(optics_result.reachability, [f64::INFINITY, 9.0, 1.0, 2.0]);
+        assert_eq!(optics_result.predecessor, [None, Some(2), Some(0), Some(1)]);
+        assert_eq!(optics_result.labels, [Some(0), Some(1), Some(0), Some(1)]);
     }
 
     #[test]
@@ -135,9 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn huge_values_end() {
-        let found = clusters_of_two(&[f64::MAX, -f64::MAX, 0.0, 1.0]).unwrap();
-        let mut all = found.ordering.clone();
+    fn huge_values_are_ordered() {
+        let optics_result = clusters_of_two(&[f64::MAX, -f64::MAX, 0.0, 1.0]).unwrap();
+        let mut all = optics_result.ordering.clone();
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2, 3]);
     }

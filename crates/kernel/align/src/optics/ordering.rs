@@ -12,7 +12,7 @@ pub(super) struct ReachabilityOrder {
     pub(super) predecessor: Vec<Option<usize>>,
 }
 
-/// The layout is rebuilt for the remaining points when this share of it is done.
+/// The layout is rebuilt for the remaining points after one in this number of its points is ordered.
 const DONE_SHARE: usize = 8;
 
 /// Relative and absolute rounding margins: a squared distance beyond them cannot become smaller than the reachability.
@@ -48,7 +48,7 @@ fn walk(
     ordered: &mut ReachabilityOrder,
 ) {
     for _ in 0..steps {
-        let point = layout.take();
+        let point = layout.pop_nearest();
         ordered.ordering.push(point);
         let core = core_distances[point];
         for block in 0..layout.blocks.count() {
@@ -62,7 +62,7 @@ struct PointLayout {
     blocks: Blocks,
     /// Reachability; infinite if the point is ordered.
     reachability: Vec<f64>,
-    /// Squared distance from which on a point cannot be reached better; negative if it is ordered.
+    /// Squared distance that a new one must be below to reduce the reachability; negative if the point is ordered.
     limit: Vec<f64>,
     /// By block: the smallest reachability and the first lane that has it.
     least: Vec<BlockMinimum>,
@@ -77,16 +77,16 @@ struct BlockMinimum {
 impl PointLayout {
     fn new(points: &Matrix, rows: &[usize], known: &[f64]) -> PointLayout {
         let blocks = Blocks::gather(points, rows);
-        let of = |&row: &usize| known.get(row).copied();
+        let known_reachability = |&row: &usize| known.get(row).copied();
         let reachability: Vec<f64> =
-            blocks.rows().iter().map(|row| of(row).unwrap_or(f64::INFINITY)).collect();
-        let limit = blocks.rows().iter().map(|row| of(row).map_or(-1.0, limit)).collect();
+            blocks.rows().iter().map(|row| known_reachability(row).unwrap_or(f64::INFINITY)).collect();
+        let limit = blocks.rows().iter().map(|row| known_reachability(row).map_or(-1.0, limit)).collect();
         let least = reachability.chunks_exact(LANES).map(least).collect();
         PointLayout { blocks, reachability, limit, least }
     }
 
     /// Removes and returns the point of smallest reachability (ties: the first).
-    fn take(&mut self) -> usize {
+    fn pop_nearest(&mut self) -> usize {
         let mut best = 0;
         for (block, least) in self.least.iter().enumerate() {
             if least.reachability < self.least[best].reachability {
@@ -99,7 +99,7 @@ impl PointLayout {
                 .limit
                 .iter()
                 .position(|&limit| limit >= 0.0)
-                .expect("a layout is left before it is empty");
+                .expect("the layout has points that are not ordered");
         }
         self.reachability[position] = f64::INFINITY;
         self.limit[position] = -1.0;
@@ -108,7 +108,7 @@ impl PointLayout {
         self.blocks.rows()[position]
     }
 
-    /// Reaches the points of a block from `point`, where that is nearer than before.
+    /// Reduces the reachability of the points of a block that are nearer from `point`.
     #[inline(always)]
     fn reach(
         &mut self,
@@ -168,11 +168,11 @@ fn limit(reachability: f64) -> f64 {
 }
 
 fn least(reachability: &[f64]) -> BlockMinimum {
-    let mut found = BlockMinimum { reachability: f64::INFINITY, lane: 0 };
+    let mut minimum = BlockMinimum { reachability: f64::INFINITY, lane: 0 };
     for (lane, &value) in reachability.iter().enumerate() {
-        if value < found.reachability {
-            found = BlockMinimum { reachability: value, lane };
+        if value < minimum.reachability {
+            minimum = BlockMinimum { reachability: value, lane };
         }
     }
-    found
+    minimum
 }

@@ -35,21 +35,21 @@ pub(super) fn clusters(ordered: &ReachabilityOrder, settings: &OpticsSettings) -
     let mut clusters = Vec::new();
     let (mut position, mut next, mut highest) = (0, 0, 0.0_f64);
     while position < ordered.ordering.len() {
-        let Some(way) = plot.steep(position) else {
+        let Some(direction) = plot.steep(position) else {
             position += 1;
             continue;
         };
         highest = plot.heights[next..=position].iter().copied().fold(highest, f64::max);
         plot.drop_filled(&mut descents, highest);
-        let last = plot.region_end(position, way);
-        match way {
+        let last = plot.region_end(position, direction);
+        match direction {
             Direction::Down => descents.push(Descent { first: position, last, highest_since: 0.0 }),
             Direction::Up => {
-                let found = descents.iter().filter_map(|descent| {
+                let dents = descents.iter().filter_map(|descent| {
                     plot.dent(descent, position, last, settings.is_predecessor_corrected)
                 });
-                let found: Vec<Dent> = found.collect();
-                clusters.extend(found.into_iter().rev());
+                let dents: Vec<Dent> = dents.collect();
+                clusters.extend(dents.into_iter().rev());
             }
         }
         next = last + 1;
@@ -85,10 +85,10 @@ impl<'a> Plot<'a> {
         (ratio >= 1.0 / self.complement).then_some(Direction::Down)
     }
 
-    /// Whether it goes the other way at all.
-    fn is_against(&self, position: usize, way: Direction) -> bool {
+    /// Whether the plot goes in the other direction at all.
+    fn is_against(&self, position: usize, direction: Direction) -> bool {
         let ratio = self.ratio(position);
-        match way {
+        match direction {
             Direction::Down => ratio < 1.0,
             Direction::Up => ratio > 1.0,
         }
@@ -96,15 +96,15 @@ impl<'a> Plot<'a> {
 
     /// The last steep point of the region that starts here: over at most `points_min` points in a row that are not
     /// steep, and none that goes the other way.
-    fn region_end(&self, first: usize, way: Direction) -> usize {
+    fn region_end(&self, first: usize, direction: Direction) -> usize {
         let (mut last, mut flat) = (first, 0);
         for position in first..self.ordered.ordering.len() {
-            if self.steep(position) == Some(way) {
+            if self.steep(position) == Some(direction) {
                 (last, flat) = (position, 0);
                 continue;
             }
             flat += 1;
-            if self.is_against(position, way) || flat > self.points_min {
+            if self.is_against(position, direction) || flat > self.points_min {
                 break;
             }
         }

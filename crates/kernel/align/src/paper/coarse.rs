@@ -1,14 +1,14 @@
-//! Does the sample spend more time in a state than the normal set? (Janecek et al., Algorithm 1)
+//! Tests whether the sample spends more time in a state than the normal set (Janecek et al., Algorithm 1).
 
 use crate::{AlignMode, AlignSettings, TimeComparison};
 use laggard_numeric::{mean, sample_std};
 
-/// Compares one state's times (microseconds, one value an execution) by the average rule `a2 > a1 + t1 s` and the
+/// Compares one state's times (in microseconds, one value per execution) by the average rule `a2 > a1 + t1 s` and the
 /// probability rule `p2 > t2 p1`.
 ///
 /// `p1` is the share of normal executions above the normal mean `a1`; `p2` that of sample executions above `a1`, as the text
 /// says, or above the sample's mean `a2`, as the listing prints ([`AlignMode::PaperPrinted`]). With `p1 = 0` (all normal values
-/// equal) the probability rule is silent. Paper modes: raised when either rule holds. Robust: not decided here.
+/// equal) the probability rule does not hold. Paper modes: raised if either rule holds. The robust mode has its own rule.
 pub fn compare_times(normal_us: &[f64], sample_us: &[f64], settings: &AlignSettings) -> TimeComparison {
     if normal_us.is_empty() || sample_us.is_empty() {
         return TimeComparison::default();
@@ -51,11 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn hand_worked() {
+    fn the_printed_rule_compares_with_the_sample_mean() {
         // a1 = 2, s = 1; sample mean 3 < 2 + 1.5; above 2: one of three normals, all of the sample.
-        let found = compared(&[1.0, 2.0, 3.0], &[2.5, 3.5], AlignMode::Paper);
-        assert_eq!((found.normal_mean_us, found.normal_std_us, found.sample_mean_us), (2.0, 1.0, 3.0));
-        assert!(!found.is_average_above && found.is_probability_above && found.is_raised);
+        let comparison = compared(&[1.0, 2.0, 3.0], &[2.5, 3.5], AlignMode::Paper);
+        assert_eq!(
+            (comparison.normal_mean_us, comparison.normal_std_us, comparison.sample_mean_us),
+            (2.0, 1.0, 3.0)
+        );
+        assert!(!comparison.is_average_above && comparison.is_probability_above && comparison.is_raised);
         // Against its own mean of 3 only one of two is above: 0.5 <= 1.5 / 3.
         let printed = compared(&[1.0, 2.0, 3.0], &[2.5, 3.5], AlignMode::PaperPrinted);
         assert!(!printed.is_probability_above && !printed.is_raised);
@@ -63,8 +66,8 @@ mod tests {
 
     #[test]
     fn without_variance_the_average_decides() {
-        let found = compared(&[2.0, 2.0], &[2.1], AlignMode::Paper);
-        assert!(found.is_average_above && !found.is_probability_above && found.is_raised);
+        let comparison = compared(&[2.0, 2.0], &[2.1], AlignMode::Paper);
+        assert!(comparison.is_average_above && !comparison.is_probability_above && comparison.is_raised);
         assert!(!compared(&[2.0, 2.0], &[2.0], AlignMode::Paper).is_raised);
         assert!(!compared(&[], &[2.0], AlignMode::Paper).is_raised);
         assert!(compared(&[1.0], &[2.0], AlignMode::Paper).is_raised);

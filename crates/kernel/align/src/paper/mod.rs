@@ -1,6 +1,7 @@
 //! The paper modes: the rules as published.
 
 pub(crate) mod coarse;
+pub(crate) mod localize;
 pub(crate) mod outliers;
 
 use crate::anomalies::columns;
@@ -20,10 +21,10 @@ use laggard_numeric::Matrix;
 /// Compares sets that are not empty.
 pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> SetDiagnosis {
     let points = [sets.normal_vectors.counts.clone(), sets.sample_vectors.counts.clone()];
-    let found = dense_kinds(&points[0], settings);
-    let normal_kinds = describe::kinds(&points[0], &sets.normal, &found);
+    let clustering = dense_kinds(&points[0], settings);
+    let normal_kinds = describe::kinds(&points[0], &sets.normal, &clustering);
     let sample_kinds = sample_kinds(&points[1], sets, settings);
-    let pairs = pairs(&points, &found.labels, &normal_kinds, &sample_kinds, settings);
+    let pairs = pairs(&points, &clustering.labels, &normal_kinds, &sample_kinds, settings);
     let states = states(sets, settings);
     let total = compare_times(&sets.normal_us, &sets.sample_us, settings);
     let is_raised = states.iter().any(|state| state.time.is_raised);
@@ -32,28 +33,29 @@ pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> S
         (0..sets.sample.len()).map(|index| unremarkable(sets, index, projections[1][index])).collect();
     if is_raised {
         for pair in &pairs {
-            judge_kind(sets, pair, &normal_kinds, &sample_kinds, &mut sample, settings);
+            evaluate_kind(sets, pair, &normal_kinds, &sample_kinds, &mut sample, settings);
         }
     }
     let alignments = alignments(sets, &normal_kinds, &sample, settings);
-    let mut findings: Vec<_> = alignments.iter().flat_map(|one| groups(one, |_, _| true)).collect();
+    let mut findings: Vec<_> =
+        alignments.iter().flat_map(|execution| groups(execution, |_, _| true)).collect();
     sort(&mut findings);
-    let is_any = sample.iter().any(|one| one.verdict == ExecutionVerdict::Anomalous);
+    let is_any = sample.iter().any(|execution| execution.verdict == ExecutionVerdict::Anomalous);
     let verdict = match (is_raised, is_any) {
         (false, _) => Verdict::NothingFound,
         (true, true) => Verdict::ExecutionsStandOut,
         (true, false) => Verdict::SlowerOverall,
     };
-    let place = |index: usize| ExecutionSummary {
+    let summary = |index: usize| ExecutionSummary {
         projection: projections[0][index],
-        kind: found.labels[index],
+        kind: clustering.labels[index],
         total_us: sets.normal_us[index],
     };
     SetDiagnosis {
         verdict,
         states,
         total,
-        normal: (0..sets.normal.len()).map(place).collect(),
+        normal: (0..sets.normal.len()).map(summary).collect(),
         cautions: cautions(sets, &normal_kinds, &pairs, settings),
         normal_kinds,
         sample_kinds,
@@ -66,20 +68,20 @@ pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> S
 
 fn states(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> Vec<StateComparison> {
     let vectors = [&sets.normal_vectors, &sets.sample_vectors];
-    let one = |index: usize| {
+    let execution = |index: usize| {
         let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, index);
         describe::state(sets.states[index], index, vectors, compare_times(&normal, &sample, settings))
     };
-    (0..sets.states.len()).map(one).collect()
+    (0..sets.states.len()).map(execution).collect()
 }
 
 /// Clusters of the sample; every noise point is a kind of its own. So is every point of a sample too small to cluster.
 fn sample_kinds(points: &Matrix, sets: &ExecutionSets<'_>, settings: &AlignSettings) -> Vec<Kind> {
-    let found = dense_kinds(points, settings);
-    let is_whole = found.origins.first() == Some(&KindOrigin::Whole);
-    let mut kinds = if is_whole { Vec::new() } else { describe::kinds(points, &sets.sample, &found) };
+    let clustering = dense_kinds(points, settings);
+    let is_whole = clustering.origins.first() == Some(&KindOrigin::Whole);
+    let mut kinds = if is_whole { Vec::new() } else { describe::kinds(points, &sets.sample, &clustering) };
     for index in 0..points.rows() {
-        if is_whole || found.labels[index].is_none() {
+        if is_whole || clustering.labels[index].is_none() {
             kinds.push(describe::kind(points, &sets.sample, vec![index], KindOrigin::Rare));
         }
     }
@@ -117,7 +119,7 @@ fn pairs(
 
 fn unremarkable(sets: &ExecutionSets<'_>, index: usize, projection: [f64; 2]) -> SampleExecution {
     SampleExecution {
-        place: ExecutionSummary { projection, kind: None, total_us: sets.sample_us[index] },
+        summary: ExecutionSummary { projection, kind: None, total_us: sets.sample_us[index] },
         normal_kind: None,
         verdict: ExecutionVerdict::Normal,
         states: Vec::new(),
@@ -137,7 +139,7 @@ fn reference(
     if members.len() < settings.cluster_points_min { (0..sets.normal.len()).collect() } else { members }
 }
 
-fn judge_kind(
+fn evaluate_kind(
     sets: &ExecutionSets<'_>,
     pair: &KindPair,
     normal_kinds: &[Kind],
@@ -161,13 +163,13 @@ fn judge_kind(
         };
         let mut states: Vec<StateExcess> = rule.exceeding(times_us).into_iter().map(excess).collect();
         states.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
-        let one = &mut sample[index];
-        one.normal_kind = pair.normal_kind;
-        one.excess_us = sets.sample_us[index] - laggard_numeric::mean(&totals);
+        let execution = &mut sample[index];
+        execution.normal_kind = pair.normal_kind;
+        execution.excess_us = sets.sample_us[index] - laggard_numeric::mean(&totals);
         if !states.is_empty() {
-            one.verdict = ExecutionVerdict::Anomalous;
+            execution.verdict = ExecutionVerdict::Anomalous;
         }
-        one.states = states;
+        execution.states = states;
     }
 }
 
@@ -206,17 +208,17 @@ fn cautions(
     settings: &AlignSettings,
 ) -> Vec<Caution> {
     let mut cautions = Vec::new();
-    let (given, wanted) = (sets.normal.len(), settings.cluster_points_min);
-    if given < wanted {
-        cautions.push(Caution::NormalNotClustered { given });
+    let (available, needed) = (sets.normal.len(), settings.cluster_points_min);
+    if available < needed {
+        cautions.push(Caution::NormalNotClustered { available });
     } else if normal_kinds.is_empty() {
         cautions.push(Caution::NoKindFound);
     }
     if sets.sample.len() == 1 {
-        cautions.push(Caution::FewSampleExecutions { given: 1, wanted: 2 });
+        cautions.push(Caution::FewSampleExecutions { available: 1, needed: 2 });
     }
     let is_weak =
-        |pair: &&KindPair| pair.normal_kind.is_none_or(|kind| normal_kinds[kind].members.len() < wanted);
+        |pair: &&KindPair| pair.normal_kind.is_none_or(|kind| normal_kinds[kind].members.len() < needed);
     let executions = pairs.iter().filter(is_weak).count();
     if executions > 0 {
         cautions.push(Caution::ComparedWithRareKind { executions });

@@ -13,10 +13,10 @@ pub struct SigmaRule {
 }
 
 impl SigmaRule {
-    /// From the given rows of `times_us` (one at least).
+    /// From `rows` of `times_us` (not empty).
     pub fn new(times_us: &Matrix, rows: &[usize], sigmas: f64) -> SigmaRule {
-        let column = |at| rows.iter().map(|&row| times_us.get(row, at)).collect::<Vec<f64>>();
-        let columns: Vec<Vec<f64>> = (0..times_us.cols()).map(column).collect();
+        let values_of = |column| rows.iter().map(|&row| times_us.get(row, column)).collect::<Vec<f64>>();
+        let columns: Vec<Vec<f64>> = (0..times_us.cols()).map(values_of).collect();
         let std = |values: &Vec<f64>| if values.len() > 1 { sample_std(values) } else { 0.0 };
         SigmaRule {
             means_us: columns.iter().map(|values| mean(values)).collect(),
@@ -27,7 +27,8 @@ impl SigmaRule {
 
     /// Columns whose time exceeds `mean + sigmas * std`, ascending.
     pub fn exceeding(&self, times_us: &[f64]) -> Vec<usize> {
-        let is_above = |&at: &usize| times_us[at] > self.means_us[at] + self.sigmas * self.stds_us[at];
+        let is_above =
+            |&column: &usize| times_us[column] > self.means_us[column] + self.sigmas * self.stds_us[column];
         (0..times_us.len()).filter(is_above).collect()
     }
 }

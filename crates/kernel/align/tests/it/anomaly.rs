@@ -1,4 +1,4 @@
-//! The coarse rules and outlying executions against reference results.
+//! The coarse rules and the outlier rule against reference results.
 
 use crate::optics::{matrix, number};
 use laggard_align::{AlignMode, AlignSettings, SigmaRule, compare_times};
@@ -20,9 +20,9 @@ fn golden_rules() {
             let column = |set: &laggard_numeric::Matrix| set.column(state).collect::<Vec<f64>>();
             let compared = |mode| compare_times(&column(&normal), &column(&sample), &settings(mode));
             let (text, printed) = (compared(AlignMode::Paper), compared(AlignMode::PaperPrinted));
-            let close = |found: f64, name: &str| {
+            let close = |value: f64, name: &str| {
                 let reference = number(&expected[name]);
-                assert!((found - reference).abs() <= 1e-10 * reference.abs().max(1.0), "{name} {found}");
+                assert!((value - reference).abs() <= 1e-10 * reference.abs().max(1.0), "{name} {value}");
             };
             close(text.normal_mean_us, "a1");
             close(text.normal_std_us, "std");
@@ -47,8 +47,8 @@ fn golden_outliers() {
         for expected in case["outliers_1_5_sigma"].as_array().unwrap() {
             let row = usize::try_from(expected["execution"].as_u64().unwrap()).unwrap();
             let states = expected["states"].as_array().unwrap().iter().map(|state| state.as_u64().unwrap());
-            let found = rule.exceeding(sample.row(row)).into_iter().map(|at| at as u64);
-            assert_eq!(found.collect::<Vec<_>>(), states.collect::<Vec<_>>());
+            let exceeding = rule.exceeding(sample.row(row)).into_iter().map(|column| column as u64);
+            assert_eq!(exceeding.collect::<Vec<_>>(), states.collect::<Vec<_>>());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Executions with known faults: templates of alternating running and waiting states with jitter, as the specification
-//! of the generated workload describes, and what localization says about the faults put into them.
+//! Executions with known faults: templates of alternating running and waiting states with jitter, as in the specification of
+//! the generated workload, and counts of the injected faults that localization reports.
 
 use laggard_align::localize::{
     ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
@@ -58,8 +58,8 @@ pub(crate) struct GeneratedKind {
 impl GeneratedKind {
     pub(crate) fn new(random: &mut RandomSource) -> GeneratedKind {
         let len = 20 + random.below(41);
-        let steps = (0..len).map(|at| {
-            if at % 2 == 0 {
+        let steps = (0..len).map(|index| {
+            if index % 2 == 0 {
                 (random.below(2) as StateId, 20.0 + 200.0 * random.uniform())
             } else {
                 (3 + random.below(5) as StateId, 50.0 + 1000.0 * random.uniform())
@@ -68,7 +68,7 @@ impl GeneratedKind {
         GeneratedKind { steps: steps.collect() }
     }
 
-    /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
+    /// One execution: steps are inserted and removed with probability `rate`, replaced with 2 %; log times vary by 0.3.
     pub(crate) fn draw(&self, random: &mut RandomSource, rate: f64) -> Vec<GeneratedStep> {
         let mut steps = Vec::new();
         let any = |random: &mut RandomSource| random.below(STATES) as StateId;
@@ -98,7 +98,7 @@ pub(crate) enum InjectedFault {
 }
 
 fn waits(steps: &[GeneratedStep]) -> Vec<usize> {
-    (0..steps.len()).filter(|&at| steps[at].state > PREEMPTED).collect()
+    (0..steps.len()).filter(|&index| steps[index].state > PREEMPTED).collect()
 }
 
 pub(crate) fn inject(
@@ -111,9 +111,11 @@ pub(crate) fn inject(
         InjectedFault::None => {}
         InjectedFault::ExtraWaits => {
             for _ in 0..5 {
-                let at = random.below(steps.len() + 1);
-                steps
-                    .insert(at, GeneratedStep { state, time_us: random.lognormal(200.0), is_injected: true });
+                let index = random.below(steps.len() + 1);
+                steps.insert(
+                    index,
+                    GeneratedStep { state, time_us: random.lognormal(200.0), is_injected: true },
+                );
             }
         }
         InjectedFault::LongWait => {
@@ -127,31 +129,31 @@ pub(crate) fn inject(
         InjectedFault::MovedWait => {
             let waits = waits(steps);
             let wait = steps.remove(waits[waits.len() / 4]);
-            let at = waits[3 * waits.len() / 4];
-            steps.insert(at, GeneratedStep { is_injected: true, ..wait });
+            let index = waits[3 * waits.len() / 4];
+            steps.insert(index, GeneratedStep { is_injected: true, ..wait });
         }
     }
 }
 
-/// After every third running state a preemption; it interrupts the running state or follows it.
-fn preempt(steps: &mut Vec<GeneratedStep>, splits: bool, random: &mut RandomSource) {
-    let (mut at, mut running) = (0, 0);
-    while at < steps.len() {
-        running += usize::from(steps[at].state == RUNNING);
-        if steps[at].state == RUNNING && running % 3 == 0 {
+/// Inserts a preemption after every third running state, or (`is_split`) in the middle of it.
+fn preempt(steps: &mut Vec<GeneratedStep>, is_split: bool, random: &mut RandomSource) {
+    let (mut index, mut running) = (0, 0);
+    while index < steps.len() {
+        running += usize::from(steps[index].state == RUNNING);
+        if steps[index].state == RUNNING && running % 3 == 0 {
             steps.insert(
-                at + 1,
+                index + 1,
                 GeneratedStep { state: PREEMPTED, time_us: random.lognormal(700.0), is_injected: true },
             );
-            if splits {
-                let half = GeneratedStep { time_us: steps[at].time_us / 2.0, ..steps[at] };
-                steps[at] = half;
-                steps.insert(at + 2, half);
-                at += 1;
+            if is_split {
+                let half = GeneratedStep { time_us: steps[index].time_us / 2.0, ..steps[index] };
+                steps[index] = half;
+                steps.insert(index + 2, half);
+                index += 1;
             }
-            at += 1;
+            index += 1;
         }
-        at += 1;
+        index += 1;
     }
 }
 
@@ -170,7 +172,7 @@ pub(crate) fn sequence(steps: &[GeneratedStep]) -> (StateSequence, Vec<bool>) {
     (sequence, injected)
 }
 
-/// Counts over executions.
+/// Counts over executions: injected and reported steps, and excess time.
 #[derive(Default, Debug)]
 pub(crate) struct ScoreCounts {
     pub executions: usize,
@@ -182,20 +184,22 @@ pub(crate) struct ScoreCounts {
 }
 
 impl ScoreCounts {
-    fn add(&mut self, found: &LocalizedExecution, injected: &[bool]) {
+    fn add(&mut self, localized: &LocalizedExecution, injected: &[bool]) {
         let reported = |step: usize| {
-            found
+            localized
                 .deviations
                 .iter()
                 .any(|reported| reported.kind != DeviationKind::Missing && reported.step as usize == step)
         };
         self.executions += 1;
-        self.quiet += usize::from(found.deviations.is_empty());
+        self.quiet += usize::from(localized.deviations.is_empty());
         for step in (0..injected.len()).filter(|&step| injected[step]) {
             self.injected += 1;
             self.reported += usize::from(reported(step));
         }
-        for deviation in found.deviations.iter().filter(|reported| reported.kind != DeviationKind::Missing) {
+        for deviation in
+            localized.deviations.iter().filter(|reported| reported.kind != DeviationKind::Missing)
+        {
             self.time_us += deviation.excess_us;
             if !injected[deviation.step as usize] {
                 self.unrelated_us += deviation.excess_us;
@@ -224,20 +228,20 @@ pub(crate) fn cluster(
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TotalScores {
-    Yes,
-    No,
+pub(crate) enum Pooling {
+    Together,
+    Separate,
 }
 
-/// Ten faulty executions of a kind, for several kinds.
+/// Localizes ten faulty executions of each of several kinds.
 pub(crate) fn run(
     fault: InjectedFault,
     rate: f64,
     kinds: u64,
-    together: TotalScores,
+    scores: Pooling,
     settings: &LocalizeSettings,
 ) -> ScoreCounts {
-    let mut tally = ScoreCounts::default();
+    let mut counts = ScoreCounts::default();
     for seed in 0..kinds {
         let mut random = RandomSource(1_000 * seed + 17);
         let template = GeneratedKind::new(&mut random);
@@ -251,15 +255,15 @@ pub(crate) fn run(
             })
             .collect();
         let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
-        let found = match together {
-            TotalScores::Yes => localize_all(&reference, &sequences, settings),
-            TotalScores::No => {
+        let localized = match scores {
+            Pooling::Together => localize_all(&reference, &sequences, settings),
+            Pooling::Separate => {
                 sequences.iter().map(|sequence| localize(&reference, sequence, settings)).collect()
             }
         };
-        for (found, (_, injected)) in found.iter().zip(&executions) {
-            tally.add(found, injected);
+        for (localized, (_, injected)) in localized.iter().zip(&executions) {
+            counts.add(localized, injected);
         }
     }
-    tally
+    counts
 }

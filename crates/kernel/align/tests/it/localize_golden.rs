@@ -1,4 +1,4 @@
-//! The reference of localization beside the repository.
+//! Localization against the reference results.
 
 use laggard_align::localize::{
     AlignedPosition, DeviationKind, LocalizeRules, LocalizeSettings, align_cluster, localize,
@@ -17,9 +17,9 @@ fn sequence(row: &Value, times: &Value) -> StateSequence {
     sequence
 }
 
-fn close(found: f64, reference: &Value) {
+fn close(localized: f64, reference: &Value) {
     let reference = reference.as_f64().expect("a number");
-    assert!((found - reference).abs() < 1e-9, "{found} is not {reference}");
+    assert!((localized - reference).abs() < 1e-9, "{localized} is not {reference}");
 }
 
 #[test]
@@ -35,24 +35,24 @@ fn paper_rules_equal_the_reference() {
     let settings = LocalizeSettings { rules: LocalizeRules::Paper, ..LocalizeSettings::default() };
     let profile = align_cluster(&normals, 4, &settings);
     let anomalous = sequence(&case["anomalous_row"], &case["anomalous_durations"]);
-    let found = localize(&profile, &anomalous, &settings);
+    let localized = localize(&profile, &anomalous, &settings);
 
     let references = case["columns"].as_array().expect("columns");
-    assert_eq!(found.cells.len(), references.len());
-    for (cell, reference) in found.cells.iter().zip(references) {
+    assert_eq!(localized.cells.len(), references.len());
+    for (cell, reference) in localized.cells.iter().zip(references) {
         close(cell.share, &reference["probability"]);
         let state = anomalous.states()[cell.step.expect("no gaps here") as usize];
         assert_eq!(u64::from(state), reference["anomalous_state"].as_u64().expect("a state"));
-        let kind = cell.deviation.map(|index| found.deviations[index as usize].kind);
-        let is = |name: &str| reference[name].as_bool().expect("a judgment");
-        assert_eq!(kind == Some(DeviationKind::Unexpected), is("unexpected_state"));
-        assert_eq!(kind == Some(DeviationKind::Slow), is("slow"));
-        let AlignedPosition::Column(column) = cell.place else { continue };
+        let kind = cell.deviation.map(|index| localized.deviations[index as usize].kind);
+        let expects = |name: &str| reference[name].as_bool().expect("a flag");
+        assert_eq!(kind == Some(DeviationKind::Unexpected), expects("unexpected_state"));
+        assert_eq!(kind == Some(DeviationKind::Slow), expects("slow"));
+        let AlignedPosition::Column(column) = cell.position else { continue };
         let summary = profile.columns()[column as usize].state(state).expect("normal executions have it");
         close(summary.mean_us, &reference["mean_duration"]);
         close(summary.std_us, &reference["std_duration"]);
     }
-    // The unexpected state takes 9 us, what is slow behind it 5 us more than usual.
-    let kinds: Vec<DeviationKind> = found.findings.iter().map(|finding| finding.kind).collect();
+    // The unexpected state takes 9 us; the slow step after it 5 us more than usual.
+    let kinds: Vec<DeviationKind> = localized.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [DeviationKind::Unexpected, DeviationKind::Slow]);
 }

@@ -1,6 +1,6 @@
 //! References and properties: executions' kinds and deviations, alignment and localization.
 
-#![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
+#![expect(clippy::unwrap_used, reason = "a missing value fails the test")]
 
 mod anomaly;
 mod generated;

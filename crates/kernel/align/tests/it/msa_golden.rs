@@ -1,4 +1,4 @@
-//! The reference results beside the repository.
+//! Alignment against the reference results.
 
 use laggard_align::StateId;
 use laggard_align::msa::{
@@ -42,7 +42,7 @@ fn score_of(reference: &Value) -> f64 {
                 .collect()
         })
         .collect();
-    let parts: Vec<(Vec<StateId>, Vec<u32>)> = rows
+    let columns_of_rows: Vec<(Vec<StateId>, Vec<u32>)> = rows
         .iter()
         .map(|row| {
             row.iter()
@@ -51,22 +51,22 @@ fn score_of(reference: &Value) -> f64 {
                 .unzip()
         })
         .collect();
-    let rows_of: Vec<ProfileRow<'_>> =
-        parts.iter().map(|(states, columns)| ProfileRow { states, columns, weight: 1 }).collect();
-    sum_of_pairs(&rows_of, rows[0].len(), NonZeroUsize::MIN)
+    let profile_rows: Vec<ProfileRow<'_>> =
+        columns_of_rows.iter().map(|(states, columns)| ProfileRow { states, columns, weight: 1 }).collect();
+    sum_of_pairs(&profile_rows, rows[0].len(), NonZeroUsize::MIN)
 }
 
 #[test]
 fn every_case_reaches_the_required_score() {
     let golden = golden("msa/cases");
     for case in golden["cases"].as_array().expect("cases") {
-        let found = aligned(&sequences(case));
+        let alignment = aligned(&sequences(case));
         let required = number(&case["sp_required"]);
         assert!(
-            found.sum_of_pairs >= required - 1e-9,
+            alignment.sum_of_pairs >= required - 1e-9,
             "{}: {} < {required}",
             case["name"],
-            found.sum_of_pairs
+            alignment.sum_of_pairs
         );
         assert!((score_of(&case["reference_alignment"]) - number(&case["sp_reference_le"])).abs() < 1e-9);
     }
@@ -76,14 +76,14 @@ fn every_case_reaches_the_required_score() {
 fn pairs_reach_the_optimum() {
     let golden = golden("msa/cases");
     for case in golden["pairwise"].as_array().expect("cases") {
-        let found = aligned(&[states(&case["a"]), states(&case["b"])]);
+        let alignment = aligned(&[states(&case["a"]), states(&case["b"])]);
         let optimum = number(&case["optimum"]);
-        assert!((found.sum_of_pairs - optimum).abs() < 1e-9, "{case}: {}", found.sum_of_pairs);
+        assert!((alignment.sum_of_pairs - optimum).abs() < 1e-9, "{case}: {}", alignment.sum_of_pairs);
     }
     for case in golden["triples"].as_array().expect("cases") {
-        let found = aligned(&sequences(case));
-        assert!(found.sum_of_pairs >= number(&case["sp_reference"]) - 1e-9);
-        assert!(found.sum_of_pairs <= number(&case["sp_optimum"]) + 1e-9);
+        let alignment = aligned(&sequences(case));
+        assert!(alignment.sum_of_pairs >= number(&case["sp_reference"]) - 1e-9);
+        assert!(alignment.sum_of_pairs <= number(&case["sp_optimum"]) + 1e-9);
     }
 }
 
@@ -95,9 +95,9 @@ fn trees_merge_in_the_reference_order() {
     let tree = upgma(&distances);
     for (merge, reference) in tree.merges().iter().zip(golden["upgma"]["merges"].as_array().expect("merges"))
     {
-        let found = [merge.left as f64, merge.right as f64, merge.height];
+        let nodes = [merge.left as f64, merge.right as f64, merge.height];
         assert_eq!(
-            found.as_slice(),
+            nodes.as_slice(),
             reference.as_array().expect("a merge").iter().map(number).collect::<Vec<_>>()
         );
     }
@@ -107,17 +107,17 @@ fn trees_merge_in_the_reference_order() {
 #[test]
 fn word_distances_equal_the_reference() {
     let golden = golden("msa/cases");
-    let letters = |value: &Value| -> Vec<StateId> {
+    let symbols = |value: &Value| -> Vec<StateId> {
         value
             .as_array()
             .expect("letters")
             .iter()
-            .map(|letter| letter.as_str().expect("a letter").as_bytes()[0])
+            .map(|symbol| symbol.as_str().expect("a letter").as_bytes()[0])
             .collect()
     };
     for case in golden["kmer"].as_array().expect("cases") {
         let k = case["k"].as_u64().expect("k") as usize;
-        let found = word_distance(&letters(&case["a"]), &letters(&case["b"]), k);
-        assert!((found - number(&case["distance"])).abs() < 1e-12, "{case}: {found}");
+        let distance = word_distance(&symbols(&case["a"]), &symbols(&case["b"]), k);
+        assert!((distance - number(&case["distance"])).abs() < 1e-12, "{case}: {distance}");
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for any sequences.
+//! Properties of the alignment of any sequences.
 
 use laggard_align::StateId;
 use laggard_align::msa::{
@@ -42,7 +42,7 @@ fn pair_score(x: &[Option<StateId>], y: &[Option<StateId>]) -> f64 {
     score
 }
 
-/// The best score of two sequences: all ways, remembered by how far each is and which gap is open.
+/// The best score of two sequences, by dynamic programming over positions and the open gap.
 fn best_score(x: &[StateId], y: &[StateId]) -> f64 {
     let mut best = vec![vec![[f64::NEG_INFINITY; 3]; y.len() + 1]; x.len() + 1];
     best[0][0][0] = 0.0;
@@ -72,41 +72,41 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn rows_keep_their_steps_and_no_column_is_empty(sequences in sequences(8, 30)) {
-        let found = align(&slices(&sequences), STATES, &settings(1));
-        let mut filled = vec![false; found.len];
-        for (row, sequence) in found.rows.iter().zip(&sequences) {
+    fn rows_have_all_their_steps_and_no_column_is_empty(sequences in sequences(8, 30)) {
+        let alignment = align(&slices(&sequences), STATES, &settings(1));
+        let mut filled = vec![false; alignment.len];
+        for (row, sequence) in alignment.rows.iter().zip(&sequences) {
             prop_assert_eq!(row.len(), sequence.len());
             prop_assert!(row.windows(2).all(|pair| pair[0] < pair[1]));
             row.iter().for_each(|&column| filled[column as usize] = true);
         }
         prop_assert!(filled.into_iter().all(|filled| filled));
-        prop_assert!(found.sum_of_pairs >= found.sum_of_pairs_before);
+        prop_assert!(alignment.sum_of_pairs >= alignment.sum_of_pairs_before);
     }
 
     #[test]
-    fn threads_change_nothing(sequences in sequences(10, 30)) {
+    fn the_result_does_not_depend_on_threads(sequences in sequences(10, 30)) {
         prop_assert_eq!(align(&slices(&sequences), STATES, &settings(1)), align(&slices(&sequences), STATES, &settings(3)));
     }
 
     #[test]
-    fn the_score_is_that_of_all_pairs(sequences in sequences(7, 90)) {
-        let found = align(&slices(&sequences), STATES, &settings(1));
+    fn the_score_is_the_sum_over_all_pairs(sequences in sequences(7, 90)) {
+        let alignment = align(&slices(&sequences), STATES, &settings(1));
         let rows: Vec<Vec<Option<StateId>>> =
-            sequences.iter().enumerate().map(|(row, states)| found.cells(row, states)).collect();
+            sequences.iter().enumerate().map(|(row, states)| alignment.cells(row, states)).collect();
         let pairs = (0..rows.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         let expected: f64 = pairs.map(|(i, j)| pair_score(&rows[i], &rows[j])).sum();
-        prop_assert!((found.sum_of_pairs - expected).abs() < 1e-9, "{} is not {}", found.sum_of_pairs, expected);
+        prop_assert!((alignment.sum_of_pairs - expected).abs() < 1e-9, "{} is not {}", alignment.sum_of_pairs, expected);
     }
 
     #[test]
     fn two_sequences_reach_the_optimum(x in prop::collection::vec(0..3_u8, 0..12), y in prop::collection::vec(0..3_u8, 0..12)) {
-        let found = align(&[&x, &y], 3, &settings(1));
-        prop_assert!((found.sum_of_pairs - best_score(&x, &y)).abs() < 1e-9, "{} < {}", found.sum_of_pairs, best_score(&x, &y));
+        let alignment = align(&[&x, &y], 3, &settings(1));
+        prop_assert!((alignment.sum_of_pairs - best_score(&x, &y)).abs() < 1e-9, "{} < {}", alignment.sum_of_pairs, best_score(&x, &y));
     }
 
     #[test]
-    fn a_sequence_of_the_profile_fits_it(states in prop::collection::vec(0..4_u8, 1..60)) {
+    fn a_sequence_matches_its_own_profile(states in prop::collection::vec(0..4_u8, 1..60)) {
         let columns: Vec<u32> = (0..states.len() as u32).collect();
         let profile = Profile::new(&[ProfileRow { states: &states, columns: &columns, weight: 3 }], states.len());
         let background = Background::new([(states.as_slice(), 3)].into_iter(), 4);
@@ -118,21 +118,21 @@ proptest! {
 #[test]
 fn weights_count_as_copies() {
     let (states, columns): ([StateId; 3], [u32; 3]) = ([0, 1, 2], [0, 1, 3]);
-    let (other, places): ([StateId; 3], [u32; 3]) = ([0, 2, 2], [0, 2, 3]);
+    let (other, other_columns): ([StateId; 3], [u32; 3]) = ([0, 2, 2], [0, 2, 3]);
     let row = |weight| ProfileRow { states: &states, columns: &columns, weight };
-    let other = ProfileRow { states: &other, columns: &places, weight: 1 };
+    let other = ProfileRow { states: &other, columns: &other_columns, weight: 1 };
     let weighted = sum_of_pairs(&[row(3), other], 4, NonZeroUsize::MIN);
     let copied = sum_of_pairs(&[row(1), row(1), row(1), other], 4, NonZeroUsize::MIN);
     assert!((weighted - copied).abs() < 1e-12);
-    // Three pairs of copies with three matches; with the other one: match, gap, gap, match.
+    // Three pairs of copies have three matches each; a copy and the other row have match, gap, gap, match.
     assert!((weighted - (9.0 + 3.0 * (1.0 - 2.0 - 2.0 + 1.0))).abs() < 1e-12);
 }
 
 #[test]
-fn nothing_to_align_is_no_trouble() {
+fn empty_input_gives_an_empty_alignment() {
     assert_eq!(align(&[], 4, &settings(1)).len, 0);
-    let found = align(&[&[], &[]], 4, &settings(1));
-    assert_eq!((found.len, found.rows.len()), (0, 2));
+    let alignment = align(&[&[], &[]], 4, &settings(1));
+    assert_eq!((alignment.len, alignment.rows.len()), (0, 2));
     assert_eq!(align(&[&[], &[1, 2]], 4, &settings(1)).len, 2);
     // A state beyond the alphabet enlarges it.
     assert_eq!(align(&[&[255], &[255]], 4, &settings(1)).len, 1);
@@ -148,8 +148,8 @@ fn long_sequences_are_aligned_near_their_anchors() {
     };
     let first: Vec<StateId> = (0..3000).map(|_| next()).collect();
     let second = [&first[..500], &first[900..2500], &first[2200..]].concat();
-    let found = align(&[&first, &second], 8, &settings(1));
-    assert_eq!(found.len, 3300);
+    let alignment = align(&[&first, &second], 8, &settings(1));
+    assert_eq!(alignment.len, 3300);
     // All but the missing ones are equal, one gap in each: 2600 - (2 + 399 / 2) - (2 + 299 / 2).
-    assert!((found.sum_of_pairs - (2600.0 - 201.5 - 151.5)).abs() < 1e-9, "{}", found.sum_of_pairs);
+    assert!((alignment.sum_of_pairs - (2600.0 - 201.5 - 151.5)).abs() < 1e-9, "{}", alignment.sum_of_pairs);
 }

@@ -1,4 +1,4 @@
-//! The order and the clusters against reference results.
+//! Order and clusters against reference results.
 
 use laggard_align::{OpticsSettings, optics};
 use laggard_numeric::Matrix;
@@ -6,7 +6,7 @@ use laggard_testkit::golden;
 use serde_json::Value;
 use std::num::NonZeroUsize;
 
-/// A number, or one that JSON cannot hold.
+/// A number, or a string for one that JSON cannot represent.
 pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap()
 }
@@ -21,17 +21,17 @@ pub(crate) fn matrix(rows: &Value) -> Matrix {
 }
 
 fn integers(value: &Value) -> Vec<i64> {
-    value.as_array().unwrap().iter().map(|one| one.as_i64().unwrap()).collect()
+    value.as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect()
 }
 
-/// `None` as the reference writes it.
+/// An index, or -1 for `None`, as in the reference.
 fn signed(value: Option<usize>) -> i64 {
     value.map_or(-1, |value| i64::try_from(value).unwrap())
 }
 
-fn assert_close(found: &[f64], expected: &[f64], what: &str) {
-    assert_eq!(found.len(), expected.len(), "{what}");
-    for (a, b) in found.iter().zip(expected) {
+fn assert_close(result: &[f64], expected: &[f64], what: &str) {
+    assert_eq!(result.len(), expected.len(), "{what}");
+    for (a, b) in result.iter().zip(expected) {
         assert!(a == b || (a - b).abs() <= 1e-9, "{what}: {a} {b}");
     }
 }
@@ -55,17 +55,17 @@ fn golden_orders_and_clusters() {
                 is_predecessor_corrected: case["predecessor_correction"].as_bool().unwrap(),
                 threads: NonZeroUsize::new(threads).unwrap(),
             };
-            let found = optics(&matrix(points), &settings).unwrap();
-            let ordering: Vec<i64> = found.ordering.iter().map(|&point| signed(Some(point))).collect();
+            let result = optics(&matrix(points), &settings).unwrap();
+            let ordering: Vec<i64> = result.ordering.iter().map(|&point| signed(Some(point))).collect();
             assert_eq!(ordering, integers(&case["ordering"]), "{name}");
-            assert_close(&found.core_distances, &numbers(&case["core_distances"]), name);
-            assert_close(&found.reachability, &numbers(&case["reachability"]), name);
-            let predecessor: Vec<i64> = found.predecessor.into_iter().map(signed).collect();
+            assert_close(&result.core_distances, &numbers(&case["core_distances"]), name);
+            assert_close(&result.reachability, &numbers(&case["reachability"]), name);
+            let predecessor: Vec<i64> = result.predecessor.into_iter().map(signed).collect();
             assert_eq!(predecessor, integers(&case["predecessor"]), "{name}");
-            let labels: Vec<i64> = found.labels.into_iter().map(signed).collect();
+            let labels: Vec<i64> = result.labels.into_iter().map(signed).collect();
             assert_eq!(labels, integers(&case["labels"]), "{name}");
             let clusters =
-                found.clusters.iter().map(|dent| vec![signed(Some(dent.first)), signed(Some(dent.last))]);
+                result.clusters.iter().map(|dent| vec![signed(Some(dent.first)), signed(Some(dent.last))]);
             let expected = case["clusters"].as_array().unwrap().iter().map(integers);
             assert_eq!(clusters.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Silhouettes and pairs against reference results.
+//! Silhouettes and pairs of kinds against reference results.
 
 use crate::optics::{matrix, number, numbers};
 use laggard_align::{AlignMode, NormalKinds, best_pair, silhouettes};
@@ -6,7 +6,7 @@ use laggard_testkit::golden;
 use serde_json::Value;
 
 fn labels(value: &Value) -> Vec<usize> {
-    value.as_array().unwrap().iter().map(|one| usize::try_from(one.as_u64().unwrap()).unwrap()).collect()
+    value.as_array().unwrap().iter().map(|score| usize::try_from(score.as_u64().unwrap()).unwrap()).collect()
 }
 
 #[test]
@@ -15,11 +15,11 @@ fn golden_silhouettes() {
     for case in golden["cases"].as_array().unwrap() {
         let labels = labels(&case["labels"]);
         let clusters = labels.iter().max().unwrap() + 1;
-        let found = silhouettes(&matrix(&case["X"]), &labels, clusters);
+        let values = silhouettes(&matrix(&case["X"]), &labels, clusters);
         let expected = numbers(&case["samples"]);
-        assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-10), "{}", case["name"]);
-        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        assert_eq!(values.len(), expected.len());
+        assert!(values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-10), "{}", case["name"]);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
         assert!((mean - number(&case["mean"])).abs() < 1e-10);
     }
 }
@@ -40,12 +40,12 @@ fn golden_pairs() {
             (AlignMode::Robust, "score_sample_points", "pair_sample"),
         ];
         for (mode, scores, pair) in expected {
-            let found = kinds.scores(&cluster, mode);
-            for one in &found {
-                let reference = number(&sample[scores][one.kind.to_string()]);
-                assert!((one.score - reference).abs() < 1e-10, "{scores} {one:?} {reference}");
+            let values = kinds.scores(&cluster, mode);
+            for score in &values {
+                let reference = number(&sample[scores][score.kind.to_string()]);
+                assert!((score.score - reference).abs() < 1e-10, "{scores} {score:?} {reference}");
             }
-            assert_eq!(best_pair(&found, mode).unwrap().kind as u64, sample[pair].as_u64().unwrap());
+            assert_eq!(best_pair(&values, mode).unwrap().kind as u64, sample[pair].as_u64().unwrap());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in practice, by hand: executions of `RUNNING DISK RUNNING NET ...` with small deterministic spreads.
+//! Typical faults in handmade executions of `RUNNING DISK RUNNING NET ...` with small deterministic jitter.
 
 use laggard_align::localize::{
     ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
@@ -10,7 +10,7 @@ const PREEMPTED: StateId = 2;
 const DISK: StateId = 3;
 const NET: StateId = 4;
 
-/// Times within 10 % of the usual, differently for every execution and step.
+/// A factor from 0.9 to 1.1 that depends on the execution and step.
 fn spread(execution: usize, step: usize) -> f64 {
     0.9 + 0.2 * (((execution * 31 + step * 17) % 23) as f64 / 22.0)
 }
@@ -41,8 +41,8 @@ fn localized(reference: &ClusterProfile, steps: &[(StateId, f64)]) -> LocalizedE
     localize(reference, &execution(99, steps), &LocalizeSettings::default())
 }
 
-fn excess(found: &LocalizedExecution) -> f64 {
-    found.deviations.iter().map(|deviation| deviation.excess_us).sum()
+fn excess(localized: &LocalizedExecution) -> f64 {
+    localized.deviations.iter().map(|deviation| deviation.excess_us).sum()
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn an_execution_like_the_others_has_no_finding() {
 }
 
 #[test]
-fn as_many_rounds_as_others_have_are_no_finding() {
+fn a_usual_number_of_rounds_is_no_finding() {
     let reference = reference(|index| 10 + index % 5);
     for rounds in 10..=14 {
         assert_eq!(localized(&reference, &looped(rounds)).deviations, [], "{rounds} rounds");
@@ -59,61 +59,61 @@ fn as_many_rounds_as_others_have_are_no_finding() {
 }
 
 #[test]
-fn rounds_beyond_all_others_are_told_with_their_time() {
-    let found = localized(&reference(|index| 10 + index % 3), &looped(18));
-    assert!(!found.deviations.is_empty());
-    // Six rounds of 600 us more than the most that is usual; the reported value may be off by a ninth.
-    assert!((excess(&found) / 3600.0 - 1.0).abs() < 0.15, "{}", excess(&found));
+fn additional_rounds_are_reported_with_their_time() {
+    let localized = localized(&reference(|index| 10 + index % 3), &looped(18));
+    assert!(!localized.deviations.is_empty());
+    // Six rounds of 600 us more than the largest usual number.
+    assert!((excess(&localized) / 3600.0 - 1.0).abs() < 0.15, "{}", excess(&localized));
 }
 
 #[test]
 fn a_long_wait_is_slow_at_its_step() {
     let mut steps = looped(8);
     steps[9].1 *= 10.0;
-    let found = localized(&reference(|_| 8), &steps);
+    let localized = localized(&reference(|_| 8), &steps);
     let reported: Vec<(DeviationKind, u32)> =
-        found.deviations.iter().map(|reported| (reported.kind, reported.step)).collect();
+        localized.deviations.iter().map(|reported| (reported.kind, reported.step)).collect();
     assert_eq!(reported, [(DeviationKind::Slow, 9)]);
-    assert!((excess(&found) / 4500.0 - 1.0).abs() < 0.1, "{}", excess(&found));
+    assert!((excess(&localized) / 4500.0 - 1.0).abs() < 0.1, "{}", excess(&localized));
 }
 
 #[test]
-fn a_long_wait_in_a_loop_of_varying_length_is_told_with_its_time() {
+fn a_long_wait_in_a_loop_of_varying_length_is_reported_with_its_time() {
     let reference = reference(|index| 10 + index % 5);
-    for at in [5, 9, 15, 23] {
+    for step in [5, 9, 15, 23] {
         let mut steps = looped(12);
-        steps[at].1 *= 10.0;
-        let found = localized(&reference, &steps);
-        assert_eq!(found.findings.first().map(|finding| finding.steps.clone()), Some(at..at + 1));
-        assert!((excess(&found) / 4500.0 - 1.0).abs() < 0.1, "{at}: {}", excess(&found));
+        steps[step].1 *= 10.0;
+        let localized = localized(&reference, &steps);
+        assert_eq!(localized.findings.first().map(|finding| finding.steps.clone()), Some(step..step + 1));
+        assert!((excess(&localized) / 4500.0 - 1.0).abs() < 0.1, "{step}: {}", excess(&localized));
     }
 }
 
-/// After every third running state it is preempted, and goes on for the rest of its time.
+/// Splits every third running state by a preemption; also returns the steps of the preemptions.
 fn preempted(steps: &[(StateId, f64)]) -> (Vec<(StateId, f64)>, Vec<u32>) {
-    let (mut limited, mut at, mut running) = (Vec::new(), Vec::new(), 0);
+    let (mut limited, mut step, mut running) = (Vec::new(), Vec::new(), 0);
     for &(state, time) in steps {
         running += usize::from(state == RUN);
         if state == RUN && running % 3 == 0 {
-            at.push(limited.len() as u32 + 1);
+            step.push(limited.len() as u32 + 1);
             limited.extend([(RUN, time * 0.6), (PREEMPTED, 700.0), (RUN, time * 0.4)]);
         } else {
             limited.push((state, time));
         }
     }
-    (limited, at)
+    (limited, step)
 }
 
 #[test]
-fn preemptions_are_told_and_the_running_they_interrupt_is_not() {
-    let (steps, at) = preempted(&looped(8));
-    let found = localized(&reference(|_| 8), &steps);
-    let reported: Vec<u32> = found.deviations.iter().map(|reported| reported.step).collect();
-    assert_eq!(reported, at);
-    assert_eq!(found.sums.len(), 1);
-    let sum = found.sums[0];
-    assert_eq!((sum.kind, sum.state, sum.count), (DeviationKind::Unexpected, PREEMPTED, at.len()));
-    assert!((sum.excess_us / (700.0 * at.len() as f64) - 1.0).abs() < 0.1);
+fn preemptions_are_reported_but_not_the_running_state_they_interrupt() {
+    let (steps, step) = preempted(&looped(8));
+    let localized = localized(&reference(|_| 8), &steps);
+    let reported: Vec<u32> = localized.deviations.iter().map(|reported| reported.step).collect();
+    assert_eq!(reported, step);
+    assert_eq!(localized.sums.len(), 1);
+    let sum = localized.sums[0];
+    assert_eq!((sum.kind, sum.state, sum.count), (DeviationKind::Unexpected, PREEMPTED, step.len()));
+    assert!((sum.excess_us / (700.0 * step.len() as f64) - 1.0).abs() < 0.1);
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn a_moved_wait_has_no_excess() {
     let mut steps = looped(8);
     let wait = steps.remove(3);
     steps.insert(steps.len() - 4, wait);
-    let found = localized(&reference(|_| 8), &steps);
-    assert!(excess(&found) < 60.0, "{:?}", found.deviations);
+    let localized = localized(&reference(|_| 8), &steps);
+    assert!(excess(&localized) < 60.0, "{:?}", localized.deviations);
     assert!(
-        found
+        localized
             .deviations
             .iter()
             .any(|reported| reported.kind == DeviationKind::Unexpected && reported.state == 5)
@@ -132,16 +132,16 @@ fn a_moved_wait_has_no_excess() {
 }
 
 #[test]
-fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
+fn an_inserted_block_equal_to_others_has_the_right_excess() {
     let reference = reference(|_| 8);
     for round in 0..8 {
         let mut steps = looped(8);
-        let at = 4 + 2 * round;
-        steps.splice(at..at, [(RUN, 100.0), (DISK, 5000.0)]);
-        let found = localized(&reference, &steps);
-        assert!((excess(&found) / 5100.0 - 1.0).abs() < 0.15, "{round}: {}", excess(&found));
+        let step = 4 + 2 * round;
+        steps.splice(step..step, [(RUN, 100.0), (DISK, 5000.0)]);
+        let localized = localized(&reference, &steps);
+        assert!((excess(&localized) / 5100.0 - 1.0).abs() < 0.15, "{round}: {}", excess(&localized));
         assert_eq!(
-            found.findings.first().map(|finding| finding.steps.contains(&(at + 1))),
+            localized.findings.first().map(|finding| finding.steps.contains(&(step + 1))),
             Some(true),
             "{round}"
         );
@@ -149,7 +149,7 @@ fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
 }
 
 #[test]
-fn nothing_to_compare_with_is_no_trouble() {
+fn without_normal_executions_there_are_no_columns() {
     let reference = align_cluster(&[], 8, &LocalizeSettings::default());
     assert!(reference.columns().is_empty());
     let strange = localized(&reference, &looped(2));

@@ -1,4 +1,4 @@
-//! StepwiseStep 7: assembles the analysis from intervals, groups, and boundaries: exact cuts, segments, and changes in order of
+//! Step 7: assembles the analysis from intervals, groups, and boundaries: exact cuts, segments, and changes in order of
 //! time.
 
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) fn assemble(
     timeline: Timeline,
 ) -> Analysis {
     let dated: Vec<DatedBoundary> =
-        timeline.boundaries.iter().map(|series| date(evidence, &mut intervals, series.clone())).collect();
+        timeline.boundaries.iter().map(|boundary| date(evidence, &mut intervals, boundary.clone())).collect();
     let merged = merge(evidence, &intervals, &timeline, &dated);
     let segments: Vec<Segment> = merged.iter().map(|interval| segment(evidence, interval)).collect();
     let groups = groups(evidence, &merged, timeline.groups.len());
@@ -54,10 +54,10 @@ fn date(evidence: ChangeEvidence<'_>, intervals: &mut [CutInterval], boundary: B
             is_across,
         };
     }
-    let found = turning_point(evidence, &intervals[before].rows, &intervals[after].rows, &boundary);
-    (intervals[before].rows.end, intervals[after].rows.start) = (found.row, found.row);
+    let turn = turning_point(evidence, &intervals[before].rows, &intervals[after].rows, &boundary);
+    (intervals[before].rows.end, intervals[after].rows.start) = (turn.row, turn.row);
     let rows = &evidence.design.rows;
-    let onset = Onset { row: rows[found.row], earliest: rows[found.earliest], latest: rows[found.latest] };
+    let onset = Onset { row: rows[turn.row], earliest: rows[turn.earliest], latest: rows[turn.latest] };
     DatedBoundary { boundary, onset, is_across }
 }
 
@@ -76,14 +76,15 @@ fn merge(
     dated: &[DatedBoundary],
 ) -> Vec<MergedInterval> {
     let mut merged: Vec<MergedInterval> = Vec::new();
-    for (at, interval) in intervals.iter().enumerate() {
+    for (index, interval) in intervals.iter().enumerate() {
         let kind = match interval.kind {
-            CutIntervalKind::Normal => SegmentKind::Normal { group: group_of(timeline, at) },
+            CutIntervalKind::Normal => SegmentKind::Normal { group: group_of(timeline, index) },
             CutIntervalKind::Anomalous(reason) => SegmentKind::Anomalous { reason },
             CutIntervalKind::Pending => SegmentKind::Pending,
         };
-        let is_reported =
-            dated.iter().any(|dated| dated.boundary.after == at && is_reported(evidence, intervals, dated));
+        let is_reported = dated
+            .iter()
+            .any(|dated| dated.boundary.after == index && is_reported(evidence, intervals, dated));
         match merged.last_mut().filter(|last| is_same(&last.kind, &kind) && !is_reported) {
             Some(last) => {
                 last.rows.end = interval.rows.end;
@@ -102,13 +103,13 @@ fn group_of(timeline: &Timeline, interval: usize) -> usize {
         .groups
         .iter()
         .position(|group| group.intervals.contains(&interval))
-        .expect("every normal piece has a group")
+        .expect("every normal interval has a group")
 }
 
 fn is_same(a: &SegmentKind, b: &SegmentKind) -> bool {
-    let both_anomalous =
+    let are_anomalous =
         matches!(a, SegmentKind::Anomalous { .. }) && matches!(b, SegmentKind::Anomalous { .. });
-    a == b || both_anomalous
+    a == b || are_anomalous
 }
 
 /// Whether a boundary is reported: the model changed, or the mix changed while it held.
@@ -125,10 +126,10 @@ fn mix_moved(evidence: ChangeEvidence<'_>, intervals: &[CutInterval], boundary: 
 /// Share of each type in the transactions of a range.
 fn mix(evidence: ChangeEvidence<'_>, rows: &Range<usize>) -> Vec<f64> {
     let counts = &evidence.observations.counts;
-    let series = |transaction| -> f64 {
+    let total = |transaction| -> f64 {
         rows.clone().map(|row| counts.get(evidence.design.rows[row], transaction)).sum()
     };
-    let sums: Vec<f64> = (0..counts.cols()).map(series).collect();
+    let sums: Vec<f64> = (0..counts.cols()).map(total).collect();
     let total: f64 = sums.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     sums.into_iter().map(|sum| sum / total).collect()
 }
@@ -143,13 +144,13 @@ fn segment(evidence: ChangeEvidence<'_>, interval: &MergedInterval) -> Segment {
 }
 
 fn groups(evidence: ChangeEvidence<'_>, merged: &[MergedInterval], count: usize) -> Vec<Group> {
-    let series = |group: usize| {
+    let fitted_group = |group: usize| {
         let is_member = |interval: &MergedInterval| interval.kind == SegmentKind::Normal { group };
-        let segments: Vec<usize> = (0..merged.len()).filter(|&at| is_member(&merged[at])).collect();
-        let rows: Vec<Range<usize>> = segments.iter().map(|&at| merged[at].rows.clone()).collect();
+        let segments: Vec<usize> = (0..merged.len()).filter(|&index| is_member(&merged[index])).collect();
+        let rows: Vec<Range<usize>> = segments.iter().map(|&index| merged[index].rows.clone()).collect();
         Group { model: model(evidence, &rows), segments }
     };
-    (0..count).map(series).collect()
+    (0..count).map(fitted_group).collect()
 }
 
 /// The model of ranges of regression rows, with standard errors if there are enough windows.
@@ -178,18 +179,18 @@ fn short_model(evidence: ChangeEvidence<'_>, rows: &[Range<usize>]) -> Transacti
 }
 
 fn region_changes(evidence: ChangeEvidence<'_>, intervals: &[CutInterval]) -> Vec<Change> {
-    let is_anomalous = |at: usize| matches!(intervals[at].kind, CutIntervalKind::Anomalous(_));
+    let is_anomalous = |index: usize| matches!(intervals[index].kind, CutIntervalKind::Anomalous(_));
     let mut changes = Vec::new();
-    for (at, interval) in intervals.iter().enumerate() {
+    for (index, interval) in intervals.iter().enumerate() {
         let row = evidence.observed(&interval.rows).start;
-        let exactly = Onset { row, earliest: row, latest: row };
-        let follows = at > 0 && is_anomalous(at - 1);
-        let kind = match (follows, is_anomalous(at)) {
+        let onset = Onset { row, earliest: row, latest: row };
+        let follows = index > 0 && is_anomalous(index - 1);
+        let kind = match (follows, is_anomalous(index)) {
             (false, true) => ChangeKind::AnomalyStart,
             (true, false) => ChangeKind::AnomalyEnd,
             _ => continue,
         };
-        changes.push(Change { kind, onset: exactly, error_ratio: f64::NAN, transactions: Vec::new() });
+        changes.push(Change { kind, onset, error_ratio: f64::NAN, transactions: Vec::new() });
     }
     changes
 }
@@ -220,18 +221,18 @@ fn cautions(evidence: ChangeEvidence<'_>, segments: &[Segment], dated: &[DatedBo
     let saturated = evidence.observations.utilization.len() - evidence.design.rows.len();
     if saturated > 0 {
         cautions.push(format!(
-            "{saturated} windows are left out because the CPU is full in them: it no longer grows with the work."
+            "{saturated} windows are left out because the CPU is saturated in them: its use no longer grows with the work."
         ));
     }
     if evidence.services.series.is_empty() {
         cautions.push(
-            "Without response times there is no signature: changes below about a tenth of the CPU used cannot be told \
-             from a drifting background, and the transactions named come from their counts alone."
+            "Without response times there is no signature: changes below about a tenth of the CPU used cannot be \
+             distinguished from a drifting background, and the transactions named come from their counts alone."
                 .to_owned(),
         );
     }
     if !segments.iter().any(|segment| matches!(segment.kind, SegmentKind::Normal { .. })) {
-        cautions.push(format!("No stretch of time has a stable model ({TOO_SHORT}, or {UNEXPLAINED})."));
+        cautions.push(format!("No interval has a stable model ({TOO_SHORT}, or {UNEXPLAINED})."));
     }
     if dated.iter().any(|dated| dated.boundary.kind == Some(ChangeKind::Unexplained)) {
         cautions.push("The resource model changed, and no transaction explains it.".to_owned());

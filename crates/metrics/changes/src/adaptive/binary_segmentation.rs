@@ -1,4 +1,4 @@
-//! StepwiseStep 2: finds all steps of a regression by binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li,
+//! Step 2: finds all steps of a regression by binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li,
 //! Bühlmann, Munk 2020), which also finds steps that are masked by others over the full range.
 
 use std::num::NonZeroUsize;
@@ -22,10 +22,10 @@ pub(super) fn cuts(
     let rows = regression.rows();
     let shortest = (2 * regression.columns()).max(4 * search.side_min).max(20);
     let seeds = seeded_intervals(rows, shortest);
-    let found = parallel_map(&seeds, threads, |seed| strongest_step(regression, seed.clone(), search));
+    let steps = parallel_map(&seeds, threads, |seed| strongest_step(regression, seed.clone(), search));
     let mut strong: Vec<(Range<usize>, CoefficientStep)> = seeds
         .into_iter()
-        .zip(found)
+        .zip(steps)
         .filter_map(|(seed, step)| Some((seed, step?)))
         .filter(|(_, step)| step.score >= score_min)
         .collect();
@@ -35,14 +35,14 @@ pub(super) fn cuts(
     });
     let mut cuts = Vec::new();
     let mut open = Vec::from([Range { start: 0, end: rows }]);
-    while let Some(stretch) = open.pop() {
-        let inside = |seed: &Range<usize>| seed.start >= stretch.start && seed.end <= stretch.end;
+    while let Some(range) = open.pop() {
+        let inside = |seed: &Range<usize>| seed.start >= range.start && seed.end <= range.end;
         let known = strong.iter().find(|(seed, _)| inside(seed)).map(|(_, step)| *step);
-        let here = || strongest_step(regression, stretch.clone(), search).filter(|s| s.score >= score_min);
-        let Some(step) = known.or_else(here) else { continue };
+        let in_range = || strongest_step(regression, range.clone(), search).filter(|s| s.score >= score_min);
+        let Some(step) = known.or_else(in_range) else { continue };
         cuts.push(step);
-        open.push(stretch.start..step.row);
-        open.push(step.row..stretch.end);
+        open.push(range.start..step.row);
+        open.push(step.row..range.end);
     }
     cuts.sort_by_key(|step| step.row);
     cuts
@@ -87,7 +87,7 @@ mod tests {
         let design = Matrix::from_row_major(300, 1, vec![1.0; 300]);
         let regression = Regression { design, response, weight: vec![25.0; 300] };
         let search = StepSearch { directions: 1, side_min: 3, effect_min: 0.2 };
-        let found = cuts(&regression, search, 5.0, NonZeroUsize::MIN);
-        assert_eq!(found.iter().map(|step| step.row).collect::<Vec<_>>(), [140, 160]);
+        let steps = cuts(&regression, search, 5.0, NonZeroUsize::MIN);
+        assert_eq!(steps.iter().map(|step| step.row).collect::<Vec<_>>(), [140, 160]);
     }
 }

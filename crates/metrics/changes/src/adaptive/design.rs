@@ -1,4 +1,4 @@
-//! StepwiseStep 1: sets up the regression: selects windows and types, scales columns, and estimates the noise.
+//! Step 1: sets up the regression: selects windows and types, scales columns, and estimates the noise.
 
 use laggard_numeric::Matrix;
 
@@ -7,7 +7,7 @@ use super::regression::Regression;
 use super::settings::ChangeSettings;
 use crate::Observations;
 
-/// Types with fewer transactions in total do not affect the CPU and are ignored.
+/// Types with fewer transactions in total have no measurable effect on the CPU and are ignored.
 const TRANSACTIONS_MIN: f64 = 30.0;
 /// Maximum number of columns for single types; the counts of the others are summed, since the cost of a test is cubic.
 const TYPES_MAX: usize = 40;
@@ -31,16 +31,16 @@ impl Design {
         let utilization = &observations.utilization;
         let rows: Vec<usize> =
             (0..utilization.len()).filter(|&row| utilization[row] < settings.utilization_max).collect();
-        let (types, rest) = chosen_types(&observations.counts, &rows);
+        let (types, rest) = select_types(&observations.counts, &rows);
         let columns = 1 + types.len() + usize::from(!rest.is_empty());
         let mut design = Matrix::zeros(rows.len(), columns);
-        for (at, &row) in rows.iter().enumerate() {
+        for (index, &row) in rows.iter().enumerate() {
             let counts = observations.counts.row(row);
-            let place = design.row_mut(at);
-            place[0] = 1.0;
-            types.iter().enumerate().for_each(|(k, &series)| place[1 + k] = counts[series]);
+            let target = design.row_mut(index);
+            target[0] = 1.0;
+            types.iter().enumerate().for_each(|(k, &transaction)| target[1 + k] = counts[transaction]);
             if !rest.is_empty() {
-                place[columns - 1] = rest.iter().map(|&series| counts[series]).sum();
+                target[columns - 1] = rest.iter().map(|&transaction| counts[transaction]).sum();
             }
         }
         let scale = scale_columns(&mut design);
@@ -64,20 +64,21 @@ impl Design {
 }
 
 /// The types with a column of their own, and those that share one.
-fn chosen_types(counts: &Matrix, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let total = |series: usize| rows.iter().map(|&row| counts.get(row, series)).sum::<f64>();
-    let mut types: Vec<(usize, f64)> = (0..counts.cols()).map(|series| (series, total(series))).collect();
+fn select_types(counts: &Matrix, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let total = |transaction: usize| rows.iter().map(|&row| counts.get(row, transaction)).sum::<f64>();
+    let mut types: Vec<(usize, f64)> =
+        (0..counts.cols()).map(|transaction| (transaction, total(transaction))).collect();
     types.retain(|&(_, transactions)| transactions > 0.0);
     if types.iter().any(|&(_, transactions)| transactions >= TRANSACTIONS_MIN) {
         types.retain(|&(_, transactions)| transactions >= TRANSACTIONS_MIN);
     }
     types.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut rest: Vec<usize> = types.iter().skip(TYPES_MAX).map(|&(series, _)| series).collect();
+    let mut rest: Vec<usize> = types.iter().skip(TYPES_MAX).map(|&(transaction, _)| transaction).collect();
     types.truncate(TYPES_MAX);
-    let mut chosen: Vec<usize> = types.into_iter().map(|(series, _)| series).collect();
-    chosen.sort_unstable();
+    let mut own: Vec<usize> = types.into_iter().map(|(transaction, _)| transaction).collect();
+    own.sort_unstable();
     rest.sort_unstable();
-    (chosen, rest)
+    (own, rest)
 }
 
 /// Divides every column by its largest value, and returns those.

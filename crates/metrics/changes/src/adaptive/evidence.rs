@@ -1,4 +1,4 @@
-//! StepwiseStep 5: evidence from service times and counts for a change between two ranges of windows.
+//! Step 5: evidence from service times and counts for a change between two ranges of windows.
 
 use std::ops::Range;
 
@@ -62,8 +62,8 @@ impl ChangeEvidence<'_> {
         before: &Range<usize>,
         after: &Range<usize>,
     ) -> Vec<TransactionChange> {
-        let chosen = shifts.iter().filter(|shift| shift.is_change);
-        self.described(chosen, before, after)
+        let changed = shifts.iter().filter(|shift| shift.is_change);
+        self.described(changed, before, after)
     }
 
     fn described<'s>(
@@ -91,8 +91,8 @@ impl ChangeEvidence<'_> {
         let observations = self.observations;
         let old = signature(observations, std::slice::from_ref(before));
         let windows = after.len().max(1) as f64;
-        let mean = |series: usize| {
-            after.clone().map(|row| observations.counts.get(row, series)).sum::<f64>() / windows
+        let mean = |transaction: usize| {
+            after.clone().map(|row| observations.counts.get(row, transaction)).sum::<f64>() / windows
         };
         let total: f64 = (0..observations.counts.cols()).map(mean).sum();
         let known: f64 = shifts.iter().map(|shift| mean(shift.transaction)).sum();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use laggard_numeric::{NormalEquations, nnls};
 
 use super::design::Design;
-use super::regression::dot;
+use crate::linear_algebra::dot;
 
 /// Mean of `|e|` over the standard deviation in a normal sample, `√(2/π)`.
 const ABSOLUTE_OVER_STANDARD: f64 = 0.7979;
@@ -13,9 +13,9 @@ const ABSOLUTE_OVER_STANDARD: f64 = 0.7979;
 /// A transaction model in the units of the design.
 #[derive(Clone, Debug)]
 pub(super) struct Fit {
-    /// Constant in percent, then percent by the largest count of each column; ≥ 0.
+    /// The constant in percent, then for each column the percent used at its largest count; ≥ 0.
     pub(super) coefficients: Vec<f64>,
-    /// How many of them are positive.
+    /// Number of positive coefficients.
     pub(super) positive: usize,
 }
 
@@ -61,7 +61,7 @@ impl Design {
         bound
     }
 
-    /// The fit of the columns from `first`, with `constant` percent taken as known.
+    /// The fit of the columns from `first`, with the constant fixed at `constant` percent.
     fn fit_columns(&self, parts: &[FitPart<'_>], first: usize, constant: f64) -> Fit {
         let mut equations = NormalEquations::zeros(self.regression.columns() - first);
         let mut x = vec![0.0; self.regression.columns() - first];
@@ -70,9 +70,9 @@ impl Design {
                 let root = self.regression.weight[row].sqrt();
                 let own = &self.regression.design.row(row)[first..];
                 let scaled = root * part.drift.scale;
-                x.iter_mut().zip(own).for_each(|(place, value)| *place = scaled * value);
-                let one = self.regression.design.get(row, 0);
-                let known = one * (part.drift.constant + part.drift.scale * constant);
+                x.iter_mut().zip(own).for_each(|(scaled_value, value)| *scaled_value = scaled * value);
+                let intercept = self.regression.design.get(row, 0);
+                let known = intercept * (part.drift.constant + part.drift.scale * constant);
                 equations.add_row(&x, root * (self.regression.response[row] - known));
             }
         }
@@ -82,7 +82,8 @@ impl Design {
         Fit { coefficients, positive }
     }
 
-    /// The same regression with few rows: those of `parts[k]` become `k * q..(k + 1) * q` for `q` columns and one.
+    /// The same regression with few rows: the rows of `parts[k]` become `k * q..(k + 1) * q`, where `q` is one more than
+    /// the number of columns.
     pub(super) fn compressed(&self, parts: &[&[Range<usize>]]) -> Design {
         Design {
             regression: self.regression.compressed(parts),
@@ -136,11 +137,11 @@ impl Design {
             let weight = self.regression.weight[row];
             let (predicted, response) =
                 (self.predicted(fit, Drift::NONE, row), self.regression.response[row]);
-            // 1, but for compressed rows.
-            let one = self.regression.design.get(row, 0);
-            n += weight * one * one;
-            x += weight * one * predicted;
-            y += weight * one * response;
+            // 1, except in compressed rows.
+            let intercept = self.regression.design.get(row, 0);
+            n += weight * intercept * intercept;
+            x += weight * intercept * predicted;
+            y += weight * intercept * response;
             xx += weight * predicted * predicted;
             xy += weight * predicted * response;
         }
@@ -148,9 +149,9 @@ impl Design {
         let free = if spread > 1e-9 * xx { (xy - x * y / n) / spread } else { 1.0 };
         let scale = free.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
         let constant = ((y - scale * x) / n).clamp(-bounds.constant, bounds.constant);
-        // The scale again, given the clipped constant.
-        let given = if xx > 0.0 { (xy - constant * x) / xx } else { 1.0 };
-        let scale = given.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
+        // The scale again, for the clipped constant.
+        let best = if xx > 0.0 { (xy - constant * x) / xx } else { 1.0 };
+        let scale = best.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
         Drift { constant, scale }
     }
 }
@@ -158,13 +159,13 @@ impl Design {
 /// Limits of a drift.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriftBounds {
-    /// In percent of the CPU, either way.
+    /// In percent of the CPU, in either direction; infinite if unlimited.
     pub(crate) constant: f64,
-    /// As a share, either way; infinite where any cost is allowed.
+    /// As a share, in either direction; infinite if unlimited.
     pub(crate) scale: f64,
 }
 
-/// At most `most` rows of the ranges: every k-th of all, from the first.
+/// At most `most` rows of the ranges: every k-th row, starting with the first.
 pub(super) fn thinned(rows: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     let every = length(rows).div_ceil(most.max(1));
     if every <= 1 {

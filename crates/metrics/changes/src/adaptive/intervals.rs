@@ -1,4 +1,4 @@
-//! StepwiseStep 3: the intervals between cuts, classified by whether transactions explain them.
+//! Step 3: the intervals between cuts, classified by whether transactions explain them.
 
 use std::ops::Range;
 
@@ -19,9 +19,9 @@ const OUTLIER_SHARE: usize = 10;
 pub(super) enum CutIntervalKind {
     /// Transactions explain it.
     Normal,
-    /// They do not explain it. The reason is a phrase.
+    /// Transactions do not explain it; the reason is a phrase.
     Anomalous(&'static str),
-    /// At the end and too short to judge.
+    /// At the end of the data and too short to classify.
     Pending,
 }
 
@@ -46,12 +46,12 @@ pub(super) fn intervals(design: &Design, cuts: &[usize], settings: &ChangeSettin
     let windows_min = settings.windows_min(design.demands()).min((end / 2).max(1));
     let starts = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain(std::iter::once(end));
-    let judged =
+    let classified =
         starts.zip(ends).map(|(start, end)| classify(design, start..end, windows_min, settings)).collect();
-    let mut intervals = absorb(design, join(judged));
+    let mut intervals = absorb(design, join(classified));
     mark_pending(&mut intervals, windows_min);
-    for at in 0..intervals.len() {
-        trim(design, &mut intervals, at);
+    for index in 0..intervals.len() {
+        trim(design, &mut intervals, index);
     }
     intervals
 }
@@ -94,8 +94,8 @@ fn noise_ratio(design: &Design, rows: Range<usize>) -> f64 {
 fn join(intervals: Vec<CutInterval>) -> Vec<CutInterval> {
     let mut joined: Vec<CutInterval> = Vec::new();
     for interval in intervals {
-        let fit_both = |last: &&mut CutInterval| is_anomalous(last) && is_anomalous(&interval);
-        match joined.last_mut().filter(fit_both) {
+        let is_mergeable = |last: &&mut CutInterval| is_anomalous(last) && is_anomalous(&interval);
+        match joined.last_mut().filter(is_mergeable) {
             Some(last) => {
                 last.rows.end = interval.rows.end;
                 last.kind = CutIntervalKind::Anomalous(UNEXPLAINED);
@@ -112,28 +112,29 @@ fn is_anomalous(interval: &CutInterval) -> bool {
 
 /// Merges an anomalous interval into a normal neighbor whose model holds for nearly all of its windows.
 fn absorb(design: &Design, mut intervals: Vec<CutInterval>) -> Vec<CutInterval> {
-    let mut at = 0;
-    while at < intervals.len() {
-        let host = is_anomalous(&intervals[at]).then(|| absorbing_neighbor(design, &intervals, at)).flatten();
+    let mut index = 0;
+    while index < intervals.len() {
+        let host =
+            is_anomalous(&intervals[index]).then(|| absorbing_neighbor(design, &intervals, index)).flatten();
         let Some(host) = host else {
-            at += 1;
+            index += 1;
             continue;
         };
-        let rows = intervals[at].rows.clone();
+        let rows = intervals[index].rows.clone();
         intervals[host].rows =
             intervals[host].rows.start.min(rows.start)..intervals[host].rows.end.max(rows.end);
-        intervals.remove(at);
-        at = at.saturating_sub(1);
+        intervals.remove(index);
+        index = index.saturating_sub(1);
     }
     intervals
 }
 
-fn absorbing_neighbor(design: &Design, intervals: &[CutInterval], at: usize) -> Option<usize> {
-    let neighbors = [at.checked_sub(1), (at + 1 < intervals.len()).then_some(at + 1)];
+fn absorbing_neighbor(design: &Design, intervals: &[CutInterval], index: usize) -> Option<usize> {
+    let neighbors = [index.checked_sub(1), (index + 1 < intervals.len()).then_some(index + 1)];
     neighbors.into_iter().flatten().find(|&host| {
         intervals[host].kind == CutIntervalKind::Normal && {
             let fit = own_fit(design, intervals[host].rows.clone());
-            let unexplained = intervals[at]
+            let unexplained = intervals[index]
                 .rows
                 .clone()
                 .filter(|&row| deviations(design, &fit, row) > UNEXPLAINED_DEVIATIONS);
@@ -156,27 +157,27 @@ fn mark_pending(intervals: &mut [CutInterval], windows_min: usize) {
 }
 
 /// Moves the edges of an anomalous interval to where the neighbors' models stop holding.
-fn trim(design: &Design, intervals: &mut [CutInterval], at: usize) {
-    if !is_anomalous(&intervals[at]) {
+fn trim(design: &Design, intervals: &mut [CutInterval], index: usize) {
+    if !is_anomalous(&intervals[index]) {
         return;
     }
-    let rows = intervals[at].rows.clone();
-    if at > 0 && intervals[at - 1].kind == CutIntervalKind::Normal {
-        let fit = own_fit(design, intervals[at - 1].rows.clone());
+    let rows = intervals[index].rows.clone();
+    if index > 0 && intervals[index - 1].kind == CutIntervalKind::Normal {
+        let fit = own_fit(design, intervals[index - 1].rows.clone());
         let is_foreign = |row: &usize| deviations(design, &fit, *row) > UNEXPLAINED_DEVIATIONS;
         let start = rows.clone().find(is_foreign).unwrap_or(rows.start);
-        // Unexplained windows just before it belong to it too.
-        let earlier = (intervals[at - 1].rows.start + 1..rows.start).rev().take_while(is_foreign).count();
+        // Unexplained windows just before the interval belong to it too.
+        let earlier = (intervals[index - 1].rows.start + 1..rows.start).rev().take_while(is_foreign).count();
         let start = if start == rows.start { start - earlier } else { start };
-        (intervals[at - 1].rows.end, intervals[at].rows.start) = (start, start);
+        (intervals[index - 1].rows.end, intervals[index].rows.start) = (start, start);
     }
-    let rows = intervals[at].rows.clone();
-    if at + 1 < intervals.len() && intervals[at + 1].kind == CutIntervalKind::Normal {
-        let fit = own_fit(design, intervals[at + 1].rows.clone());
+    let rows = intervals[index].rows.clone();
+    if index + 1 < intervals.len() && intervals[index + 1].kind == CutIntervalKind::Normal {
+        let fit = own_fit(design, intervals[index + 1].rows.clone());
         let is_foreign = |row: &usize| deviations(design, &fit, *row) > UNEXPLAINED_DEVIATIONS;
         let end = rows.clone().rev().find(is_foreign).map_or(rows.end, |row| row + 1);
-        let later = (rows.end..intervals[at + 1].rows.end - 1).take_while(is_foreign).count();
+        let later = (rows.end..intervals[index + 1].rows.end - 1).take_while(is_foreign).count();
         let end = if end == rows.end { end + later } else { end };
-        (intervals[at].rows.end, intervals[at + 1].rows.start) = (end, end);
+        (intervals[index].rows.end, intervals[index + 1].rows.start) = (end, end);
     }
 }

@@ -36,6 +36,6 @@ mod turning_point;
 pub(crate) use fit::{Drift, DriftBounds};
 pub use online::OnlineChanges;
 pub use pipeline::changes;
-pub(crate) use regression::{LinearFit, Regression, dot};
+pub(crate) use regression::{LinearFit, Regression};
 pub use settings::ChangeSettings;
 pub(crate) use step_search::steps_at;

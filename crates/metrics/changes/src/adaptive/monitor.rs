@@ -1,4 +1,4 @@
-//! Cumulative sums over the model in force: whether a window and those before it stray together.
+//! Monitors the current model with cumulative sums: detects when successive windows deviate in the same direction.
 
 use std::ops::Range;
 
@@ -9,24 +9,24 @@ use crate::{Analysis, Observations, SegmentKind};
 
 /// Deviations by less than this, in standard deviations, are not summed (half of a shift by one; Page 1954).
 const ALLOWANCE: f64 = 0.5;
-/// A sum beyond so many standard deviations stirs: about one false stir in 3,000 windows a sum.
-const STIRRED: f64 = 7.0;
-/// One window adds at most so many standard deviations.
+/// A sum beyond this many standard deviations is a deviation: about one false detection per sum in 3,000 windows.
+const DEVIATION_MIN: f64 = 7.0;
+/// A window adds at most this many standard deviations.
 const WINDOW_MAX: f64 = 4.0;
-/// Windows of the group in force from which its deviations are measured.
+/// Number of windows of the current group from which the usual deviation is estimated.
 const WINDOWS: usize = 300;
-/// Utilization is read no better than this, in percent.
+/// Minimum standard deviation of the utilization, in percent: its measurement is no more precise.
 const NOISE_MIN_PERCENT: f64 = 0.05;
-/// A service time is known no better than this share of it.
+/// Minimum standard deviation of a service time, as a share of it.
 const SERVICE_NOISE_MIN: f64 = 0.01;
 
-/// What windows are compared with.
+/// The current model and the sums of deviations from it.
 #[derive(Clone, Debug)]
 pub(super) struct ModelMonitor {
     constant_percent: f64,
     demand_s: Vec<f64>,
     utilization: Sum,
-    /// By transaction type; none where too little is known.
+    /// By transaction type; `None` where too few windows are known.
     services: Vec<Option<Sum>>,
 }
 
@@ -40,7 +40,7 @@ struct Sum {
 }
 
 impl ModelMonitor {
-    /// A watch over the group of the last normal segment; none without one.
+    /// Monitors the model of the last normal segment; `None` if there is no normal segment.
     pub(super) fn new(observations: &Observations, analysis: &Analysis) -> Option<ModelMonitor> {
         let group = analysis.segments.iter().rev().find_map(|segment| match segment.kind {
             SegmentKind::Normal { group } => Some(group),
@@ -76,7 +76,7 @@ impl ModelMonitor {
         100.0 * observations.utilization[row] - self.constant_percent - 100.0 * work / capacity
     }
 
-    /// Adds a window; whether some sum is beyond its limit. A sum that was starts anew.
+    /// Adds a window. True if a sum exceeds its limit; such a sum restarts at 0.
     pub(super) fn deviates(&mut self, observations: &Observations, row: usize) -> bool {
         let mut deviates = false;
         if observations.utilization[row] < UTILIZATION_MAX {
@@ -93,16 +93,16 @@ impl ModelMonitor {
     }
 }
 
-/// The last windows of some segments.
+/// The last [`WINDOWS`] windows of `segments`.
 fn latest(analysis: &Analysis, segments: &[usize]) -> Vec<Range<usize>> {
-    let mut left = WINDOWS;
+    let mut missing = WINDOWS;
     let mut rows = Vec::new();
     for &segment in segments.iter().rev() {
         let own = analysis.segments[segment].rows.clone();
-        let taken = own.len().min(left);
-        rows.push(own.end - taken..own.end);
-        left -= taken;
-        if left == 0 {
+        let count = own.len().min(missing);
+        rows.push(own.end - count..own.end);
+        missing -= count;
+        if missing == 0 {
             break;
         }
     }
@@ -118,7 +118,7 @@ impl Sum {
         let z = ((value - self.center) / self.deviation).clamp(-WINDOW_MAX, WINDOW_MAX);
         self.up = (self.up + z - ALLOWANCE).max(0.0);
         self.down = (self.down - z - ALLOWANCE).max(0.0);
-        let deviates = self.up.max(self.down) > STIRRED;
+        let deviates = self.up.max(self.down) > DEVIATION_MIN;
         if deviates {
             (self.up, self.down) = (0.0, 0.0);
         }

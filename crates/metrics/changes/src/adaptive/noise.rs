@@ -1,12 +1,13 @@
 //! The noise of the CPU use of a window, given its transactions, measured where nothing changes.
 //!
 //! The CPU work of a window has the variance `a + Σ N_i E[C_i²]`: part of it grows with the work done. Blocks of
-//! windows are fitted by themselves, so that neither a change of the model nor a moving mix counts as noise; a median
+//! windows are fitted separately, so that neither a change of the model nor a changing mix counts as noise; a median
 //! over blocks ignores those disturbed by other processes.
 
 use laggard_numeric::median;
 
-use super::regression::{Regression, dot};
+use super::regression::Regression;
+use crate::linear_algebra::dot;
 
 /// Fewest windows of a block.
 const BLOCK_MIN: usize = 20;
@@ -14,7 +15,7 @@ const BLOCK_MIN: usize = 20;
 const NOISE_MIN_PERCENT: f64 = 0.01;
 /// The variance of a window is at least that of this share of the mean CPU use.
 const LEVEL_MIN: f64 = 0.05;
-/// Shapes tried between a variance that is proportional to the CPU used and one that is constant.
+/// Number of shapes tried, from a variance proportional to the CPU used to a constant one.
 const SHAPES: usize = 11;
 
 /// The residual noise of a block.
@@ -45,14 +46,14 @@ pub(super) fn noise_variances(regression: &Regression) -> Vec<f64> {
 fn blocks(regression: &Regression) -> Vec<NoiseBlock> {
     let (rows, columns) = (regression.rows(), regression.columns());
     let length = (2 * columns).max(BLOCK_MIN).min((rows / 2).max(columns + 2)).min(rows);
-    let series = |at: usize| {
-        let stretch = at * length..(at + 1) * length;
-        let fit = regression.fit(stretch.clone());
-        let square = regression.weighted_square(stretch.clone(), &fit.coefficients);
-        let level = stretch.map(|row| regression.response[row]).sum::<f64>() / length as f64;
+    let block = |index: usize| {
+        let block_rows = index * length..(index + 1) * length;
+        let fit = regression.fit(block_rows.clone());
+        let square = regression.weighted_square(block_rows.clone(), &fit.coefficients);
+        let level = block_rows.map(|row| regression.response[row]).sum::<f64>() / length as f64;
         NoiseBlock { level, variance: square / length.saturating_sub(fit.rank).max(1) as f64 }
     };
-    (0..rows / length).map(series).collect()
+    (0..rows / length).map(block).collect()
 }
 
 /// The constant share θ for which the blocks agree best, and the median factor k.
@@ -80,7 +81,7 @@ mod tests {
     use laggard_numeric::Matrix;
 
     #[test]
-    fn neither_a_step_nor_a_disturbed_stretch_is_noise() {
+    fn steps_and_disturbed_intervals_do_not_count_as_noise() {
         // Noise −1, 0, 1 in turn (variance 2/3); a step at 200; 80 of 400 rows disturbed.
         let noise = |t: usize| (t % 3) as f64 - 1.0;
         let unexplained = |t: usize| if (80..160).contains(&t) { 10.0 * ((t * 7) % 5) as f64 } else { 0.0 };

@@ -3,14 +3,11 @@
 
 use std::num::NonZeroUsize;
 
-use laggard_numeric::Matrix;
-
 use super::monitor::ModelMonitor;
 use super::pipeline::{changes, windows_needed};
 use super::settings::ChangeSettings;
-use crate::{
-    Analysis, Change, Observations, OnlineChange, OnlineShape, OnlineUpdate, OnlineWindow, TooLittleDataError,
-};
+use crate::online::{OnlineShape, OnlineState, OnlineUpdate, OnlineWindow};
+use crate::{Analysis, Observations, TooLittleDataError};
 
 /// The analysis is repeated after this number of windows even without deviation.
 const REFRESH_AFTER: usize = 30;
@@ -24,37 +21,26 @@ const PAUSE_MIN: usize = 3;
 #[derive(Clone, Debug)]
 pub struct OnlineChanges {
     settings: ChangeSettings,
-    windows_max: usize,
-    retained: Observations,
+    state: OnlineState,
     analysis: Option<Analysis>,
     monitor: Option<ModelMonitor>,
     /// Windows since the last analysis.
     age: usize,
     /// Windows that must pass before the monitor may trigger the next one.
     pause: usize,
-    seen: Vec<OnlineChange>,
 }
 
 impl OnlineChanges {
     /// No windows yet. `settings` are within their ranges.
     pub fn new(settings: ChangeSettings, shape: &OnlineShape) -> OnlineChanges {
-        let retained = Observations {
-            window_s: shape.window_s,
-            windows: Vec::new(),
-            counts: Matrix::zeros(0, shape.types),
-            utilization: Vec::new(),
-            response_s: Matrix::zeros(0, shape.types),
-            cores: shape.cores,
-        };
+        let windows_max = shape.windows_max.max(2 * (shape.types + 1)).max(REFRESH_AFTER);
         OnlineChanges {
-            windows_max: shape.windows_max.max(2 * (shape.types + 1)).max(REFRESH_AFTER),
             settings,
-            retained,
+            state: OnlineState::new(shape, windows_max),
             analysis: None,
             monitor: None,
             age: 0,
             pause: PAUSE_MIN,
-            seen: Vec::new(),
         }
     }
 
@@ -65,19 +51,17 @@ impl OnlineChanges {
     /// ([`TooLittleDataError::Unusable`]). Otherwise it is accepted, and the error means that there is too little data
     /// so far.
     pub fn push(&mut self, window: &OnlineWindow<'_>) -> Result<OnlineUpdate, TooLittleDataError> {
-        if !self.accepts(window) {
-            return Err(TooLittleDataError::Unusable { row: self.retained.windows.len() });
-        }
-        self.keep(window);
+        self.state.push(window)?;
         self.age += 1;
-        let row = self.retained.utilization.len() - 1;
-        let deviates = self.monitor.as_mut().is_some_and(|monitor| monitor.deviates(&self.retained, row));
+        let observations = &self.state.observations;
+        let row = observations.utilization.len() - 1;
+        let deviates = self.monitor.as_mut().is_some_and(|monitor| monitor.deviates(observations, row));
         if self.analysis.is_none() {
-            TooLittleDataError::check(&self.retained, windows_needed(&self.retained))?;
+            TooLittleDataError::check(observations, windows_needed(observations))?;
         }
-        let is_due =
+        let is_pending =
             self.analysis.is_none() || self.age >= REFRESH_AFTER || (deviates && self.age >= self.pause);
-        if !is_due {
+        if !is_pending {
             return Ok(OnlineUpdate::default());
         }
         self.pause = if deviates { (2 * self.pause).min(REFRESH_AFTER) } else { PAUSE_MIN };
@@ -91,66 +75,17 @@ impl OnlineChanges {
 
     /// The retained windows.
     pub fn observations(&self) -> &Observations {
-        &self.retained
+        &self.state.observations
     }
 
     fn refresh(&mut self) -> Result<OnlineUpdate, TooLittleDataError> {
         self.age = 0;
-        let analysis = match changes(&self.retained, &self.settings, NonZeroUsize::MIN) {
-            Ok(analysis) => analysis,
-            Err(reason) => {
-                (self.analysis, self.monitor) = (None, None);
-                return Err(reason);
-            }
-        };
-        let update = self.compare(&analysis);
-        self.monitor = ModelMonitor::new(&self.retained, &analysis);
+        (self.analysis, self.monitor) = (None, None);
+        let analysis = changes(&self.state.observations, &self.settings, NonZeroUsize::MIN)?;
+        let update = self.state.update(&analysis.changes, self.settings.windows_min(self.state.types()));
+        self.monitor = ModelMonitor::new(&self.state.observations, &analysis);
         self.analysis = Some(analysis);
         Ok(update)
-    }
-
-    fn accepts(&self, window: &OnlineWindow<'_>) -> bool {
-        let usable = |value: f64| value.is_finite() && value >= 0.0;
-        let types = self.retained.counts.cols();
-        window.counts.len() == types
-            && (window.response_s.is_empty() || window.response_s.len() == types)
-            && self.retained.windows.last().is_none_or(|&last| last < window.number)
-            && usable(window.utilization)
-            && window.counts.iter().all(|&count| usable(count))
-    }
-
-    fn keep(&mut self, window: &OnlineWindow<'_>) {
-        if self.retained.windows.len() == self.windows_max {
-            self.retained.windows.remove(0);
-            self.retained.counts.drop_first_row();
-            self.retained.utilization.remove(0);
-            self.retained.response_s.drop_first_row();
-        }
-        self.retained.windows.push(window.number);
-        self.retained.counts.push_row(window.counts);
-        self.retained.utilization.push(window.utilization);
-        let unknown = vec![f64::NAN; window.counts.len()];
-        self.retained.response_s.push_row(if window.response_s.is_empty() {
-            &unknown
-        } else {
-            window.response_s
-        });
-    }
-
-    /// Compares the changes with the earlier ones.
-    fn compare(&mut self, analysis: &Analysis) -> OnlineUpdate {
-        let near = self.settings.windows_min(self.retained.counts.cols());
-        let numbered = |change: &Change| OnlineChange {
-            window: self.retained.windows[change.onset.row],
-            change: change.clone(),
-        };
-        let now: Vec<OnlineChange> = analysis.changes.iter().map(numbered).collect();
-        let appeared = now.iter().filter(|change| !change.is_among(&self.seen, near)).cloned().collect();
-        let first = self.retained.windows[0];
-        let is_gone = |change: &&OnlineChange| change.window > first + near && !change.is_among(&now, near);
-        let withdrawn = self.seen.iter().filter(is_gone).cloned().collect();
-        self.seen = now;
-        OnlineUpdate { appeared, withdrawn }
     }
 }
 
@@ -169,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_once_soon_after_it_happened() {
+    fn a_change_is_reported_once_soon_after_its_onset() {
         let shape = OnlineShape { window_s: 60.0, types: 1, cores: 1.0, windows_max: 500 };
         let mut online = OnlineChanges::new(ChangeSettings::default(), &shape);
         let mut reported = Vec::new();

@@ -18,7 +18,7 @@ const SIDE_MIN: usize = 3;
 
 /// Finds the segments, models, and changes of one server. The noise level is estimated from the data.
 ///
-/// Cuts are steps of the cost model beyond noise and relevance; intervals that no model explains are anomalous; the
+/// Cuts are steps of the cost model that exceed noise and the relevance threshold; intervals that no model explains are anomalous; the
 /// others are compared, and the signature and the regression check each other. See `docs/manual/methods/changes.md`.
 /// About `O(T log T · n² + T n³)`; the result does not depend on `threads`.
 ///
@@ -33,9 +33,9 @@ pub fn changes(
     let needed = windows_needed(observations);
     TooLittleDataError::check(observations, needed)?;
     let design = Design::new(observations, settings);
-    let given = design.regression.rows();
-    if given < needed {
-        return Err(TooLittleDataError::Windows { given, needed });
+    let available = design.regression.rows();
+    if available < needed {
+        return Err(TooLittleDataError::Windows { available, needed });
     }
     let mut intervals = regression_intervals(&design, settings, threads);
     let is_normal = normal_rows(observations, &design, &intervals);
@@ -46,9 +46,9 @@ pub fn changes(
     Ok(assemble(evidence, intervals, timeline))
 }
 
-/// `2 (n + 1)` for the types that occur: as many windows again as coefficients.
+/// `2 (n + 1)` for the `n` types that occur: twice the number of coefficients.
 pub(super) fn windows_needed(observations: &Observations) -> usize {
-    let occurs = |series: &usize| observations.counts.column(*series).any(|count| count > 0.0);
+    let occurs = |transaction: &usize| observations.counts.column(*transaction).any(|count| count > 0.0);
     2 * ((0..observations.counts.cols()).filter(occurs).count() + 1)
 }
 
@@ -82,17 +82,19 @@ fn normal_rows(observations: &Observations, design: &Design, intervals: &[CutInt
 fn cut_at_events(design: &Design, services: &ServiceTimes, intervals: &mut Vec<CutInterval>) {
     for &event in &services.events {
         let row = design.rows.partition_point(|&observed| observed < event);
-        let Some(at) = intervals.iter().position(|interval| interval.rows.contains(&row)) else { continue };
-        let rows = intervals[at].rows.clone();
+        let Some(index) = intervals.iter().position(|interval| interval.rows.contains(&row)) else {
+            continue;
+        };
+        let rows = intervals[index].rows.clone();
         let from_edge = (row - rows.start).min(rows.end - row);
-        if intervals[at].kind != CutIntervalKind::Normal || from_edge <= SIDE_MIN {
+        if intervals[index].kind != CutIntervalKind::Normal || from_edge <= SIDE_MIN {
             continue;
         }
         let near = |edge: usize| edge != 0 && edge != design.regression.rows() && edge.abs_diff(row) <= 10;
         if near(rows.start) || near(rows.end) {
             continue;
         }
-        intervals[at].rows.end = row;
-        intervals.insert(at + 1, CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal });
+        intervals[index].rows.end = row;
+        intervals.insert(index + 1, CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal });
     }
 }

@@ -1,15 +1,18 @@
-//! A weighted linear regression over windows in order of time, and the inverse that its tests need.
+//! A weighted linear regression over windows in order of time, and the generalized inverse for its score tests.
 
 use std::ops::Range;
 
 use laggard_numeric::Matrix;
+
+use crate::linear_algebra::{add_outer, dot, mirror};
 
 /// A column whose Cholesky pivot is below this share of its square depends on earlier ones and is skipped.
 const PIVOT_MIN: f64 = 1e-9;
 /// A remainder below this share of a column's square is rounding.
 const COMPRESSED_PIVOT_MIN: f64 = 1e-13;
 
-/// A response by columns of a design, `T x p`, each row with a weight: one over its noise variance.
+/// The regression of a response on the columns of a design matrix, `T x p`; the weight of a row is one over its noise
+/// variance.
 #[derive(Clone, Debug)]
 pub(crate) struct Regression {
     /// `T x p`; column 0 is 1.
@@ -29,7 +32,7 @@ pub(crate) struct LinearFit {
     pub(crate) coefficients: Vec<f64>,
     /// Gram matrix `XᵀWX`.
     pub(crate) gram: Matrix,
-    /// Columns that do not depend on others.
+    /// Number of columns that do not depend on others.
     pub(crate) rank: usize,
 }
 
@@ -73,9 +76,9 @@ impl Regression {
         for (part, ranges) in parts.iter().enumerate() {
             let mut products = Matrix::zeros(p + 1, p + 1);
             for row in ranges.iter().cloned().flatten() {
-                let fit_both: Vec<f64> =
+                let products_row: Vec<f64> =
                     self.design.row(row).iter().copied().chain([self.response[row]]).collect();
-                add_outer(&mut products, &fit_both, self.weight[row]);
+                add_outer(&mut products, &products_row, self.weight[row]);
             }
             let (lower, _) = cholesky(&products, COMPRESSED_PIVOT_MIN);
             for k in 0..=p {
@@ -99,37 +102,11 @@ impl Regression {
     }
 }
 
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-/// Adds `weight · x xᵀ` to the lower triangle.
-pub(crate) fn add_outer(gram: &mut Matrix, x: &[f64], weight: f64) {
-    for (i, &value) in x.iter().enumerate() {
-        if value == 0.0 {
-            continue;
-        }
-        let scaled = weight * value;
-        for (place, &other) in gram.row_mut(i)[..=i].iter_mut().zip(x) {
-            *place += scaled * other;
-        }
-    }
-}
-
-/// Copies the lower triangle to the upper.
-pub(crate) fn mirror(gram: &mut Matrix) {
-    for i in 0..gram.rows() {
-        for j in 0..i {
-            gram.set(j, i, gram.get(i, j));
-        }
-    }
-}
-
 /// The inverse of the largest leading set of independent columns, by Cholesky with dependent columns skipped.
 fn generalized_inverse(gram: &Matrix) -> (Matrix, usize) {
-    let (lower, retained) = cholesky(gram, PIVOT_MIN);
-    let rank = retained.iter().filter(|&&is_kept| is_kept).count();
-    (inverse_of_factor(&lower, &retained), rank)
+    let (lower, independent) = cholesky(gram, PIVOT_MIN);
+    let rank = independent.iter().filter(|&&is_independent| is_independent).count();
+    (inverse_of_factor(&lower, &independent), rank)
 }
 
 /// The lower factor `L` of `L Lᵀ = gram`, of which only the lower triangle is read, and which columns have a pivot of more
@@ -137,31 +114,32 @@ fn generalized_inverse(gram: &Matrix) -> (Matrix, usize) {
 fn cholesky(gram: &Matrix, pivot_min: f64) -> (Matrix, Vec<bool>) {
     let p = gram.rows();
     let mut lower = Matrix::zeros(p, p);
-    let mut retained = vec![false; p];
-    for (j, is_kept) in retained.iter_mut().enumerate() {
+    let mut independent = vec![false; p];
+    for (j, is_independent) in independent.iter_mut().enumerate() {
         let own = gram.get(j, j);
         let pivot = own - (0..j).map(|k| lower.get(j, k).powi(2)).sum::<f64>();
         if !(pivot > pivot_min * own && pivot > 0.0 && pivot.is_finite()) {
             continue;
         }
-        *is_kept = true;
+        *is_independent = true;
         lower.set(j, j, pivot.sqrt());
         for i in j + 1..p {
             let known = dot(&lower.row(i)[..j], &lower.row(j)[..j]);
             lower.set(i, j, (gram.get(i, j) - known) / pivot.sqrt());
         }
     }
-    (lower, retained)
+    (lower, independent)
 }
 
 /// `(L Lᵀ)⁻¹` over the independent columns, 0 elsewhere.
-fn inverse_of_factor(lower: &Matrix, retained: &[bool]) -> Matrix {
-    let p = retained.len();
+fn inverse_of_factor(lower: &Matrix, independent: &[bool]) -> Matrix {
+    let p = independent.len();
     let mut half = Matrix::zeros(p, p);
-    for j in (0..p).filter(|&j| retained[j]) {
+    for j in (0..p).filter(|&j| independent[j]) {
         half.set(j, j, 1.0 / lower.get(j, j));
-        for i in (j + 1..p).filter(|&i| retained[i]) {
-            let known: f64 = (j..i).filter(|&k| retained[k]).map(|k| lower.get(i, k) * half.get(k, j)).sum();
+        for i in (j + 1..p).filter(|&i| independent[i]) {
+            let known: f64 =
+                (j..i).filter(|&k| independent[k]).map(|k| lower.get(i, k) * half.get(k, j)).sum();
             half.set(i, j, -known / lower.get(i, i));
         }
     }
@@ -181,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dependent_column_gets_nothing() {
+    fn a_dependent_column_has_coefficient_zero() {
         // Column 2 is twice column 1; y = 1 + 3 x.
         let rows: Vec<f64> = (0..6).flat_map(|t| [1.0, f64::from(t), 2.0 * f64::from(t)]).collect();
         let regression = Regression {
@@ -191,8 +169,8 @@ mod tests {
         };
         let fit = regression.fit(0..6);
         assert_eq!(fit.rank, 2);
-        for (found, expected) in fit.coefficients.iter().zip([1.0, 3.0, 0.0]) {
-            assert!((found - expected).abs() < 1e-9, "{:?}", fit.coefficients);
+        for (coefficient, expected) in fit.coefficients.iter().zip([1.0, 3.0, 0.0]) {
+            assert!((coefficient - expected).abs() < 1e-9, "{:?}", fit.coefficients);
         }
         assert!(regression.weighted_square(0..6, &fit.coefficients) < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! StepwiseStep 6, test: whether one model describes two sets of windows.
+//! Step 6, test: whether one model describes two sets of windows.
 
 use std::ops::Range;
 
@@ -12,15 +12,15 @@ const ROUNDS_MAX: usize = 60;
 const SETTLED: f64 = 0.01;
 /// A difference of two fits is significant from this number of standard deviations above its expectation.
 const DEVIATIONS: f64 = 5.0;
-/// Minimum advantage, in units of `Σ e²/variance`, for one explanation to be preferred.
+/// Minimum advantage in `Σ e²/variance` for one explanation to be preferred.
 const PREFERENCE: f64 = 10.0;
 
-/// How a segment relates to a group of windows before.
+/// How a segment relates to an earlier group of windows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Relation {
     /// One model, possibly with a negligible drift.
     Same,
-    /// The same model with an additional constant load, in percent.
+    /// The same model with an additional constant load, in percent of the CPU.
     Constant(f64),
     /// Another model.
     Model,
@@ -32,7 +32,7 @@ pub(super) struct Comparison {
     pub(super) relation: Relation,
     /// `Σ|e_joint| / (Σ|e_group| + Σ|e_segment|)`.
     pub(super) error_ratio: f64,
-    /// Mean of utilization less prediction of one model for both: in the segment over in the group, in percent. The
+    /// Mean residual of one model for both, in the segment minus in the group, in percent of the CPU. The
     /// part of the change that this model absorbs is not included.
     pub(super) excess_percent: f64,
 }
@@ -45,7 +45,7 @@ pub(super) struct WindowSets<'a> {
     pub(super) segment: &'a [Range<usize>],
 }
 
-/// A model for both sides, and the drift of the segment.
+/// One model for both sets of windows, and the drift of the segment.
 struct JointFit {
     fit: Fit,
     drift: Drift,
@@ -60,32 +60,32 @@ impl WindowSets<'_> {
         let group = self.design.fit(&part(self.group), free);
         let segment = self.design.fit(&part(self.segment), free);
         let constant_max = self.settings.constant_max_percent.max(0.0);
-        let settled = self.settings.drift_bounds();
-        let joint = self.joint(settled, constant_max);
+        let bounds = self.settings.drift_bounds();
+        let joint = self.joint(bounds, constant_max);
         let (error_ratio, excess_percent) = self.joint_errors(&group, &segment, constant_max);
         let relation = if self.is_enough(&joint, &group, &segment) {
             Relation::Same
         } else {
-            self.constant_or_model(settled, constant_max, &group, &segment)
+            self.constant_or_model(bounds, constant_max, &group, &segment)
         };
         Comparison { relation, error_ratio, excess_percent }
     }
 
-    /// Whether a different constant alone explains the segment, and better than a different cost of all transactions.
+    /// Tests whether a different constant alone explains the segment, better than a different cost of all transactions does.
     fn constant_or_model(
         &self,
-        settled: DriftBounds,
+        bounds: DriftBounds,
         constant_max: f64,
         group: &Fit,
         segment: &Fit,
     ) -> Relation {
-        let constant = self.joint(DriftBounds { constant: f64::INFINITY, ..settled }, constant_max);
-        let scale = self.joint(DriftBounds { scale: f64::INFINITY, ..settled }, constant_max);
-        let left = |joint: &JointFit| {
+        let constant = self.joint(DriftBounds { constant: f64::INFINITY, ..bounds }, constant_max);
+        let scale = self.joint(DriftBounds { scale: f64::INFINITY, ..bounds }, constant_max);
+        let unexplained = |joint: &JointFit| {
             self.design.misfit(&joint.fit, joint.drift, self.segment).square
                 + self.design.misfit(&joint.fit, Drift::NONE, self.group).square
         };
-        let prefers = left(&constant) + PREFERENCE < left(&scale);
+        let prefers = unexplained(&constant) + PREFERENCE < unexplained(&scale);
         if prefers && self.is_enough(&constant, group, segment) {
             return Relation::Constant(constant.drift.constant);
         }
@@ -94,17 +94,17 @@ impl WindowSets<'_> {
 
     /// A common model and the drift of the segment, fitted alternately.
     fn joint(&self, bounds: DriftBounds, constant_max: f64) -> JointFit {
-        // Rounds are cheap on as many rows as columns.
+        // The rounds run on a compressed regression, which has about as many rows as columns.
         let few = self.design.regression.columns() + 1;
         let (group, segment) =
             (Vec::from([Range { start: 0, end: few }]), vec![Range { start: few, end: 2 * few }]);
         let design = &self.design.compressed(&[self.group, self.segment]);
         let small = WindowSets { design, settings: self.settings, group: &group, segment: &segment };
         let mut drift = Drift::NONE;
-        let mut fit = small.fit_both(drift, constant_max);
+        let mut fit = small.fit_joint(drift, constant_max);
         for _ in 0..ROUNDS_MAX {
             let next = design.drift(&fit, small.segment, bounds);
-            fit = small.fit_both(next, constant_max);
+            fit = small.fit_joint(next, constant_max);
             let moved = (next.constant - drift.constant).abs().max(100.0 * (next.scale - drift.scale).abs());
             drift = next;
             if moved < SETTLED {
@@ -114,7 +114,7 @@ impl WindowSets<'_> {
         JointFit { drift: design.drift(&fit, small.segment, bounds), fit }
     }
 
-    fn fit_both(&self, drift: Drift, constant_max: f64) -> Fit {
+    fn fit_joint(&self, drift: Drift, constant_max: f64) -> Fit {
         let parts = [FitPart { rows: self.group, drift: Drift::NONE }, FitPart { rows: self.segment, drift }];
         self.design.fit(&parts, constant_max)
     }
@@ -126,27 +126,27 @@ impl WindowSets<'_> {
 
     /// Whether the joint model is good enough for the windows of one side.
     fn holds(&self, joint: &JointFit, drift: Drift, rows: &[Range<usize>], own: &Fit) -> bool {
-        let together = self.design.misfit(&joint.fit, drift, rows);
-        let alone = self.design.own_absolute(own, rows);
-        if together.absolute <= self.settings.reconcile_ratio_max * alone {
+        let joint_misfit = self.design.misfit(&joint.fit, drift, rows);
+        let own_absolute = self.design.own_absolute(own, rows);
+        if joint_misfit.absolute <= self.settings.reconcile_ratio_max * own_absolute {
             return true;
         }
         let used: f64 = rows.iter().cloned().flatten().map(|row| self.design.regression.response[row]).sum();
-        if together.absolute - alone <= self.settings.excess_error_min * used {
+        if joint_misfit.absolute - own_absolute <= self.settings.excess_error_min * used {
             return true;
         }
-        let spent = self.design.regression.columns() as f64;
+        let degrees = self.design.regression.columns() as f64;
         let least = self.design.misfit(own, Drift::NONE, rows).square;
-        together.square - least <= spent + DEVIATIONS * (2.0 * spent).sqrt()
+        joint_misfit.square - least <= degrees + DEVIATIONS * (2.0 * degrees).sqrt()
     }
 
     /// The paper's error ratio, and the mean residual of one model in the segment minus that in the group.
     fn joint_errors(&self, group: &Fit, segment: &Fit, constant_max: f64) -> (f64, f64) {
         let absolute = |fit: &Fit, rows| self.design.misfit(fit, Drift::NONE, rows).absolute;
-        let plain = self.fit_both(Drift::NONE, f64::INFINITY);
+        let plain = self.fit_joint(Drift::NONE, f64::INFINITY);
         let together = absolute(&plain, self.group) + absolute(&plain, self.segment);
         let apart = absolute(group, self.group) + absolute(segment, self.segment);
-        let bound = self.fit_both(Drift::NONE, constant_max);
+        let bound = self.fit_joint(Drift::NONE, constant_max);
         let excess = self.mean_residual(&bound, self.segment) - self.mean_residual(&bound, self.group);
         (if apart > 0.0 { together / apart } else { f64::NAN }, excess)
     }
@@ -165,7 +165,7 @@ mod tests {
     use laggard_numeric::Matrix;
 
     /// One type of 10 ms: 100 windows at 600 to 1,600 transactions a minute, then 60 at 900 to 2,400 that cost
-    /// `factor` times as much beside `background` percent more. Noise −0.3, 0, 0.3 % in turn.
+    /// `factor` times as much, plus `background` percent more constant load. Noise −0.3, 0, 0.3 % in turn.
     fn relation(factor: f64, background: f64) -> Comparison {
         let window = |t: usize| {
             let (level, factor, background) =
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn more_load_is_the_same_model_and_so_is_a_little_drift() {
+    fn more_load_and_a_small_drift_keep_the_model() {
         let moved = relation(1.0, 0.0);
         assert_eq!(moved.relation, Relation::Same);
         assert!((moved.error_ratio - 1.0).abs() < 0.05, "{moved:?}");
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn foreign_load_is_a_constant_and_dearer_transactions_are_a_model() {
+    fn foreign_load_changes_the_constant_and_costlier_transactions_change_the_model() {
         let Relation::Constant(percent) = relation(1.0, 15.0).relation else {
             panic!("{:?}", relation(1.0, 15.0))
         };
         assert!((percent - 15.0).abs() < 0.7, "{percent}");
-        let dearer = relation(1.3, 0.0);
-        assert_eq!(dearer.relation, Relation::Model);
-        assert!(dearer.excess_percent > 1.0 && dearer.error_ratio > 1.5, "{dearer:?}");
+        let costlier = relation(1.3, 0.0);
+        assert_eq!(costlier.relation, Relation::Model);
+        assert!(costlier.excess_percent > 1.0 && costlier.error_ratio > 1.5, "{costlier:?}");
         assert_eq!(relation(0.7, 0.0).relation, Relation::Model);
     }
 }

@@ -1,4 +1,4 @@
-//! StepwiseStep 4: the rows at which service times change, over all types.
+//! Step 4: the rows at which service times change, over all types.
 
 use std::num::NonZeroUsize;
 
@@ -36,8 +36,8 @@ impl ServiceTimes {
         let search =
             StepSearch { directions: 1, side_min: CELLS_MIN, effect_min: settings.service_change_min };
         let steps = |series: &ServiceSeries| -> Vec<CoefficientStep> {
-            let found = cuts(&series.regression, search, settings.score_min, threads);
-            found.into_iter().map(|step| CoefficientStep { row: series.rows[step.row], ..step }).collect()
+            let steps = cuts(&series.regression, search, settings.score_min, threads);
+            steps.into_iter().map(|step| CoefficientStep { row: series.rows[step.row], ..step }).collect()
         };
         let mut candidates = joined(series.iter().flat_map(steps).collect());
         let end = observations.utilization.len();
@@ -79,12 +79,12 @@ fn weakest_without_change(
     end: usize,
     settings: &ChangeSettings,
 ) -> Option<usize> {
-    let is_change = |at: usize| {
-        let start = if at == 0 { 0 } else { candidates[at - 1].row };
-        let next = candidates.get(at + 1).map_or(end, |step| step.row);
-        let row = candidates[at].row;
+    let is_change = |index: usize| {
+        let start = if index == 0 { 0 } else { candidates[index - 1].row };
+        let next = candidates.get(index + 1).map_or(end, |step| step.row);
+        let row = candidates[index].row;
         shifts(series, &(start..row), &(row..next), settings, settings.score_min).iter().any(|s| s.is_change)
     };
-    let idle = (0..candidates.len()).filter(|&at| !is_change(at));
+    let idle = (0..candidates.len()).filter(|&index| !is_change(index));
     idle.min_by(|&a, &b| candidates[a].score.total_cmp(&candidates[b].score))
 }

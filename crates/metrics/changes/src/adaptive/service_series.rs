@@ -1,4 +1,4 @@
-//! StepwiseStep 4: the service times of one transaction type over time, as a regression on the utilization.
+//! Step 4: the service times of one transaction type over time, as a regression on the utilization.
 
 use laggard_numeric::{Matrix, median};
 
@@ -36,7 +36,7 @@ pub(super) struct ServiceSeries {
     pub(super) regression: Regression,
 }
 
-/// A cell being filled.
+/// Sums over the windows of a cell.
 #[derive(Clone, Copy, Default)]
 struct ServiceCell {
     row: usize,
@@ -64,8 +64,8 @@ impl ServiceSeries {
         let deviation = long_run_deviation(&logs, &utilization, &shape).max(NOISE_MIN);
         let response = without_outliers(&logs, &shape, deviation);
         let mut design = Matrix::zeros(cells.len(), 3);
-        for (at, &u) in utilization.iter().enumerate() {
-            design.row_mut(at).copy_from_slice(&[1.0, u, u * u]);
+        for (index, &u) in utilization.iter().enumerate() {
+            design.row_mut(index).copy_from_slice(&[1.0, u, u * u]);
         }
         let weight = shape.iter().map(|shape| 1.0 / (shape * deviation * deviation)).collect();
         let rows = cells.iter().map(|cell| cell.row).collect();
@@ -133,7 +133,7 @@ fn difference_deviation(values: &[f64], shape: &[f64]) -> f64 {
     1.4826 * median(&mut scaled)
 }
 
-/// The same from blocks of several cells, the maximum over all lengths: relevant for the error of a mean when noise
+/// The same from blocks of several cells, the maximum over all block lengths: relevant for the error of a mean when noise
 /// lasts longer than a cell. The part that depends on the load is removed first.
 fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
     let (mut along, mut spread) = (0.0, 0.0);
@@ -144,31 +144,31 @@ fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
     }
     let slope = if spread > 0.0 { along / spread } else { 0.0 };
     let level: Vec<f64> = logs.iter().zip(utilization).map(|(log, u)| log - slope * u).collect();
-    let of_blocks = |length: usize| {
+    let block_deviation = |length: usize| {
         let blocks = level.len() / length;
         if length > 1 && blocks < BLOCKS_MIN {
             return 0.0;
         }
         let (means, shapes): (Vec<f64>, Vec<f64>) = (0..blocks)
-            .map(|at| {
-                let rows = at * length..(at + 1) * length;
+            .map(|index| {
+                let rows = index * length..(index + 1) * length;
                 let weight: f64 = rows.clone().map(|row| 1.0 / shape[row]).sum();
                 (rows.map(|row| level[row] / shape[row]).sum::<f64>() / weight, 1.0 / weight)
             })
             .unzip();
         difference_deviation(&means, &shapes)
     };
-    BLOCKS.into_iter().map(of_blocks).fold(0.0, f64::max)
+    BLOCKS.into_iter().map(block_deviation).fold(0.0, f64::max)
 }
 
 /// Clips cells far from their neighbors: a single outlier must not cause a step.
 fn without_outliers(logs: &[f64], shape: &[f64], deviation: f64) -> Vec<f64> {
     (0..logs.len())
-        .map(|at| {
-            let near = at.saturating_sub(NEIGHBORS)..(at + NEIGHBORS + 1).min(logs.len());
+        .map(|index| {
+            let near = index.saturating_sub(NEIGHBORS)..(index + NEIGHBORS + 1).min(logs.len());
             let middle = median(&mut logs[near].to_vec());
-            let most = OUTLIER_DEVIATIONS * deviation * shape[at].sqrt();
-            logs[at].clamp(middle - most, middle + most)
+            let most = OUTLIER_DEVIATIONS * deviation * shape[index].sqrt();
+            logs[index].clamp(middle - most, middle + most)
         })
         .collect()
 }

@@ -5,8 +5,8 @@ use laggard_settings::settings;
 
 settings! {
     group "adaptive";
-    /// Thresholds of the default method. None of them is a noise level or a penalty: those come from the data. They say
-    /// what difference matters, and how sure a difference must be.
+    /// Thresholds of the default method: which difference is relevant, and how significant it must be. Noise levels and
+    /// penalties are estimated from the data.
     #[derive(Clone, PartialEq, Debug)]
     pub struct ChangeSettings {
         /// A step counts when it is more than so many standard errors beyond what does not matter
@@ -41,12 +41,12 @@ settings! {
 }
 
 impl ChangeSettings {
-    /// The drift that is no change.
+    /// Limits of a drift that does not count as a change.
     pub(crate) fn drift_bounds(&self) -> DriftBounds {
         DriftBounds { constant: self.drift_constant_percent, scale: self.drift_scale }
     }
 
-    /// Fewest windows of a segment that is judged, with `types` transaction types.
+    /// Minimum number of windows of a segment to be classified, with `types` transaction types.
     pub fn windows_min(&self, types: usize) -> usize {
         self.segment_windows_min.unwrap_or_else(|| (types + 1).max(10))
     }

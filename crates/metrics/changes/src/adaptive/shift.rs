@@ -1,4 +1,4 @@
-//! StepwiseStep 5: shifts of service times at a row, and whether they are changes of the transaction or effects of the load.
+//! Step 5: shifts of service times at a row, and whether they are changes of the transaction or effects of the load.
 
 use std::ops::Range;
 
@@ -52,15 +52,15 @@ pub(super) fn shifts(
     }
     let common = common_shift(&shifts);
     for (shift, alone) in shifts.iter_mut().zip(&alone) {
-        let is_clear = |size: f64, error: f64, least: f64| size.abs() > least + score_min * error;
+        let is_significant = |size: f64, error: f64, least: f64| size.abs() > least + score_min * error;
         let least = settings.service_change_min;
-        let by_itself = is_clear(alone.size, alone.standard_error, least + alone.tolerance);
-        let beside = common.is_some_and(|common| {
-            is_clear(shift.size - common, shift.standard_error, least)
-                && is_clear(shift.size, shift.standard_error, 0.0)
+        let by_itself = is_significant(alone.size, alone.standard_error, least + alone.tolerance);
+        let beyond_common = common.is_some_and(|common| {
+            is_significant(shift.size - common, shift.standard_error, least)
+                && is_significant(shift.size, shift.standard_error, 0.0)
                 && shift.size.abs() > least
         });
-        shift.is_change = by_itself || beside;
+        shift.is_change = by_itself || beyond_common;
         shift.tolerance = alone.tolerance;
         match common {
             Some(common) if !by_itself => shift.size -= common,
@@ -102,9 +102,9 @@ fn shift_at_equal_load(
     settings: &ChangeSettings,
 ) -> ServiceShift {
     let (l, r) = (inner(&series.utilization[left.clone()]), inner(&series.utilization[right.clone()]));
-    let fit_both = l.0.max(r.0)..=l.1.min(r.1);
+    let common_load = l.0.max(r.0)..=l.1.min(r.1);
     let equal = |cells: &Range<usize>| -> Vec<usize> {
-        cells.clone().filter(|&cell| fit_both.contains(&series.utilization[cell])).collect()
+        cells.clone().filter(|&cell| common_load.contains(&series.utilization[cell])).collect()
     };
     let (mut before, mut after) = (equal(left), equal(right));
     let is_comparable = before.len().min(after.len()) >= CELLS_MIN;
@@ -139,20 +139,20 @@ struct CellMean {
 impl ServiceSeries {
     /// The cells that start within the observation rows `rows`.
     pub(super) fn cells(&self, rows: &Range<usize>) -> Range<usize> {
-        let at = |row: usize| self.rows.partition_point(|&first| first < row);
-        at(rows.start)..at(rows.end)
+        let first_cell = |row: usize| self.rows.partition_point(|&first| first < row);
+        first_cell(rows.start)..first_cell(rows.end)
     }
 
     fn mean(&self, cells: &[usize]) -> CellMean {
         let regression = &self.regression;
         let weight: f64 = cells.iter().map(|&cell| regression.weight[cell]).sum();
-        let series = |values: &[f64]| {
+        let weighted_mean = |values: &[f64]| {
             cells.iter().map(|&cell| regression.weight[cell] * values[cell]).sum::<f64>() / weight
         };
         CellMean {
-            log: series(&regression.response),
+            log: weighted_mean(&regression.response),
             standard_error: 1.0 / weight.sqrt(),
-            utilization: series(&self.utilization),
+            utilization: weighted_mean(&self.utilization),
         }
     }
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_that_changed_and_no_other() {
+    fn only_the_type_that_changed_is_reported() {
         let same_load = observed(5, 1.3, 0.3);
         assert_eq!(changed(&same_load), [0]);
         assert!((same_load[0].size - 1.3_f64.ln()).abs() < 0.02, "{same_load:?}");
@@ -206,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_load_does_to_all_is_nobodys_change() {
-        // exp(0.4) is 49 % more, of every type.
+    fn an_effect_of_the_load_on_all_types_is_no_change() {
+        // exp(0.4): every type takes 49 % longer.
         assert_eq!(changed(&observed(5, 1.0, 0.7)), [] as [usize; 0]);
         assert_eq!(changed(&observed(1, 1.0, 0.7)), [] as [usize; 0]);
     }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-use super::regression::{LinearFit, Regression, add_outer, dot};
+use super::regression::{LinearFit, Regression};
+use crate::linear_algebra::{add_outer, dot};
 
 /// Number of rows tried before refining around the best.
 const ROWS_TRIED: usize = 128;
@@ -104,7 +105,7 @@ pub(super) fn step_at(
     column: usize,
 ) -> Option<StepEstimate> {
     let fit = regression.fit_all(&[before, after.clone()]);
-    TailSums::series(regression, &fit, after).estimate(&fit, column)
+    TailSums::over(regression, &fit, after).estimate(&fit, column)
 }
 
 /// The steps of coefficients `0..columns` at the rows `after`, each separately, given the fit to all rows.
@@ -114,15 +115,15 @@ pub(crate) fn steps_at(
     after: Range<usize>,
     columns: usize,
 ) -> Vec<Option<StepEstimate>> {
-    let tail = TailSums::series(regression, fit, after);
+    let tail = TailSums::over(regression, fit, after);
     (0..columns).map(|column| tail.estimate(fit, column)).collect()
 }
 
 impl TailSums {
-    fn series(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> TailSums {
+    fn over(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> TailSums {
         let p = regression.columns();
         let mut tail = TailSums { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
-        rows.for_each(|at| tail.add(regression, at, &fit.coefficients));
+        rows.for_each(|row| tail.add(regression, row, &fit.coefficients));
         tail
     }
 
@@ -146,12 +147,15 @@ impl TailSums {
         let shared: f64 =
             products.iter().enumerate().map(|(i, g)| g * dot(fit.inverse.row(i), &products)).sum();
         let own = self.gram(column, column);
-        let left = own - shared;
+        let independent = own - shared;
         let smaller_side = own.min(fit.gram.get(column, column) - own);
-        if !(left > OWN_SHARE_MIN * smaller_side && left > 0.0) {
+        if !(independent > OWN_SHARE_MIN * smaller_side && independent > 0.0) {
             return None;
         }
-        Some(StepEstimate { size: self.scores[column] / left, standard_error: 1.0 / left.sqrt() })
+        Some(StepEstimate {
+            size: self.scores[column] / independent,
+            standard_error: 1.0 / independent.sqrt(),
+        })
     }
 
     fn largest_score(&self, fit: &LinearFit, search: StepSearch) -> f64 {
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moving_load_is_no_step() {
+    fn a_changing_load_is_no_step() {
         let search = StepSearch { directions: 2, side_min: 3, effect_min: 0.0 };
         let step = strongest_step(&stepping(60, 0.5), 0..60, search).expect("long enough");
         assert!(step.score < 3.0, "{step:?}");

@@ -1,4 +1,4 @@
-//! StepwiseStep 6: groups the intervals by model, and determines the boundaries between them.
+//! Step 6: groups the intervals by model, and determines the boundaries between them.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ const NEAR: usize = 10;
 /// Number of standard errors for a change of a service time at a known cut, where no search was involved.
 const KNOWN_CUT_ERRORS: f64 = 4.0;
 
-/// Of longer groups and segments every k-th window is compared, so that a month takes no longer than a day and a half.
+/// Maximum number of windows compared: of longer groups and segments every k-th window is used, to bound the time.
 const COMPARED_MAX: usize = 2_000;
 
 /// Windows of one model.
@@ -28,11 +28,11 @@ pub(super) struct ModelGroup {
 /// The boundary between a normal interval and the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
-    /// The piece before.
+    /// Index of the interval before.
     pub(super) before: usize,
-    /// The piece after.
+    /// Index of the interval after.
     pub(super) after: usize,
-    /// `None` if one model holds.
+    /// `None` if one model holds on both sides.
     pub(super) kind: Option<ChangeKind>,
     pub(super) error_ratio: f64,
     pub(super) transactions: Vec<TransactionChange>,
@@ -46,7 +46,7 @@ pub(super) struct Timeline {
     pub(super) boundaries: Vec<Boundary>,
 }
 
-/// State of the walk.
+/// State of the walk over the intervals.
 struct TimelineWalk<'a> {
     evidence: ChangeEvidence<'a>,
     timeline: Timeline,
@@ -56,7 +56,7 @@ struct TimelineWalk<'a> {
     since: usize,
 }
 
-/// The verdict on one step of the walk.
+/// The classification of a boundary.
 struct BoundaryVerdict {
     kind: ChangeKind,
     transactions: Vec<TransactionChange>,
@@ -67,7 +67,7 @@ struct BoundaryVerdict {
 /// constant load becomes anomalous.
 pub(super) fn timeline(evidence: ChangeEvidence<'_>, intervals: &mut [CutInterval]) -> Timeline {
     let normal: Vec<usize> =
-        (0..intervals.len()).filter(|&at| intervals[at].kind == CutIntervalKind::Normal).collect();
+        (0..intervals.len()).filter(|&index| intervals[index].kind == CutIntervalKind::Normal).collect();
     let Some(&first) = normal.first() else { return Timeline::default() };
     let start = evidence.observed(&intervals[first].rows).start;
     let group = ModelGroup { intervals: vec![first], rows: vec![intervals[first].rows.clone()] };
@@ -155,16 +155,16 @@ impl TimelineWalk<'_> {
         let shifts = evidence.shifts(old, new, KNOWN_CUT_ERRORS);
         let transactions = evidence.changed(&shifts, old, new);
         if !transactions.is_empty() && (is_event || compared.relation != Relation::Same) {
-            return Some(BoundaryVerdict::series(ChangeKind::ApplicationChange, transactions));
+            return Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, transactions));
         }
         match compared.relation {
-            Relation::Same => Some(BoundaryVerdict::series(ChangeKind::WorkloadChange, Vec::new())),
+            Relation::Same => Some(BoundaryVerdict::new(ChangeKind::WorkloadChange, Vec::new())),
             Relation::Constant(percent) if percent > evidence.settings.constant_max_percent => None,
-            Relation::Constant(_) => Some(BoundaryVerdict::series(ChangeKind::Unexplained, Vec::new())),
+            Relation::Constant(_) => Some(BoundaryVerdict::new(ChangeKind::Unexplained, Vec::new())),
             Relation::Model => match evidence.explanation(&shifts, compared.excess_percent, old, new) {
-                Explanation::Refuted => Some(BoundaryVerdict::series(ChangeKind::Unexplained, Vec::new())),
+                Explanation::Refuted => Some(BoundaryVerdict::new(ChangeKind::Unexplained, Vec::new())),
                 Explanation::Possible(named) if !named.is_empty() => {
-                    Some(BoundaryVerdict::series(ChangeKind::ApplicationChange, named))
+                    Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, named))
                 }
                 Explanation::Possible(_) | Explanation::Unknown => Some(self.by_counts(rows)),
             },
@@ -184,8 +184,8 @@ impl TimelineWalk<'_> {
         let mut cautions = Vec::new();
         if transactions.is_empty() {
             cautions.push(
-                "The CPU cost of transactions changed, but counts do not tell of which: they move together, or the cost of \
-                 all of them changed."
+                "The CPU cost of transactions changed, but the counts do not show which ones: they vary together, or the \
+                 cost of all of them changed."
                     .to_owned(),
             );
         }
@@ -227,7 +227,7 @@ impl TimelineWalk<'_> {
 }
 
 impl BoundaryVerdict {
-    fn series(kind: ChangeKind, transactions: Vec<TransactionChange>) -> BoundaryVerdict {
+    fn new(kind: ChangeKind, transactions: Vec<TransactionChange>) -> BoundaryVerdict {
         BoundaryVerdict { kind, transactions, cautions: Vec::new() }
     }
 

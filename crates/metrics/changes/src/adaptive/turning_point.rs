@@ -1,4 +1,4 @@
-//! The row at which one model replaces another, from regression and service times together.
+//! The row at which one model replaces another, from the regression and the service times together.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::service_series::ServiceSeries;
 use super::timeline::Boundary;
 use crate::{ChangeKind, Onset, onset::onset};
 
-/// Windows on either side that take part.
+/// Number of windows used on either side.
 const REACH: usize = 200;
 
 /// The onset of a change between two adjacent ranges, in regression rows.
@@ -19,38 +19,38 @@ pub(super) fn turning_point(
     boundary: &Boundary,
 ) -> Onset {
     let rows = before.start.max(before.end.saturating_sub(REACH))..after.end.min(after.start + REACH);
-    let mut said = vec![0.0; rows.len()];
-    let overdispersion = by_regression(evidence, before, after, &rows, &mut said);
-    said.iter_mut().for_each(|value| *value /= overdispersion);
+    let mut evidence_by_row = vec![0.0; rows.len()];
+    let overdispersion = by_regression(evidence, before, after, &rows, &mut evidence_by_row);
+    evidence_by_row.iter_mut().for_each(|value| *value /= overdispersion);
     if boundary.kind != Some(ChangeKind::Unexplained) {
         let named = |series: &&ServiceSeries| {
             boundary.transactions.iter().any(|t| t.transaction == series.transaction)
         };
         for series in evidence.services.series.iter().filter(named) {
-            by_service_times(evidence, series, &rows, after.start, &mut said);
+            by_service_times(evidence, series, &rows, after.start, &mut evidence_by_row);
         }
     }
-    onset(&said, rows, 1.0)
+    onset(&evidence_by_row, rows, 1.0)
 }
 
-/// Adds what each row's utilization says for the model after over the one before; returns by how much residuals vary
-/// more than their noise, ≥ 1.
+/// Adds each row's evidence from utilization for the model after against the model before. Returns how much more the
+/// residuals vary than their noise, ≥ 1.
 fn by_regression(
     evidence: ChangeEvidence<'_>,
     before: &Range<usize>,
     after: &Range<usize>,
     rows: &Range<usize>,
-    said: &mut [f64],
+    evidence_by_row: &mut [f64],
 ) -> f64 {
     let design = evidence.design;
     let fit = |rows: &Range<usize>| -> Fit {
         design.fit(&[FitPart { rows: std::slice::from_ref(rows), drift: Drift::NONE }], f64::INFINITY)
     };
     let (old, new) = (fit(before), fit(after));
-    for (place, row) in said.iter_mut().zip(rows.clone()) {
+    for (sum, row) in evidence_by_row.iter_mut().zip(rows.clone()) {
         let weight = design.regression.weight[row];
         let square = |fit: &Fit| weight * design.residual(fit, Drift::NONE, row).powi(2);
-        *place += square(&old) - square(&new);
+        *sum += square(&old) - square(&new);
     }
     let left = design.misfit(&old, Drift::NONE, std::slice::from_ref(before)).square
         + design.misfit(&new, Drift::NONE, std::slice::from_ref(after)).square;
@@ -58,13 +58,13 @@ fn by_regression(
     (left / free as f64).max(1.0)
 }
 
-/// Adds what the cells of a type say for the level after over the one before.
+/// Adds the evidence of a type's cells for the level after against the level before.
 fn by_service_times(
     evidence: ChangeEvidence<'_>,
     series: &ServiceSeries,
     rows: &Range<usize>,
     cut: usize,
-    said: &mut [f64],
+    evidence_by_row: &mut [f64],
 ) {
     let observed = |row: usize| evidence.design.rows.get(row).copied().unwrap_or(usize::MAX);
     let (start, cut, end) = (observed(rows.start), observed(cut), observed(rows.end));
@@ -84,8 +84,8 @@ fn by_service_times(
     for cell in left.start..right.end {
         let (value, weight) = (series.regression.response[cell], series.regression.weight[cell]);
         let row = evidence.design.rows.partition_point(|&observed| observed < series.rows[cell]);
-        if let Some(place) = row.checked_sub(rows.start).and_then(|at| said.get_mut(at)) {
-            *place += weight * ((value - old).powi(2) - (value - new).powi(2));
+        if let Some(sum) = row.checked_sub(rows.start).and_then(|at| evidence_by_row.get_mut(at)) {
+            *sum += weight * ((value - old).powi(2) - (value - new).powi(2));
         }
     }
 }

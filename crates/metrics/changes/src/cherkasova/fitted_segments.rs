@@ -27,7 +27,7 @@ pub(super) enum FittedSegmentState {
 }
 
 impl FittedSegmentState {
-    /// Why the paper calls it an anomaly.
+    /// The reason for an anomaly, as a phrase.
     fn reason(self) -> &'static str {
         match self {
             FittedSegmentState::LargeConstant => "CPU use that no transaction explains",
@@ -45,8 +45,8 @@ impl FittedSegment {
         matches!(self.state, FittedSegmentState::Short | FittedSegmentState::LargeConstant)
     }
 
-    /// The segment of the answer; `group` where it has one.
-    pub(super) fn segment(&self, observations: &Observations, group: Option<usize>) -> Segment {
+    /// The segment of the result, with its group if it has one.
+    pub(super) fn to_segment(&self, observations: &Observations, group: Option<usize>) -> Segment {
         let kind = match (self.state, group) {
             (FittedSegmentState::Pending, _) => SegmentKind::Pending,
             (FittedSegmentState::Normal, Some(group)) => SegmentKind::Normal { group },
@@ -64,7 +64,7 @@ impl FittedSegment {
     }
 }
 
-/// The model that is reported: on the types that stepwise selection keeps (section 4.1); the plain fit where there are too
+/// The reported model: on the types that stepwise selection accepts (section 4.1); the plain fit if there are too
 /// few windows for that.
 pub(super) fn group_model(
     observations: &Observations,
@@ -93,16 +93,16 @@ pub(super) fn fit_segments(
     segments: impl Iterator<Item = Range<usize>>,
 ) -> Vec<FittedSegment> {
     let evaluate = |rows| fit_segment(regression, settings, rows);
-    let mut fitted_segments: Vec<FittedSegment> = segments.map(evaluate).collect();
+    let mut segments: Vec<FittedSegment> = segments.map(evaluate).collect();
     if settings.mode == CherkasovaMode::Robust {
-        absorb_glitches(regression, settings, &mut fitted_segments);
+        absorb_glitches(regression, settings, &mut segments);
     }
-    if let Some(last) = fitted_segments.last_mut()
+    if let Some(last) = segments.last_mut()
         && last.state == FittedSegmentState::Short
     {
         last.state = FittedSegmentState::Pending;
     }
-    fitted_segments
+    segments
 }
 
 fn fit_segment(
@@ -121,16 +121,16 @@ fn fit_segment(
     FittedSegment { rows, fit, state }
 }
 
-/// Exactly one short segment between two normal ones joins the neighbor that describes it better, if their union
-/// is within ε: a window in which a deployment fell, a hiccup.
+/// A single short segment between two normal ones joins the neighbor that describes it better, if their union
+/// is within ε: a window with a deployment in it, or an outlier.
 fn absorb_glitches(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
-    fitted_segments: &mut Vec<FittedSegment>,
+    segments: &mut Vec<FittedSegment>,
 ) {
     let mut index = 1;
-    while index + 1 < fitted_segments.len() {
-        let Some(host) = host(regression, settings, &fitted_segments[index - 1..=index + 1]) else {
+    while index + 1 < segments.len() {
+        let Some(host) = host(regression, settings, &segments[index - 1..=index + 1]) else {
             index += 1;
             continue;
         };
@@ -138,8 +138,8 @@ fn absorb_glitches(
             GlitchHost::Before => index - 1..index + 1,
             GlitchHost::After => index..index + 2,
         };
-        let rows = fitted_segments[range.start].rows.start..fitted_segments[range.end - 1].rows.end;
-        fitted_segments.splice(range, [fit_segment(regression, settings, rows)]);
+        let rows = segments[range.start].rows.start..segments[range.end - 1].rows.end;
+        segments.splice(range, [fit_segment(regression, settings, rows)]);
     }
 }
 
@@ -176,8 +176,7 @@ fn between(
     neighbors: [&FittedSegment; 2],
     glitch: &FittedSegment,
 ) -> Vec<bool> {
-    let [old, new] =
-        neighbors.map(|fitted_segment| regression.residuals(&fitted_segment.fit, glitch.rows.clone()));
+    let [old, new] = neighbors.map(|to_segment| regression.residuals(&to_segment.fit, glitch.rows.clone()));
     old.iter().zip(&new).map(|(old, new)| old * new < 0.0).collect()
 }
 
@@ -192,8 +191,8 @@ fn union_error(
     let joint = regression.fit(&[neighbor.rows.clone(), glitch.rows.clone()]);
     let errors = regression.residuals(&joint, glitch.rows.clone());
     let load = regression.load(glitch.rows.clone());
-    let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
-        errors.iter().enumerate().filter(|(index, _)| of(*index)).map(|(_, error)| error.abs()).sum()
+    let sum = |is_included: &dyn Fn(usize) -> bool| -> f64 {
+        errors.iter().enumerate().filter(|(index, _)| is_included(*index)).map(|(_, error)| error.abs()).sum()
     };
     let foreign = error_percent(sum(&|index| !between[index]), load);
     let allowed = settings.error_max_percent;

@@ -1,8 +1,8 @@
 //! The published method (Cherkasova et al. 2009), complete.
 //!
 //! ```text
-//! segmentation ──► pieces ──► glitches absorbed ──► groups of one model ──► verdicts at the cuts
-//!  within ε         anomalous, pending, normal        reconciliation
+//! segmentation ──► segments ──► glitches absorbed ──► groups of one model ──► verdicts at the cuts
+//!  within ε          anomalous, pending, normal        reconciliation
 //! ```
 
 mod cautions;
@@ -17,7 +17,7 @@ mod verdicts;
 use std::num::NonZeroUsize;
 
 use fitted_segments::{FittedSegment, fit_segments};
-pub use online::{OnlineChange, OnlineCherkasova, OnlineShape, OnlineUpdate, OnlineWindow};
+pub use online::OnlineCherkasova;
 use reconcile::{Reconciled, reconcile};
 pub use settings::{CherkasovaMode, CherkasovaSettings};
 
@@ -55,8 +55,8 @@ fn segment(
     let step = grid_step(regression.windows(), settings);
     let table = CostTable::new(regression, step, threads);
     let budget = budget(regression, settings);
-    let found = search_penalty(regression, &table, budget, &mut SegmentErrors::default());
-    if step == 1 { found } else { refine_cuts(regression, found, step, budget) }
+    let coarse = search_penalty(regression, &table, budget, &mut SegmentErrors::default());
+    if step == 1 { coarse } else { refine_cuts(regression, coarse, step, budget) }
 }
 
 /// The allowed error of segments.
@@ -78,7 +78,7 @@ fn grid_step(windows: usize, settings: &CherkasovaSettings) -> usize {
 /// The interpretation of the cuts, before the reported models are fitted.
 #[derive(Clone, Debug)]
 struct EvaluatedSegments {
-    fitted_segments: Vec<FittedSegment>,
+    segments: Vec<FittedSegment>,
     reconciled: Reconciled,
     changes: Vec<Change>,
     cautions: Vec<String>,
@@ -90,34 +90,31 @@ fn evaluate(
     settings: &CherkasovaSettings,
     segmentation: &Segmentation,
 ) -> EvaluatedSegments {
-    let fitted_segments = fit_segments(regression, settings, segmentation.segments());
-    let stable: usize = fitted_segments
-        .iter()
-        .filter(|fitted_segment| fitted_segment.is_normal())
-        .map(|fitted_segment| fitted_segment.rows.len())
-        .sum();
-    let mut cautions = cautions::error_cautions(settings, regression, segmentation, &fitted_segments);
+    let segments = fit_segments(regression, settings, segmentation.segments());
+    let stable: usize =
+        segments.iter().filter(|segment| segment.is_normal()).map(|segment| segment.rows.len()).sum();
+    let mut cautions = cautions::error_cautions(settings, regression, segmentation, &segments);
     if stable < settings.windows_min(regression.types()) {
         cautions.push(cautions::no_stable_model(stable));
         return EvaluatedSegments {
-            fitted_segments,
+            segments,
             reconciled: Reconciled::default(),
             changes: Vec::new(),
             cautions,
         };
     }
-    let reconciled = reconcile(regression, settings, &fitted_segments);
-    let changes = verdicts::changes(observations, regression, settings, &fitted_segments, &reconciled);
-    EvaluatedSegments { fitted_segments, reconciled, changes, cautions }
+    let reconciled = reconcile(regression, settings, &segments);
+    let changes = verdicts::changes(observations, regression, settings, &segments, &reconciled);
+    EvaluatedSegments { segments, reconciled, changes, cautions }
 }
 
 impl EvaluatedSegments {
     fn analysis(mut self, observations: &Observations, regression: &WindowRegression) -> Analysis {
-        let (fitted_segments, reconciled) = (&self.fitted_segments, &self.reconciled);
-        verdicts::name_by_counts(observations, regression, fitted_segments, reconciled, &mut self.changes);
+        let (segments, reconciled) = (&self.segments, &self.reconciled);
+        verdicts::name_by_counts(observations, regression, segments, reconciled, &mut self.changes);
         self.cautions.extend(cautions::change_cautions(observations, &self.changes));
         Analysis {
-            segments: verdicts::segments(observations, &self.fitted_segments, &self.reconciled),
+            segments: verdicts::segments(observations, &self.segments, &self.reconciled),
             groups: verdicts::groups(observations, &self.reconciled),
             changes: self.changes,
             cautions: self.cautions,

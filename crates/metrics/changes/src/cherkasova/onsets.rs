@@ -26,7 +26,7 @@ pub(super) fn cut_onset(
     let deviation = deviation(before).hypot(deviation(after)) / 2.0_f64.sqrt();
     let old = regression.residuals(&before.fit, rows.clone());
     let new = regression.residuals(&after.fit, rows.clone());
-    let said: Vec<f64> = old
+    let evidence: Vec<f64> = old
         .iter()
         .zip(&new)
         .map(
@@ -34,29 +34,24 @@ pub(super) fn cut_onset(
                 if deviation > 0.0 { (old / deviation).powi(2) - (new / deviation).powi(2) } else { 0.0 }
             },
         )
-        .map(|said| if said.is_finite() { said } else { 0.0 })
+        .map(|evidence| if evidence.is_finite() { evidence } else { 0.0 })
         .collect();
-    let found = onset(&said, rows, 1.0);
+    let interval = onset(&evidence, rows, 1.0);
     // The cut itself is that of the segmentation.
-    Onset { row: cut, earliest: found.earliest.min(cut), latest: found.latest.max(cut) }
+    Onset { row: cut, earliest: interval.earliest.min(cut), latest: interval.latest.max(cut) }
 }
 
-/// The start of an anomalous region after `before`: foreign load that pauses or is small in its first windows leaves
-/// them with the segment before, where they stray from its model.
+/// The start of an anomalous region after `before`. If the foreign load is small in its first windows, they may be
+/// part of the segment before and deviate from its model; the interval includes them.
 pub(super) fn region_start(
     regression: &WindowRegression,
     before: Option<&FittedSegment>,
     start: usize,
 ) -> Onset {
-    let earliest =
-        before.filter(|fitted_segment| fitted_segment.is_normal()).map_or(start, |fitted_segment| {
-            let rows = fitted_segment.rows.start.max(start.saturating_sub(REACH))..start;
-            start
-                - straying(
-                    deviation(fitted_segment),
-                    regression.residuals(&fitted_segment.fit, rows).iter().rev(),
-                )
-        });
+    let earliest = before.filter(|segment| segment.is_normal()).map_or(start, |segment| {
+        let rows = segment.rows.start.max(start.saturating_sub(REACH))..start;
+        start - straying(deviation(segment), regression.residuals(&segment.fit, rows).iter().rev())
+    });
     Onset { row: start, earliest, latest: start }
 }
 
@@ -73,14 +68,14 @@ pub(super) fn region_end(regression: &WindowRegression, after: &FittedSegment) -
 
 /// Number of residuals up to the last stray one, including normal ones before it.
 fn straying<'a>(deviation: f64, residuals: impl Iterator<Item = &'a f64>) -> usize {
-    let (mut reach, mut calm) = (0, 0);
+    let (mut reach, mut normal) = (0, 0);
     for (index, residual) in residuals.enumerate() {
         if residual.abs() > STRAY_DEVIATIONS * deviation {
-            (reach, calm) = (index + 1, 0);
+            (reach, normal) = (index + 1, 0);
         } else {
-            calm += 1;
+            normal += 1;
         }
-        if calm == NORMAL_RUN {
+        if normal == NORMAL_RUN {
             break;
         }
     }
@@ -89,8 +84,8 @@ fn straying<'a>(deviation: f64, residuals: impl Iterator<Item = &'a f64>) -> usi
 
 /// Standard deviation of a segment's residuals in percentage points, from their mean absolute value, assuming a normal
 /// distribution.
-fn deviation(fitted_segment: &FittedSegment) -> f64 {
-    let used = 1 + fitted_segment.fit.percent_each.iter().filter(|each| **each > 0.0).count();
-    let free = fitted_segment.rows.len().saturating_sub(used).max(1);
-    (PI / 2.0).sqrt() * fitted_segment.fit.absolute / (fitted_segment.rows.len() as f64 * free as f64).sqrt()
+fn deviation(segment: &FittedSegment) -> f64 {
+    let used = 1 + segment.fit.percent_each.iter().filter(|each| **each > 0.0).count();
+    let free = segment.rows.len().saturating_sub(used).max(1);
+    (PI / 2.0).sqrt() * segment.fit.absolute / (segment.rows.len() as f64 * free as f64).sqrt()
 }

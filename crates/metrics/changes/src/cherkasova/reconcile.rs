@@ -14,8 +14,8 @@ const ERROR_FLOOR: f64 = 0.001;
 /// Segments with one model.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ModelGroup {
-    /// Indices of pieces, increasing.
-    pub(super) fitted_segments: Vec<usize>,
+    /// Indices of its segments, increasing.
+    pub(super) segments: Vec<usize>,
     pub(super) rows: Vec<Range<usize>>,
     /// The fit to all of them.
     pub(super) fit: WindowFit,
@@ -24,7 +24,7 @@ pub(super) struct ModelGroup {
 /// How a normal segment relates to the group before it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct ReconcileStep {
-    pub(super) fitted_segment: usize,
+    pub(super) segment: usize,
     /// The group it is in.
     pub(super) group: usize,
     pub(super) outcome: ReconcileOutcome,
@@ -53,48 +53,42 @@ pub(super) struct Reconciled {
     pub(super) steps: Vec<ReconcileStep>,
 }
 
-/// Left to right over the normal segments: each joins the current group if one model describes both (section 4.3, step
-/// 3). Robust: else an earlier group, the best first.
+/// Groups the normal segments from left to right: each joins the current group if one model describes both (section 4.3, step
+/// 3). Robust mode: otherwise the earlier group with the smallest error ratio, if one model describes both.
 pub(super) fn reconcile(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
-    fitted_segments: &[FittedSegment],
+    segments: &[FittedSegment],
 ) -> Reconciled {
     let mut out = Reconciled { groups: Vec::new(), steps: Vec::new() };
-    for (index, fitted_segment) in
-        fitted_segments.iter().enumerate().filter(|(_, fitted_segment)| fitted_segment.is_normal())
-    {
+    for (index, segment) in segments.iter().enumerate().filter(|(_, segment)| segment.is_normal()) {
         let step = match out.steps.last().copied() {
             None => ReconcileStep {
-                fitted_segment: index,
+                segment: index,
                 group: 0,
                 outcome: ReconcileOutcome::First,
                 ratio: f64::NAN,
                 joint_error: f64::NAN,
             },
-            Some(last) => find_group(regression, settings, &out.groups, last.group, index, fitted_segment),
+            Some(last) => find_group(regression, settings, &out.groups, last.group, index, segment),
         };
         out.steps.push(step);
         match out.groups.get_mut(step.group) {
-            Some(group) => group.extend(regression, index, fitted_segment),
-            None => out.groups.push(ModelGroup::new(index, fitted_segment)),
+            Some(group) => group.extend(regression, index, segment),
+            None => out.groups.push(ModelGroup::new(index, segment)),
         }
     }
     out
 }
 
 impl ModelGroup {
-    fn new(index: usize, fitted_segment: &FittedSegment) -> ModelGroup {
-        ModelGroup {
-            fitted_segments: vec![index],
-            rows: vec![fitted_segment.rows.clone()],
-            fit: fitted_segment.fit.clone(),
-        }
+    fn new(index: usize, segment: &FittedSegment) -> ModelGroup {
+        ModelGroup { segments: vec![index], rows: vec![segment.rows.clone()], fit: segment.fit.clone() }
     }
 
-    fn extend(&mut self, regression: &WindowRegression, index: usize, fitted_segment: &FittedSegment) {
-        self.fitted_segments.push(index);
-        self.rows.push(fitted_segment.rows.clone());
+    fn extend(&mut self, regression: &WindowRegression, index: usize, segment: &FittedSegment) {
+        self.segments.push(index);
+        self.rows.push(segment.rows.clone());
         self.fit = regression.fit(&self.rows);
     }
 }
@@ -106,11 +100,11 @@ fn find_group(
     groups: &[ModelGroup],
     current: usize,
     index: usize,
-    fitted_segment: &FittedSegment,
+    segment: &FittedSegment,
 ) -> ReconcileStep {
-    let now = JointModel::new(regression, &groups[current], fitted_segment);
+    let now = JointModel::new(regression, &groups[current], segment);
     let step = |group, outcome| ReconcileStep {
-        fitted_segment: index,
+        segment: index,
         group,
         outcome,
         ratio: now.ratio,
@@ -123,7 +117,7 @@ fn find_group(
         return step(groups.len(), ReconcileOutcome::New);
     }
     let others = (0..groups.len()).filter(|&group| group != current);
-    let joint = |group| (group, JointModel::new(regression, &groups[group], fitted_segment));
+    let joint = |group| (group, JointModel::new(regression, &groups[group], segment));
     let holding = others.map(joint).filter(|(_, joint)| joint.accepted(settings));
     match holding.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         Some((group, _)) => step(group, ReconcileOutcome::Earlier),
@@ -141,16 +135,16 @@ struct JointModel {
 }
 
 impl JointModel {
-    fn new(regression: &WindowRegression, group: &ModelGroup, fitted_segment: &FittedSegment) -> JointModel {
-        let rows: Vec<Range<usize>> = group.rows.iter().chain([&fitted_segment.rows]).cloned().collect();
+    fn new(regression: &WindowRegression, group: &ModelGroup, segment: &FittedSegment) -> JointModel {
+        let rows: Vec<Range<usize>> = group.rows.iter().chain([&segment.rows]).cloned().collect();
         let joint = regression.fit(&rows);
-        let separate = group.fit.absolute + fitted_segment.fit.absolute;
+        let separate = group.fit.absolute + segment.fit.absolute;
         let floor = ERROR_FLOOR * joint.load;
         let ratio = if joint.absolute > floor { joint.absolute / separate.max(floor) } else { 1.0 };
         JointModel {
             ratio,
             error: joint.error_percent(),
-            separate_error: error_percent(separate, group.fit.load + fitted_segment.fit.load),
+            separate_error: error_percent(separate, group.fit.load + segment.fit.load),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use laggard_settings::{Choice, settings};
 
-/// The paper's form, or the form changed where the paper's step fails on plausible data.
+/// The paper's rules, or rules that are changed where a step of the paper fails on plausible data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CherkasovaMode {
-    /// The default.
+    /// Changed where a step of the paper fails on plausible data; the default.
     #[default]
     Robust,
     /// The closest reading of the paper that works.
@@ -47,7 +47,7 @@ impl CherkasovaSettings {
         CherkasovaSettings { mode, ..CherkasovaSettings::default() }
     }
 
-    /// Fewest windows of a segment that is judged, with `types` transaction types.
+    /// Minimum number of windows of a segment to be classified, with `types` transaction types.
     pub fn windows_min(&self, types: usize) -> usize {
         self.segment_windows_min.unwrap_or_else(|| (types + 1).max(10))
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_takes_more_windows_than_coefficients() {
+    fn a_segment_needs_more_windows_than_coefficients() {
         assert_eq!(CherkasovaSettings::default().windows_min(3), 10);
         assert_eq!(CherkasovaSettings::default().windows_min(14), 15);
     }

@@ -1,5 +1,5 @@
-//! Which transactions explain that the model changed: the signature, which is the other half of the paper; or where
-//! there are no response times, the counts.
+//! Which transactions explain a change of the model: from their service times (the signature of the paper), or from the
+//! counts if there are no response times.
 
 use std::ops::Range;
 
@@ -13,22 +13,22 @@ use crate::{
     ChangeSettings, Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes,
 };
 
-/// Signatures must cover this share of the transactions on both sides before "none changed" says anything.
+/// Minimum share of the transactions with known service times on both sides to conclude that none changed.
 const COVERAGE_MIN: f64 = 0.9;
 
-/// What the transactions' own times say of a change of the model.
+/// Whether service times explain a change of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Explanation {
     /// These changed, the largest difference first.
     Named(Vec<TransactionChange>),
-    /// Nearly all are known on both sides and none changed.
+    /// Nearly all transactions are known on both sides, and none changed.
     NoneChanged,
-    /// There is too little to say.
+    /// Too few transactions are known.
     Unknown,
 }
 
-/// What explains that the model in `after` is not that of the group `before`, of which only the rows before `after` count: a
-/// group may go on after a rollback.
+/// Explains the change from the model of the group `before` to that of `after`. Only rows of the group before `after` are
+/// used, since a group may continue after a rollback.
 pub(super) fn explain(observations: &Observations, before: &ModelGroup, after: &Range<usize>) -> Explanation {
     let earlier = earlier(before, after);
     let later = std::slice::from_ref(after);
@@ -46,31 +46,31 @@ pub(super) fn explain(observations: &Observations, before: &ModelGroup, after: &
     if !changes.is_empty() {
         return Explanation::Named(changes);
     }
-    let known = |of: &[Option<ServiceTime>], transaction: usize| {
-        of[transaction].is_some_and(|time| time.windows >= test.windows_min)
+    let is_known = |times: &[Option<ServiceTime>], transaction: usize| {
+        times[transaction].is_some_and(|time| time.windows >= test.windows_min)
     };
-    let both = |transaction: usize| known(&old, transaction) && known(&new, transaction);
-    let is_known = covered(observations, after, both) >= COVERAGE_MIN;
-    if is_known { Explanation::NoneChanged } else { Explanation::Unknown }
+    let is_comparable = |transaction: usize| is_known(&old, transaction) && is_known(&new, transaction);
+    let is_covered = covered_share(observations, after, is_comparable) >= COVERAGE_MIN;
+    if is_covered { Explanation::NoneChanged } else { Explanation::Unknown }
 }
 
 fn earlier(before: &ModelGroup, after: &Range<usize>) -> Vec<Range<usize>> {
     before.rows.iter().filter(|rows| rows.end <= after.start).cloned().collect()
 }
 
-/// Share of the transactions in `rows` that are of a type for which `known` holds.
-fn covered(observations: &Observations, rows: &Range<usize>, known: impl Fn(usize) -> bool) -> f64 {
-    let (mut all, mut of_known) = (0.0, 0.0);
+/// Share of the transactions in `rows` whose type satisfies `is_known`.
+fn covered_share(observations: &Observations, rows: &Range<usize>, is_known: impl Fn(usize) -> bool) -> f64 {
+    let (mut all, mut known) = (0.0, 0.0);
     for row in rows.clone() {
         for (transaction, &count) in observations.counts.row(row).iter().enumerate() {
             all += count;
-            of_known += if known(transaction) { count } else { 0.0 };
+            known += if is_known(transaction) { count } else { 0.0 };
         }
     }
-    if all > 0.0 { of_known / all } else { 0.0 }
+    if all > 0.0 { known / all } else { 0.0 }
 }
 
-/// The types whose demand stepped, from counts and utilization alone; `O(T n²)`.
+/// The types whose demand changed, from counts and utilization alone; `O(T n²)`.
 pub(super) fn by_counts(
     observations: &Observations,
     regression: &WindowRegression,
@@ -86,7 +86,7 @@ pub(super) fn by_counts(
     }
     let types = observations.counts.cols();
     let seconds = observations.window_s * observations.cores / 100.0;
-    let stacked = regression_of(observations, deviation);
+    let stacked = count_regression(observations, deviation);
     let drift = ChangeSettings::default().drift_bounds();
     let naming =
         type_steps(&stacked, &earlier(before, after), std::slice::from_ref(after), 1..1 + types, drift);
@@ -107,14 +107,14 @@ pub(super) fn by_counts(
     changes
 }
 
-/// Utilization in percent on a constant and the counts, with noise of one size.
-fn regression_of(observations: &Observations, deviation: f64) -> Regression {
+/// The regression of utilization in percent on a constant and the counts, with the same noise in every window.
+fn count_regression(observations: &Observations, deviation: f64) -> Regression {
     let (windows, types) = (observations.utilization.len(), observations.counts.cols());
     let mut design = Matrix::zeros(windows, types + 1);
     for row in 0..windows {
-        let find_group = design.row_mut(row);
-        find_group[0] = 1.0;
-        find_group[1..].copy_from_slice(observations.counts.row(row));
+        let row_values = design.row_mut(row);
+        row_values[0] = 1.0;
+        row_values[1..].copy_from_slice(observations.counts.row(row));
     }
     let response = observations.utilization.iter().map(|utilization| 100.0 * utilization).collect();
     Regression { design, response, weight: vec![1.0 / (deviation * deviation); windows] }

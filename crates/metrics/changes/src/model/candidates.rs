@@ -8,11 +8,11 @@ use super::regression::{Slopes, Weighted, scaled_non_negative, scaled_slopes};
 use super::response::{Discipline, Totals, ratio_error, relative_covariance};
 use super::{Estimator, ModelSettings};
 
-/// Slopes that explain a smaller share of the work are so diluted that predictions of utilization say little about
-/// demands: then only response times decide.
+/// Slopes that explain a smaller share of the work are so diluted that predictions of utilization are unreliable; then only
+/// response times are compared.
 const TRUSTED_MIN: f64 = 0.5;
 
-/// … and so do slopes that dilution may have biased by more than two standard errors.
+/// Maximum variance inflation for predictions of utilization to be reliable: a dilution bias of about two standard errors.
 const INFLATION_MAX: f64 = 5.0;
 
 /// Number of standard errors by which first come, first served must predict better than processor sharing to be
@@ -25,7 +25,7 @@ pub(crate) struct Candidates {
     by_estimator: Vec<ScoredCandidate>,
     /// Errors of plain least squares, the same way.
     pub(crate) least_squares: Option<HeldOut>,
-    /// Root mean square of the weights, to turn weighted errors to percent.
+    /// Root mean square of the weights, to convert weighted errors to percent.
     pub(crate) weight: f64,
 }
 
@@ -43,14 +43,14 @@ impl ScoredCandidate {
     }
 }
 
-/// Adds how much worse `a` is than `b` in each fold, if both are known.
+/// Adds the excess error of `a` over `b` in each fold, if both are known.
 fn add_deviances(sums: &mut [f64], a: &Option<HeldOut>, b: &Option<HeldOut>) {
     let (Some(a), Some(b)) = (a, b) else { return };
     sums.iter_mut().zip(a.deviances_beyond(b)).for_each(|(sum, more)| *sum += more);
 }
 
 impl Candidates {
-    /// Estimates and scores everything but plain least squares, on types that all occur.
+    /// Estimates and scores all estimators except plain least squares. Every type must occur.
     pub(crate) fn new(design: &Design, settings: &ModelSettings) -> Candidates {
         let weighted = Weighted::new(design);
         let mut candidates = Candidates {
@@ -59,8 +59,8 @@ impl Candidates {
             least_squares: None,
             weight: 1.0,
         };
-        let start =
-            scaled_non_negative(design, &weighted).or_else(|| shape(design, Discipline::ProcessorSharing));
+        let start = scaled_non_negative(design, &weighted)
+            .or_else(|| proportions(design, Discipline::ProcessorSharing));
         let Some(start) = start else { return candidates };
         let roots = common_roots(design, &start);
         candidates.weight = (roots.iter().map(|root| root * root).sum::<f64>() / roots.len() as f64).sqrt();
@@ -89,13 +89,13 @@ impl Candidates {
     fn add_responses(&mut self, design: &Design, settings: &ModelSettings, roots: &[f64]) {
         for discipline in [Discipline::ProcessorSharing, Discipline::FirstComeFirstServed] {
             let (Some(demand), Some(covariance)) =
-                (shape(design, discipline), relative_covariance(design, discipline))
+                (proportions(design, discipline), relative_covariance(design, discipline))
             else {
                 continue;
             };
-            let estimate = from_response(&demand, &covariance, utilization_of(design));
+            let estimate = from_response(&demand, &covariance, mean_utilization(design));
             let utilization =
-                utilization_errors(design, settings.folds, roots, |rest| shape(rest, discipline));
+                utilization_errors(design, settings.folds, roots, |rest| proportions(rest, discipline));
             let response = response_errors(design, settings.folds, discipline);
             self.push(estimator(discipline), estimate, utilization, response);
         }
@@ -103,11 +103,11 @@ impl Candidates {
         let (Some(estimate), true) = (combined(design, discipline, settings), self.slopes.is_some()) else {
             return;
         };
-        // Held out, the combination is that of the other windows.
+        // For held-out windows, the combination is fitted to the other windows.
         let utilization = utilization_errors(design, settings.folds, roots, |rest| {
             combined(rest, discipline, settings)
                 .map(|estimate| estimate.demand)
-                .or_else(|| shape(rest, discipline))
+                .or_else(|| proportions(rest, discipline))
         });
         self.push(Estimator::Combined, estimate, utilization, None);
     }
@@ -136,15 +136,15 @@ impl Candidates {
         };
         let mut differences = vec![0.0; first_come.folds()];
         add_deviances(&mut differences, &first_come.response, &sharing.response);
-        if self.utilization_judges() {
+        if self.is_utilization_reliable() {
             add_deviances(&mut differences, &first_come.utilization, &sharing.utilization);
         }
         let is_first_come = standard_errors(&differences) < -BETTER_MIN;
         Some(if is_first_come { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
     }
 
-    /// Whether slopes are so little biased by dilution that predictions of utilization can rank estimators.
-    pub(crate) fn utilization_judges(&self) -> bool {
+    /// Whether the bias of slopes by dilution is so small that predictions of utilization can rank estimators.
+    pub(crate) fn is_utilization_reliable(&self) -> bool {
         self.slopes
             .as_ref()
             .is_some_and(|slopes| slopes.explained >= TRUSTED_MIN && slopes.inflation <= INFLATION_MAX)
@@ -154,17 +154,17 @@ impl Candidates {
 fn combined(design: &Design, discipline: Discipline, settings: &ModelSettings) -> Option<Estimate> {
     let slopes = scaled_slopes(design, &Weighted::new(design), settings.constant_scale_percent)?;
     let covariance = relative_covariance(design, discipline)?;
-    combine(design, &shape(design, discipline)?, &covariance, &slopes, utilization_of(design))
+    combine(design, &proportions(design, discipline)?, &covariance, &slopes, mean_utilization(design))
 }
 
-fn shape(design: &Design, discipline: Discipline) -> Option<Vec<f64>> {
+fn proportions(design: &Design, discipline: Discipline) -> Option<Vec<f64>> {
     if !design.has_responses() {
         return None;
     }
     Totals::from_design(design).demands(discipline)
 }
 
-fn utilization_of(design: &Design) -> f64 {
+fn mean_utilization(design: &Design) -> f64 {
     design.mean_work() / design.capacity_s
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn estimator(discipline: Discipline) -> Estimator {
     }
 }
 
-/// `W / X`, the demand of the only type, needs no slope.
+/// With a single type its demand is `W / X`, without a regression.
 fn single(design: &Design, demand: &[f64]) -> Estimate {
     let error = ratio_error(design).unwrap_or(f64::INFINITY);
     Estimate { demand: demand.to_vec(), standard_error: vec![error], disagreement: 0.0 }

@@ -11,7 +11,7 @@ use crate::TransactionModel;
 /// Minimum disagreement that is reported.
 const DISAGREEMENT_MIN: f64 = 0.1;
 
-/// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
+/// Number of standard errors by which the combination must predict worse than slopes alone to be rejected.
 const WORSE_MIN: f64 = 2.0;
 
 pub(crate) struct Choice {
@@ -35,7 +35,7 @@ impl Candidates {
         let (mut estimator, mut reason, mut cautions) = (preferred, reason, Vec::new());
         if let EstimatorChoice::Only(wanted) = settings.choice {
             if wanted == Estimator::LeastSquares || self.get(wanted).is_some() {
-                (estimator, reason) = (wanted, "It was asked for.".to_owned());
+                (estimator, reason) = (wanted, "It was requested.".to_owned());
             } else {
                 cautions.push(format!("The estimator {} does not apply to these windows.", wanted.name()));
             }
@@ -62,15 +62,15 @@ impl Candidates {
         }
         let Some(discipline) = self.likelier_discipline() else {
             if has(Estimator::ScaledLeastSquares) {
-                let reason = "There are no response times to compare with, and scaled slopes are least squares but for \
-                              the dilution of high load.";
+                let reason = "There are no response times, and scaled slopes correct least squares for the dilution at \
+                              high load.";
                 return (Estimator::ScaledLeastSquares, reason.into());
             }
             return (Estimator::LeastSquares, "Nothing else applies to these windows.".into());
         };
         let Some(combined) = self.get(Estimator::Combined) else {
             let reason = format!(
-                "Utilization says too little of single demands here, and response times behave as under {}.",
+                "Utilization does not determine single demands here, and response times behave as under {}.",
                 phrase(discipline)
             );
             return (estimator(discipline), reason);
@@ -78,29 +78,29 @@ impl Candidates {
         self.combined_or_slopes(combined, discipline)
     }
 
-    /// The combination, unless slopes alone predict held-out utilization better by more than one standard error: of
-    /// estimators that predict alike, the one with the smaller variance.
+    /// The combination, unless slopes alone predict held-out utilization significantly better: among estimators that
+    /// predict equally well, the combination has the smaller variance.
     fn combined_or_slopes(&self, combined: &ScoredCandidate, discipline: Discipline) -> (Estimator, String) {
         let slopes = self.get(Estimator::ScaledLeastSquares);
         let worse = match (&combined.utilization, slopes.and_then(|slopes| slopes.utilization.as_ref())) {
             (Some(combined), Some(slopes)) => combined.standard_errors_worse(slopes),
             _ => 0.0,
         };
-        if worse > WORSE_MIN && self.utilization_judges() {
+        if worse > WORSE_MIN && self.is_utilization_reliable() {
             let reason = format!(
                 "Slopes alone predict the utilization of held-out windows better than together with response times, by \
                  {worse:.1} standard errors."
             );
             return (Estimator::ScaledLeastSquares, reason);
         }
-        let alike = match self.utilization_judges() {
+        let alike = match self.is_utilization_reliable() {
             true => format!(
                 "slopes alone do not predict the utilization of held-out windows better ({:+.1} standard errors), \
                  and are less certain",
                 worse
             ),
             false => {
-                "the load is so high that what completes in a window hardly tells its utilization".to_owned()
+                "the load is so high that utilization hardly depends on what completes in a window".to_owned()
             }
         };
         let reason = format!("Response times behave as under {}; {alike}.", phrase(discipline));
@@ -112,14 +112,14 @@ impl Candidates {
         &self,
         design: &Design,
         least_squares: &TransactionModel,
-        chosen: Estimator,
+        selected: Estimator,
     ) -> Vec<Candidate> {
         let percent = |held_out: &Option<HeldOut>| {
             let mean = held_out.as_ref().map_or(f64::NAN, |errors| errors.total() / errors.values as f64);
             design.percent(mean.sqrt() / self.weight)
         };
         let candidate_list = |estimator: Estimator| {
-            let outcome = if estimator == chosen { "chosen" } else { "not chosen" }.to_owned();
+            let outcome = if estimator == selected { "chosen" } else { "not chosen" }.to_owned();
             if estimator == Estimator::LeastSquares {
                 return Candidate {
                     estimator,

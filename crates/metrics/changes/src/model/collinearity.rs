@@ -28,7 +28,7 @@ pub(crate) struct Collinearity {
 }
 
 impl Collinearity {
-    /// Of the counts of a design; types with constant counts are ignored.
+    /// The collinearity of the counts of a design; types with constant counts are ignored.
     pub(crate) fn from_design(design: &Design) -> Collinearity {
         let (moving, correlation) = correlations(design);
         let mut inflation = vec![f64::NAN; design.types()];
@@ -36,10 +36,10 @@ impl Collinearity {
             return Collinearity { inflation, dependent: Vec::new() };
         };
         let largest = eigen.values.first().copied().unwrap_or(0.0);
-        let parts = |at: usize| -> Vec<f64> {
+        let parts = |position: usize| -> Vec<f64> {
             (0..moving.len())
                 .map(|k| {
-                    let square = eigen.vectors.get(k, at).powi(2);
+                    let square = eigen.vectors.get(k, position).powi(2);
                     // Loadings of rounding size on a zero eigenvalue are not a dependency.
                     if square < 1e-9 { 0.0 } else { square / eigen.values[k].max(EIGENVALUE_ZERO) }
                 })
@@ -47,18 +47,18 @@ impl Collinearity {
         };
         let is_near = |k: usize| eigen.values[k].max(EIGENVALUE_ZERO) * INDEX_MIN * INDEX_MIN < largest;
         let mut members = Vec::new();
-        for (at, &column) in moving.iter().enumerate() {
-            let parts = parts(at);
+        for (position, &column) in moving.iter().enumerate() {
+            let parts = parts(position);
             let sum: f64 = parts.iter().sum();
             inflation[column] = if sum > 1e9 { f64::INFINITY } else { sum.max(1.0) };
             let near: f64 = (0..moving.len()).filter(|&k| is_near(k)).map(|k| parts[k]).sum();
             if near >= PROPORTION_MIN * sum {
-                members.push(at);
+                members.push(position);
             }
         }
         let near: Vec<usize> = (0..moving.len()).filter(|&k| is_near(k)).collect();
         let dependent = connected(&members, |a, b| {
-            // Two members depend on each other when near dependencies move them together or against each other.
+            // Two members depend on each other if near dependencies make them vary together or inversely.
             let shared: f64 = near
                 .iter()
                 .map(|&k| {
@@ -68,8 +68,10 @@ impl Collinearity {
             let scale = (parts(a).iter().sum::<f64>() * parts(b).iter().sum::<f64>()).sqrt();
             shared.abs() >= 0.25 * scale
         });
-        let dependent =
-            dependent.into_iter().map(|group| group.into_iter().map(|at| moving[at]).collect()).collect();
+        let dependent = dependent
+            .into_iter()
+            .map(|group| group.into_iter().map(|position| moving[position]).collect())
+            .collect();
         Collinearity { inflation, dependent }
     }
 
@@ -140,16 +142,16 @@ fn correlations(design: &Design) -> (Vec<usize>, Matrix) {
 
 /// Connected components of `members`, each in their order.
 fn connected(members: &[usize], linked: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
-    let mut left = members.to_vec();
+    let mut remaining = members.to_vec();
     let mut groups = Vec::new();
-    while !left.is_empty() {
-        let mut group = vec![left.remove(0)];
+    while !remaining.is_empty() {
+        let mut group = vec![remaining.remove(0)];
         let mut next = 0;
         while next < group.len() {
-            let (found, rest) = left.iter().partition(|&&other| linked(group[next], other));
-            left = rest;
-            let found: Vec<usize> = found;
-            group.extend(found);
+            let (neighbors, rest): (Vec<usize>, _) =
+                remaining.iter().partition(|&&other| linked(group[next], other));
+            remaining = rest;
+            group.extend(neighbors);
             next += 1;
         }
         group.sort_unstable();
@@ -183,21 +185,21 @@ mod tests {
     fn inflation_of_two_columns_by_hand() {
         // Deviations of A and B from 4.5: products add up to 20, squares to 42 each: r = 20/42.
         let r: f64 = 20.0 / 42.0;
-        let found = Collinearity::from_design(&design(&[&A, &B])).inflation;
-        assert!(found.iter().all(|value| (value - 1.0 / (1.0 - r * r)).abs() < 1e-12), "{found:?}");
+        let inflation = Collinearity::from_design(&design(&[&A, &B])).inflation;
+        assert!(inflation.iter().all(|value| (value - 1.0 / (1.0 - r * r)).abs() < 1e-12), "{inflation:?}");
     }
 
-    /// The third is the sum of the first two, though no pair is alike; the fourth is on its own; the fifth never moves.
+    /// The third column is the sum of the first two; the fourth is independent; the fifth is constant.
     #[test]
     fn a_sum_of_columns_is_a_group() {
         let sum: Vec<f64> = A.iter().zip(&B).map(|(a, b)| a + b).collect();
         let own = [3.0, 9.0, 1.0, 2.0, 6.0, 5.0, 1.0, 4.0];
         let design = design(&[&A, &B, &sum, &own, &[2.0; 8]]);
-        let found = Collinearity::from_design(&design);
-        assert!(found.inflation[..3].iter().all(|value| value.is_infinite()));
-        assert!(found.inflation[3] < 3.0 && found.inflation[4].is_nan());
+        let collinearity = Collinearity::from_design(&design);
+        assert!(collinearity.inflation[..3].iter().all(|value| value.is_infinite()));
+        assert!(collinearity.inflation[3] < 3.0 && collinearity.inflation[4].is_nan());
         let fit = Coefficients { constant: 0.0, demand: vec![1.0, 2.0, 0.0, 1.0, 1.0] };
-        let groups = found.indistinguishable(&design, &fit, None);
+        let groups = collinearity.indistinguishable(&design, &fit, None);
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].transactions, [0, 1, 2]);
         // Counts 36, 36 and 72: shares ¼, ¼, ½, and ¼·1 + ¼·2 + ½·0.

@@ -1,27 +1,27 @@
 //! Combines utilization and response times, weighted by their errors.
 
-use super::covariance::product;
 use super::design::Design;
-use super::regression::{Slopes, dot, scaled_to_work};
+use super::regression::{Slopes, scaled_to_work};
+use crate::linear_algebra::{dot, product};
 use laggard_numeric::{Cholesky, Matrix};
 
-/// Relative error that a real scheduler's departure from its ideal causes where all of a response time is queueing; at
-/// utilization `U` a share of about `U` is. Measured: ours. Time slices, priorities and few clients all count.
+/// Relative error that a real scheduler's deviation from its ideal (time slices, priorities, few clients) causes where all
+/// of a response time is queueing; at utilization `U` a share of about `U` is. Measured: ours.
 const DEPARTURE: f64 = 0.08;
 
-/// Scale of the prior of how far response times are no picture of demands, relative to the demands. Ours.
+/// Scale of the prior of the relative disagreement between response times and demands. Ours.
 const DISAGREEMENT_SCALE: f64 = 0.1;
-/// Points of its grid.
+/// Number of points of the grid of disagreements.
 const DISAGREEMENTS: usize = 17;
 
-/// Demands and how certain they are.
+/// Demands and their uncertainty.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Estimate {
     /// Demands in seconds that account for all of the work.
     pub(crate) demand: Vec<f64>,
-    /// Their standard errors in seconds, as if nothing were constant; infinite where nothing is known.
+    /// Their standard errors in seconds, assuming no constant; infinite if unknown.
     pub(crate) standard_error: Vec<f64>,
-    /// How far response times are likely to be no picture of demands, relative to them: beyond the errors of both.
+    /// Expected relative disagreement between response times and demands, beyond the errors of both.
     pub(crate) disagreement: f64,
 }
 
@@ -45,11 +45,11 @@ fn errors(demand: &[f64], relative: &Matrix) -> Vec<f64> {
     demand.iter().enumerate().map(|(j, demand)| demand * relative.get(j, j).max(0.0).sqrt()).collect()
 }
 
-/// Both kinds of evidence. True demands are `shape · (1 + δ)`, with `δ` of mean 0 and covariance
-/// `sampling + (departure² + τ²) I`; the slopes are the demands plus errors of known covariance. How far response times
-/// are no picture of demands (`τ`: time spent elsewhere, another discipline) is unknown, with a half-Cauchy prior: the slopes'
-/// distance from the shape tells (a random-effects model, Gelman 2006), and the answer is the mean over `τ`. So
-/// response times that hold much else than CPU lose their weight by themselves. None if a matrix is singular.
+/// Demands from response times and slopes. True demands are `shape · (1 + δ)`, with `δ` of mean 0 and covariance
+/// `sampling + (departure² + τ²) I`; the slopes are the demands plus errors of known covariance. The disagreement `τ` between
+/// response times and demands (time spent elsewhere, another discipline) is unknown, with a half-Cauchy prior, and is
+/// estimated from the distance of the slopes from the shape (a random-effects model, Gelman 2006); the result is the mean
+/// over `τ`. So response times that include much other time get little weight. `None` if a matrix is singular.
 pub(crate) fn combine(
     design: &Design,
     shape: &[f64],
@@ -68,21 +68,26 @@ pub(crate) fn combine(
     }
     let sampling = with_diagonal(covariance, departure(utilization));
     let posteriors: Vec<DemandPosterior> = (0..DISAGREEMENTS)
-        .map(|at| {
-            DemandPosterior::new(&with_diagonal(&sampling, disagreement(at).powi(2)), &error, &distance, at)
+        .map(|index| {
+            DemandPosterior::new(
+                &with_diagonal(&sampling, disagreement(index).powi(2)),
+                &error,
+                &distance,
+                index,
+            )
         })
         .collect::<Option<_>>()?;
     let best = posteriors.iter().map(|posterior| posterior.log_weight).fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = posteriors.iter().map(|posterior| (posterior.log_weight - best).exp()).collect();
     let all: f64 = weights.iter().sum();
     let average = |value: &dyn Fn(usize) -> f64| -> f64 {
-        weights.iter().enumerate().map(|(at, weight)| weight * value(at)).sum::<f64>() / all
+        weights.iter().enumerate().map(|(index, weight)| weight * value(index)).sum::<f64>() / all
     };
     let mut demand = Vec::new();
     let mut standard_error = Vec::new();
     for (j, shape) in shape.iter().enumerate() {
-        let mean = average(&|at| posteriors[at].mean[j]);
-        let square = average(&|at| posteriors[at].variance[j] + posteriors[at].mean[j].powi(2));
+        let mean = average(&|index| posteriors[index].mean[j]);
+        let square = average(&|index| posteriors[index].variance[j] + posteriors[index].mean[j].powi(2));
         demand.push((shape * (1.0 + mean)).max(0.0));
         standard_error.push(shape * (square - mean * mean).max(0.0).sqrt());
     }
@@ -102,17 +107,17 @@ struct DemandPosterior {
 }
 
 impl DemandPosterior {
-    fn new(prior: &Matrix, error: &Matrix, distance: &[f64], at: usize) -> Option<DemandPosterior> {
+    fn new(prior: &Matrix, error: &Matrix, distance: &[f64], index: usize) -> Option<DemandPosterior> {
         let types = distance.len();
         let mut sum = prior.clone();
         sum.data_mut().iter_mut().zip(error.data()).for_each(|(to, from)| *to += from);
         let factor = Cholesky::new(&sum, 1e-12)?;
-        // Gain = prior (prior + error)⁻¹: what of the distance is believed.
+        // Gain = prior (prior + error)⁻¹: the share of the distance that is attributed to the demands.
         let gain = product(prior, &factor.inverse());
         let retained = product(&gain, prior);
         let explained = dot(distance, &factor.solve(distance));
-        // Log-spaced points each stand for a stretch of τ in proportion to τ.
-        let density = 1.0 / (1.0 + (disagreement(at) / DISAGREEMENT_SCALE).powi(2)) * disagreement(at);
+        // Log-spaced points represent intervals of τ whose length is proportional to τ.
+        let density = 1.0 / (1.0 + (disagreement(index) / DISAGREEMENT_SCALE).powi(2)) * disagreement(index);
         Some(DemandPosterior {
             mean: (0..types).map(|i| dot(gain.row(i), distance)).collect(),
             variance: (0..types).map(|i| (prior.get(i, i) - retained.get(i, i)).max(0.0)).collect(),
@@ -122,8 +127,8 @@ impl DemandPosterior {
 }
 
 /// The grid of `τ`: from 0.005 to 1.28 in steps of √2.
-fn disagreement(at: usize) -> f64 {
-    0.005 * (0.5 * at as f64).exp2()
+fn disagreement(index: usize) -> f64 {
+    0.005 * (0.5 * index as f64).exp2()
 }
 
 fn departure(utilization: f64) -> f64 {

@@ -1,39 +1,40 @@
-//! What the server uses beside its transactions, when a regression's constant cannot be taken at its word.
+//! The constant CPU use of a server, estimated with the dilution of regression slopes taken into account.
 
 use super::Interval;
 use super::design::Design;
 use super::regression::{Weighted, plain_variance};
 use laggard_numeric::{mean, normal_upper_tail, sample_std};
 
-/// Points of the grids over the constant's share of the work and over the dilution.
+/// Number of points of the grid over the constant's share of the work.
 const SHARES: usize = 381;
+/// Number of points of the grid over the dilution.
 const DILUTIONS: usize = 101;
-/// Most that steady counts multiply the scale of the dilution.
+/// Maximum factor by which steady counts increase the scale of the dilution.
 const CHANCE_MAX: f64 = 4.0;
-/// Largest share of the work that may be constant.
+/// Maximum share of the work that is constant.
 const SHARE_MAX: f64 = 0.95;
 
-/// What is believed about the share of a server's work that is constant: weights over a grid, which add up to 1.
+/// The posterior of the share of a server's work that is constant: weights over a grid, which add up to 1.
 ///
-/// Mean work is `constant + Σ X D` exactly, so demands in right proportions need only one factor, `1 − share`. The slope of
-/// measured on expected work is that factor, but diluted: `slope = (1 − share)(1 − dilution) + error`. Dilution is one-sided and
-/// unknown; it can be large where the load is high and counts move by chance only, and cannot where they move with
-/// the workload. So its scale is `½ U²/(1 − U)` times the share of the expected work's variance that Poisson counts would have.
-/// The constant itself has a half-Cauchy prior with the given scale: small, unless the data insist.
+/// Mean work is `constant + Σ X D` exactly, so demands in the right proportions need only one factor, `1 − share`. The slope of
+/// measured on expected work is that factor, but diluted: `slope = (1 − share)(1 − dilution) + error`. The dilution is one-sided
+/// and unknown. It can be large if the load is high and counts vary randomly, but not if they vary with the workload. So its
+/// scale is `½ U²/(1 − U)` times the share of the expected work's variance that Poisson counts would have. The constant has a
+/// half-Cauchy prior.
 #[derive(Clone, Debug)]
 pub(crate) struct ConstantShare {
     weights: Vec<f64>,
     utilization: f64,
-    /// Squared dilution that is believed, over the slope's sampling variance.
+    /// Expected squared dilution over the slope's sampling variance.
     dilution_to_error: f64,
 }
 
 impl ConstantShare {
-    /// Given demands that account for all of the work, and the prior's scale in percent of the capacity.
+    /// `demand` accounts for all of the work; `scale_percent` is the scale of the prior in percent of the capacity.
     pub(crate) fn new(design: &Design, demand: &[f64], scale_percent: f64) -> ConstantShare {
         let utilization = (design.mean_work() / design.capacity_s).clamp(1e-6, 1.0);
         let prior: Vec<f64> = (0..SHARES)
-            .map(|at| 1.0 / (1.0 + (share(at) * utilization * 100.0 / scale_percent).powi(2)))
+            .map(|index| 1.0 / (1.0 + (share(index) * utilization * 100.0 / scale_percent).powi(2)))
             .collect();
         let Some(line) = ConstantLine::fit(design, demand) else {
             return ConstantShare { weights: normalized(prior), utilization, dilution_to_error: 0.0 };
@@ -41,8 +42,8 @@ impl ConstantShare {
         let scale = 0.5 * utilization * utilization / (1.0 - utilization).max(0.02) * line.chance;
         let mut squared_dilution = 0.0;
         let mut weights = Vec::with_capacity(SHARES);
-        for (at, prior) in prior.iter().enumerate() {
-            let likelihood = line.likelihood(share(at), scale);
+        for (index, prior) in prior.iter().enumerate() {
+            let likelihood = line.likelihood(share(index), scale);
             weights.push(prior * likelihood.total);
             squared_dilution += prior * likelihood.squared_dilution;
         }
@@ -54,21 +55,21 @@ impl ConstantShare {
         ConstantShare { weights: normalized(weights), utilization, dilution_to_error }
     }
 
-    /// By what factor the variance of slopes is too small when dilution is taken for a bias that may differ between types:
-    /// `1 + E[dilution²] / variance of the slope`. Dilution of the slope comes from a correlation of counts and errors,
-    /// and the same correlation biases single slopes by as many of their standard errors.
+    /// Factor of the variance of slopes for a dilution that may differ between types: `1 + E[dilution²] / variance of the
+    /// slope`. The dilution is caused by a correlation of counts and errors, which biases single slopes by as many of their
+    /// standard errors.
     pub(crate) fn variance_inflation(&self) -> f64 {
         1.0 + self.dilution_to_error
     }
 
-    /// The share below which the constant is with probability `p`.
+    /// The `p`-quantile of the share.
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         let mut sum = 0.0;
-        let at = self.weights.iter().position(|weight| {
+        let index = self.weights.iter().position(|weight| {
             sum += weight;
             sum >= p
         });
-        share(at.unwrap_or(SHARES - 1))
+        share(index.unwrap_or(SHARES - 1))
     }
 
     /// An interval in percent of the capacity.
@@ -78,19 +79,19 @@ impl ConstantShare {
         Interval { low: percent(tail), high: percent(1.0 - tail) }
     }
 
-    /// The standard error of a demand, given its value and standard error if nothing were constant; NaN if that is not finite.
+    /// The standard error of a demand, from its value and standard error without a constant; NaN if the latter is not finite.
     pub(crate) fn standard_error(&self, demand: f64, error: f64) -> f64 {
         if !error.is_finite() {
             return f64::NAN;
         }
-        let factors = || self.weights.iter().enumerate().map(|(at, weight)| (1.0 - share(at), weight));
+        let factors = || self.weights.iter().enumerate().map(|(index, weight)| (1.0 - share(index), weight));
         let mean: f64 = factors().map(|(factor, weight)| weight * factor).sum();
         let square: f64 = factors().map(|(factor, weight)| weight * factor * factor).sum();
         ((square - mean * mean).max(0.0) * demand * demand + square * error * error).sqrt()
     }
 
-    /// An interval of a demand, given its value and standard error if nothing were constant: quantiles of the product, the
-    /// upper end not below what an absent constant allows, since 0 is the edge of the prior.
+    /// An interval of a demand, from its value and standard error without a constant: quantiles of the product. The upper end
+    /// is at least that of a constant at its lower quantile, since 0 is the edge of the prior.
     pub(crate) fn demand_interval(&self, demand: f64, error: f64, coverage: f64) -> Interval {
         if !error.is_finite() {
             return Interval { low: 0.0, high: f64::INFINITY };
@@ -104,8 +105,8 @@ impl ConstantShare {
 
     fn product_quantile(&self, demand: f64, error: f64, p: f64) -> f64 {
         let below = |limit: f64| -> f64 {
-            let part = |(at, weight): (usize, &f64)| {
-                let distance = limit / (1.0 - share(at)) - demand;
+            let part = |(index, weight): (usize, &f64)| {
+                let distance = limit / (1.0 - share(index)) - demand;
                 weight * normal_upper_tail(-distance / error.max(1e-9 * demand).max(f64::MIN_POSITIVE))
             };
             self.weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-12).map(part).sum()
@@ -123,9 +124,9 @@ impl ConstantShare {
 struct ConstantLine {
     slope: f64,
     standard_error: f64,
-    /// Variance that chance gives the expected work of Poisson counts, over the variance it has: near 0 when the workload
-    /// moves, 1 for Poisson counts, above when waiting clients hold the counts steady, so that what is left of their
-    /// variation is the server's own doing. At most 4.
+    /// Variance of the expected work if counts were Poisson distributed, over its actual variance: near 0 if the workload
+    /// varies, 1 for Poisson counts, larger if waiting clients keep the counts steady, so that they vary only with the
+    /// server's own speed. At most [`CHANCE_MAX`].
     chance: f64,
 }
 
@@ -147,9 +148,9 @@ impl ConstantLine {
     /// Likelihood of the slope when `share` of the work is constant: integrated over a half-normal dilution.
     fn likelihood(&self, share: f64, scale: f64) -> Likelihood {
         let mut likelihood = Likelihood { total: 0.0, squared_dilution: 0.0 };
-        for at in 0..DILUTIONS {
-            let dilution = at as f64 / (DILUTIONS - 1) as f64;
-            // A slope beyond 1 or below 0 is no more than all or nothing.
+        for index in 0..DILUTIONS {
+            let dilution = index as f64 / (DILUTIONS - 1) as f64;
+            // Slopes above 1 or below 0 count as 1 or 0.
             let error = (self.slope.clamp(0.0, 1.0) - (1.0 - share) * (1.0 - dilution)) / self.standard_error;
             let prior = dilution / scale.max(1e-4);
             let density = (-0.5 * (error * error + prior * prior)).exp();
@@ -166,8 +167,8 @@ struct Likelihood {
     squared_dilution: f64,
 }
 
-fn share(at: usize) -> f64 {
-    SHARE_MAX * at as f64 / (SHARES - 1) as f64
+fn share(index: usize) -> f64 {
+    SHARE_MAX * index as f64 / (SHARES - 1) as f64
 }
 
 fn normalized(mut weights: Vec<f64>) -> Vec<f64> {

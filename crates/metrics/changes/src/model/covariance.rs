@@ -1,5 +1,6 @@
-//! Covariance of regression coefficients that stays honest when errors vary and depend on their neighbors.
+//! Covariance of regression coefficients for errors that are heteroscedastic and autocorrelated.
 
+use crate::linear_algebra::{gram, product};
 use laggard_numeric::{Cholesky, Matrix};
 
 /// Pivot below which a column counts as dependent, as in non-negative least squares.
@@ -9,16 +10,15 @@ const PIVOT_MIN: f64 = 1e-10;
 /// coefficients, `p x p`, with Bartlett weights (Newey, West 1987), lags up to `4 (T/100)^(2/9)` windows, and the
 /// factor `T/(T − p)` for small samples.
 ///
-/// Utilization needs both: its variance grows with the work, and work that carries over a window's edge is missed in
-/// one window and found in the next. `windows` are the numbers of the rows; those of a gap have no neighbor.
-/// None if columns depend on each other or there are no more rows than columns.
+/// Utilization needs both corrections: its variance grows with the work, and work that continues past the end of a window is
+/// missing in one window and added to the next. `windows` are the numbers of the rows; rows next to a gap have no neighbor.
+/// `None` if columns depend on each other or there are no more rows than columns.
 pub(crate) fn newey_west(x: &Matrix, residuals: &[f64], windows: &[usize]) -> Option<Matrix> {
     let (rows, columns) = (x.rows(), x.cols());
     if rows <= columns {
         return None;
     }
-    let gram = products(x);
-    let bread = Cholesky::new(&gram, PIVOT_MIN)?.inverse();
+    let bread = Cholesky::new(&gram(x), PIVOT_MIN)?.inverse();
     let mut meat = Matrix::zeros(columns, columns);
     let lags = (4.0 * (rows as f64 / 100.0).powf(2.0 / 9.0)).floor() as usize;
     for lag in 0..=lags.min(rows - 1) {
@@ -31,7 +31,7 @@ pub(crate) fn newey_west(x: &Matrix, residuals: &[f64], windows: &[usize]) -> Op
     Some(covariance)
 }
 
-/// Adds the products of scores `lag` windows apart, both ways round.
+/// Adds the products of scores `lag` windows apart, symmetrically.
 fn add_lag(meat: &mut Matrix, x: &Matrix, residuals: &[f64], windows: &[usize], lag: usize, weight: f64) {
     let mut later = 0;
     for t in 0..x.rows() {
@@ -58,32 +58,6 @@ fn add_lag(meat: &mut Matrix, x: &Matrix, residuals: &[f64], windows: &[usize], 
     }
 }
 
-/// `XᵀX`.
-pub(crate) fn products(x: &Matrix) -> Matrix {
-    let mut gram = Matrix::zeros(x.cols(), x.cols());
-    for t in 0..x.rows() {
-        let row = x.row(t);
-        for i in 0..row.len() {
-            for j in 0..row.len() {
-                let sum = gram.get(i, j) + row[i] * row[j];
-                gram.set(i, j, sum);
-            }
-        }
-    }
-    gram
-}
-
-/// `A B`.
-pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.rows(), b.cols());
-    for i in 0..a.rows() {
-        for j in 0..b.cols() {
-            out.set(i, j, (0..a.cols()).map(|k| a.get(i, k) * b.get(k, j)).sum());
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,14 +65,14 @@ mod tests {
     /// The mean of four numbers: residuals 1, −1, 1, −1. With one lag at weight w the meat is 4 − 2w·3, and for
     /// T = 4 there are ⌊4·0.04^(2/9)⌋ = 1 lags, w = 1/2: meat 1, so the variance is 1/16, times 4/3.
     #[test]
-    fn alternating_errors_make_a_mean_more_certain() {
+    fn alternating_errors_reduce_the_variance_of_a_mean() {
         let ones = Matrix::from_row_major(4, 1, vec![1.0; 4]);
         let residuals = [1.0, -1.0, 1.0, -1.0];
-        let found = newey_west(&ones, &residuals, &[0, 1, 2, 3]).expect("enough rows").get(0, 0);
-        assert!((found - 1.0 / 12.0).abs() < 1e-15);
+        let variance = newey_west(&ones, &residuals, &[0, 1, 2, 3]).expect("enough rows").get(0, 0);
+        assert!((variance - 1.0 / 12.0).abs() < 1e-15);
         // Every other window is missing: no neighbors, meat 4.
-        let apart = newey_west(&ones, &residuals, &[0, 2, 4, 6]).expect("enough rows").get(0, 0);
-        assert!((apart - 1.0 / 3.0).abs() < 1e-15);
+        let with_gaps = newey_west(&ones, &residuals, &[0, 2, 4, 6]).expect("enough rows").get(0, 0);
+        assert!((with_gaps - 1.0 / 3.0).abs() < 1e-15);
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! Cross-validation: how well demands predict held-out windows.
 
 use super::design::Design;
-use super::regression::{Weighted, dot, weight_roots};
+use super::regression::{Weighted, weight_roots};
 use super::response::{Discipline, Totals, block};
+use crate::linear_algebra::dot;
 use laggard_numeric::{mean, sample_std};
 
-/// Squared errors of held-out windows, one entry a fold.
+/// Squared errors of held-out windows, by fold.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct HeldOut {
     /// Sums of weighted squared errors.
     pub(crate) folds: Vec<f64>,
-    /// Values predicted, all folds together.
+    /// Number of values predicted in all folds.
     pub(crate) values: usize,
 }
 
@@ -20,21 +21,21 @@ impl HeldOut {
         self.folds.iter().sum()
     }
 
-    /// How much worse this is than `other` in each fold, in units of the better one's mean squared error: about twice a
-    /// difference of log likelihoods, so differences of several kinds of prediction add up.
+    /// The excess error over `other` in each fold, in units of the smaller mean squared error: about twice a difference of
+    /// log likelihoods, so differences of several kinds of prediction can be added.
     pub(crate) fn deviances_beyond(&self, other: &HeldOut) -> Vec<f64> {
         let best = self.total().min(other.total());
         let scale = if best > 0.0 { self.values as f64 / best } else { 0.0 };
         self.folds.iter().zip(&other.folds).map(|(a, b)| (a - b) * scale).collect()
     }
 
-    /// [`standard_errors`] of the difference to `other`: above 1, this is worse by more than one.
+    /// The mean excess error over `other` in [`standard_errors`].
     pub(crate) fn standard_errors_worse(&self, other: &HeldOut) -> f64 {
         standard_errors(&self.deviances_beyond(other))
     }
 }
 
-/// The mean of differences, one a fold, over its standard error; 0 when they do not vary.
+/// The mean of the differences over its standard error; 0 if they do not vary.
 pub(crate) fn standard_errors(differences: &[f64]) -> f64 {
     let error = sample_std(differences) / (differences.len() as f64).sqrt();
     if error > 0.0 { mean(differences) / error } else { 0.0 }
@@ -48,18 +49,18 @@ struct Fold {
 
 fn folds(design: &Design, count: usize) -> impl Iterator<Item = Fold> {
     let count = count.clamp(2, design.rows().max(2));
-    (0..count).map(move |at| {
-        let held_out = block(design.rows(), count, at);
+    (0..count).map(move |fold| {
+        let held_out = block(design.rows(), count, fold);
         let rest: Vec<usize> = (0..design.rows()).filter(|row| !held_out.contains(row)).collect();
-        Fold { held_out: held_out.collect(), rest: design.at(&rest) }
+        Fold { held_out: held_out.collect(), rest: design.with_rows(&rest) }
     })
 }
 
 /// Errors of the utilization that demands predict in held-out windows, weighted by the inverse of the expected work.
 ///
-/// `estimate` gives demands from the other windows. How much they are diluted, and the constant, are fitted to the other
-/// windows too (a line from expected to measured work): the question is which *proportions* of demands are right. None if a fold
-/// cannot be estimated.
+/// `estimate` estimates demands from the other windows. Their dilution and the constant are fitted to the other windows, too
+/// (a line from expected to measured work), so only the *proportions* of demands are tested. `None` if a fold cannot be
+/// estimated.
 pub(crate) fn utilization_errors(
     design: &Design,
     count: usize,
@@ -79,7 +80,7 @@ pub(crate) fn utilization_errors(
     Some(HeldOut { folds: sums, values: design.rows() })
 }
 
-/// Weights for [`utilization_errors`], the same for everything compared.
+/// Weights for [`utilization_errors`], common to all estimators.
 pub(crate) fn common_roots(design: &Design, demand: &[f64]) -> Vec<f64> {
     weight_roots(&design.expected(demand))
 }
@@ -87,9 +88,9 @@ pub(crate) fn common_roots(design: &Design, demand: &[f64]) -> Vec<f64> {
 /// Errors of the response times that a discipline predicts in held-out windows from their utilization, relative to
 /// each type's mean and weighted by its count.
 ///
-/// Under processor sharing all types are stretched by the same factor, so a type's mean response time changes with
-/// utilization in proportion to itself; under first come, first served all wait as long, so it changes by the same amount
-/// for all. Either way one number is fitted to the other windows.
+/// Under processor sharing all types slow down by the same factor, so a type's mean response time changes with utilization in
+/// proportion to itself; under first come, first served all types wait equally long, so it changes by the same amount for
+/// all. In both cases one number is fitted to the other windows.
 pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipline) -> Option<HeldOut> {
     let mut sums = Vec::new();
     let mut values = 0;
@@ -105,9 +106,9 @@ pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipl
 
 /// `R_it = mean_i + (own_i + slope · unit_i) · (U_t − utilization_i)`.
 ///
-/// `own_i` is what a type's own service times do: transactions that happen to be large take longer and make the window
-/// busier, queue or no queue. With service times that vary as exponential ones do, `Cov(R_it, U_t) = g_i D_i² / capacity`, `g_i`
-/// being 1 when served alone and the stretch `R_i / D_i` under sharing.
+/// `own_i` is the effect of a type's own service times: large transactions take longer and increase the utilization, with or
+/// without a queue. For exponential service times `Cov(R_it, U_t) = g_i D_i² / capacity`, where `g_i` is 1 under first come,
+/// first served and the slowdown `R_i / D_i` under processor sharing.
 struct ResponseLine {
     mean_s: Vec<f64>,
     utilization: Vec<f64>,
@@ -179,7 +180,7 @@ impl ResponseLine {
     }
 }
 
-/// A type in a window in which its response time is known.
+/// One type in one window with a known response time.
 struct FoldCell {
     count: f64,
     response_s: f64,

@@ -1,4 +1,4 @@
-//! The rows of a fit, in CPU seconds.
+//! The windows that a model is fitted to, in CPU seconds.
 
 use crate::Observations;
 use laggard_numeric::Matrix;
@@ -42,8 +42,8 @@ impl Design {
         }
     }
 
-    /// The same with the rows at these positions only.
-    pub(crate) fn at(&self, positions: &[usize]) -> Design {
+    /// The rows at these positions.
+    pub(crate) fn with_rows(&self, positions: &[usize]) -> Design {
         let rows = || positions.iter().copied();
         Design {
             window_s: self.window_s,
@@ -58,8 +58,8 @@ impl Design {
         }
     }
 
-    /// The same with these types only.
-    pub(crate) fn of_types(&self, types: &[usize]) -> Design {
+    /// The columns of these types.
+    pub(crate) fn with_types(&self, types: &[usize]) -> Design {
         let columns = |matrix: &Matrix| {
             let rows = (0..matrix.rows()).flat_map(|t| types.iter().map(move |&j| matrix.get(t, j)));
             Matrix::from_row_major(matrix.rows(), types.len(), rows.collect())
@@ -83,7 +83,7 @@ impl Design {
         self.counts.cols()
     }
 
-    /// CPU seconds per window in percent of what it offers.
+    /// Converts CPU seconds per window to percent of the capacity.
     pub(crate) fn percent(&self, seconds_per_window: f64) -> f64 {
         100.0 * seconds_per_window / self.capacity_s
     }
@@ -104,7 +104,7 @@ impl Design {
         (0..self.rows()).map(|t| self.counts.row(t).iter().zip(demand).map(|(n, d)| n * d).sum()).collect()
     }
 
-    /// What a model leaves unexplained in each window, in CPU seconds.
+    /// Residual of a model in each window, in CPU seconds.
     pub(crate) fn residuals(&self, constant: f64, demand: &[f64]) -> Vec<f64> {
         self.work
             .iter()
@@ -113,7 +113,7 @@ impl Design {
             .collect()
     }
 
-    /// Relative absolute error `Σ|e| / Σ work`; 0 when nothing was used and nothing is predicted.
+    /// Relative absolute error `Σ|e| / Σ work`; 0 without work and prediction.
     pub(crate) fn relative_error(&self, constant: f64, demand: &[f64]) -> f64 {
         let missed: f64 = self.residuals(constant, demand).iter().map(|e| e.abs()).sum();
         let used: f64 = self.work.iter().sum();

@@ -7,8 +7,8 @@ use super::constant::ConstantShare;
 use super::design::Design;
 use super::least_squares::{check_rows, condition, fit_on, model_on};
 use super::regression::SATURATED_MIN;
-use super::{Constant, FittedModel, Interval, ModelReport, ModelSettings, TooFewWindows};
-use crate::{Observations, TransactionModel};
+use super::{Constant, FittedModel, Interval, ModelReport, ModelSettings};
+use crate::{Observations, TooLittleDataError, TransactionModel};
 use std::ops::Range;
 
 /// Fits a transaction model to the windows of `ranges`: demands with intervals, by the estimator that
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// and a few types; `O(folds · (T n² + n³))`.
 ///
 /// # Errors
-/// If there are fewer windows than types and two more.
+/// If there are fewer windows than types + 2.
 ///
 /// # Panics
 /// If a range goes beyond the observations.
@@ -24,12 +24,12 @@ pub fn fit_model(
     observations: &Observations,
     ranges: &[Range<usize>],
     settings: &ModelSettings,
-) -> Result<FittedModel, TooFewWindows> {
+) -> Result<FittedModel, TooLittleDataError> {
     let all = Design::new(observations, ranges);
     check_rows(&all)?;
     let occurring: Vec<usize> =
         (0..all.types()).filter(|&j| all.counts.column(j).any(|count| count > 0.0)).collect();
-    let design = all.of_types(&occurring);
+    let design = all.with_types(&occurring);
     let fit = fit_occurring_types(&design, settings);
     Ok(fit.spread(&occurring, &all))
 }
@@ -139,8 +139,8 @@ fn cautions(design: &Design, choice: &Choice, estimated: &EstimatedModel) -> Vec
     let used = design.percent(design.mean_work());
     if estimated.constant.interval_percent.high > 0.2 * used && choice.estimate.is_some() {
         cautions.push(format!(
-            "The load moves too little to tell what the server uses beside the transactions: up to {:.1} % of its \
-             CPU could be, of {used:.1} % in use, and demands would be smaller by as much.",
+            "The load varies too little to estimate the constant CPU use: it could be up to {:.1} % of the CPU, of \
+             {used:.1} % in use, and demands would be smaller by as much.",
             estimated.constant.interval_percent.high
         ));
     }
@@ -148,7 +148,7 @@ fn cautions(design: &Design, choice: &Choice, estimated: &EstimatedModel) -> Vec
 }
 
 impl FittedModel {
-    /// The same for all types of `all`, of which those `occurring` were fitted.
+    /// The model for all types of `all`; only the types `occurring` were fitted.
     fn spread(self, occurring: &[usize], all: &Design) -> FittedModel {
         if occurring.len() == all.types() {
             return self;

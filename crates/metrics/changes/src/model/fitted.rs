@@ -24,7 +24,7 @@ pub struct ModelReport {
     pub candidates: Vec<Candidate>,
     /// CPU use independent of the transactions (`D₀`).
     pub constant: Constant,
-    /// 95 % interval (or what the settings say) of each demand, length `n`.
+    /// Interval of each demand at the coverage of the settings (95 % by default), length `n`.
     pub demand: Vec<Interval>,
     /// The plain fit: non-negative least squares with a constant, as in the paper.
     pub least_squares: TransactionModel,
@@ -32,14 +32,14 @@ pub struct ModelReport {
     /// its count moved independently of the others'. Infinite when the others determine it; NaN when it never
     /// moves. Length `n`.
     pub variance_inflation: Vec<f64>,
-    /// Transaction types whose counts move together, so that utilization cannot tell their demands apart. Groups are
-    /// disjoint, in the order of their first transaction.
+    /// Transaction types whose counts vary together, so that their demands are not identifiable from the utilization. Groups
+    /// are disjoint, in the order of their first transaction.
     pub indistinguishable: Vec<IndistinguishableGroup>,
-    /// What limits trust; whole sentences.
+    /// Limitations of the model, as sentences.
     pub cautions: Vec<String>,
 }
 
-/// What a server uses beside its transactions.
+/// The CPU use of a server that does not depend on its transactions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constant {
     /// CPU seconds per window (`D₀`), ≥ 0.
@@ -50,16 +50,16 @@ pub struct Constant {
     pub interval_percent: Interval,
 }
 
-/// An interval that covers the truth with the probability that the settings say.
+/// An interval with the coverage of the settings.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// Lower end, ≥ 0.
     pub low: f64,
-    /// Upper end; infinite when nothing bounds it.
+    /// Upper end; infinite if unbounded.
     pub high: f64,
 }
 
-/// Transaction types that utilization cannot tell apart, and what it does tell of them.
+/// Transaction types whose demands are not identifiable from utilization, with their identifiable mean.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndistinguishableGroup {
     /// Columns, increasing, at least two.
@@ -68,8 +68,8 @@ pub struct IndistinguishableGroup {
     pub mean_demand_s: f64,
     /// Its standard error in seconds; NaN if unknown.
     pub standard_error_s: f64,
-    /// The types' shares of the group's transactions in these windows; they add up to 1. The sum that is
-    /// identified is `Σ share · demand`.
+    /// The types' shares of the group's transactions in these windows; they add up to 1. The identifiable sum is
+    /// `Σ share · demand`.
     pub share: Vec<f64>,
 }
 
@@ -78,14 +78,14 @@ pub struct IndistinguishableGroup {
 pub enum Estimator {
     /// Non-negative least squares with a constant (Cherkasova et al. 2009, §4.1).
     LeastSquares,
-    /// The slopes of least squares, scaled so that they add up to the utilization: what is lost to regression
-    /// dilution at high load is given back.
+    /// The slopes of least squares, scaled so that they add up to the utilization, which corrects the regression dilution at
+    /// high load.
     ScaledLeastSquares,
     /// Demands in proportion to response times, as under processor sharing.
     ProcessorSharing,
-    /// Demands are response times less a waiting time common to all types, as under first come, first served.
+    /// Demands are response times minus a waiting time common to all types, as under first come, first served.
     FirstComeFirstServed,
-    /// Scaled least squares and processor sharing, weighted by what is known of the error of both.
+    /// Scaled least squares and response times, weighted by their errors.
     Combined,
 }
 
@@ -111,10 +111,10 @@ impl Estimator {
     }
 }
 
-/// An estimator and how it did.
+/// An estimator and its errors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
-    /// Which.
+    /// The estimator.
     pub estimator: Estimator,
     /// Its demands in seconds, length `n`; empty when it does not apply.
     pub demand_s: Vec<f64>,
@@ -124,27 +124,6 @@ pub struct Candidate {
     /// Error of the response times of held-out windows relative to what one common factor per window leaves,
     /// 0..; NaN when not computed.
     pub response_error: f64,
-    /// What was decided about it, a phrase: `chosen`, `no response times`, …
+    /// Whether it was selected, or why not, as a phrase: `chosen`, `no response times`, …
     pub outcome: String,
 }
-
-/// Why no model can be fitted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooFewWindows {
-    /// Windows given.
-    pub given: usize,
-    /// Windows needed.
-    pub needed: usize,
-}
-
-impl std::fmt::Display for TooFewWindows {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} windows are too few for a transaction model: at least {} are needed",
-            self.given, self.needed
-        )
-    }
-}
-
-impl std::error::Error for TooFewWindows {}

@@ -1,16 +1,16 @@
 //! Non-negative least squares with a constant: the plain fit of the paper.
 
-use super::TooFewWindows;
 use super::covariance::newey_west;
 use super::design::Design;
-use crate::{Observations, TransactionModel};
+use crate::linear_algebra::{gram, without_first};
+use crate::{Observations, TooLittleDataError, TransactionModel};
 use laggard_numeric::{Matrix, NormalEquations, condition_number, nnls};
 use std::ops::Range;
 
 /// Coefficients of a linear model of the work in a window.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Coefficients {
-    /// CPU seconds per window beside the transactions.
+    /// CPU seconds per window that do not depend on the transactions.
     pub(crate) constant: f64,
     /// CPU seconds of a transaction of each type.
     pub(crate) demand: Vec<f64>,
@@ -20,24 +20,28 @@ pub(crate) struct Coefficients {
 /// Cherkasova et al. 2009, §4.1, with Newey–West standard errors. `O(T n² + n³)`.
 ///
 /// # Errors
-/// If there are fewer than two windows, or fewer than types.
+/// If there are fewer windows than types + 2, or fewer than 3.
 ///
 /// # Panics
 /// If a range goes beyond the observations.
 pub fn nnls_model(
     observations: &Observations,
     ranges: &[Range<usize>],
-) -> Result<TransactionModel, TooFewWindows> {
+) -> Result<TransactionModel, TooLittleDataError> {
     let design = Design::new(observations, ranges);
     check_rows(&design)?;
     let columns: Vec<usize> = (0..design.types()).collect();
     Ok(model_on(&design, &columns))
 }
 
-/// Fewer windows than coefficients leave nothing to judge a model by.
-pub(crate) fn check_rows(design: &Design) -> Result<(), TooFewWindows> {
+/// Checks that there are more windows than coefficients.
+pub(crate) fn check_rows(design: &Design) -> Result<(), TooLittleDataError> {
     let needed = (design.types() + 2).max(3);
-    if design.rows() >= needed { Ok(()) } else { Err(TooFewWindows { given: design.rows(), needed }) }
+    if design.rows() >= needed {
+        Ok(())
+    } else {
+        Err(TooLittleDataError::Windows { available: design.rows(), needed })
+    }
 }
 
 /// The fit on some columns; the others have demand 0 and no standard error.
@@ -61,30 +65,30 @@ pub(crate) fn fit_on(design: &Design, columns: &[usize]) -> Coefficients {
         fill(design, t, columns, &mut row[1..]);
         equations.add_row(&row, work);
     }
-    let found = nnls(&equations).coefficients;
+    let coefficients = nnls(&equations).coefficients;
     let mut demand = vec![0.0; design.types()];
-    columns.iter().zip(&found[1..]).for_each(|(&column, &value)| demand[column] = value);
-    Coefficients { constant: found[0], demand }
+    columns.iter().zip(&coefficients[1..]).for_each(|(&column, &value)| demand[column] = value);
+    Coefficients { constant: coefficients[0], demand }
 }
 
-/// Standard errors of the demands on `columns`. Those at the bound of 0 get the one they would have if they were
-/// free; NaN where columns depend on each other.
+/// Standard errors of the demands on `columns`; for demands at the bound of 0, as if they were free. NaN where columns depend
+/// on each other.
 fn standard_errors(design: &Design, fit: &Coefficients, columns: &[usize]) -> Vec<f64> {
     let residuals = design.residuals(fit.constant, &fit.demand);
     let free: Vec<usize> = columns.iter().copied().filter(|&column| fit.demand[column] > 0.0).collect();
     let has_constant = fit.constant > 0.0;
-    let error_of = |set: &[usize], at: usize| {
+    let error_of = |set: &[usize], index: usize| {
         let x = design_matrix(design, set, has_constant);
         let covariance = newey_west(&x, &residuals, &design.windows)?;
-        let at = at + usize::from(has_constant);
-        Some(covariance.get(at, at).max(0.0).sqrt())
+        let index = index + usize::from(has_constant);
+        Some(covariance.get(index, index).max(0.0).sqrt())
     };
     let mut errors = vec![f64::NAN; design.types()];
-    let together = design_matrix(design, &free, has_constant);
-    if let Some(covariance) = newey_west(&together, &residuals, &design.windows) {
-        for (at, &column) in free.iter().enumerate() {
-            let at = at + usize::from(has_constant);
-            errors[column] = covariance.get(at, at).max(0.0).sqrt();
+    let x = design_matrix(design, &free, has_constant);
+    if let Some(covariance) = newey_west(&x, &residuals, &design.windows) {
+        for (index, &column) in free.iter().enumerate() {
+            let index = index + usize::from(has_constant);
+            errors[column] = covariance.get(index, index).max(0.0).sqrt();
         }
     }
     for &column in columns.iter().filter(|&&column| fit.demand[column] == 0.0) {
@@ -100,14 +104,7 @@ pub(crate) fn demand_covariance(design: &Design, fit: &Coefficients) -> Option<M
     let columns: Vec<usize> = (0..types).collect();
     let x = design_matrix(design, &columns, true);
     let residuals = design.residuals(fit.constant, &fit.demand);
-    let all = newey_west(&x, &residuals, &design.windows)?;
-    let mut of_demands = Matrix::zeros(types, types);
-    for i in 0..types {
-        for j in 0..types {
-            of_demands.set(i, j, all.get(i + 1, j + 1));
-        }
-    }
-    Some(of_demands)
+    newey_west(&x, &residuals, &design.windows).map(|covariance| without_first(&covariance))
 }
 
 /// Standard error of the constant of a plain fit, in CPU seconds a window; NaN if unknown.
@@ -143,7 +140,7 @@ fn fill(design: &Design, row: usize, columns: &[usize], into: &mut [f64]) {
 /// 1980); its root is their condition index. A column of zeros makes it infinite.
 pub(crate) fn condition(design: &Design, columns: &[usize]) -> f64 {
     let x = design_matrix(design, columns, true);
-    let mut gram = super::covariance::products(&x);
+    let mut gram = gram(&x);
     let lengths: Vec<f64> = (0..x.cols()).map(|i| gram.get(i, i).sqrt()).collect();
     if lengths.iter().any(|&length| length <= 0.0) {
         return f64::INFINITY;

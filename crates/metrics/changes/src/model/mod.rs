@@ -1,7 +1,16 @@
-//! The transaction model: CPU seconds a transaction of each type takes, how certain that is, and by which estimator.
+//! The transaction model: CPU seconds per transaction of each type, with their uncertainty.
 //!
-//! [`nnls_model`] is the paper's plain fit and cheap; [`stepwise_model`] the paper's reported model;
-//! [`fit_model`] chooses among estimators and says how far each demand can be trusted.
+//! [`nnls_model`] is the paper's plain fit, and cheap; [`stepwise_model`] is the paper's reported model; [`fit_model`] selects
+//! among estimators by cross-validation and reports an interval for each demand.
+//!
+//! [`fit_model`] works on a `design` (the windows, in CPU seconds):
+//!
+//! 1. `least_squares`: the plain fit, with standard errors (`covariance`) and the types it cannot separate (`collinearity`).
+//! 2. `candidates`: estimates from slopes (`regression`), response times (`response`), and both (`combined`), each scored by
+//!    `cross_validation`.
+//! 3. `choice`: selects the estimator and gives the reason.
+//! 4. `constant`: the constant CPU use, and the intervals of the demands.
+//! 5. `fit`: puts the [`FittedModel`] together.
 
 mod candidates;
 mod choice;
@@ -21,7 +30,7 @@ mod stepwise;
 
 pub use fit::fit_model;
 pub use fitted::{
-    Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport, TooFewWindows,
+    Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport,
 };
 pub use least_squares::nnls_model;
 pub use settings::{EstimatorChoice, ModelSettings};

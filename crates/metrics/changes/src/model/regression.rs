@@ -1,22 +1,23 @@
-//! What utilization alone tells of demands: weighted least squares, and how much of it dilution takes.
+//! Demands from utilization alone: weighted least squares, corrected for dilution.
 
 use super::constant::ConstantShare;
-use super::covariance::{newey_west, product};
+use super::covariance::newey_west;
 use super::design::Design;
 use super::least_squares::design_matrix;
+use crate::linear_algebra::{dot, gram, product, transposed, without_first};
 use laggard_numeric::{Cholesky, Matrix, NormalEquations, nnls};
 
-/// Windows in which the CPU is busier than this are saturated: what completes then is not what arrived.
+/// Windows with a higher utilization are saturated: completions no longer follow arrivals.
 pub(crate) const SATURATED_MIN: f64 = 0.95;
 
-/// The least weight-giving work, as a share of the mean: the variance of a window's work grows with the work, but not
-/// from zero.
+/// Minimum work for the weight of a window, as a share of the mean: the variance of a window's work grows with the work, but
+/// is not 0 without work.
 const WORK_FLOOR: f64 = 0.1;
 
-/// Slopes that explain a smaller share of the work than this tell nothing: nearly all is dilution.
+/// Minimum share of the work that slopes must explain: below, nearly all is dilution.
 const EXPLAINED_MIN: f64 = 0.3;
 
-/// Columns that depend on each other to this degree cannot be told apart even in exact arithmetic.
+/// Columns with a smaller relative pivot count as linearly dependent.
 const PIVOT_MIN: f64 = 1e-10;
 
 /// Rows of a weighted regression on `[1 | x]`: everything multiplied by the root of its weight.
@@ -31,26 +32,26 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    /// The windows of `design` that are not saturated (all, if fewer than half are not), weighted by the inverse of the
+    /// The windows of `design` that are not saturated (all, if fewer than half are not),the
     /// work that plain non-negative least squares expects in them.
     pub(crate) fn new(design: &Design) -> Weighted {
-        let retained = unsaturated(design);
+        let unsaturated_design = unsaturated(design);
         let columns: Vec<usize> = (0..design.types()).collect();
-        let x = design_matrix(&retained, &columns, true);
-        let plain = solve_non_negative(&x, &retained.work);
+        let x = design_matrix(&unsaturated_design, &columns, true);
+        let plain = solve_non_negative(&x, &unsaturated_design.work);
         let expected: Vec<f64> = (0..x.rows()).map(|t| dot(x.row(t), &plain)).collect();
-        Weighted::scaled(x, &retained, &expected)
+        Weighted::scaled(x, &unsaturated_design, &expected)
     }
 
     /// The same windows of a regression on one column, `expected`: work in proportion to demands.
     pub(crate) fn on_expected(design: &Design, demand: &[f64]) -> Weighted {
-        let retained = unsaturated(design);
-        let expected = retained.expected(demand);
-        let mut x = Matrix::zeros(retained.rows(), 2);
+        let unsaturated_design = unsaturated(design);
+        let expected = unsaturated_design.expected(demand);
+        let mut x = Matrix::zeros(unsaturated_design.rows(), 2);
         for (t, &work) in expected.iter().enumerate() {
             x.row_mut(t).copy_from_slice(&[1.0, work]);
         }
-        Weighted::scaled(x, &retained, &expected)
+        Weighted::scaled(x, &unsaturated_design, &expected)
     }
 
     fn scaled(mut x: Matrix, design: &Design, expected: &[f64]) -> Weighted {
@@ -70,11 +71,10 @@ impl Weighted {
     /// Coefficients of any sign, the constant first, and their Newey–West covariance; None if columns depend on each
     /// other.
     pub(crate) fn unconstrained(&self) -> Option<(Vec<f64>, Matrix)> {
-        let gram = super::covariance::products(&self.x);
         let moments: Vec<f64> = (0..self.x.cols())
             .map(|j| (0..self.x.rows()).map(|t| self.x.get(t, j) * self.y[t]).sum())
             .collect();
-        let coefficients = Cholesky::new(&gram, PIVOT_MIN)?.solve(&moments);
+        let coefficients = Cholesky::new(&gram(&self.x), PIVOT_MIN)?.solve(&moments);
         let residuals: Vec<f64> =
             (0..self.x.rows()).map(|t| self.y[t] - dot(self.x.row(t), &coefficients)).collect();
         let covariance = newey_west(&self.x, &residuals, &self.windows)?;
@@ -82,18 +82,18 @@ impl Weighted {
     }
 }
 
-/// The variance that coefficient `at` would have if errors were alike and independent: with few windows the Newey–West
-/// variance is itself uncertain, and too small more often than too large.
-pub(crate) fn plain_variance(weighted: &Weighted, coefficients: &[f64], at: usize) -> f64 {
+/// The variance of coefficient `index` for independent errors of equal variance: with few windows the Newey–West variance
+/// is uncertain, and more often too small than too large.
+pub(crate) fn plain_variance(weighted: &Weighted, coefficients: &[f64], index: usize) -> f64 {
     let (x, y) = (&weighted.x, &weighted.y);
     let sse: f64 = (0..x.rows()).map(|t| (y[t] - dot(x.row(t), coefficients)).powi(2)).sum();
-    let Some(factor) = Cholesky::new(&super::covariance::products(x), PIVOT_MIN) else {
+    let Some(factor) = Cholesky::new(&gram(x), PIVOT_MIN) else {
         return f64::INFINITY;
     };
-    sse / (x.rows() as f64 - x.cols() as f64).max(1.0) * factor.inverse().get(at, at)
+    sse / (x.rows() as f64 - x.cols() as f64).max(1.0) * factor.inverse().get(index, index)
 }
 
-/// Root of the weight of each window: one over the expected work.
+/// Root of the weight of each window; the weight is one over the expected work.
 pub(crate) fn weight_roots(expected: &[f64]) -> Vec<f64> {
     let floor = WORK_FLOOR * laggard_numeric::mean(expected);
     expected.iter().map(|&work| if floor > 0.0 { 1.0 / work.max(floor).sqrt() } else { 1.0 }).collect()
@@ -102,7 +102,7 @@ pub(crate) fn weight_roots(expected: &[f64]) -> Vec<f64> {
 fn unsaturated(design: &Design) -> Design {
     let rows: Vec<usize> =
         (0..design.rows()).filter(|&t| design.work[t] < SATURATED_MIN * design.capacity_s).collect();
-    if 2 * rows.len() >= design.rows() { design.at(&rows) } else { design.clone() }
+    if 2 * rows.len() >= design.rows() { design.with_rows(&rows) } else { design.clone() }
 }
 
 fn solve_non_negative(x: &Matrix, y: &[f64]) -> Vec<f64> {
@@ -116,21 +116,19 @@ fn solve_non_negative(x: &Matrix, y: &[f64]) -> Vec<f64> {
 pub(crate) struct Slopes {
     /// Demands in seconds of any sign: `b · W / Σ X b`.
     pub(crate) demand: Vec<f64>,
-    /// Their covariance, `n x n`; of rank `n − 1`, since the sum is fixed. Inflated for what dilution may do to single types.
+    /// Their covariance, `n x n`, of rank `n − 1` since the sum is fixed; inflated for the possible bias by dilution.
     pub(crate) covariance: Matrix,
-    /// The factor by which it was inflated, ≥ 1.
+    /// The factor by which the covariance was inflated, ≥ 1.
     pub(crate) inflation: f64,
-    /// Share of the work that the slopes explain by themselves, above 0.3; about 1 unless the load is high, when
-    /// chance in what completes dilutes them.
+    /// Share of the work that the unscaled slopes explain, above 0.3; about 1 unless they are diluted at high load.
     pub(crate) explained: f64,
 }
 
 /// The slopes of weighted least squares, scaled; None if columns depend on each other or hardly anything is explained.
 ///
-/// At high load least squares finds slopes that are too small and a constant that is too large: the number of
-/// transactions that complete in a window is the smaller the larger they happen to be (at saturation the work is the
-/// same whatever completes), so counts are regressors with error, and their slopes are diluted. Queueing is shared
-/// by all types, and so is the factor.
+/// At high load, slopes of least squares are too small and the constant is too large: the larger transactions happen to be,
+/// the fewer complete in a window (at saturation the work is the same whatever completes). So counts are regressors with
+/// error, and their slopes are diluted. All types share the queue, and so the factor.
 pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted, scale_percent: f64) -> Option<Slopes> {
     let (coefficients, covariance) = weighted.unconstrained()?;
     let (means, work) = (design.mean_counts(), design.mean_work());
@@ -149,14 +147,9 @@ pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted, scale_percent:
             derivative.set(i, j, factor * (unit - slope * mean / sum));
         }
     }
-    let mut of_slopes = Matrix::zeros(types, types);
-    for i in 0..types {
-        for j in 0..types {
-            of_slopes.set(i, j, covariance.get(i + 1, j + 1));
-        }
-    }
+    let covariance = without_first(&covariance);
     let demand: Vec<f64> = slopes.iter().map(|slope| slope * factor).collect();
-    let mut covariance = product(&product(&derivative, &of_slopes), &transposed(&derivative));
+    let mut covariance = product(&product(&derivative, &covariance), &transposed(&derivative));
     let inflation = ConstantShare::new(design, &demand, scale_percent).variance_inflation();
     covariance.data_mut().iter_mut().for_each(|value| *value *= inflation);
     Some(Slopes { demand, covariance, inflation, explained: sum / work })
@@ -173,18 +166,4 @@ pub(crate) fn scaled_to_work(demand: &[f64], design: &Design) -> Option<Vec<f64>
     let sum = dot(demand, &design.mean_counts());
     let factor = design.mean_work() / sum;
     (sum > 0.0 && factor.is_finite()).then(|| demand.iter().map(|value| value * factor).collect())
-}
-
-fn transposed(matrix: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(matrix.cols(), matrix.rows());
-    for i in 0..matrix.rows() {
-        for j in 0..matrix.cols() {
-            out.set(j, i, matrix.get(i, j));
-        }
-    }
-    out
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,28 +1,28 @@
-//! What response times tell of demands.
+//! Demands from response times.
 
 use super::design::Design;
 use laggard_numeric::Matrix;
 use std::ops::Range;
 
-/// Most blocks of the jackknife.
+/// Maximum number of blocks of the jackknife.
 const BLOCKS_MAX: usize = 20;
 
 /// How the server shares its CPU among the transactions in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Discipline {
-    /// All at once: every transaction is stretched by the same factor, `R_i = g · D_i`.
+    /// Transactions share the CPU: each slows down by the same factor, `R_i = g · D_i`.
     ProcessorSharing,
-    /// One after the other: every transaction waits as long, `R_i = D_i + W`.
+    /// Transactions run one after the other: each waits equally long, `R_i = D_i + W`.
     FirstComeFirstServed,
 }
 
-/// Sums over windows that both forms need.
+/// Sums over windows.
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     windows: f64,
     work: f64,
     counts: Vec<f64>,
-    /// Transactions whose response time is known, and the sum of these times.
+    /// Number of transactions with a known response time, and the sum of these times.
     timed: Vec<f64>,
     response_s: Vec<f64>,
 }
@@ -56,7 +56,7 @@ impl Totals {
         totals
     }
 
-    /// The rest, once `block` is taken away.
+    /// The sums without those of `block`.
     fn without(&self, block: &Totals) -> Totals {
         let less = |all: &[f64], part: &[f64]| all.iter().zip(part).map(|(all, part)| all - part).collect();
         Totals {
@@ -92,18 +92,18 @@ impl Totals {
     }
 }
 
-/// Covariance of the demands relative to themselves, by leaving out blocks of successive windows in turn (Künsch 1989),
-/// which keeps what neighboring windows share; None when a block cannot be spared.
+/// Relative covariance of the demands by a block jackknife (Künsch 1989), which preserves the dependence between neighboring
+/// windows; `None` if too few windows remain without a block.
 pub(crate) fn relative_covariance(design: &Design, discipline: Discipline) -> Option<Matrix> {
     let all = Totals::from_design(design);
     let demand = all.demands(discipline)?;
     jackknife(design.rows(), demand.len(), |block| {
-        let left = all.without(&Totals::over(design, block)).demands(discipline)?;
-        Some(left.iter().zip(&demand).map(|(left, all)| left / all).collect())
+        let remaining = all.without(&Totals::over(design, block)).demands(discipline)?;
+        Some(remaining.iter().zip(&demand).map(|(remaining, all)| remaining / all).collect())
     })
 }
 
-/// Standard error of mean work over mean count, in seconds: the demand of the only type.
+/// Standard error of mean work over mean count, in seconds, which is the demand if there is one type.
 pub(crate) fn ratio_error(design: &Design) -> Option<f64> {
     let all = Totals::from_design(design);
     let ratio = |totals: &Totals| (totals.counts[0] > 0.0).then(|| vec![totals.work / totals.counts[0]]);
@@ -111,8 +111,8 @@ pub(crate) fn ratio_error(design: &Design) -> Option<f64> {
     Some(covariance.get(0, 0).max(0.0).sqrt())
 }
 
-/// The jackknife covariance of a statistic of length `len` over successive blocks of `rows` rows; `without` gives the
-/// statistic when a block is left out.
+/// The jackknife covariance of a statistic of length `len` over successive blocks of `rows` rows; `without` computes the
+/// statistic without a block.
 pub(crate) fn jackknife(
     rows: usize,
     len: usize,
@@ -123,7 +123,7 @@ pub(crate) fn jackknife(
         return None;
     }
     let values: Vec<Vec<f64>> =
-        (0..blocks).map(|at| without(block(rows, blocks, at))).collect::<Option<_>>()?;
+        (0..blocks).map(|index| without(block(rows, blocks, index))).collect::<Option<_>>()?;
     let mean: Vec<f64> = (0..len).map(|j| values.iter().map(|v| v[j]).sum::<f64>() / blocks as f64).collect();
     let mut covariance = Matrix::zeros(len, len);
     for i in 0..len {
@@ -135,9 +135,9 @@ pub(crate) fn jackknife(
     Some(covariance)
 }
 
-/// Rows of block `at` of `blocks` nearly equal ones.
-pub(crate) fn block(rows: usize, blocks: usize, at: usize) -> Range<usize> {
-    rows * at / blocks..rows * (at + 1) / blocks
+/// The rows of block `index` of `blocks` nearly equal blocks.
+pub(crate) fn block(rows: usize, blocks: usize, index: usize) -> Range<usize> {
+    rows * index / blocks..rows * (index + 1) / blocks
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
         assert!((demand[0] - 0.02).abs() < 1e-15 && (demand[1] - 0.1).abs() < 1e-15);
     }
 
-    /// 7 of 14 transaction-seconds are waiting, shared by 150 transactions: 46.7 ms each, more than the fast type took.
+    /// 7 of 14 transaction-seconds are waiting, shared by 150 transactions: 46.7 ms each, more than the fast type's response time.
     #[test]
     fn first_come_first_served_by_hand() {
         let mut design = two_types();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_without_response_times_says_nothing() {
+    fn every_type_needs_response_times() {
         let mut design = two_types();
         design.response_s.set(0, 1, f64::NAN);
         assert!(Totals::from_design(&design).demands(Discipline::ProcessorSharing).is_some());
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn the_jackknife_of_a_mean_is_its_variance() {
         let rows = 4;
-        let found = jackknife(rows, 1, |block| {
-            let left: f64 = (0..rows).filter(|row| !block.contains(row)).map(|row| row as f64).sum();
-            Some(vec![left / (rows - block.len()) as f64])
+        let covariance = jackknife(rows, 1, |block| {
+            let remaining: f64 = (0..rows).filter(|row| !block.contains(row)).map(|row| row as f64).sum();
+            Some(vec![remaining / (rows - block.len()) as f64])
         });
         // Two blocks of two rows: means 2.5 and 0.5, variance (2 − 1)/2 · (1 + 1).
-        assert_eq!(found.expect("enough rows").get(0, 0), 1.0);
+        assert_eq!(covariance.expect("enough rows").get(0, 0), 1.0);
         assert!(jackknife(3, 1, |_| Some(vec![0.0])).is_none());
     }
 }

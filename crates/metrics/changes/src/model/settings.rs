@@ -5,24 +5,23 @@ use super::Estimator;
 /// Settings of [`fit_model`](super::fit_model). `ModelSettings::default()` is what the manual describes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModelSettings {
-    /// Which estimator answers.
+    /// The selection of the estimator.
     pub choice: EstimatorChoice,
-    /// What a server is expected to use beside its transactions, in percent of its CPU capacity, > 0: the scale
-    /// of a half-normal prior, of which the mean is 0.8 times this. Only matters where the data cannot tell:
-    /// when the load hardly moves. An idle operating system with its agents uses about one percent.
+    /// Scale of the prior of the constant CPU use, in percent of the CPU capacity, > 0. Only matters if the load hardly
+    /// varies. An idle operating system with its agents uses about one percent.
     pub constant_scale_percent: f64,
-    /// Blocks of successive windows that are held out in turn, 2..=50.
+    /// Number of blocks of successive windows that are held out in turn, 2..=50.
     pub folds: usize,
     /// Level of the intervals, 0..1.
     pub coverage: f64,
 }
 
-/// Which estimator answers.
+/// How the estimator is selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EstimatorChoice {
-    /// The one that cross-validation favors.
+    /// By cross-validation.
     CrossValidated,
-    /// This one, if the data allow it; else the choice is made as if nothing were asked for, with a caution.
+    /// This estimator if it applies, otherwise by cross-validation, with a caution.
     Only(Estimator),
 }
 

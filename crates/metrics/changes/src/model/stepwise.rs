@@ -1,16 +1,16 @@
 //! Forward stepwise selection of transaction types by the F-test (Draper, Smith 1998).
 
-use super::TooFewWindows;
 use super::design::Design;
 use super::least_squares::{check_rows, model_on};
-use crate::{Observations, TransactionModel};
+use crate::linear_algebra::dot;
+use crate::{Observations, TooLittleDataError, TransactionModel};
 use laggard_numeric::{Matrix, f_upper_tail, mean};
 use std::ops::Range;
 
-/// Level of entry: that of the tool the authors of the paper used.
+/// Level of entry of the tool that the authors of the paper used.
 pub const ENTRY_LEVEL: f64 = 0.05;
 
-/// A candidate depends on the columns already in when less than this share of its variation is left.
+/// A candidate depends on the selected columns if less than this share of its variation is independent of them.
 const PIVOT_MIN: f64 = 1e-10;
 
 /// A round of stepwise selection: the best candidate and its test.
@@ -30,9 +30,9 @@ pub struct StepwiseStep {
     pub is_accepted: bool,
 }
 
-/// Forward selection: each round takes the column of `x` (`T x n`) that lowers the sum of squares of `y` most, if the
-/// F-test accepts it at `level`; the last entry of the path is the first that failed, if there was one. The
-/// intercept is always in. Columns that depend on those already in are skipped. `O(T n² + n³)`.
+/// Forward selection: each round adds the column of `x` (`T x n`) that lowers the sum of squares of `y` most, if the
+/// F-test accepts it at `level`; the last entry of the path is the first rejected one, if there is one. The
+/// intercept is always included. Columns that depend on the selected ones are skipped. `O(T n² + n³)`.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -40,7 +40,7 @@ pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<StepwiseStep> {
     assert_eq!(x.rows(), y.len(), "a response for every row");
     let mut swept = SweptGram::new(x, y);
     let mut path: Vec<StepwiseStep> = Vec::new();
-    // Two more than the columns in: the intercept and the candidate.
+    // Coefficients: the selected columns, the intercept, and the candidate.
     while let (Some(degrees @ 1..), Some(candidate)) = (x.rows().checked_sub(path.len() + 2), swept.best()) {
         let sse = swept.sse_with(candidate);
         let f = (swept.sse - sse) / (sse / degrees as f64);
@@ -49,15 +49,15 @@ pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<StepwiseStep> {
         if p >= level {
             break;
         }
-        swept.take(candidate);
+        swept.add(candidate);
     }
     path
 }
 
-/// The model on the types that stepwise selection keeps, the others with demand 0: the paper's reported model.
+/// The model on the types that stepwise selection accepts, the others with demand 0: the paper's reported model.
 ///
 /// # Errors
-/// If there are fewer windows than types and two more.
+/// If there are fewer windows than types + 2.
 ///
 /// # Panics
 /// If a range goes beyond the observations.
@@ -65,7 +65,7 @@ pub fn stepwise_model(
     observations: &Observations,
     ranges: &[Range<usize>],
     level: f64,
-) -> Result<TransactionModel, TooFewWindows> {
+) -> Result<TransactionModel, TooLittleDataError> {
     let design = Design::new(observations, ranges);
     check_rows(&design)?;
     let path = stepwise(&design.counts, &design.work, level);
@@ -74,13 +74,13 @@ pub fn stepwise_model(
     Ok(model_on(&design, &selected))
 }
 
-/// What is left of columns and response after the columns taken so far: products of their residuals.
+/// Columns and response with the selected columns projected out.
 struct SweptGram {
-    /// Centered columns with those taken projected out, and the response as the last.
+    /// Centered columns with the selected columns projected out; the response is the last.
     columns: Vec<Vec<f64>>,
-    /// Sum of squares of each centered column before anything was taken.
+    /// Sum of squares of each centered column before the first selection.
     totals: Vec<f64>,
-    is_taken: Vec<bool>,
+    is_selected: Vec<bool>,
     sse: f64,
 }
 
@@ -90,7 +90,7 @@ impl SweptGram {
         let totals = columns.iter().map(|column| dot(column, column)).collect();
         columns.push(centered(y.to_vec()));
         let sse = dot(&columns[x.cols()], &columns[x.cols()]);
-        SweptGram { columns, totals, is_taken: vec![false; x.cols()], sse }
+        SweptGram { columns, totals, is_selected: vec![false; x.cols()], sse }
     }
 
     fn response(&self) -> &[f64] {
@@ -102,7 +102,7 @@ impl SweptGram {
         let mut best: Option<(usize, f64)> = None;
         for j in 0..self.totals.len() {
             let left = dot(&self.columns[j], &self.columns[j]);
-            if self.is_taken[j] || left <= PIVOT_MIN * self.totals[j] {
+            if self.is_selected[j] || left <= PIVOT_MIN * self.totals[j] {
                 continue;
             }
             let gain = dot(&self.columns[j], self.response()).powi(2) / left;
@@ -120,10 +120,10 @@ impl SweptGram {
     }
 
     /// Projects a column out of all others and the response (modified Gram–Schmidt).
-    fn take(&mut self, column: usize) {
+    fn add(&mut self, column: usize) {
         let direction = self.columns[column].clone();
         let square = dot(&direction, &direction);
-        self.is_taken[column] = true;
+        self.is_selected[column] = true;
         for other in (0..self.columns.len()).filter(|&other| other != column) {
             let slope = dot(&direction, &self.columns[other]) / square;
             self.columns[other].iter_mut().zip(&direction).for_each(|(value, x)| *value -= slope * x);
@@ -136,8 +136,4 @@ fn centered(mut values: Vec<f64>) -> Vec<f64> {
     let center = mean(&values);
     values.iter_mut().for_each(|value| *value -= center);
     values
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,4 +1,4 @@
-//! Cutting time into segments that one model each describes, at the least cost.
+//! Optimal segmentation of time: each segment is described by one model, at the least total cost.
 //!
 //! ```text
 //! Observations ──► WindowRegression ──► CostTable ──► PathSearch::cheapest ──► search_penalty

@@ -6,15 +6,15 @@ use std::ops::Range;
 use super::regression::error_percent;
 use super::{CostTable, PathSearch, WindowRegression, entropy_share};
 
-/// Halvings of `λ = 1` until it is taken as 0: windows fitted one by one have no error.
+/// Maximum number of halvings of `λ = 1`; then `λ = 0` is used: windows fitted one by one have no error.
 const HALVINGS_MAX: u32 = 60;
-/// Doublings: one segment is reached long before.
+/// Maximum number of doublings: one segment is reached long before.
 const DOUBLINGS_MAX: u32 = 100;
-/// Bisections between the last penalty within the budget and the first beyond.
+/// Number of bisections between the last penalty within the budget and the first beyond.
 const BISECTIONS: u32 = 14;
-/// After every so many of them, whether the rest can be known without a search is found out by one.
+/// After this many bisections each time, tests whether the others can do without a search ([`only_switch`]).
 const SHORTCUT_EVERY: u32 = 3;
-/// Costs that differ by this share are the same but for rounding.
+/// Relative difference of costs that is attributed to rounding.
 const SAME_COST: f64 = 1e-12;
 
 /// How much error a segmentation may have.
@@ -22,24 +22,24 @@ const SAME_COST: f64 = 1e-12;
 pub(crate) struct ErrorBudget {
     /// `100 Σ|e| / Σu` over all windows may be at most this.
     pub(crate) percent: f64,
-    /// If given, also within every segment of at least so many windows: a short change hides in a long average.
+    /// If set, the limit also applies to every segment of at least this many windows: a long average hides a short change.
     pub(crate) segment_windows_min: Option<usize>,
 }
 
 /// Cuts within the budget.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Segmentation {
-    /// Windows at which segments begin, from 0, and the number of windows.
+    /// First windows of the segments, from 0, and the number of windows.
     pub(crate) cuts: Vec<usize>,
-    /// The penalty `λ` that gave them, in percent points.
+    /// The penalty `λ`, in percentage points.
     pub(crate) lambda: f64,
-    /// `Σ w1`, in percent points …
+    /// `Σ w1`, in percentage points.
     pub(crate) misfit: f64,
-    /// … and `Σ w2`.
+    /// `Σ w2`.
     pub(crate) entropy: f64,
     /// Its relative absolute error over all windows in percent.
     pub(crate) error_percent: f64,
-    /// Whether it keeps the budget. On a grid none may.
+    /// Whether it is within the budget. On a grid there may be no such segmentation.
     pub(crate) within_budget: bool,
 }
 
@@ -50,11 +50,11 @@ impl Segmentation {
     }
 }
 
-/// `Σ|e|` and `Σu` of segments, found once, whatever penalty asks for them.
+/// A cache of `Σ|e|` and `Σu` by segment, shared by all penalties.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SegmentErrors {
     known: HashMap<Range<usize>, SegmentError>,
-    /// Windows forgotten since the beginning: what is known goes by numbers that stay.
+    /// Number of windows dropped; segments are keyed by window numbers counted from the first window ever.
     dropped: usize,
 }
 
@@ -64,11 +64,11 @@ struct SegmentError {
     load: f64,
 }
 
-/// Beyond so many segments, all are forgotten.
+/// Maximum number of cached segments; beyond, the cache is cleared.
 const KNOWN_MAX: usize = 100_000;
 
 impl SegmentErrors {
-    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> SegmentError {
+    fn get(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> SegmentError {
         let key = segment.start + self.dropped..segment.end + self.dropped;
         *self.known.entry(key).or_insert_with(|| {
             let fit = regression.fit(std::slice::from_ref(segment));
@@ -76,7 +76,7 @@ impl SegmentErrors {
         })
     }
 
-    /// Follows a regression that forgot its first window.
+    /// Drops the first window.
     pub(crate) fn drop_first(&mut self) {
         self.dropped += 1;
         if self.known.len() > KNOWN_MAX {
@@ -85,11 +85,11 @@ impl SegmentErrors {
     }
 }
 
-/// The segmentation of the largest penalty whose error is within `budget` (section 4.3; the print doubles `λ` while
-/// the error is too *large*, which makes it larger still; here it doubles while the budget holds).
+/// The segmentation of the largest penalty whose error is within `budget` (section 4.3; the paper doubles `λ` while
+/// the error is too *large*, which increases the error further; here it doubles while the budget holds).
 ///
-/// From `λ = 1` doubled while the budget holds, or halved until it does, then 14 bisections; about 22
-/// segmentations in all. The error need not grow steadily with `λ`, so "largest" is of those tried.
+/// Starting from `λ = 1`, doubles it while the budget holds, or halves it until it does, then bisects 14 times: about 22
+/// segmentations in all. The error may decrease with `λ`, so the result is the largest penalty of those tried.
 pub(crate) fn search_penalty(
     regression: &WindowRegression,
     table: &CostTable,
@@ -120,10 +120,10 @@ pub(crate) fn search_penalty(
     good
 }
 
-/// The penalty at which `bad` becomes cheaper than `good`, if nothing else is ever cheapest in between.
+/// The penalty at which `bad` becomes cheaper than `good`, if no other segmentation is cheapest in between.
 ///
-/// The least cost is a concave function of `λ`, the lowest of the lines `W1 + λ W2`. If it is on both lines where they
-/// cross, then each is the lowest from its own penalty up to there, and no other segmentation needs to be sought.
+/// The least cost is a concave function of `λ`: the minimum of the lines `W1 + λ W2`. If the minimum is on both lines where
+/// they cross, then each is the minimum from its own penalty up to there, and no other segmentation needs to be searched.
 fn only_switch(
     good: &Segmentation,
     bad: &Segmentation,
@@ -139,8 +139,8 @@ fn only_switch(
     (least >= line - SAME_COST * line).then_some(lambda)
 }
 
-/// A segmentation within the budget and a larger penalty beyond it, a factor 2 apart; no such when one segment
-/// is within the budget.
+/// A segmentation within the budget, and one beyond it with twice the penalty; no latter if a single segment is within the
+/// budget.
 fn bracket(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<Segmentation>) {
     let mut good = attempt(1.0);
     if !good.within_budget {
@@ -174,7 +174,7 @@ fn halve(
     (attempt(0.0), None)
 }
 
-/// Cuts and how they were found.
+/// Cuts with their penalty and cost.
 pub(super) struct WindowCut {
     pub(super) cuts: Vec<usize>,
     pub(super) lambda: f64,
@@ -182,23 +182,23 @@ pub(super) struct WindowCut {
     pub(super) cost: f64,
 }
 
-/// The error of given cuts.
+/// The segmentation at `cut`, with its errors.
 pub(super) fn assess(
     regression: &WindowRegression,
     budget: ErrorBudget,
     errors: &mut SegmentErrors,
-    found: WindowCut,
+    cut: WindowCut,
 ) -> Segmentation {
-    let WindowCut { cuts, lambda, cost } = found;
+    let WindowCut { cuts, lambda, cost } = cut;
     let entropy =
         cuts.windows(2).map(|pair| entropy_share(pair[1] - pair[0], regression.windows())).sum::<f64>();
     let (mut absolute, mut load, mut within) = (0.0, 0.0, true);
     for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
-        let error = errors.of(regression, &segment);
+        let error = errors.get(regression, &segment);
         absolute += error.absolute;
         load += error.load;
-        let judged = budget.segment_windows_min.is_some_and(|least| segment.len() >= least);
-        within &= !judged || error_percent(error.absolute, error.load) <= budget.percent;
+        let is_checked = budget.segment_windows_min.is_some_and(|least| segment.len() >= least);
+        within &= !is_checked || error_percent(error.absolute, error.load) <= budget.percent;
     }
     let error_percent = error_percent(absolute, load);
     let within_budget = within && error_percent <= budget.percent;

@@ -1,4 +1,4 @@
-//! The regression of utilization on transaction counts, for any stretch of windows.
+//! The regression of utilization on transaction counts, for any range of windows.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use laggard_numeric::{Matrix, NnlsSolver, NormalEquations, PrefixSums};
 
 use crate::Observations;
 
-/// Beyond, scales are made anew: far from overflow, and counts still exact.
+/// Maximum scaled value; beyond, the scales are recomputed. Far from overflow, and counts are still exact.
 const SCALED_MAX: f64 = 1e6;
 
 /// Utilization in percent and counts of every window, with their normal equations by prefix sums.
 ///
-/// Everything is kept multiplied by powers of two, so that no input overflows and products of whole counts
+/// All values are scaled by powers of two, so that no input overflows and products of integer counts
 /// stay exact.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowRegression {
@@ -24,27 +24,27 @@ pub(crate) struct WindowRegression {
     sums: PrefixSums,
 }
 
-/// A non-negative fit of one model to stretches of windows.
+/// A non-negative fit of one model to ranges of windows.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WindowFit {
     /// `C₀` in percent of the CPU.
     pub(crate) constant_percent: f64,
-    /// Percent of the CPU over one window that a transaction takes, by type.
+    /// Percent of the CPU capacity of one window per transaction, by type.
     pub(crate) percent_each: Vec<f64>,
-    /// `Σ|e|` in percent points.
+    /// `Σ|e|` in percentage points.
     pub(crate) absolute: f64,
-    /// `Σu` in percent points.
+    /// `Σu` in percentage points.
     pub(crate) load: f64,
 }
 
 impl WindowFit {
-    /// The relative absolute error in percent; 0 where there is no load and no error.
+    /// The relative absolute error in percent; 0 without load and error.
     pub(crate) fn error_percent(&self) -> f64 {
         error_percent(self.absolute, self.load)
     }
 }
 
-/// `100 Σ|e| / Σu`; 0 where there is neither.
+/// `100 Σ|e| / Σu`; 0 without load and error.
 pub(crate) fn error_percent(absolute: f64, load: f64) -> f64 {
     if absolute > 0.0 { 100.0 * absolute / load } else { 0.0 }
 }
@@ -77,14 +77,14 @@ impl WindowRegression {
         self.percent.push(percent);
     }
 
-    /// Forgets the first window.
+    /// Drops the first window.
     pub(crate) fn drop_first(&mut self) {
         self.sums.drop_first();
         self.counts.drop_first_row();
         self.percent.remove(0);
     }
 
-    /// Whether a window's numbers are of the size that the scales are made for.
+    /// Whether a window's numbers fit the scales.
     pub(crate) fn fits_scale(&self, counts: &[f64], utilization: f64) -> bool {
         let small = |value: f64, scale: f64| value * scale < SCALED_MAX;
         small(utilization, self.percent_scale)
@@ -106,23 +106,23 @@ impl WindowRegression {
         &self.sums
     }
 
-    /// A residual of the scaled sums times this is in percent points.
+    /// A residual of the scaled sums times this is in percentage points.
     pub(crate) fn residual_unit(&self) -> f64 {
         1.0 / self.percent_scale
     }
 
-    /// One model for all rows of `stretches`.
-    pub(crate) fn fit(&self, stretches: &[Range<usize>]) -> WindowFit {
+    /// Fits one model to all rows of `ranges`.
+    pub(crate) fn fit(&self, ranges: &[Range<usize>]) -> WindowFit {
         let mut equations = NormalEquations::zeros(self.sums.columns());
-        for stretch in stretches {
-            equations.add(&self.sums.between(stretch.start, stretch.end));
+        for range in ranges {
+            equations.add(&self.sums.between(range.start, range.end));
         }
         let mut solver = NnlsSolver::new(self.sums.columns());
         solver.solve(&equations);
-        self.describe(solver.coefficients(), stretches)
+        self.describe(solver.coefficients(), ranges)
     }
 
-    /// Utilization less what a fit predicts, for any rows, in percent points.
+    /// Utilization less what a fit predicts, for any rows, in percentage points.
     pub(crate) fn residuals(&self, fit: &WindowFit, rows: Range<usize>) -> Vec<f64> {
         let scaled: Vec<f64> =
             fit.percent_each.iter().zip(&self.count_scale).map(|(each, scale)| each / scale).collect();
@@ -132,15 +132,15 @@ impl WindowRegression {
         rows.map(residual).collect()
     }
 
-    /// `Σu` of rows, in percent points.
+    /// `Σu` of rows, in percentage points.
     pub(crate) fn load(&self, rows: Range<usize>) -> f64 {
         self.percent[rows].iter().sum::<f64>() / self.percent_scale
     }
 
-    fn describe(&self, coefficients: &[f64], stretches: &[Range<usize>]) -> WindowFit {
+    fn describe(&self, coefficients: &[f64], ranges: &[Range<usize>]) -> WindowFit {
         let (constant, each) = coefficients.split_first().expect("the first column is the intercept");
         let (mut absolute, mut load) = (0.0, 0.0);
-        for i in stretches.iter().cloned().flatten() {
+        for i in ranges.iter().cloned().flatten() {
             absolute += (self.predicted(*constant, each, i) - self.percent[i]).abs();
             load += self.percent[i];
         }
@@ -168,6 +168,6 @@ fn power_of_two(values: impl Iterator<Item = f64>) -> f64 {
     if largest <= 0.0 {
         return 1.0;
     }
-    // Within the exponents whose inverse is normal.
+    // Clamped to exponents whose inverse is a normal number.
     2.0_f64.powi(-(largest.log2().floor().clamp(-1000.0, 1000.0) as i32))
 }

@@ -1,4 +1,4 @@
-//! The cost of every segment.
+//! The cost of every possible segment.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -18,25 +18,27 @@ pub(crate) struct CostTable {
     rounding: f64,
 }
 
-/// By how much of `√Σu²` a cost may be off. A column that seems to depend on others (pivot below 1e-10) is left
-/// out of a fit, though it could explain up to `√1e-10` of what there is; that it is in for a longer stretch would
-/// make this one cheaper. Single precision and the rounding of sums are far below.
+/// Maximum error of a cost, as a share of `√Σu²`. A column that seems to depend on others (pivot below 1e-10) is left
+/// out of a fit, though it could explain up to `√1e-10` of the response; if it is included for a longer range, that range may
+/// be cheaper. Single precision and the rounding of sums cause much smaller errors.
 const ROUNDING: f64 = 2e-5;
 
 impl CostTable {
-    /// All segments between windows that are multiples of `step`, and the end. `O(K² n³)` for `K` points, but
-    /// mostly `O(K² n²)`: neighboring segments have nearly the same active columns.
+    /// All segments between multiples of `step` and the end. `O(K² n³)` for `K` points, but mostly `O(K² n²)`: neighboring
+    /// segments have nearly the same active columns.
     pub(crate) fn new(regression: &WindowRegression, step: usize, threads: NonZeroUsize) -> CostTable {
         let windows = regression.windows();
         let points: Vec<usize> = (0..windows).step_by(step).chain([windows]).collect();
         let last = points.len() - 1;
-        let blocks: Vec<Range<usize>> =
-            (0..last).step_by(INTERVAL_LANES).map(|at| at..(at + INTERVAL_LANES).min(last)).collect();
+        let blocks: Vec<Range<usize>> = (0..last)
+            .step_by(INTERVAL_LANES)
+            .map(|start| start..(start + INTERVAL_LANES).min(last))
+            .collect();
         let rows = parallel_map(&blocks, threads, |block| rows_from(regression, &points, block.clone()));
         CostTable { rows: rows.into_iter().flatten().collect(), points, rounding: rounding(regression) }
     }
 
-    /// Follows `regression`, to which a window was appended, with every window a candidate.
+    /// Adds the window appended to `regression`. Every window must be a candidate.
     pub(crate) fn push(&mut self, regression: &WindowRegression) {
         let windows = regression.windows();
         self.rows.push(Vec::new());
@@ -48,13 +50,13 @@ impl CostTable {
         self.rounding = rounding(regression);
     }
 
-    /// Follows `regression`, which forgot its first window, with every window a candidate.
+    /// Drops the first window. Every window must be a candidate.
     pub(crate) fn drop_first(&mut self) {
         self.rows.remove(0);
         self.points.pop();
     }
 
-    /// A segment costs at most so much more, in percent points, than one that contains it.
+    /// Maximum excess cost of a segment over one that contains it, by rounding, in percentage points.
     pub(crate) fn rounding(&self) -> f64 {
         self.rounding
     }
@@ -75,12 +77,12 @@ fn rounding(regression: &WindowRegression) -> f64 {
     ROUNDING * sums.last().expect("the square of the response").sqrt() * regression.residual_unit()
 }
 
-/// Beyond single precision is beyond any answer.
+/// The cost in percentage points, limited to the range of single precision.
 fn cost(sse: f64, unit: f64) -> f32 {
     (sse.sqrt() * unit).min(f64::from(f32::MAX)) as f32
 }
 
-/// The rows of neighboring starts.
+/// The rows of the table for neighboring starts.
 fn rows_from(regression: &WindowRegression, points: &[usize], starts: Range<usize>) -> Vec<Vec<f32>> {
     let unit = regression.residual_unit();
     let ends = &points[starts.start + 1..];

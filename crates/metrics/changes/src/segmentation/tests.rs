@@ -31,12 +31,15 @@ fn observations(counts: &Value, utilization: Vec<f64>) -> Observations {
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
 
-fn assert_relative(found: f64, wanted: f64, tolerance: f64, what: &str) {
-    assert!((found - wanted).abs() <= tolerance * wanted.abs().max(1e-4), "{what}: {found}, not {wanted}");
+fn assert_relative(found: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs().max(1e-4),
+        "{what}: {found}, not {expected}"
+    );
 }
 
 #[test]
-fn small_tables_and_paths_are_those_of_exhaustive_search() {
+fn small_tables_and_paths_match_exhaustive_search() {
     let golden = golden("segmentation/bruteforce");
     for case in items(&golden["cases"]) {
         let name = case["name"].as_str().expect("a name");
@@ -69,7 +72,7 @@ fn tpcw_small() -> (Value, Observations) {
 }
 
 #[test]
-fn costs_of_the_workload_are_those_of_the_reference() {
+fn costs_of_the_workload_match_the_reference() {
     let (golden, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
@@ -90,21 +93,21 @@ fn costs_of_the_workload_are_those_of_the_reference() {
 }
 
 #[test]
-fn the_penalty_found_is_that_of_the_reference() {
+fn the_penalty_matches_the_reference() {
     let (golden, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
     let budget = ErrorBudget { percent: 3.0, segment_windows_min: Some(15) };
     let found = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
     assert_relative(found.lambda, number(&golden["pipeline"]["lam"]), 1e-4, "penalty");
-    // What the reference calls the error is that of the worst segment, which the budget is about.
+    // The error of the reference is that of the worst segment.
     let worst =
         found.segments().filter(|segment| segment.len() >= 15).map(|segment| regression.fit(&[segment]));
     let worst = worst.map(|fit| fit.error_percent()).fold(0.0, f64::max);
     assert_relative(worst, number(&golden["pipeline"]["error"]), 1e-6, "error");
 }
 
-/// Without the shortcut: one segmentation after another.
+/// The search without [`only_switch`].
 fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorBudget) -> (f64, Vec<usize>) {
     let mut errors = SegmentErrors::default();
     let paths = PathSearch::new(table);
@@ -136,7 +139,7 @@ fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorB
 }
 
 #[test]
-fn the_shortcut_changes_nothing() {
+fn the_shortcut_does_not_change_the_result() {
     let (_, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
@@ -149,7 +152,7 @@ fn the_shortcut_changes_nothing() {
     }
 }
 
-/// On a grid of 5 windows and refined: the cuts of long segments are where the exact search has them.
+/// Cuts on a grid of 5 windows are refined to the positions of the exact search.
 #[test]
 fn cuts_on_a_grid_are_refined_to_the_window() {
     let (_, data) = tpcw_small();

@@ -3,14 +3,14 @@
 use laggard_changes::{EstimatorChoice, FittedModel, ModelSettings, Observations, fit_model};
 use std::ops::Range;
 
-/// Errors of some demands.
+/// Errors of demands.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Errors {
-    /// `|estimate / truth − 1|` in percent, of the chosen estimator.
-    pub(crate) chosen: Vec<f64>,
-    /// … of plain non-negative least squares with a constant.
+    /// `|estimate / truth − 1|` in percent, of the selected estimator.
+    pub(crate) selected: Vec<f64>,
+    /// The same for plain non-negative least squares with a constant.
     pub(crate) least_squares: Vec<f64>,
-    /// … and without a constant.
+    /// The same without a constant.
     pub(crate) without_constant: Vec<f64>,
     /// Demands whose interval covers the truth.
     pub(crate) covered: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Fits `rows` and adds what is wrong.
+    /// Fits `rows` and adds the errors.
     pub(crate) fn add(
         &mut self,
         observations: &Observations,
@@ -31,7 +31,7 @@ impl Errors {
             .expect("enough windows");
         for (j, &truth) in truth.iter().enumerate() {
             let interval = fit.report.demand[j];
-            self.chosen.push(percent_off(fit.model.demand_s[j], truth));
+            self.selected.push(percent_off(fit.model.demand_s[j], truth));
             self.least_squares.push(percent_off(fit.report.least_squares.demand_s[j], truth));
             self.without_constant.push(percent_off(plain[j], truth));
             self.covered += usize::from((interval.low..=interval.high).contains(&truth));
@@ -42,17 +42,17 @@ impl Errors {
 
     /// Share of the intervals that cover the truth.
     pub(crate) fn coverage(&self) -> f64 {
-        self.covered as f64 / self.chosen.len() as f64
+        self.covered as f64 / self.selected.len() as f64
     }
 }
 
-/// The demands by one estimator only.
+/// Settings that select one estimator.
 pub(crate) fn only(estimator: laggard_changes::Estimator) -> ModelSettings {
     ModelSettings { choice: EstimatorChoice::Only(estimator), ..ModelSettings::default() }
 }
 
-pub(crate) fn percent_off(found: f64, truth: f64) -> f64 {
-    100.0 * (found / truth - 1.0).abs()
+pub(crate) fn percent_off(estimate: f64, truth: f64) -> f64 {
+    100.0 * (estimate / truth - 1.0).abs()
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {

@@ -1,5 +1,4 @@
-//! The default method: against the reference data, measured servers, simulated shops, and data of its own in which
-//! nothing happens.
+//! The default method on the reference data, measured servers, simulated shops, and queues without changes.
 
 use std::num::NonZeroUsize;
 
@@ -56,7 +55,7 @@ fn reference() -> (Observations, Value) {
 }
 
 #[test]
-fn the_reference_signature_is_met() {
+fn the_signature_matches_the_reference() {
     let (observations, golden) = reference();
     let bounds: Vec<usize> = golden["input"]["truth"]["bounds"]
         .as_array()
@@ -65,8 +64,8 @@ fn the_reference_signature_is_met() {
         .map(|bound| bound.as_u64().expect("a row") as usize)
         .collect();
     for (at, expected) in golden["signature"].as_array().expect("segments").iter().enumerate() {
-        let found = signature(&observations, std::slice::from_ref(&(bounds[at]..bounds[at + 1])));
-        for (time, expected) in found.iter().zip(expected["service_s"].as_array().expect("types")) {
+        let times = signature(&observations, std::slice::from_ref(&(bounds[at]..bounds[at + 1])));
+        for (time, expected) in times.iter().zip(expected["service_s"].as_array().expect("types")) {
             let (time, expected) =
                 (time.expect("often enough").seconds, expected.as_f64().expect("a number"));
             assert!((time - expected).abs() < 1e-8, "segment {at}: {time} for {expected}");
@@ -93,22 +92,26 @@ fn the_reference_workload_has_one_region_and_two_alarms() {
     assert_eq!(analysis.groups.len(), 3);
 }
 
-/// Runs one after another as if one server had seen them.
+/// Concatenates runs as if one server had processed them.
 fn joined(runs: &[&SimulatedRun]) -> Observations {
-    let all = |of: &dyn Fn(&SimulatedRun) -> Vec<f64>| -> Vec<f64> {
-        runs.iter().flat_map(|run| of(run)).collect()
+    let concatenated = |values: &dyn Fn(&SimulatedRun) -> Vec<f64>| -> Vec<f64> {
+        runs.iter().flat_map(|run| values(run)).collect()
     };
-    let utilization = all(&|run| run.observations.utilization.clone());
+    let utilization = concatenated(&|run| run.observations.utilization.clone());
     let (rows, types) = (utilization.len(), runs[0].observations.counts.cols());
     let first = &runs[0].observations;
     Observations {
         window_s: first.window_s,
         windows: (0..rows).collect(),
-        counts: Matrix::from_row_major(rows, types, all(&|run| run.observations.counts.data().to_vec())),
+        counts: Matrix::from_row_major(
+            rows,
+            types,
+            concatenated(&|run| run.observations.counts.data().to_vec()),
+        ),
         response_s: Matrix::from_row_major(
             rows,
             types,
-            all(&|run| run.observations.response_s.data().to_vec()),
+            concatenated(&|run| run.observations.response_s.data().to_vec()),
         ),
         utilization,
         cores: first.cores,
@@ -119,12 +122,12 @@ fn without_times(observations: &Observations) -> Observations {
     Observations { response_s: Matrix::zeros(0, 0), ..observations.clone() }
 }
 
-fn of(runs: &[SimulatedRun], experiment: u32, load: u32) -> &SimulatedRun {
+fn run_of(runs: &[SimulatedRun], experiment: u32, load: u32) -> &SimulatedRun {
     runs.iter().find(|run| run.experiment == experiment && run.load == load).expect("the run")
 }
 
 #[test]
-fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
+fn measured_servers_give_no_alarm_if_only_the_load_changes() {
     let Some(folder) = laggard_testkit::data_folder("cpu-demands") else { return };
     for seconds in [10, 60] {
         let runs = runs(&folder, seconds);
@@ -136,8 +139,9 @@ fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
         }
         for experiment in 1..=4 {
             for loads in [&[20, 50, 80][..], &[80, 20, 50], &[50, 80], &[20, 80]] {
-                let of: Vec<&SimulatedRun> = loads.iter().map(|&load| of(&runs, experiment, load)).collect();
-                let together = joined(&of);
+                let selected: Vec<&SimulatedRun> =
+                    loads.iter().map(|&load| run_of(&runs, experiment, load)).collect();
+                let together = joined(&selected);
                 for observations in [without_times(&together), together] {
                     let analysis = analyzed(&observations);
                     let what = format!("{experiment} {loads:?} {seconds} s");
@@ -149,27 +153,27 @@ fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
 }
 
 #[test]
-fn measured_servers_whose_demand_changes_give_one_alarm() {
+fn measured_servers_give_one_alarm_if_a_demand_changes() {
     let Some(folder) = laggard_testkit::data_folder("cpu-demands") else { return };
     // Experiments 1 and 2 have one class, of 25 and 125 ms; 3 and 4 have two, of which the second changes so.
     for seconds in [10, 60] {
         let runs = runs(&folder, seconds);
         for (before, after, changed) in [(1, 2, 0), (2, 1, 0), (3, 4, 1), (4, 3, 1)] {
             for load in [20, 50, 80] {
-                let (before, after) = (of(&runs, before, load), of(&runs, after, load));
+                let (before, after) = (run_of(&runs, before, load), run_of(&runs, after, load));
                 let cut = before.observations.utilization.len();
                 let analysis = analyzed(&joined(&[before, after]));
-                let found = alarms(&analysis);
-                assert_eq!(found.len(), 1, "{} to {}: {:?}", before.name, after.name, analysis.changes);
-                assert_eq!(named(found[0]), [changed]);
-                assert!(found[0].onset.row.abs_diff(cut) <= 1, "{:?} for {cut}", found[0].onset);
+                let reported = alarms(&analysis);
+                assert_eq!(reported.len(), 1, "{} to {}: {:?}", before.name, after.name, analysis.changes);
+                assert_eq!(named(reported[0]), [changed]);
+                assert!(reported[0].onset.row.abs_diff(cut) <= 1, "{:?} for {cut}", reported[0].onset);
             }
         }
     }
 }
 
 #[test]
-fn a_simulated_shop_names_home_and_no_other() {
+fn in_a_simulated_shop_only_home_is_named() {
     let bursts = || Phase::new(90, Workload::paper_bursts());
     let run =
         tpcw(&TpcwSettings::new(3, vec![bursts(), bursts().with_change("Home", 0.002)])).expect("in range");
@@ -189,12 +193,12 @@ fn a_simulated_shop_names_home_and_no_other() {
         cores: 1.0,
     };
     let analysis = analyzed(&observations);
-    let found = alarms(&analysis);
-    assert_eq!(found.len(), 1, "{:?}", analysis.changes);
-    let changed = &found[0].transactions;
+    let reported = alarms(&analysis);
+    assert_eq!(reported.len(), 1, "{:?}", analysis.changes);
+    let changed = &reported[0].transactions;
     assert_eq!(changed.iter().map(|t| &run.transactions[t.transaction]).collect::<Vec<_>>(), ["Home"]);
     assert!((changed[0].after_s - changed[0].before_s - 0.002).abs() < 0.0002, "{changed:?}");
-    assert!(found[0].onset.row.abs_diff(90) <= 1, "{:?}", found[0].onset);
+    assert!(reported[0].onset.row.abs_diff(90) <= 1, "{:?}", reported[0].onset);
     assert_eq!(
         analysis,
         changes(&observations, &ChangeSettings::default(), NonZeroUsize::new(3).expect("3")).expect("same")
@@ -202,23 +206,23 @@ fn a_simulated_shop_names_home_and_no_other() {
 }
 
 #[test]
-fn signature_of_several_cores_is_what_a_simulated_queue_serves() {
+fn the_signature_of_several_cores_matches_a_simulated_queue() {
     for cores in [1, 2, 4] {
         for load in [0.3, 0.6] {
             let arrivals = Arrivals::Open { rates: vec![load * cores as f64 / 0.02], load: Vec::new() };
             let discipline = Discipline::FirstComeFirstServed;
             let queue = Queue { cores, arrivals, discipline, ..Queue::open(&[0.02], &[1.0], 7) };
             let observations = queue.observe(150, 60.0);
-            let found =
+            let service_s =
                 signature(&observations, std::slice::from_ref(&(0..150)))[0].expect("often enough").seconds;
-            // First order in M/M/c: it overstates by up to 3 % in between.
-            assert!((found / 0.02 - 1.0).abs() < 0.04, "{cores} cores at {load}: {found}");
+            // The formula is first order in M/M/c: it overstates by up to 3 % at medium load.
+            assert!((service_s / 0.02 - 1.0).abs() < 0.04, "{cores} cores at {load}: {service_s}");
         }
     }
 }
 
 #[test]
-fn quiet_queues_give_no_alarm() {
+fn queues_without_changes_give_no_alarm() {
     let kinds: Vec<(&str, Vec<f64>, Vec<f64>)> = vec![
         ("one type, steady", vec![30.0], vec![]),
         ("one type, waves", vec![20.0], vec![0.4, 0.6, 0.9, 1.2, 1.5, 1.3, 1.0, 0.7]),
@@ -273,7 +277,7 @@ fn the_worked_example_of_the_manual() {
 }
 
 #[test]
-fn too_little_is_said() {
+fn too_little_data_is_an_error() {
     let few = Observations {
         window_s: 60.0,
         windows: (0..5).collect(),
@@ -282,24 +286,24 @@ fn too_little_is_said() {
         response_s: Matrix::zeros(0, 0),
         cores: 1.0,
     };
-    let found = changes(&few, &ChangeSettings::default(), ONE);
-    assert_eq!(found, Err(TooLittleDataError::Windows { given: 5, needed: 6 }));
+    let result = changes(&few, &ChangeSettings::default(), ONE);
+    assert_eq!(result, Err(TooLittleDataError::Windows { available: 5, needed: 6 }));
     let full = Observations {
         utilization: vec![0.99; 40],
         windows: (0..40).collect(),
         counts: Matrix::from_row_major(40, 1, vec![3.0; 40]),
         ..few
     };
-    let found = changes(&full, &ChangeSettings::default(), ONE);
-    assert_eq!(found, Err(TooLittleDataError::Windows { given: 0, needed: 4 }));
+    let result = changes(&full, &ChangeSettings::default(), ONE);
+    assert_eq!(result, Err(TooLittleDataError::Windows { available: 0, needed: 4 }));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever the numbers: segments cover the rows in order, changes are in order, groups exist.
+    /// For any numbers segments cover the rows in order, and changes are in order.
     #[test]
-    fn any_numbers_give_a_whole_answer(
+    fn any_numbers_give_a_consistent_result(
         rows in 8_usize..90,
         types in 1_usize..4,
         seed in any::<u64>(),

@@ -3,22 +3,24 @@
 use crate::accuracy::{Errors, mean, only, percent_off};
 use crate::measured;
 use crate::queue::{Arrivals, Discipline, Queue};
-use laggard_changes::{Estimator, FittedModel, ModelSettings, Observations, fit_model, nnls_model};
+use laggard_changes::{
+    Estimator, FittedModel, ModelSettings, Observations, TooLittleDataError, fit_model, nnls_model,
+};
 use laggard_numeric::Matrix;
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
 
 /// One-hour runs in windows of 10 s: mean relative error of the demands at most 8, 10 and 15 % at 20, 50 and 80 %
-/// load. Intervals cover at least 90 %, of the hours and of pieces of ten minutes.
+/// load. Intervals cover at least 90 % of the truth, for the hours and for intervals of ten minutes.
 #[test]
-fn measured_demands_are_met() {
+fn demands_match_the_measured_truth() {
     let Some(folder) = data_folder("cpu-demands") else { return };
-    let (mut hours, mut pieces): (BTreeMap<u32, Errors>, Errors) = Default::default();
+    let (mut hours, mut ten_minutes): (BTreeMap<u32, Errors>, Errors) = Default::default();
     for run in measured::runs(&folder, 10) {
         let rows = run.observations.windows.len();
         hours.entry(run.load).or_default().add(&run.observations, 0..rows, &run.demand_s);
         for start in (0..=rows - 60).step_by(60) {
-            pieces.add(&run.observations, start..start + 60, &run.demand_s);
+            ten_minutes.add(&run.observations, start..start + 60, &run.demand_s);
         }
     }
     for (load, errors) in &hours {
@@ -27,21 +29,25 @@ fn measured_demands_are_met() {
             21..=50 => 10.0,
             _ => 15.0,
         };
-        let (found, plain) = (mean(&errors.chosen), mean(&errors.without_constant));
+        let (found, plain) = (mean(&errors.selected), mean(&errors.without_constant));
         assert!(found <= limit, "{load} % load: {found:.1} % off");
         assert!(found < plain, "{load} % load: {found:.1} % off, plain least squares {plain:.1} %");
     }
     let covered: usize = hours.values().map(|errors| errors.covered).sum();
-    let all: usize = hours.values().map(|errors| errors.chosen.len()).sum();
+    let all: usize = hours.values().map(|errors| errors.selected.len()).sum();
     assert!(covered as f64 >= 0.9 * all as f64, "{covered} of {all} intervals cover the truth");
-    assert!(pieces.coverage() >= 0.9, "{:.2} of the intervals of ten minutes cover", pieces.coverage());
-    assert!(mean(&pieces.chosen) < 8.0, "ten minutes: {:.1} % off", mean(&pieces.chosen));
+    assert!(
+        ten_minutes.coverage() >= 0.9,
+        "{:.2} of the intervals of ten minutes cover",
+        ten_minutes.coverage()
+    );
+    assert!(mean(&ten_minutes.selected) < 8.0, "ten minutes: {:.1} % off", mean(&ten_minutes.selected));
 }
 
-/// One model holds when only the load moves: runs of one experiment at three loads, one after the other, have no more
-/// error together than apart, and demands that agree with the truth.
+/// One model holds if only the load changes: the demands of runs of one experiment at three loads, one after the other,
+/// agree with the truth.
 #[test]
-fn a_load_that_moves_changes_no_demand() {
+fn a_change_of_load_does_not_change_demands() {
     let Some(folder) = data_folder("cpu-demands") else { return };
     let mut errors = Errors::default();
     for run in measured::joined(measured::runs(&folder, 10)) {
@@ -49,7 +55,7 @@ fn a_load_that_moves_changes_no_demand() {
         let fit = errors.add(&run.observations, 0..rows, &run.demand_s);
         assert!(fit.report.constant.percent < 4.0, "{}: {:?}", run.name, fit.report.constant);
     }
-    assert!(mean(&errors.chosen) < 5.0, "{:.1} % off", mean(&errors.chosen));
+    assert!(mean(&errors.selected) < 5.0, "{:.1} % off", mean(&errors.selected));
     assert!(errors.coverage() >= 0.8);
 }
 
@@ -80,22 +86,22 @@ fn set_load(queue: &mut Queue, factor: f64) {
 }
 
 #[test]
-fn processor_sharing_at_high_load_is_told_from_response_times() {
+fn processor_sharing_at_high_load_is_estimated_from_response_times() {
     let errors = simulated(|queue| set_load(queue, 1.6));
-    assert!(mean(&errors.chosen) < 4.0 && errors.coverage() >= 0.9, "{errors:?}");
-    assert!(mean(&errors.least_squares) > 2.0 * mean(&errors.chosen), "{errors:?}");
+    assert!(mean(&errors.selected) < 4.0 && errors.coverage() >= 0.9, "{errors:?}");
+    assert!(mean(&errors.least_squares) > 2.0 * mean(&errors.selected), "{errors:?}");
 }
 
-/// Few clients hold the counts steady, so that least squares sees hardly more than the server's own chance.
+/// Few clients keep the counts steady, so that least squares is dominated by noise.
 #[test]
-fn few_clients_at_high_load_do_not_mislead() {
+fn demands_are_accurate_with_few_clients_at_high_load() {
     let errors = simulated(|queue| {
         let clients = vec![5; queue.demand_s.len()];
         let work_s: f64 = queue.demand_s.iter().map(|demand| 5.0 * demand).sum();
         queue.arrivals = Arrivals::Closed { clients, think_s: 0.9 * work_s };
     });
-    assert!(mean(&errors.chosen) < 8.0 && errors.coverage() >= 0.8, "{errors:?}");
-    assert!(mean(&errors.least_squares) > 3.0 * mean(&errors.chosen), "{errors:?}");
+    assert!(mean(&errors.selected) < 8.0 && errors.coverage() >= 0.8, "{errors:?}");
+    assert!(mean(&errors.least_squares) > 3.0 * mean(&errors.selected), "{errors:?}");
 }
 
 #[test]
@@ -105,14 +111,14 @@ fn first_come_first_served_is_recognized() {
     let observations = queue.observe(300, 10.0);
     let fit = fit_all(&observations, &ModelSettings::default());
     assert!(fit.report.reason.contains("first come"), "{}", fit.report.reason);
-    for (found, truth) in fit.model.demand_s.iter().zip(&queue.demand_s) {
-        assert!(percent_off(*found, *truth) < 8.0, "{:?}", fit.model.demand_s);
+    for (demand, truth) in fit.model.demand_s.iter().zip(&queue.demand_s) {
+        assert!(percent_off(*demand, *truth) < 8.0, "{:?}", fit.model.demand_s);
     }
 }
 
-/// Time spent elsewhere makes response times a wrong picture; utilization is right, and has the last word.
+/// Time spent elsewhere distorts demands from response times; utilization corrects them.
 #[test]
-fn time_spent_elsewhere_is_noticed() {
+fn time_spent_elsewhere_is_detected() {
     let mut queue = Queue::open(&[0.02, 0.02], &[12.0, 13.0], 8);
     queue.elsewhere_s = vec![0.0, 0.1];
     let observations = queue.observe(1500, 10.0);
@@ -127,9 +133,9 @@ fn time_spent_elsewhere_is_noticed() {
     );
 }
 
-/// A load that moves tells what is constant, also when it is much.
+/// A varying load identifies the constant, even a large one.
 #[test]
-fn a_constant_is_found_when_the_load_moves() {
+fn a_constant_is_estimated_when_the_load_varies() {
     let mut queue = Queue::open(&[0.02, 0.05], &[10.0, 6.0], 9);
     queue.overhead = 0.15;
     if let Arrivals::Open { load, .. } = &mut queue.arrivals {
@@ -143,7 +149,7 @@ fn a_constant_is_found_when_the_load_moves() {
 }
 
 #[test]
-fn without_response_times_slopes_answer() {
+fn without_response_times_slopes_are_selected() {
     let queue = Queue::open(&[0.02, 0.05], &[10.0, 6.0], 10);
     let mut observations = queue.observe(400, 10.0);
     observations.response_s = Matrix::default();
@@ -152,13 +158,13 @@ fn without_response_times_slopes_answer() {
     for (j, truth) in queue.demand_s.iter().enumerate() {
         assert!((fit.report.demand[j].low..fit.report.demand[j].high).contains(truth), "{:?}", fit.report);
     }
-    let asked = fit_all(&observations, &only(Estimator::Combined));
-    assert!(asked.report.cautions.iter().any(|caution| caution.contains("combined")));
+    let requested = fit_all(&observations, &only(Estimator::Combined));
+    assert!(requested.report.cautions.iter().any(|caution| caution.contains("combined")));
 }
 
-/// Two types that always come together: the sum is known, the parts are not, and the group says so.
+/// Two types with proportional counts: their sum is identified, single demands are not, and a group reports it.
 #[test]
-fn types_that_move_together_are_a_group() {
+fn types_with_proportional_counts_are_a_group() {
     let queue = Queue::open(&[0.02, 0.05], &[10.0, 4.0], 11);
     let mut observations = queue.observe(300, 10.0);
     observations.response_s = Matrix::default();
@@ -179,11 +185,12 @@ fn types_that_move_together_are_a_group() {
 }
 
 #[test]
-fn degenerate_windows_say_little_and_never_panic() {
+fn degenerate_windows_never_panic() {
     let queue = Queue::open(&[0.02, 0.05], &[10.0, 4.0], 12);
     let observations = queue.observe(40, 10.0);
     let settings = ModelSettings::default();
-    assert_eq!(fit_model(&observations, &[0..2, 5..6], &settings).expect_err("too few").needed, 4);
+    let too_few = fit_model(&observations, &[0..2, 5..6], &settings).expect_err("too few");
+    assert_eq!(too_few, TooLittleDataError::Windows { available: 3, needed: 4 });
     assert!(nnls_model(&observations, &[0..2, 5..6]).is_err());
     assert!(fit_model(&observations, &[0..2, 5..7], &settings).is_ok());
     let mut idle = observations.clone();

@@ -5,7 +5,7 @@ use laggard_changes::Observations;
 use laggard_numeric::Matrix;
 use std::path::{Path, PathBuf};
 
-/// A run and its truth.
+/// A run and its true demands.
 pub(crate) struct SimulatedRun {
     /// `util50-exp3`.
     pub(crate) name: String,
@@ -13,7 +13,7 @@ pub(crate) struct SimulatedRun {
     pub(crate) load: u32,
     /// Experiment, from the name.
     pub(crate) experiment: u32,
-    /// In windows.
+    /// The measurements, in windows.
     pub(crate) observations: Observations,
     /// True demands in seconds.
     pub(crate) demand_s: Vec<f64>,
@@ -37,8 +37,8 @@ fn read(path: &Path, truth: &str, seconds: usize) -> SimulatedRun {
         name.strip_prefix("util").and_then(|rest| rest.split_once("-exp")).expect("utilLL-expE");
     let (utilization, rates, responses) =
         (table(path, "UTILIZATION"), table(path, "THROUGHPUT"), table(path, "RESPONSE"));
-    let wanted = format!("{experiment},");
-    let row = truth.lines().find(|line| line.starts_with(&wanted)).expect("a row of demands.csv");
+    let prefix = format!("{experiment},");
+    let row = truth.lines().find(|line| line.starts_with(&prefix)).expect("a row of demands.csv");
     let types = rates[0].len();
     SimulatedRun {
         load: load.parse().expect("a load"),
@@ -49,7 +49,7 @@ fn read(path: &Path, truth: &str, seconds: usize) -> SimulatedRun {
     }
 }
 
-/// The rows of the one file whose name contains `kind`, without the time.
+/// The rows of the file whose name contains `kind`, without the time column.
 fn table(folder: &Path, kind: &str) -> Vec<Vec<f64>> {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let path = entries
@@ -92,7 +92,7 @@ fn windows(
     }
 }
 
-/// The runs of each experiment one after the other, in order of load: what moves is the load, not the application.
+/// The runs of each experiment one after the other, in order of load: only the load changes, not the application.
 pub(crate) fn joined(mut runs: Vec<SimulatedRun>) -> Vec<SimulatedRun> {
     runs.sort_by_key(|run| (run.experiment, run.load));
     let mut joined: Vec<SimulatedRun> = Vec::new();

@@ -1,26 +1,26 @@
 //! A small simulator of one server with known demands: processor sharing or first come, first served; open or
-//! closed; one core or several. Events only, no time steps, so what it counts is exact.
+//! closed; one core or several. It is event-driven, so that counts and times are exact.
 
 use laggard_changes::Observations;
 use laggard_numeric::Matrix;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// How the server serves.
+/// The service discipline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Discipline {
-    /// All at once, with equal shares.
+    /// All jobs at once, with equal shares.
     ProcessorSharing,
-    /// One after the other.
+    /// One job after the other.
     FirstComeFirstServed,
 }
 
-/// Where transactions come from.
+/// The arrival process.
 #[derive(Clone, Debug)]
 pub(crate) enum Arrivals {
-    /// Poisson, this many a second of each type, times a load factor per window (repeated; empty for 1).
+    /// Poisson arrivals with a rate per second for each type, times a load factor per window (repeated; empty for 1).
     Open { rates: Vec<f64>, load: Vec<f64> },
-    /// So many clients a type, each thinking this long (exponential) between transactions.
+    /// A number of clients for each type, with an exponential think time between transactions.
     Closed { clients: Vec<usize>, think_s: f64 },
 }
 
@@ -33,15 +33,15 @@ pub(crate) struct Queue {
     pub(crate) cores: usize,
     /// Coefficient of variation of service times: 1 exponential, below 1 Erlang, above 1 hyperexponential.
     pub(crate) service_cv: f64,
-    /// Mean time of each type spent elsewhere, which counts in the response time; exponential.
+    /// Mean time of each type spent elsewhere, which is part of the response time; exponential.
     pub(crate) elsewhere_s: Vec<f64>,
-    /// Share of the CPU that something else uses all the time.
+    /// Constant share of the CPU used by another process.
     pub(crate) overhead: f64,
     pub(crate) seed: u64,
 }
 
 impl Queue {
-    /// One core, processor sharing, exponential service, nothing else.
+    /// One core, processor sharing, exponential service.
     pub(crate) fn open(demand_s: &[f64], rates: &[f64], seed: u64) -> Queue {
         Queue {
             demand_s: demand_s.to_vec(),
@@ -71,7 +71,7 @@ struct Job {
     elsewhere_s: f64,
 }
 
-/// What is going to happen. Times are kept as bits: positive floats sort like integers.
+/// Future events by time. Times are stored as bits: positive floats sort like integers.
 type Pending = BinaryHeap<Reverse<(u64, usize)>>;
 
 struct SimulatedRun<'a> {
@@ -85,7 +85,7 @@ struct SimulatedRun<'a> {
     serving: Pending,
     waiting: VecDeque<(usize, f64)>,
     jobs: Vec<Job>,
-    /// Attained service of a job that was always there.
+    /// Attained service of a job that has been present from the start.
     virtual_s: f64,
     busy_s: BTreeMap<usize, f64>,
     counts: BTreeMap<(usize, usize), f64>,
@@ -154,14 +154,16 @@ impl<'a> SimulatedRun<'a> {
 
     fn next_completion(&self) -> f64 {
         let Some(Reverse((bits, _))) = self.serving.peek() else { return f64::INFINITY };
-        let due = f64::from_bits(*bits);
+        let completion = f64::from_bits(*bits);
         match self.queue.discipline {
-            Discipline::ProcessorSharing => self.now_s + (due - self.virtual_s).max(0.0) / self.speed(),
-            Discipline::FirstComeFirstServed => due,
+            Discipline::ProcessorSharing => {
+                self.now_s + (completion - self.virtual_s).max(0.0) / self.speed()
+            }
+            Discipline::FirstComeFirstServed => completion,
         }
     }
 
-    /// Lets time pass, counting busy time by window.
+    /// Advances the time, adding busy time by window.
     fn pass(&mut self, to_s: f64) {
         let busy = self.serving.len().min(self.queue.cores) as f64;
         while self.now_s < to_s {
@@ -176,7 +178,7 @@ impl<'a> SimulatedRun<'a> {
     }
 
     fn arrive(&mut self) {
-        let Reverse((_, kind)) = self.arrivals.pop().expect("an arrival is due");
+        let Reverse((_, kind)) = self.arrivals.pop().expect("there is an arrival");
         if matches!(self.queue.arrivals, Arrivals::Open { .. }) {
             self.plan_arrival(kind);
         }
@@ -196,11 +198,11 @@ impl<'a> SimulatedRun<'a> {
     }
 
     fn complete(&mut self) {
-        let Reverse((_, at)) = self.serving.pop().expect("a completion is due");
+        let Reverse((_, index)) = self.serving.pop().expect("there is a completion");
         if let Some((next, service_s)) = self.waiting.pop_front() {
             self.serving.push(Reverse(((self.now_s + service_s).to_bits(), next)));
         }
-        let job = &self.jobs[at];
+        let job = &self.jobs[index];
         let key = ((self.now_s / self.window_s) as usize, job.kind);
         *self.counts.entry(key).or_default() += 1.0;
         *self.response_s.entry(key).or_default() += self.now_s - job.arrived_s + job.elsewhere_s;

@@ -1,4 +1,4 @@
-//! Situations for the simulator: what may differ between servers.
+//! Situations for the simulator: variants of servers and workloads.
 
 use super::queue::{Arrivals, Discipline, Queue};
 
@@ -9,7 +9,7 @@ pub(crate) struct Situation {
     change: fn(&mut Queue, &RandomDraw),
 }
 
-/// What is drawn for one queue.
+/// The random parameters of a queue.
 struct RandomDraw {
     load: f64,
     /// Uniform numbers, 0..1.

@@ -14,9 +14,9 @@ fn matrix(value: &Value) -> Matrix {
     Matrix::from_row_major(rows.len(), rows[0].len(), rows.concat())
 }
 
-fn assert_close(found: f64, wanted: &Value, what: &str) {
-    let wanted = wanted.as_f64().expect("a number");
-    assert!((found - wanted).abs() <= 1e-8 * wanted.abs(), "{what}: {found:e} is not {wanted:e}");
+fn assert_close(value: f64, expected: &Value, what: &str) {
+    let expected = expected.as_f64().expect("a number");
+    assert!((value - expected).abs() <= 1e-8 * expected.abs(), "{what}: {value:e} is not {expected:e}");
 }
 
 #[test]
@@ -25,22 +25,22 @@ fn the_path_agrees_with_the_reference() {
     for case in golden["cases"].as_array().expect("cases") {
         let (x, y) = (matrix(&case["N"]), numbers(&case["y"]));
         let path = stepwise(&x, &y, case["alpha_enter"].as_f64().expect("a level"));
-        let wanted = case["path"].as_array().expect("a path");
-        assert_eq!(path.len(), wanted.len(), "{}", case["name"]);
-        for (step, wanted) in path.iter().zip(wanted) {
-            assert_eq!(step.candidate as u64, wanted["candidate"]);
-            assert_eq!(step.degrees as u64, wanted["dof"]);
-            assert_eq!(step.is_accepted, wanted["accepted"]);
-            assert_close(step.sse, &wanted["sse"], "sum of squares");
-            assert_close(step.f, &wanted["F"], "F");
-            assert_close(step.p, &wanted["p"], "p");
+        let expected = case["path"].as_array().expect("a path");
+        assert_eq!(path.len(), expected.len(), "{}", case["name"]);
+        for (step, expected) in path.iter().zip(expected) {
+            assert_eq!(step.candidate as u64, expected["candidate"]);
+            assert_eq!(step.degrees as u64, expected["dof"]);
+            assert_eq!(step.is_accepted, expected["accepted"]);
+            assert_close(step.sse, &expected["sse"], "sum of squares");
+            assert_close(step.f, &expected["F"], "F");
+            assert_close(step.p, &expected["p"], "p");
         }
     }
 }
 
-/// Utilization percent and counts as they are: with windows of 100 s a coefficient is a demand in seconds.
+/// With windows of 100 s and utilization in percent, a coefficient is a demand in seconds.
 #[test]
-fn the_model_on_what_was_selected_agrees_with_the_reference() {
+fn the_model_on_the_selected_types_agrees_with_the_reference() {
     let golden = golden("stepwise/cases");
     for case in golden["cases"].as_array().expect("cases") {
         let (counts, y) = (matrix(&case["N"]), numbers(&case["y"]));

@@ -1,4 +1,4 @@
-//! Fourteen types whose workload moves: the reference simulation of the TPC-W shop.
+//! Fourteen types with a varying workload: the reference simulation of the TPC-W shop.
 
 use laggard_changes::{ModelSettings, Observations, fit_model};
 use laggard_numeric::Matrix;
@@ -39,14 +39,14 @@ fn weighted_error(demand_s: &[f64], observations: &Observations) -> f64 {
     100.0 * (0..14).map(off).sum::<f64>()
 }
 
-/// Front-end response times stand for 65 to 85 % of a demand, by type, so that their proportions are wrong by up to
-/// 15 %. The estimate is better than that and than least squares, and what is constant, 1.2 %, is found: the load moves.
+/// Front-end response times cover 65 to 85 % of a demand, by type, so that their proportions are wrong by up to 15 %. The
+/// estimate is more accurate than that and than least squares, and the constant of 1.2 % is identified by the varying load.
 #[test]
 fn fourteen_types_of_a_shop() {
     let observations = observations();
     let fit = fit_model(&observations, &[0..60, 90..245], &ModelSettings::default()).expect("enough windows");
-    let (found, plain) = (&fit.model.demand_s, &fit.report.least_squares.demand_s);
-    assert!(weighted_error(found, &observations) < 5.0, "{found:?}");
+    let (estimate, plain) = (&fit.model.demand_s, &fit.report.least_squares.demand_s);
+    assert!(weighted_error(estimate, &observations) < 5.0, "{estimate:?}");
     assert!(weighted_error(plain, &observations) > 10.0, "{plain:?}");
     assert!((fit.report.constant.percent - 1.2).abs() < 0.3, "{:?}", fit.report.constant);
     let is_covered = |j: &usize| {
@@ -56,9 +56,9 @@ fn fourteen_types_of_a_shop() {
     assert!((0..14).filter(is_covered).count() >= 12, "{:?}", fit.report.demand);
 }
 
-/// Mixes make counts nearly proportional: single demands are not told by utilization, sums are, to a few percent.
+/// Mixes make counts nearly proportional: utilization identifies sums of demands to a few percent, but not single demands.
 #[test]
-fn types_of_a_mix_are_told_as_groups() {
+fn types_of_a_mix_are_reported_as_groups() {
     let observations = observations();
     let fit = fit_model(&observations, &[0..60, 90..245], &ModelSettings::default()).expect("enough windows");
     assert!(!fit.report.indistinguishable.is_empty());

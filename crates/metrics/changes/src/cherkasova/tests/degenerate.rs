@@ -1,4 +1,4 @@
-//! Input of every size and shape: a named reason or an answer, never a panic, never a number that is none.
+//! Input of every size and shape gives an error or a result, never a panic or a NaN.
 
 use proptest::prelude::*;
 
@@ -20,12 +20,12 @@ fn run(data: &Observations) -> Result<Analysis, TooLittleDataError> {
 }
 
 #[test]
-fn too_little_is_said_with_what_it_takes() {
+fn too_little_data_is_an_error_with_the_number_needed() {
     let none = data(2, vec![], vec![]);
-    assert_eq!(run(&none), Err(TooLittleDataError::Windows { given: 0, needed: 10 }));
+    assert_eq!(run(&none), Err(TooLittleDataError::Windows { available: 0, needed: 10 }));
     let few = data(20, vec![1.0; 200], vec![0.5; 10]);
-    let reason = run(&few).expect_err("20 types take 21 windows");
-    assert_eq!(reason, TooLittleDataError::Windows { given: 10, needed: 21 });
+    let reason = run(&few).expect_err("20 types need 21 windows");
+    assert_eq!(reason, TooLittleDataError::Windows { available: 10, needed: 21 });
     assert!(
         reason.to_string().contains("10 windows") && reason.to_string().contains("at least 21"),
         "{reason}"
@@ -47,14 +47,14 @@ fn too_little_is_said_with_what_it_takes() {
 }
 
 #[test]
-fn what_never_changes_is_one_segment() {
+fn constant_data_are_one_segment() {
     let analysis = run(&data(2, [40.0, 7.0].repeat(60), vec![0.05; 60])).expect("enough data");
     assert_eq!((analysis.segments.len(), analysis.groups.len(), analysis.changes.len()), (1, 1, 0));
 }
 
-/// Foreign use of a fifth of the CPU throughout: no model is stable, and nothing is claimed.
+/// Another process uses a fifth of the CPU throughout: no model is stable, and no change is reported.
 #[test]
-fn without_a_stable_model_nothing_changed() {
+fn without_a_stable_model_no_change_is_reported() {
     let counts: Vec<f64> = (0..60).map(|t| f64::from(t * 37 % 50)).collect();
     let utilization = counts.iter().map(|count| 0.2 + 0.001 * count).collect();
     let analysis = run(&data(1, counts, utilization)).expect("enough data");
@@ -72,20 +72,24 @@ fn an_error_below_the_noise_is_a_caution() {
     let noise = |t: usize| 0.02 * (((t * 7919) % 101) as f64 / 50.0 - 1.0);
     let utilization = counts.iter().enumerate().map(|(t, count)| 0.002 * count * (1.0 + noise(t))).collect();
     let data = data(1, counts, utilization);
-    let index = |error_max_percent: f64| {
+    let analyze = |error_max_percent: f64| {
         let settings = CherkasovaSettings { error_max_percent, ..CherkasovaSettings::default() };
         cherkasova(&data, &settings, TWO).expect("enough data")
     };
-    assert_eq!((index(3.0).cautions.len(), index(3.0).segments.len()), (0, 1));
+    assert_eq!((analyze(3.0).cautions.len(), analyze(3.0).segments.len()), (0, 1));
     assert!(
-        index(1.05).cautions.iter().any(|caution| caution.contains("noise")),
+        analyze(1.05).cautions.iter().any(|caution| caution.contains("noise")),
         "{:?}",
-        index(1.05).cautions
+        analyze(1.05).cautions
     );
-    assert!(index(0.1).cautions.iter().any(|caution| caution.contains("noise")), "{:?}", index(0.1).cautions);
+    assert!(
+        analyze(0.1).cautions.iter().any(|caution| caution.contains("noise")),
+        "{:?}",
+        analyze(0.1).cautions
+    );
 }
 
-/// Every number of an answer that must be one.
+/// Checks that segments cover all windows and that every number is finite where it must be.
 fn is_sound(data: &Observations, analysis: &Analysis) -> Result<(), TestCaseError> {
     let windows = data.utilization.len();
     let mut next = 0;
@@ -128,7 +132,7 @@ fn share() -> impl Strategy<Value = f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn anything_gives_a_reason_or_a_sound_answer(
+    fn any_input_gives_an_error_or_a_valid_result(
         types in 0_usize..5,
         rows in prop::collection::vec((prop::collection::vec(count(), 5), share()), 0..60),
         paper in any::<bool>(),

@@ -9,6 +9,7 @@ use super::*;
 use crate::{ChangeKind, SegmentKind};
 
 mod degenerate;
+mod online;
 mod verdicts;
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
@@ -44,26 +45,26 @@ fn workload() -> (Value, Observations) {
 
 /// Regions, groups and every step of the reconciliation as in the reference.
 #[test]
-fn the_small_workload_is_judged_as_in_the_reference() {
+fn the_small_workload_is_grouped_as_in_the_reference() {
     let (golden, data) = workload();
     let settings = CherkasovaSettings::default();
     let regression = WindowRegression::new(&data);
-    let found = segment(&regression, &settings, TWO);
-    let fitted_segments = fit_segments(&regression, &settings, found.segments());
-    let reconciled = reconcile(&regression, &settings, &fitted_segments);
+    let segmentation = segment(&regression, &settings, TWO);
+    let segments = fit_segments(&regression, &settings, segmentation.segments());
+    let reconciled = reconcile(&regression, &settings, &segments);
     let log = items(&golden["pipeline"]["reconcile_log"]);
     assert_eq!(reconciled.steps.len(), log.len() + 1);
-    for (step, wanted) in reconciled.steps[1..].iter().zip(log) {
-        let rows = &fitted_segments[step.fitted_segment].rows;
-        assert!(rows.start.abs_diff(number(&wanted[1]) as usize) <= 1, "{wanted} {rows:?}");
-        assert!((step.joint_error - number(&wanted[3])).abs() < 0.006, "{wanted} {step:?}");
-        assert!((step.ratio - number(&wanted[4])).abs() < 0.006, "{wanted} {step:?}");
-        assert_eq!(Some(step.outcome == ReconcileOutcome::Same), wanted[5].as_bool(), "{wanted}");
+    for (step, expected) in reconciled.steps[1..].iter().zip(log) {
+        let rows = &segments[step.segment].rows;
+        assert!(rows.start.abs_diff(number(&expected[1]) as usize) <= 1, "{expected} {rows:?}");
+        assert!((step.joint_error - number(&expected[3])).abs() < 0.006, "{expected} {step:?}");
+        assert!((step.ratio - number(&expected[4])).abs() < 0.006, "{expected} {step:?}");
+        assert_eq!(Some(step.outcome == ReconcileOutcome::Same), expected[5].as_bool(), "{expected}");
     }
-    for (group, wanted) in reconciled.groups.iter().zip(items(&golden["pipeline"]["groups"])) {
+    for (group, expected) in reconciled.groups.iter().zip(items(&golden["pipeline"]["groups"])) {
         let windows: usize = group.rows.iter().map(ExactSizeIterator::len).sum();
-        assert_eq!(group.rows[0].start as f64, number(&wanted[0]));
-        assert_eq!(windows as f64, number(&wanted[2]));
+        assert_eq!(group.rows[0].start as f64, number(&expected[0]));
+        assert_eq!(windows as f64, number(&expected[2]));
     }
 }
 
@@ -73,13 +74,13 @@ fn the_small_workload_has_an_anomaly_and_two_alarms() {
     for mode in [CherkasovaMode::Paper, CherkasovaMode::Robust] {
         let analysis = cherkasova(&data, &CherkasovaSettings::new(mode), TWO).expect("enough data");
         let changes: Vec<_> = analysis.changes.iter().map(|change| (change.kind, change.onset.row)).collect();
-        let wanted = [
+        let expected = [
             (ChangeKind::AnomalyStart, 60),
             (ChangeKind::AnomalyEnd, 90),
             (ChangeKind::ApplicationChange, 245),
             (ChangeKind::ApplicationChange, 290),
         ];
-        assert_eq!(changes, wanted, "{mode:?}");
+        assert_eq!(changes, expected, "{mode:?}");
         assert_eq!(analysis.groups.len(), 3);
         assert!(matches!(analysis.segments[0].kind, SegmentKind::Normal { group: 0 }));
     }
@@ -87,7 +88,7 @@ fn the_small_workload_has_an_anomaly_and_two_alarms() {
 
 /// The example of docs/manual/methods/cherkasova.md.
 #[test]
-fn the_worked_example_is_as_by_hand() {
+fn the_worked_example_matches_the_manual() {
     let count = |t: usize| if t.is_multiple_of(2) { 1000.0 } else { 2000.0 };
     let each = |t: usize| if t < 12 { 0.10 } else { 0.12 };
     let data = Observations {
@@ -98,9 +99,9 @@ fn the_worked_example_is_as_by_hand() {
         response_s: Matrix::zeros(0, 0),
         cores: 1.0,
     };
-    let found = segment(&WindowRegression::new(&data), &CherkasovaSettings::default(), TWO);
-    assert_eq!(found.cuts, [0, 12, 24]);
-    assert!((found.lambda - 11.1748).abs() < 5e-4, "{}", found.lambda);
+    let segmentation = segment(&WindowRegression::new(&data), &CherkasovaSettings::default(), TWO);
+    assert_eq!(segmentation.cuts, [0, 12, 24]);
+    assert!((segmentation.lambda - 11.1748).abs() < 5e-4, "{}", segmentation.lambda);
     for mode in [CherkasovaMode::Paper, CherkasovaMode::Robust] {
         let analysis = cherkasova(&data, &CherkasovaSettings::new(mode), TWO).expect("enough data");
         let [change] = &analysis.changes[..] else { panic!("one change: {:?}", analysis.changes) };

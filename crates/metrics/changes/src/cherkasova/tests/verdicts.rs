@@ -1,8 +1,8 @@
-//! Made-up histories, one for each thing that can be said.
+//! Synthetic histories, one for each verdict.
 
 use super::*;
 
-/// Two types whose counts move independently; a percent of noise in their demands.
+/// Two types whose counts vary independently; one percent of noise in their demands.
 struct History {
     data: Observations,
 }
@@ -29,7 +29,7 @@ impl History {
         History { data }
     }
 
-    /// The first type takes `more_s` longer in `rows`; its response time tells.
+    /// The first type takes `more_s` longer in `rows`, and its response time shows it.
     fn slower(mut self, rows: std::ops::Range<usize>, more_s: f64) -> History {
         for t in rows {
             let data = &mut self.data;
@@ -42,7 +42,7 @@ impl History {
         self
     }
 
-    /// Something foreign takes a share between 5 and 25 % of the CPU in `rows`.
+    /// Another process uses between 5 and 25 % of the CPU in `rows`.
     fn foreign(mut self, rows: std::ops::Range<usize>) -> History {
         for t in rows {
             self.data.utilization[t] += 0.05 + 0.2 * (t * 31 % 7) as f64 / 7.0;
@@ -62,7 +62,7 @@ impl History {
 const MODES: [CherkasovaMode; 2] = [CherkasovaMode::Paper, CherkasovaMode::Robust];
 
 #[test]
-fn quiet_data_give_nothing() {
+fn data_without_changes_have_no_verdict() {
     for mode in MODES {
         assert_eq!(History::new(120).outline(mode), []);
     }
@@ -80,7 +80,7 @@ fn a_change_is_named_by_response_times() {
 }
 
 #[test]
-fn without_response_times_counts_name() {
+fn without_response_times_changes_are_named_by_counts() {
     let mut history = History::new(120).slower(70..120, 0.006);
     history.data.response_s = Matrix::zeros(0, 0);
     let changes = history.changes(CherkasovaMode::Robust);
@@ -91,13 +91,13 @@ fn without_response_times_counts_name() {
 }
 
 #[test]
-fn response_times_that_did_not_change_veto() {
-    let calm = History::new(120).data;
+fn a_change_that_response_times_refute_is_unexplained() {
+    let unchanged = History::new(120).data;
     let mut history = History::new(120).slower(70..120, 0.006);
     for t in 70..120 {
         // As long as before at the new utilization.
-        let factor = (1.0 - calm.utilization[t]) / (1.0 - history.data.utilization[t]);
-        let row: Vec<f64> = calm.response_s.row(t).iter().map(|r| r * factor).collect();
+        let factor = (1.0 - unchanged.utilization[t]) / (1.0 - history.data.utilization[t]);
+        let row: Vec<f64> = unchanged.response_s.row(t).iter().map(|r| r * factor).collect();
         history.data.response_s.row_mut(t).copy_from_slice(&row);
     }
     assert_eq!(history.outline(CherkasovaMode::Robust), [(ChangeKind::Unexplained, 70)]);
@@ -105,7 +105,7 @@ fn response_times_that_did_not_change_veto() {
 }
 
 #[test]
-fn what_comes_back_is_a_rollback() {
+fn a_return_to_an_earlier_model_is_a_rollback() {
     let history = History::new(150).slower(50..100, 0.006);
     let robust = [(ChangeKind::ApplicationChange, 50), (ChangeKind::Rollback { to: 0 }, 100)];
     assert_eq!(history.outline(CherkasovaMode::Robust), robust);
@@ -114,16 +114,16 @@ fn what_comes_back_is_a_rollback() {
 }
 
 #[test]
-fn something_foreign_is_an_anomaly_and_no_alarm() {
+fn foreign_load_is_an_anomaly_without_alarm() {
     let history = History::new(140).foreign(60..69);
     for mode in MODES {
-        let wanted = [(ChangeKind::AnomalyStart, 60), (ChangeKind::AnomalyEnd, 69)];
-        assert_eq!(history.outline(mode), wanted, "{mode:?}");
+        let expected = [(ChangeKind::AnomalyStart, 60), (ChangeKind::AnomalyEnd, 69)];
+        assert_eq!(history.outline(mode), expected, "{mode:?}");
     }
 }
 
 #[test]
-fn a_change_behind_an_anomaly_is_told_with_its_uncertainty() {
+fn a_change_during_an_anomaly_has_an_onset_interval() {
     let history = History::new(140).foreign(60..75).slower(70..140, 0.006);
     let changes = history.changes(CherkasovaMode::Robust);
     let last = changes.last().expect("a change");
@@ -135,12 +135,12 @@ fn a_change_behind_an_anomaly_is_told_with_its_uncertainty() {
 #[test]
 fn a_deployment_inside_a_window_is_one_change() {
     let history = History::new(120).slower(60..61, 0.003).slower(61..120, 0.006);
-    let found = history.outline(CherkasovaMode::Robust);
-    assert!(matches!(found[..], [(ChangeKind::ApplicationChange, 60 | 61)]), "{found:?}");
+    let changes = history.outline(CherkasovaMode::Robust);
+    assert!(matches!(changes[..], [(ChangeKind::ApplicationChange, 60 | 61)]), "{changes:?}");
 }
 
 #[test]
-fn a_new_segment_at_the_end_is_pending_until_it_is_long() {
+fn a_short_segment_at_the_end_is_pending() {
     let history = History::new(76).slower(70..76, 0.02);
     let analysis = cherkasova(&history.data, &CherkasovaSettings::default(), TWO).expect("enough data");
     assert_eq!(analysis.changes, []);

@@ -1,4 +1,4 @@
-//! The cheapest way to cut, for a given penalty.
+//! The cheapest segmentation for a given penalty.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::CostTable;
 
-/// Candidate points treated together.
+/// Number of candidate points in a tile.
 const TILE: usize = 16;
 
 /// The cheapest segmentation for one penalty.
@@ -18,8 +18,8 @@ pub(crate) struct CheapestPath {
     pub(crate) cost: f64,
 }
 
-/// `w2` by length: `−(len/T) ln(len/T)`, the share of a segment in the entropy of the segmentation. (The print
-/// leaves out the division by `T`; it only rescales `λ`, and makes the paper's `λ = 1` a sensible start.)
+/// `w2` by length: `−(len/T) ln(len/T)`, the share of a segment in the entropy of the segmentation. (The paper omits the
+/// division by `T`, which only rescales `λ`; with it, the paper's `λ = 1` is a sensible start.)
 pub(crate) fn entropy_share(len: usize, windows: usize) -> f64 {
     let share = len as f64 / windows as f64;
     if share > 0.0 { -share * share.ln() } else { 0.0 }
@@ -28,17 +28,17 @@ pub(crate) fn entropy_share(len: usize, windows: usize) -> f64 {
 /// Finds the cheapest segmentation for one penalty after another.
 ///
 /// `W[l] = min_j W[j] + w1(j, l) + λ w2(j, l)`; of equal costs the longest last segment wins (smallest `j`). `O(K²)` for `K`
-/// points at worst, but most pairs are never looked at: a fit to more windows has no smaller sum of squares, so for
+/// points at worst, but most pairs are pruned: a fit to more windows has no smaller sum of squares, so for
 /// starts `j` in a tile `J` and ends `l` in a later tile `L`
 ///
 /// ```text
 /// W[j] + w1(j, l) + λ w2(j, l) ≥ min_J W + w1(max J, min L) + λ min(w2(shortest), w2(longest))
 /// ```
 ///
-/// (`w2` is concave in the length, so least at an end of the range). Where that exceeds a cost already found for
-/// every end in `L`, no start in `J` can be on a cheapest path to any of them, nor tie with one. Rounding of
-/// `w1` is allowed for by [`CostTable::rounding`]. (Dropping a start for good, as PELT does, would not be valid:
-/// that needs `w1(a, c) ≥ w1(a, b) + w1(b, c)`, which a root is not.)
+/// (`w2` is concave in the length, so its minimum is at an end of the range). If that exceeds a known cost of every end in
+/// `L`, no start in `J` is on a cheapest path to any of them, or ties with one. [`CostTable::rounding`] bounds the rounding of
+/// `w1`. (Pruning a start for all later ends, as PELT does, would be invalid: it needs `w1(a, c) ≥ w1(a, b) + w1(b, c)`,
+/// which does not hold for a root.)
 #[derive(Clone, Debug)]
 pub(crate) struct PathSearch<'a> {
     table: &'a CostTable,
@@ -46,7 +46,7 @@ pub(crate) struct PathSearch<'a> {
     corners: Vec<f32>,
     /// `w2` by length in grid steps.
     shares: Vec<f64>,
-    /// `w1` and `w2` from each point to the last, which may be off the grid.
+    /// Costs from each point to the last one, which may be off the grid.
     to_last: Vec<LastSegment>,
 }
 
@@ -83,17 +83,17 @@ impl<'a> PathSearch<'a> {
 }
 
 struct SearchState<'a> {
-    of: &'a PathSearch<'a>,
+    search: &'a PathSearch<'a>,
     lambda: f64,
     /// `λ w2` by length in grid steps.
     penalty: Vec<f64>,
     best: Vec<f64>,
     from: Vec<usize>,
-    /// The least of `best` in each settled tile.
+    /// The minimum of `best` in each finished tile.
     least: Vec<f64>,
 }
 
-/// The loops are plain; in here they are compiled for the processor at hand.
+/// Compiles the loops for the vector instructions of the processor.
 impl WithSimd for SearchState<'_> {
     type Output = CheapestPath;
 
@@ -108,17 +108,17 @@ impl WithSimd for SearchState<'_> {
 }
 
 impl<'a> SearchState<'a> {
-    fn new(of: &'a PathSearch<'a>, lambda: f64) -> SearchState<'a> {
-        let penalty: Vec<f64> = of.shares.iter().map(|share| lambda * share).collect();
+    fn new(search: &'a PathSearch<'a>, lambda: f64) -> SearchState<'a> {
+        let penalty: Vec<f64> = search.shares.iter().map(|share| lambda * share).collect();
         let mut best = vec![f64::INFINITY; penalty.len()];
         best[0] = 0.0;
-        SearchState { of, lambda, from: vec![0; penalty.len()], penalty, best, least: Vec::new() }
+        SearchState { search, lambda, from: vec![0; penalty.len()], penalty, best, least: Vec::new() }
     }
 
-    /// Finds the costs of the points of a tile; all before are known.
+    /// Computes the costs of the points of a tile; those of all earlier points are known.
     #[inline(always)]
     fn finalize(&mut self, ends: Range<usize>) {
-        // Where the tile before came from is the best guess, and a good cost to measure the others by.
+        // The tile that the previous tile's path starts from is tried first: its cost prunes most others.
         let guess = ends.start.checked_sub(1).map(|before| self.from[before] / TILE);
         if let Some(guess) = guess {
             self.offer_tile(guess, &ends);
@@ -141,19 +141,19 @@ impl<'a> SearchState<'a> {
         self.best[ends.clone()].iter().copied().fold(0.0, f64::max)
     }
 
-    /// Whether a start in `tile` could be as good as what is known for some of `ends`, of which `worst` is the worst.
+    /// Whether a start in `tile` could cost no more than the best known for some of `ends`; `worst` is their maximum cost.
     #[inline(always)]
     fn may_matter(&self, tile: usize, ends: &Range<usize>, worst: f64) -> bool {
         let (first, last) = (tile * TILE, tile * TILE + TILE - 1);
         let (shortest, longest) = (ends.start - last, ends.end - 1 - first);
         let penalty = self.penalty[shortest].min(self.penalty[longest]);
-        let known = self.least[tile] + penalty - self.of.table.rounding();
+        let known = self.least[tile] + penalty - self.search.table.rounding();
         let settled = self.least.len();
-        if known + f64::from(self.of.corners[settled * (settled - 1) / 2 + tile]) > worst {
+        if known + f64::from(self.search.corners[settled * (settled - 1) / 2 + tile]) > worst {
             return false;
         }
-        let w1 = &self.of.table.row(last)[shortest - 1..][..ends.len()];
-        // Without an early end, so that it is vector instructions.
+        let w1 = &self.search.table.row(last)[shortest - 1..][..ends.len()];
+        // Without an early exit, so that it compiles to vector instructions.
         let best = w1.iter().zip(&self.best[ends.clone()]);
         best.fold(false, |any, (&w1, &best)| any | (known + f64::from(w1) <= best))
     }
@@ -165,33 +165,33 @@ impl<'a> SearchState<'a> {
         }
     }
 
-    /// Offers a start to ends after it.
+    /// Updates the costs of `ends` with the segments from `start`.
     #[inline(always)]
     fn offer(&mut self, start: usize, ends: Range<usize>) {
-        let (first, upto) = (ends.start - start, self.best[start]);
-        let costs = self.of.table.row(start)[first - 1..].iter().zip(&self.penalty[first..]);
-        let found = self.best[ends.clone()].iter_mut().zip(&mut self.from[ends]);
-        for ((&w1, &penalty), (best, from)) in costs.zip(found) {
-            let cost = upto + f64::from(w1) + penalty;
-            let better = cost < *best || (cost == *best && start < *from);
-            *best = if better { cost } else { *best };
-            *from = if better { start } else { *from };
+        let (first, cost_before) = (ends.start - start, self.best[start]);
+        let costs = self.search.table.row(start)[first - 1..].iter().zip(&self.penalty[first..]);
+        let targets = self.best[ends.clone()].iter_mut().zip(&mut self.from[ends]);
+        for ((&w1, &penalty), (best, from)) in costs.zip(targets) {
+            let cost = cost_before + f64::from(w1) + penalty;
+            let is_better = cost < *best || (cost == *best && start < *from);
+            *best = if is_better { cost } else { *best };
+            *from = if is_better { start } else { *from };
         }
     }
 
-    /// The last point, from everywhere.
+    /// The path to the last point.
     fn finish(self) -> CheapestPath {
-        let (last, mut cost, mut at) = (self.best.len(), f64::INFINITY, 0);
-        for (start, (&upto, segment)) in self.best.iter().zip(&self.of.to_last).enumerate() {
-            let total = upto + segment.w1 + self.lambda * segment.w2;
+        let (last, mut cost, mut point) = (self.best.len(), f64::INFINITY, 0);
+        for (start, (&cost_before, segment)) in self.best.iter().zip(&self.search.to_last).enumerate() {
+            let total = cost_before + segment.w1 + self.lambda * segment.w2;
             if total < cost {
-                (cost, at) = (total, start);
+                (cost, point) = (total, start);
             }
         }
-        let mut cuts = vec![last, at];
-        while at > 0 {
-            at = self.from[at];
-            cuts.push(at);
+        let mut cuts = vec![last, point];
+        while point > 0 {
+            point = self.from[point];
+            cuts.push(point);
         }
         cuts.reverse();
         CheapestPath { points: cuts, cost }

@@ -7,7 +7,7 @@ use super::*;
 use crate::Observations;
 use crate::segmentation::WindowRegression;
 
-/// Every pair, in order.
+/// Exhaustive search over all pairs.
 fn unpruned(table: &CostTable, lambda: f64) -> CheapestPath {
     let points = table.points();
     let last = points.len() - 1;
@@ -31,7 +31,7 @@ fn unpruned(table: &CostTable, lambda: f64) -> CheapestPath {
     CheapestPath { points: cuts, cost: best[last].0 }
 }
 
-/// Two types; demands change and something foreign runs where the drawn cells say.
+/// Two types; the demand of the first changes halfway, and another process runs in some windows.
 fn windows(cells: &[(u8, u8, u8)]) -> Observations {
     let mut counts = Matrix::zeros(cells.len(), 2);
     let mut utilization = Vec::new();
@@ -54,7 +54,7 @@ fn windows(cells: &[(u8, u8, u8)]) -> Observations {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_is_not_looked_at_is_on_no_cheapest_path(
+    fn pruning_does_not_change_the_cheapest_path(
         cells in prop::collection::vec((0_u8..200, 0_u8..200, 0_u8..100), 1..220),
         step in 1_usize..4,
         lambda in prop::sample::select(vec![0.0, 0.01, 0.3, 1.0, 4.0, 20.0, 100.0, 1e6]),
@@ -74,7 +74,7 @@ fn of_equal_costs_the_longest_last_segment_wins() {
 
 /// `1/2 · ln 2`, twice, is the entropy of two halves.
 #[test]
-fn the_entropy_of_halves_is_that_by_hand() {
+fn the_entropy_of_halves_is_ln_2() {
     assert!((2.0 * entropy_share(5, 10) - std::f64::consts::LN_2).abs() < 1e-15);
     assert_eq!((entropy_share(0, 10), entropy_share(10, 10)), (0.0, 0.0));
 }

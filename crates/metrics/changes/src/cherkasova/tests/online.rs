@@ -1,7 +1,7 @@
 use super::*;
-use crate::{CherkasovaMode, cherkasova};
+use crate::{OnlineShape, OnlineUpdate, OnlineWindow};
 
-/// Two types; both get dearer from window 60 on; every window a little noise.
+/// Two types; the CPU cost of the first increases at window 60; small noise in every window.
 fn window(t: usize) -> (Vec<f64>, f64) {
     let counts = vec![(500 + t * 37 % 211) as f64, (300 + t * 53 % 167) as f64];
     let slower = if t >= 60 { 0.012 } else { 0.0 };
@@ -23,7 +23,7 @@ fn push(online: &mut OnlineCherkasova, t: usize) -> Result<OnlineUpdate, TooLitt
     online.push(&OnlineWindow { number: t, counts: &counts, utilization, response_s: &[] })
 }
 
-/// What can differ only by the rounding of sums: cuts, kinds and onsets.
+/// Cuts, kinds and onsets: they do not depend on the rounding of sums.
 fn outline(analysis: &Analysis) -> String {
     let segments: Vec<_> = analysis.segments.iter().map(|segment| (&segment.rows, &segment.kind)).collect();
     let changes: Vec<_> = analysis.changes.iter().map(|change| (change.kind, change.onset)).collect();
@@ -31,7 +31,7 @@ fn outline(analysis: &Analysis) -> String {
 }
 
 #[test]
-fn after_each_window_the_answer_is_that_of_the_batch() {
+fn after_each_window_the_result_is_that_of_the_batch_analysis() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
     for t in 0..160 {
         let update = push(&mut online, t);
@@ -41,7 +41,7 @@ fn after_each_window_the_answer_is_that_of_the_batch() {
         let batch = cherkasova(online.observations(), &settings(), NonZeroUsize::MIN);
         match (update, batch) {
             (Ok(_), Ok(batch)) => {
-                let own = online.analysis().expect("there is an answer");
+                let own = online.analysis().expect("there is a result");
                 assert_eq!(outline(&own), outline(&batch), "after window {t}");
             }
             (update, batch) => assert_eq!(update.err(), batch.err(), "after window {t}"),
@@ -51,7 +51,7 @@ fn after_each_window_the_answer_is_that_of_the_batch() {
 }
 
 #[test]
-fn a_change_is_news_once_and_leaves_with_its_windows() {
+fn a_change_is_reported_once_and_dropped_with_its_windows() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
     let mut update = Vec::new();
     for t in 0..160 {
@@ -66,22 +66,22 @@ fn a_change_is_news_once_and_leaves_with_its_windows() {
 }
 
 #[test]
-fn windows_that_cannot_be_used_are_refused_and_not_kept() {
+fn unusable_windows_are_rejected() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
-    assert_eq!(push(&mut online, 5), Err(TooLittleDataError::Windows { given: 1, needed: 10 }));
-    let refused = Err(TooLittleDataError::Unusable { row: 1 });
-    assert_eq!(push(&mut online, 5), refused);
-    let whole = OnlineWindow { number: 9, counts: &[1.0, 2.0], utilization: 0.5, response_s: &[] };
-    assert_eq!(online.push(&OnlineWindow { utilization: f64::NAN, ..whole }), refused);
-    assert_eq!(online.push(&OnlineWindow { counts: &[1.0, -2.0], ..whole }), refused);
-    assert_eq!(online.push(&OnlineWindow { counts: &[1.0], ..whole }), refused);
-    assert_eq!(online.push(&OnlineWindow { response_s: &[1.0], ..whole }), refused);
+    assert_eq!(push(&mut online, 5), Err(TooLittleDataError::Windows { available: 1, needed: 10 }));
+    let rejected = Err(TooLittleDataError::Unusable { row: 1 });
+    assert_eq!(push(&mut online, 5), rejected);
+    let valid = OnlineWindow { number: 9, counts: &[1.0, 2.0], utilization: 0.5, response_s: &[] };
+    assert_eq!(online.push(&OnlineWindow { utilization: f64::NAN, ..valid }), rejected);
+    assert_eq!(online.push(&OnlineWindow { counts: &[1.0, -2.0], ..valid }), rejected);
+    assert_eq!(online.push(&OnlineWindow { counts: &[1.0], ..valid }), rejected);
+    assert_eq!(online.push(&OnlineWindow { response_s: &[1.0], ..valid }), rejected);
     assert_eq!(online.observations().windows, [5]);
 }
 
-/// The scale of counts may change by any factor.
+/// The scale of counts and utilization may change by any factor.
 #[test]
-fn sudden_giants_neither_panic_nor_spoil_what_comes_after() {
+fn a_huge_window_does_not_affect_later_results() {
     let mut online = OnlineCherkasova::new(settings(), &shape(30));
     for t in 0..80 {
         let (mut counts, mut utilization) = window(t);
@@ -90,6 +90,6 @@ fn sudden_giants_neither_panic_nor_spoil_what_comes_after() {
         }
         let _ = online.push(&OnlineWindow { number: t, counts: &counts, utilization, response_s: &[] });
     }
-    let analysis = online.analysis().expect("there is an answer");
+    let analysis = online.analysis().expect("there is a result");
     assert!(analysis.segments.last().is_some_and(|last| last.model.error < 0.02), "{:?}", analysis.segments);
 }
