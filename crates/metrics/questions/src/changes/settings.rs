@@ -60,7 +60,7 @@ impl ChangesSettings {
         };
         let needed = segment.saturating_mul(2);
         if given < needed {
-            return Err(TooLittleDataError::Windows { given, needed });
+            return Err(TooLittleDataError::Windows { available: given, needed });
         }
         match self.method {
             ChangeMethod::Adaptive => laggard_changes::changes(observations, &self.adaptive, threads),
