@@ -1,7 +1,7 @@
 //! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
 
 use crate::repository::{Judgment, Repository, judge};
-use crate::{cargo, json_pages, samples};
+use crate::{cargo, json_pages, limits, samples};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -30,10 +30,11 @@ The [configuration of the server](#laggard-serve) is at the end.
 ";
 
 /// Every page that the program writes, by its path.
-fn pages() -> io::Result<BTreeMap<String, String>> {
+fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
     let mut pages = json_pages::pages(&ask_program)?;
     pages.insert(PAGE.to_owned(), page(&ask_program)?);
     pages.insert(SETTINGS_PAGE.to_owned(), settings(&ask_program)?);
+    pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
     Ok(pages)
 }
 
@@ -42,7 +43,7 @@ fn pages() -> io::Result<BTreeMap<String, String>> {
 /// # Errors
 /// When the program cannot be built or a page cannot be written.
 pub(crate) fn write(repository: &Repository) -> io::Result<()> {
-    for (path, page) in pages()? {
+    for (path, page) in pages(repository)? {
         let path = repository.root.join(path);
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         std::fs::write(path, page)?;
@@ -53,7 +54,7 @@ pub(crate) fn write(repository: &Repository) -> io::Result<()> {
 /// Whether the pages are as the program would write them.
 pub(crate) fn check(repository: &Repository) -> Judgment {
     let failed = |error: io::Error| vec![error.to_string()];
-    let pages = pages().map_err(failed)?;
+    let pages = pages(repository).map_err(failed)?;
     let stale = pages.iter().flat_map(|(path, page)| compare(path, repository.text(path), page));
     let mut violations: Vec<String> = stale.collect();
     violations.extend(samples::violations(repository, &samples::demo().map_err(failed)?));

@@ -16,6 +16,7 @@ mod cycles;
 mod generated;
 mod json_pages;
 mod layers;
+mod limits;
 mod links;
 mod manual;
 mod pages;

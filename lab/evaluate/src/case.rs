@@ -1,5 +1,6 @@
 //! A case with its truth, and what a method makes of it.
 
+use crate::arm::Arm;
 use crate::calls::CaseCalls;
 use laggard_engine::Traces;
 use std::collections::BTreeSet;
@@ -71,24 +72,6 @@ pub enum Question {
     Detect,
 }
 
-/// Whether a method decides what to name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Decision {
-    /// It names what it believes in.
-    Decides,
-    /// It ranks everything; scored as if the number to name were known.
-    Ranks,
-}
-
-/// What a method does with a baseline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BaselineUse {
-    /// It knows none.
-    Ignored,
-    /// It compares with one where there is one.
-    Used,
-}
-
 /// The answer of a method.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answer {
@@ -118,36 +101,22 @@ pub struct SlowPeriod {
     pub services: Vec<String>,
 }
 
-/// A method under test.
-pub trait Localizer: Sync {
-    /// Its name in the table.
-    fn name(&self) -> &str;
-
-    /// Whether it is one of Laggard's own.
-    fn is_laggard(&self) -> bool {
+/// A method that names operations and replicas.
+pub trait Localizer: Arm<Case, Answer> {
+    /// Whether it names only what it believes in. Others rank everything, and are scored as if the number to name were
+    /// known.
+    fn decides(&self) -> bool {
         false
     }
 
-    /// Whether it decides what to name, or only ranks.
-    fn decision(&self) -> Decision;
-
-    /// Whether it can report that nothing is wrong; others run only on [`Question::Explain`].
-    fn detects(&self) -> bool {
+    /// Whether it compares with a baseline where there is one.
+    fn uses_baseline(&self) -> bool {
         true
     }
-
-    /// What it does with a baseline.
-    fn baseline_use(&self) -> BaselineUse;
 
     /// When requests were slow, in order of time, found in traces without other input; `None` from methods
     /// that do not report times.
     fn slow_periods(&self, _traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
         None
     }
-
-    /// Its answer.
-    ///
-    /// # Errors
-    /// Why there is no answer; counts as a miss.
-    fn localize(&self, case: &Case) -> Result<Answer, String>;
 }

@@ -1,6 +1,6 @@
 //! An answer against the truth.
 
-use crate::case::{Answer, Case, Decision, Localizer, OperationName, Truth};
+use crate::case::{Answer, Case, Localizer, OperationName, Truth};
 use std::collections::BTreeSet;
 
 /// How many shown names a miss lists.
@@ -65,13 +65,12 @@ pub struct Miss {
 
 /// Scores an answer.
 pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
-    let told = |expected: usize| match method.decision() {
-        Decision::Decides => answer.replicas.len(),
-        // The number of right names is assumed to be known, as for a person who reads a ranking.
-        Decision::Ranks => expected.min(answer.replicas.len()),
+    // For a ranking, the number of right names is assumed to be known, as to a person who reads it.
+    let counted = |expected: usize| {
+        if method.decides() { answer.replicas.len() } else { expected.min(answer.replicas.len()) }
     };
     let replicas_against = |truth: &BTreeSet<String>| {
-        let named = &answer.replicas[..told(truth.len())];
+        let named = &answer.replicas[..counted(truth.len())];
         let right = named.iter().filter(|name| truth.contains(*name)).count();
         Retrieval { named: named.len(), right, expected: truth.len() }
     };
@@ -79,11 +78,8 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
     match &case.truth {
         Truth::Quiet => {
             let named = answer.operations.len() + answer.replicas.len();
-            let count = match method.decision() {
-                Decision::Decides => named,
-                // Its list has no end; that there is one is the finding.
-                Decision::Ranks => named.min(1),
-            };
+            // A ranking has no end: that anything is named counts as one false finding.
+            let count = if method.decides() { named } else { named.min(1) };
             out.false_findings = Some(count);
             out.right = count == 0;
         }

@@ -1,18 +1,20 @@
 //! Every method on every case.
 
-use crate::case::{BaselineUse, Case, Localizer, Question, SlowPeriod};
+use crate::arm::{ArmCase, Arms, Family, MethodRow, Outcome};
+use crate::case::{Case, Localizer, Question, SlowPeriod};
 use crate::changes::{
-    ChangeCase, ChangeFinder, ChangeScore, DemandCase, DemandEstimator, DemandScore, change_finders,
+    ChangeAnswer, ChangeCase, ChangeScore, DemandCase, DemandScore, EstimatedDemand, change_finders,
     demand_estimators, score_changes, score_demands,
 };
 use crate::executions::{
-    ExecutionCase, ExecutionFinder, ExecutionScore, execution_finders, score_executions,
+    ExecutionAnswer, ExecutionCase, ExecutionScore, execution_finders, score_executions,
 };
 use crate::judge::{Judgment, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
-use crate::patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
+use crate::patterns::{PatternScore, RequestMatrix, pattern_finders, score_patterns};
 use crate::sets::{Group, SetKind, visit};
+use laggard_changes::Observations;
 use laggard_engine::Traces;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,129 +42,48 @@ impl Default for Options {
     }
 }
 
-/// One method on one case.
+/// How right a localizer's answer is.
 #[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Where the case belongs.
-    pub group: Group,
-    /// The case's name.
-    pub case: String,
-    /// Index into [`Results::methods`].
-    pub method: usize,
+pub struct LocalizerScore {
     /// Length of a quiet window in hours; 0 where false findings are not counted by the hour.
     pub hours: f64,
     /// In a scan: whether the fault raised an alarm in time.
     pub detected: Option<bool>,
     /// Alarms raised where nothing is wrong: at most one for a case, any number for a run over much data.
     pub false_alarms: usize,
-    /// The verdict.
+    /// Ranks, replicas, and the wrong answer if it is wrong.
     pub judgment: Judgment,
-    /// Run time, assembly included.
-    pub cost: Cost,
 }
 
-/// One pattern finder on one matrix.
-#[derive(Clone, Debug)]
-pub struct PatternOutcome {
-    /// Where the matrix belongs.
-    pub group: Group,
-    /// The matrix's name.
-    pub case: String,
-    /// Index into [`Results::finders`].
-    pub finder: usize,
-    /// The verdict; `None` where nothing was hit, so that every group named is a false finding.
+/// How right the groups are that a pattern finder named.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupScore {
+    /// `None` where nothing was hit, so that every group named is a false finding.
     pub score: Option<PatternScore>,
     /// Groups named.
-    pub found: usize,
-    /// Why there is no answer.
-    pub error: Option<String>,
-    /// Run time.
-    pub cost: Cost,
+    pub groups: usize,
 }
 
-/// One change finder on one case.
-#[derive(Clone, Debug)]
-pub struct ChangeOutcome {
-    /// Where the case belongs.
-    pub group: Group,
-    /// The case's name.
-    pub case: String,
-    /// Index into [`Results::change_finders`].
-    pub finder: usize,
-    /// The verdict.
-    pub score: ChangeScore,
-    /// The answer in words, where it is not right.
-    pub got: String,
-    /// Run time.
-    pub cost: Cost,
-}
-
-/// One estimator on one case.
-#[derive(Clone, Debug)]
-pub struct DemandOutcome {
-    /// Where the case belongs.
-    pub group: Group,
-    /// The case's name.
-    pub case: String,
-    /// Index into [`Results::estimators`].
-    pub estimator: usize,
-    /// The score.
-    pub score: DemandScore,
-    /// Why there is no answer.
-    pub error: Option<String>,
-    /// Run time.
-    pub cost: Cost,
-}
-
-/// One method on two sets of executions.
-#[derive(Clone, Debug)]
-pub struct ExecutionOutcome {
-    /// Where the case belongs.
-    pub group: Group,
-    /// The case's name.
-    pub case: String,
-    /// Index into [`Results::execution_finders`].
-    pub finder: usize,
-    /// The score.
-    pub score: ExecutionScore,
-    /// Run time.
-    pub cost: Cost,
-}
-
-/// A method as the table shows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MethodRow {
-    /// Its name.
-    pub name: String,
-    /// Whether it is Laggard's.
-    pub is_laggard: bool,
-    /// Whether it compares with a baseline where there is one.
-    pub uses_baseline: bool,
+impl Options {
+    /// Whether a method of this name is to be run.
+    fn selects(&self, name: &str) -> bool {
+        self.method.as_deref().is_none_or(|wanted| wanted == name)
+    }
 }
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
-    /// Methods, Laggard's default first.
-    pub methods: Vec<MethodRow>,
-    /// Pattern finders.
-    pub finders: Vec<MethodRow>,
-    /// Finders of changes.
-    pub change_finders: Vec<MethodRow>,
-    /// Estimators of demands.
-    pub estimators: Vec<MethodRow>,
-    /// Finders of anomalous executions.
-    pub execution_finders: Vec<MethodRow>,
-    /// In the order of the sets.
-    pub outcomes: Vec<Outcome>,
-    /// Of the matrices.
-    pub patterns: Vec<PatternOutcome>,
+    /// Of incidents in traces. Run times include assembly.
+    pub localizers: Family<LocalizerScore>,
+    /// Of matrices of requests.
+    pub patterns: Family<GroupScore>,
     /// Of windows with changes, or without.
-    pub changes: Vec<ChangeOutcome>,
+    pub changes: Family<ChangeScore>,
     /// Of windows with known demands.
-    pub demands: Vec<DemandOutcome>,
+    pub demands: Family<DemandScore>,
     /// Of sets of executions.
-    pub executions: Vec<ExecutionOutcome>,
+    pub executions: Family<ExecutionScore>,
     /// What a reader must know: sets that are absent, faults without data.
     pub notes: Vec<String>,
     /// Processor cores of the machine.
@@ -174,40 +95,11 @@ pub struct Results {
 /// # Errors
 /// When no method or group has the requested name, or data cannot be read.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results, String> {
-    let wants = |name: &str| options.method.as_deref().is_none_or(|wanted| wanted == name);
-    let mut runner = Runner {
-        options,
-        localizers: localizers().into_iter().filter(|method| wants(method.name())).collect(),
-        finders: pattern_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
-        change_finders: change_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
-        estimators: demand_estimators().into_iter().filter(|one| wants(one.name())).collect(),
-        execution_finders: execution_finders().into_iter().filter(|one| wants(one.name())).collect(),
-        results: Results { cores: cores().get(), ..Results::default() },
-        progress,
-    };
+    let mut runner = Runner::new(options, progress);
     if runner.is_empty() {
         let known: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
         return Err(format!("no such method; there is {}", known.join(", ")));
     }
-    let rows = runner.localizers.iter().map(|method| MethodRow {
-        name: method.name().to_owned(),
-        is_laggard: method.is_laggard(),
-        uses_baseline: method.baseline_use() == BaselineUse::Used,
-    });
-    runner.results.methods = rows.collect();
-    let rows = runner.finders.iter().map(|finder| MethodRow {
-        name: finder.name().to_owned(),
-        is_laggard: finder.is_laggard(),
-        uses_baseline: false,
-    });
-    runner.results.finders = rows.collect();
-    let row = |name: &str, is_laggard| MethodRow { name: name.to_owned(), is_laggard, uses_baseline: false };
-    let rows = runner.change_finders.iter().map(|finder| row(finder.name(), finder.is_laggard()));
-    runner.results.change_finders = rows.collect();
-    let rows = runner.estimators.iter().map(|one| row(one.name(), one.is_laggard()));
-    runner.results.estimators = rows.collect();
-    let rows = runner.execution_finders.iter().map(|one| row(one.name(), one.is_laggard()));
-    runner.results.execution_finders = rows.collect();
     visit(options.data.as_deref(), &mut runner)?;
     if runner.results.is_empty() {
         let sets = SetKind::ALL.map(SetKind::name).join(", ");
@@ -224,10 +116,10 @@ fn cores() -> NonZeroUsize {
 pub(crate) struct Runner<'a> {
     options: &'a Options,
     localizers: Vec<Box<dyn Localizer>>,
-    finders: Vec<Box<dyn PatternFinder>>,
-    change_finders: Vec<Box<dyn ChangeFinder>>,
-    estimators: Vec<Box<dyn DemandEstimator>>,
-    execution_finders: Vec<Box<dyn ExecutionFinder>>,
+    patterns: Arms<RequestMatrix, Vec<Vec<usize>>>,
+    changes: Arms<Observations, ChangeAnswer>,
+    demands: Arms<Observations, Vec<EstimatedDemand>>,
+    executions: Arms<ExecutionCase, ExecutionAnswer>,
     results: Results,
     progress: &'a mut dyn FnMut(&str),
 }
@@ -249,26 +141,59 @@ pub(crate) struct ReportedPeriods {
 
 impl Results {
     fn is_empty(&self) -> bool {
-        self.outcomes.is_empty()
+        self.localizers.outcomes.is_empty()
+            && self.patterns.outcomes.is_empty()
+            && self.changes.outcomes.is_empty()
+            && self.demands.outcomes.is_empty()
+            && self.executions.outcomes.is_empty()
+    }
+}
+
+/// The selected methods of a family, and their rows.
+fn selected<I: ?Sized, O>(options: &Options, arms: Arms<I, O>) -> (Arms<I, O>, Vec<MethodRow>) {
+    let arms: Arms<I, O> = arms.into_iter().filter(|arm| options.selects(arm.name())).collect();
+    let rows = arms.iter().map(|arm| MethodRow::new(arm.as_ref())).collect();
+    (arms, rows)
+}
+
+impl<'r> Runner<'r> {
+    fn new(options: &'r Options, progress: &'r mut dyn FnMut(&str)) -> Runner<'r> {
+        let mut results = Results { cores: cores().get(), ..Results::default() };
+        let mut localizers = localizers();
+        localizers.retain(|method| options.selects(method.name()));
+        let row = |method: &Box<dyn Localizer>| MethodRow {
+            uses_baseline: method.uses_baseline(),
+            ..MethodRow::new(method.as_ref())
+        };
+        results.localizers.methods = localizers.iter().map(row).collect();
+        let (patterns, changes, demands, executions);
+        (patterns, results.patterns.methods) = selected(options, pattern_finders());
+        (changes, results.changes.methods) = selected(options, change_finders());
+        (demands, results.demands.methods) = selected(options, demand_estimators());
+        (executions, results.executions.methods) = selected(options, execution_finders());
+        Runner { options, localizers, patterns, changes, demands, executions, results, progress }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.localizers.is_empty()
             && self.patterns.is_empty()
             && self.changes.is_empty()
             && self.demands.is_empty()
             && self.executions.is_empty()
     }
-}
-
-impl Runner<'_> {
-    fn is_empty(&self) -> bool {
-        self.localizers.is_empty()
-            && self.finders.is_empty()
-            && self.change_finders.is_empty()
-            && self.estimators.is_empty()
-            && self.execution_finders.is_empty()
-    }
 
     /// Whether any finder of changes is selected.
     pub(crate) fn has_change_finders(&self) -> bool {
-        !self.change_finders.is_empty()
+        !self.changes.is_empty()
+    }
+
+    /// Whether any finder of anomalous executions is selected.
+    pub(crate) fn has_execution_finders(&self) -> bool {
+        !self.executions.is_empty()
+    }
+
+    fn report_progress(&mut self, group: &Group, case: &str) {
+        (self.progress)(&format!("{}: {case}", group.path()));
     }
 
     /// Every finder of changes on a case, if its group is wanted.
@@ -276,19 +201,12 @@ impl Runner<'_> {
         if !self.wants(group) {
             return;
         }
-        for (at, finder) in self.change_finders.iter().enumerate() {
-            let (answer, cost) = measured(|| finder.find(&case.observations));
-            let score = score_changes(&case.truth, answer.as_ref().ok(), case.observations.window_s);
-            self.results.changes.push(ChangeOutcome {
-                group: group.clone(),
-                case: case.name.clone(),
-                finder: at,
-                got: answer.map_or_else(|error| error, |answer| answer.words(&case.transactions)),
-                score,
-                cost,
-            });
-        }
-        (self.progress)(&format!("{}: {}", group.path(), case.name));
+        let input = ArmCase { group, name: &case.name, input: &case.observations, is_hit: true };
+        self.results.changes.run(&self.changes, &input, |answer| {
+            let words = answer.map(|answer| answer.words(&case.transactions)).unwrap_or_default();
+            ChangeScore { words, ..score_changes(&case.truth, answer, case.observations.window_s) }
+        });
+        self.report_progress(group, &case.name);
     }
 
     /// Every estimator on a case, if its group is wanted.
@@ -296,21 +214,11 @@ impl Runner<'_> {
         if !self.wants(group) {
             return;
         }
-        for (at, estimator) in self.estimators.iter().enumerate() {
-            let (answer, cost) = measured(|| estimator.estimate(&case.observations));
-            let (score, error) = match answer {
-                Ok(estimates) => (score_demands(&case.demand_s, &estimates), None),
-                Err(error) => (DemandScore::default(), Some(error)),
-            };
-            let (group, case) = (group.clone(), case.name.clone());
-            self.results.demands.push(DemandOutcome { group, case, estimator: at, score, error, cost });
-        }
-        (self.progress)(&format!("{}: {}", group.path(), case.name));
-    }
-
-    /// Whether any finder of anomalous executions is selected.
-    pub(crate) fn has_execution_finders(&self) -> bool {
-        !self.execution_finders.is_empty()
+        let input = ArmCase { group, name: &case.name, input: &case.observations, is_hit: true };
+        self.results.demands.run(&self.demands, &input, |estimates| {
+            estimates.map_or_else(DemandScore::default, |estimates| score_demands(&case.demand_s, estimates))
+        });
+        self.report_progress(group, &case.name);
     }
 
     /// Every finder of anomalous executions on a case, if its group is wanted.
@@ -318,13 +226,25 @@ impl Runner<'_> {
         if !self.wants(group) {
             return;
         }
-        for (at, finder) in self.execution_finders.iter().enumerate() {
-            let (answer, cost) = measured(|| finder.find(case));
-            let score = score_executions(&case.truth, &answer);
-            let (group, case) = (group.clone(), case.name.clone());
-            self.results.executions.push(ExecutionOutcome { group, case, finder: at, score, cost });
+        let input = ArmCase { group, name: &case.name, input: case, is_hit: true };
+        self.results.executions.run(&self.executions, &input, |answer| {
+            answer.map_or_else(ExecutionScore::default, |answer| score_executions(&case.truth, answer))
+        });
+        self.report_progress(group, &case.name);
+    }
+
+    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not run
+    /// where nothing was hit.
+    pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
+        if !self.wants(group) {
+            return;
         }
-        (self.progress)(&format!("{}: {}", group.path(), case.name));
+        let input = ArmCase { group, name: &matrix.name, input: matrix, is_hit: matrix.is_hit() };
+        self.results.patterns.run(&self.patterns, &input, |groups| {
+            let groups = groups.map(Vec::as_slice).unwrap_or_default();
+            GroupScore { score: input.is_hit.then(|| score_patterns(matrix, groups)), groups: groups.len() }
+        });
+        self.report_progress(group, &matrix.name);
     }
 
     pub(crate) fn threads(&self) -> NonZeroUsize {
@@ -370,18 +290,23 @@ impl Runner<'_> {
 
     fn keep(&mut self, group: &Group, hours: f64, case: &str, answered: Vec<Answered>) {
         for answered in answered {
-            self.results.outcomes.push(Outcome {
+            self.results.localizers.outcomes.push(Outcome {
                 group: group.clone(),
                 case: case.to_owned(),
                 method: answered.method,
-                hours,
-                detected: None,
-                false_alarms: usize::from(answered.judgment.false_findings.is_some_and(|count| count > 0)),
-                judgment: answered.judgment,
+                score: LocalizerScore {
+                    hours,
+                    detected: None,
+                    false_alarms: usize::from(
+                        answered.judgment.false_findings.is_some_and(|count| count > 0),
+                    ),
+                    judgment: answered.judgment,
+                },
+                error: None,
                 cost: answered.cost,
             });
         }
-        (self.progress)(&format!("{}: {case}", group.path()));
+        self.report_progress(group, case);
     }
 
     /// Every method on a case with a baseline that was also put without one, as a case of the same name in another
@@ -390,15 +315,17 @@ impl Runner<'_> {
         if !self.wants(group) {
             return;
         }
-        let known = |one: &&Outcome| {
-            one.group == *alone
-                && one.case == case.name
-                && self.localizers[one.method].baseline_use() == BaselineUse::Ignored
+        let known = |one: &&Outcome<LocalizerScore>| {
+            one.group == *alone && one.case == case.name && !self.localizers[one.method].uses_baseline()
         };
-        let again: Vec<Outcome> = self.results.outcomes.iter().filter(known).cloned().collect();
+        let again: Vec<Outcome<LocalizerScore>> =
+            self.results.localizers.outcomes.iter().filter(known).cloned().collect();
         let asked = |at: usize| !again.iter().any(|one| one.method == at);
         let answered = self.answers_of(&case, asked);
-        self.results.outcomes.extend(again.into_iter().map(|one| Outcome { group: group.clone(), ..one }));
+        self.results
+            .localizers
+            .outcomes
+            .extend(again.into_iter().map(|one| Outcome { group: group.clone(), ..one }));
         self.keep(group, hours, &case.name, answered);
     }
 
@@ -424,47 +351,27 @@ impl Runner<'_> {
     }
 
     /// The outcomes of Laggard's default method for the cases of a group.
-    pub(crate) fn default_outcomes<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Outcome> {
+    pub(crate) fn default_outcomes<'a>(
+        &'a self,
+        group: &'a Group,
+    ) -> impl Iterator<Item = &'a Outcome<LocalizerScore>> {
         let default = self.localizers.iter().position(|method| method.is_laggard());
-        self.results.outcomes.iter().filter(move |one| one.group == *group && Some(one.method) == default)
+        self.results
+            .localizers
+            .outcomes
+            .iter()
+            .filter(move |one| one.group == *group && Some(one.method) == default)
     }
 
-    pub(crate) fn push(&mut self, outcome: Outcome) {
+    pub(crate) fn push(&mut self, outcome: Outcome<LocalizerScore>) {
         if self.wants(&outcome.group) {
-            self.results.outcomes.push(outcome);
+            self.results.localizers.outcomes.push(outcome);
         }
-    }
-
-    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not run
-    /// where nothing was hit.
-    pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
-        if !self.wants(group) {
-            return;
-        }
-        let is_hit = matrix.is_hit();
-        let asked = self.finders.iter().enumerate().filter(|(_, finder)| is_hit || finder.detects());
-        for (at, finder) in asked {
-            let (answer, cost) = measured(|| finder.find(matrix));
-            let (found, error) = match answer {
-                Ok(found) => (found, None),
-                Err(error) => (Vec::new(), Some(error)),
-            };
-            self.results.patterns.push(PatternOutcome {
-                group: group.clone(),
-                case: matrix.name.clone(),
-                finder: at,
-                score: is_hit.then(|| score_patterns(matrix, &found)),
-                found: found.len(),
-                error,
-                cost,
-            });
-        }
-        (self.progress)(&format!("{}: {}", group.path(), matrix.name));
     }
 }
 
 fn answer(at: usize, method: &dyn Localizer, case: &Case) -> Answered {
-    let (answer, cost) = measured(|| method.localize(case));
+    let (answer, cost) = measured(|| method.answer(case));
     // Laggard assembles by itself; for the others it was done beforehand.
     let cost = if method.is_laggard() { cost } else { cost.plus(case.calls.cost) };
     match answer {

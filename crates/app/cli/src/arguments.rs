@@ -3,11 +3,14 @@
 use crate::output_form::{ColorWhen, OutputForm};
 use crate::samples::SampleInput;
 use crate::server::Server;
+use crate::write::Destination;
 use clap::{Args, Parser, Subcommand};
 use laggard_params::{ChangesParams, Inputs, Weights};
+use laggard_system::available_threads;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Tells why a distributed system is slow: which operations, on which replicas, and who pays.
+/// Finds out why a distributed system is slow: which operations, on which replicas, and which requests are affected.
 #[derive(Parser, Debug)]
 #[command(name = "laggard", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -16,36 +19,36 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  laggard demo                                   make an incident and diagnose it
+  laggard demo                                   simulate an incident and diagnose it
   laggard diagnose traces.json                   one file, format recognized
   laggard diagnose /var/traces/*.zst --output html -o report.html
   laggard compare yesterday/ today/              what differs between two sets
-  laggard changes samples.csv                    code, workload or something foreign?
-  laggard signature diff old.json new.json       which transactions take longer than they did?
-  laggard kernel path trace.dat --thread nginx   what did it really wait on?
+  laggard changes samples.csv                    code, workload, or another process?
+  laggard signature diff old.json new.json       which transactions take longer than before?
+  laggard kernel path trace.dat --thread nginx   what did it really wait for?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Read traces and name the operations and replicas that make requests slow
     Diagnose(Box<Diagnose>),
-    /// Tell what differs between two sets of traces: two releases, two hours, before and after
+    /// Show what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<Compare>),
-    /// Tell how many clients a system can take within a latency target, from samples
+    /// Compute how many clients a system can serve within a latency target, from samples
     Capacity(Box<crate::capacity::Capacity>),
-    /// Tell whether code, the workload or something foreign changed what the CPU does, and since when
+    /// Find out whether code, workload, or another process changed CPU use, and since when
     Changes(Box<Changes>),
-    /// Tell what transactions take at every server without queueing, keep it in a file, and compare two of them
+    /// Measure what transactions take at every server without queueing, and compare two such signatures
     Signature(Box<crate::signature::SignatureArguments>),
-    /// Tell what threads and executions really waited on, from kernel traces
+    /// Show what threads and executions waited for, from kernel traces
     Kernel(crate::kernel::KernelArguments),
     /// Record a kernel trace while a command runs, for `laggard kernel`
     Record(Box<crate::record::Record>),
-    /// Collect traces and metrics, keep them, and answer from a web page
+    /// Ingest and store traces and metrics, and answer questions in a web UI and an API
     Serve(Box<crate::serve::Serve>),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
     Collect(Box<crate::collect::Collect>),
-    /// Make an incident, diagnose it, and show where the files are
+    /// Simulate an incident, diagnose it, and print the paths of its files
     Demo(Demo),
     /// Generate traces with known truth
     Simulate(Box<Simulate>),
@@ -73,14 +76,14 @@ pub(crate) enum Command {
 const DIAGNOSE_EXAMPLES: &str = "Examples:
   laggard diagnose traces/                                  every file below a folder
   laggard diagnose --since 2026-01-12T09:10:00Z --until 2026-01-12T09:20:00Z traces/
-  laggard diagnose today/ --baseline yesterday/              what is slower than it was?
+  laggard diagnose today/ --baseline yesterday/              what is slower than before?
   laggard diagnose --since 2026-01-12T09:10Z --until 2026-01-12T09:20Z --baseline-rest traces/
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --exit-code || page-somebody
   laggard diagnose --server http://localhost:4316 --since -15m
 
-Exit status: 0 it ran, 1 suspects were found (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = DIAGNOSE_EXAMPLES)]
@@ -97,24 +100,13 @@ pub(crate) struct Diagnose {
     pub(crate) inputs: Inputs,
     #[command(flatten)]
     pub(crate) weights: Weights,
-    /// Form of the report
-    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
-    pub(crate) output: OutputForm,
-    /// Write the report to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
     /// Exit with status 1 when suspects are found
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// ColorWhen to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Memory for spans; beyond it whole traces are let go evenly, and the report says so
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
-    pub(crate) memory: usize,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    #[command(flatten)]
+    pub(crate) memory: SpanMemory,
     #[command(flatten)]
     pub(crate) server: Server,
 }
@@ -122,11 +114,11 @@ pub(crate) struct Diagnose {
 const COMPARE_EXAMPLES: &str = "Examples:
   laggard compare yesterday/ today/
   laggard compare old.json new.json --output html -o difference.html
-  laggard compare traces/ --since 2026-01-12T09:20:00Z          what is before against what is after
+  laggard compare traces/ --since 2026-01-12T09:20:00Z          the time before against the time after
   laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
   laggard compare main/ branch/ --service checkout --exit-code || echo slower
 
-Exit status: 0 it ran, 1 slower or changed (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]
@@ -144,24 +136,13 @@ pub(crate) struct Compare {
     pub(crate) question: laggard_params::CompareParams,
     #[command(flatten)]
     pub(crate) inputs: Inputs,
-    /// Form of the comparison
-    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
-    pub(crate) output: OutputForm,
-    /// Write the comparison to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
     /// Exit with status 1 when the set after is slower or changed
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// ColorWhen to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Memory for spans of both sets; beyond it whole traces are let go evenly, and the report says so
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
-    pub(crate) memory: usize,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    #[command(flatten)]
+    pub(crate) memory: SpanMemory,
     #[command(flatten)]
     pub(crate) server: Server,
 }
@@ -173,30 +154,55 @@ const CHANGES_EXAMPLES: &str = "Examples:
   laggard changes samples.csv --method cherkasova --set error-max=3
   laggard changes samples.csv --exit-code || page-somebody
 
-Exit status: 0 it ran, 1 application change or anomaly (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 application change or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = CHANGES_EXAMPLES)]
 pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) input: SampleInput,
-    /// Form of the report
-    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
-    pub(crate) output: OutputForm,
-    /// Write the report to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
     /// Exit with status 1 on an application change or an anomaly
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// ColorWhen to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
     #[command(flatten)]
     pub(crate) question: ChangesParams,
+}
+
+/// How a report is written, and how many threads compute it.
+#[derive(Args, Debug)]
+pub(crate) struct RunOptions {
+    /// Format of the report
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    output: OutputForm,
+    /// Write the report to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// When to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    color: ColorWhen,
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl RunOptions {
+    pub(crate) fn destination(&self) -> Destination<'_> {
+        Destination { form: self.output, file: self.file.as_deref(), color: self.color }
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or_else(available_threads)
+    }
+}
+
+/// Memory of commands that hold spans.
+#[derive(Args, Debug)]
+pub(crate) struct SpanMemory {
+    /// Memory for spans of all sets; beyond it, traces are dropped evenly, and the report says so
+    #[arg(id = "memory", long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
+    pub(crate) bytes: usize,
 }
 
 #[derive(Args, Debug)]

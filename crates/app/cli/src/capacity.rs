@@ -1,15 +1,13 @@
 //! `laggard capacity`.
 
+use crate::arguments::RunOptions;
 use crate::exit::{CommandError, Status};
-use crate::output_form::{ColorWhen, OutputForm};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
-use crate::write::{Destination, write_capacity};
+use crate::write::write_capacity;
 use clap::Args;
 use laggard_metrics_questions::{CapacitySettings, capacity};
 use laggard_params::CapacityParams;
 use laggard_report::{CapacityReport, CapacityVerdict};
-use laggard_system::available_threads;
-use std::path::PathBuf;
 
 const CAPACITY_EXAMPLES: &str = "Examples:
   laggard capacity samples.csv --latency-max 500ms
@@ -17,7 +15,7 @@ const CAPACITY_EXAMPLES: &str = "Examples:
   laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
   laggard capacity access.log cpu.csv --latency-max 1s --think 7s --output html -o capacity.html
 
-Exit status: 0 it ran, 1 the load is beyond the capacity (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 the load is beyond the capacity (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = CAPACITY_EXAMPLES)]
@@ -26,32 +24,20 @@ pub(crate) struct Capacity {
     input: SampleInput,
     #[command(flatten)]
     question: CapacityParams,
-    /// Form of the report
-    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
-    output: OutputForm,
-    /// Write the report to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    file: Option<PathBuf>,
     /// Exit with status 1 when the load is beyond the capacity
     #[arg(long)]
     exit_code: bool,
-    /// ColorWhen to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    color: ColorWhen,
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    run: RunOptions,
 }
 
 pub(crate) fn run(arguments: &Capacity) -> Result<Status, CommandError> {
-    let threads = arguments.threads.unwrap_or_else(available_threads);
+    let threads = arguments.run.threads();
     let settings = CapacitySettings { threads, ..settings(arguments)? };
     let LoadedSamples { table, facts, deployments: _, cautions } = load_samples(&arguments.input, threads)?;
     let mut report = capacity(&table, &facts, &settings).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
-    let destination =
-        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
-    write_capacity(&report, &destination)?;
+    write_capacity(&report, &arguments.run.destination())?;
     Ok(status(&report, arguments.exit_code))
 }
 

@@ -3,14 +3,13 @@
 use crate::arguments::Changes;
 use crate::exit::{CommandError, Status};
 use crate::samples::{LoadedSamples, load_samples};
-use crate::write::{Destination, write_changes};
+use crate::write::write_changes;
 use laggard_metrics_questions::{ChangesQuestion, changes};
 use laggard_report::{ChangeReport, ChangeVerdict};
-use laggard_system::available_threads;
 
 pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
-    let threads = arguments.threads.unwrap_or_else(available_threads);
+    let threads = arguments.run.threads();
     let LoadedSamples { table, facts, deployments, cautions } = load_samples(&arguments.input, threads)?;
     let question = ChangesQuestion {
         table: &table,
@@ -21,9 +20,7 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     };
     let mut report = changes(&question).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
-    let destination =
-        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
-    write_changes(&report, &destination)?;
+    write_changes(&report, &arguments.run.destination())?;
     Ok(status(&report, arguments.exit_code))
 }
 

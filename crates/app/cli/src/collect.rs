@@ -70,7 +70,7 @@ struct Limits {
     timeout: Nanos,
     /// Most bytes per request and per line; memory is this times --parallel
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = crate::load::parse_size)]
-    piece: usize,
+    chunk: usize,
     /// Most bytes of one file in one round
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = crate::load::parse_size)]
     per_round: usize,
@@ -176,7 +176,7 @@ fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, Comm
         state: arguments.state.clone().unwrap_or(state),
         client: client(access.host_token_file.as_deref(), access.host_ca_file.as_deref(), timeout)?,
         parallel: limits.parallel.into(),
-        piece_bytes_max: limits.piece,
+        piece_bytes_max: limits.chunk,
         round_bytes_max: limits.per_round as u64,
         whole_bytes_max: WHOLE_BYTES_MAX,
         header: arguments.header.clone(),
@@ -198,7 +198,7 @@ fn client(
     })
 }
 
-/// Goes round until told to end; what matters of each round is told.
+/// Runs rounds until the last one, or until the process is stopped, and logs each.
 fn rounds<D: Destination>(arguments: &Collect, mut collector: Collector<D>) -> Result<Status, CommandError> {
     let every = arguments.every.map(|every| Duration::from_nanos(every.ns()));
     let last = arguments.rounds.or(every.is_none().then_some(1));

@@ -6,20 +6,19 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
 use crate::server::Verdicts;
-use crate::write::{Destination, write_comparison};
+use crate::write::write_comparison;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
 use laggard_params::{ComparedData, WHAT_TO_COMPARE, Window};
 use laggard_report::{Comparison, ComparisonVerdict, InputFacts};
-use laggard_system::{available_threads, now};
+use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
-    let destination =
-        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
-    let verdicts = Verdicts { found: &["slower", "changed"], exit_code: arguments.exit_code };
+    let destination = arguments.run.destination();
+    let verdicts = Verdicts { alarming: &["slower", "changed"], exit_code: arguments.exit_code };
     if let Some(answered) = arguments.server.answer("compare", &arguments.question, &destination, &verdicts) {
         return answered;
     }
@@ -28,9 +27,9 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     let input = arguments.inputs.settings().map_err(CommandError::usage)?;
     let reading = SetReader {
         input: &input,
-        threads: arguments.threads.unwrap_or_else(available_threads),
+        threads: arguments.run.threads(),
         // Two sets share the memory.
-        memory_bytes: arguments.memory / if question.after.is_some() { 2 } else { 1 },
+        memory_bytes: arguments.memory.bytes / if question.after.is_some() { 2 } else { 1 },
     };
     let windows = question.windows;
     let comparison = match &question.after {

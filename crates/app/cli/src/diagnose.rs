@@ -6,21 +6,20 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
 use crate::server::Verdicts;
-use crate::write::{Destination, write_report};
+use crate::write::write_report;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, Weights};
 use laggard_report::{Report, Verdict};
-use laggard_system::{available_threads, now};
+use laggard_system::now;
 use std::num::NonZeroUsize;
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
-    let destination =
-        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
-    let verdicts = Verdicts { found: &["suspects"], exit_code: arguments.exit_code };
-    if arguments.server.is_asked() && arguments.weights != Weights::default() {
+    let destination = arguments.run.destination();
+    let verdicts = Verdicts { alarming: &["suspects"], exit_code: arguments.exit_code };
+    if arguments.server.is_set() && arguments.weights != Weights::default() {
         return Err(CommandError::usage(
             "a server has read its spans already: attributes that weigh are of files",
         ));
@@ -41,7 +40,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     };
     let threads = threads(arguments);
     let sets = if earlier.is_empty() { 1 } else { 2 };
-    let limits = ingest_settings(&settings, arguments.memory / sets);
+    let limits = ingest_settings(&settings, arguments.memory.bytes / sets);
     let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
     let meter = Meter::new(&all);
     let read = || {
@@ -113,7 +112,7 @@ fn baseline_losses(requests: &Requests) -> Option<String> {
 }
 
 fn threads(arguments: &Diagnose) -> NonZeroUsize {
-    arguments.threads.unwrap_or_else(available_threads)
+    arguments.run.threads()
 }
 
 fn status(report: &Report, exit_code: bool) -> Status {

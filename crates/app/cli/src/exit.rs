@@ -10,7 +10,7 @@ use std::process::ExitCode;
 pub(crate) enum Status {
     /// The command succeeded.
     Done = 0,
-    /// Suspects were found and `--exit-code` was given.
+    /// Suspects were found and `--exit-code` is set.
     Suspects = 1,
     /// Invalid usage.
     Usage = 2,

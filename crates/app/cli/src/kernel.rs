@@ -18,11 +18,11 @@ pub(crate) struct KernelArguments {
 
 #[derive(Subcommand, Debug)]
 enum KernelCommand {
-    /// Tell what the time of a thread or of executions was spent on: their critical paths
+    /// Show what the time of a thread or of executions was spent on: their critical paths
     Path(Box<crate::kernel_path::Path>),
-    /// Tell which executions of a sample are slower than normal ones, at which step, and what they wait for
+    /// Find executions of a sample that are slower than normal ones, at which step, and what they wait for
     Diagnose(Box<crate::kernel_diagnose::Diagnose>),
-    /// Tell what traces hold, and what could delimit executions
+    /// Summarize traces, and suggest what could delimit executions
     Stats(Box<crate::kernel_path::Stats>),
 }
 

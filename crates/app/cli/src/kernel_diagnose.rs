@@ -13,15 +13,15 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "Examples:
   laggard kernel diagnose --normal good.dat --sample bad.dat --executions marker
   laggard kernel diagnose --normal mon.dat tue.dat --sample wed.dat --output html -o kernel.html
-  laggard kernel diagnose trace.dat --normal-to +10s --sample-from +10s        one trace, two stretches of time
+  laggard kernel diagnose trace.dat --normal-to +10s --sample-from +10s        one trace, two intervals
   laggard kernel diagnose trace.dat --normal-label 'GET v1*' --sample-label 'GET v2*'
 
-Exit status: 0 it ran, 1 executions are slower (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 executions are slower (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Diagnose {
-    /// Kernel traces that hold both sets, told apart by windows or labels
+    /// Kernel traces that contain both sets, distinguished by windows or labels
     #[arg(value_name = "TRACE", conflicts_with_all = ["normal", "sample"])]
     traces: Vec<PathBuf>,
     /// Kernel traces of normal executions; repeat for more
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let sources = sources(arguments);
     question.check_sources(&sources).map_err(CommandError::usage)?;
     let threads = arguments.output.threads();
-    let asked = question.question(&sources, threads).map_err(CommandError::usage)?;
+    let diagnosis = question.question(&sources, threads).map_err(CommandError::usage)?;
     let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let meter = Meter::without_total();
     let runs = read_traces(&files(&paths), &reading, &meter);
     meter.done();
-    let report = diagnose_kernel(&runs.map_err(failure)?, &asked).map_err(CommandError::usage)?;
+    let report = diagnose_kernel(&runs.map_err(failure)?, &diagnosis).map_err(CommandError::usage)?;
     write_kernel_diagnosis(&report, &arguments.output.destination())?;
     Ok(match report.verdict {
         KernelVerdict::Slower | KernelVerdict::SlowerOverall if arguments.exit_code => Status::Suspects,

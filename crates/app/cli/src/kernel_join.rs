@@ -13,7 +13,7 @@ use laggard_kernel_graph::{
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Tid, TraceId, WeightSource};
 use std::path::PathBuf;
 
-/// Spans spans at most.
+/// Most spans.
 const SPANS_MAX: usize = 10_000;
 
 /// Which spans, and where they are.
@@ -23,7 +23,7 @@ pub(crate) struct SpanJoin {
     /// Distributed traces with the span: files, folders or patterns of any format of `laggard formats`
     #[arg(long = "traces", value_name = "PATH", num_args = 1..)]
     spans: Vec<PathBuf>,
-    /// The span whose execution is meant, by its id
+    /// The span whose execution to show, by its id
     #[arg(long, value_name = "ID", requires = "spans", value_parser = span_id)]
     span: Option<SpanId>,
     /// All spans of this trace whose thread and time are known
@@ -35,8 +35,8 @@ pub(crate) struct SpanJoin {
 }
 
 impl SpanJoin {
-    /// Whether spans are asked for.
-    pub(crate) fn is_asked(&self) -> bool {
+    /// Whether spans are requested.
+    pub(crate) fn is_requested(&self) -> bool {
         self.span.is_some() || self.trace_id.is_some()
     }
 }
@@ -55,11 +55,11 @@ pub(crate) fn requested_spans(
     thread: Option<&str>,
     output: &KernelOutput,
 ) -> Result<Option<Vec<SpanInterval>>, CommandError> {
-    if !join.is_asked() {
+    if !join.is_requested() {
         if join.spans.is_empty() {
             return Ok(None);
         }
-        return Err(CommandError::usage("--traces needs --span or --trace-id: which spans are meant?"));
+        return Err(CommandError::usage("--traces needs --span or --trace-id: name the span"));
     }
     let thread = match thread.map(str::parse::<u32>) {
         Some(Ok(tid)) => Some(Tid(tid)),
@@ -67,7 +67,7 @@ pub(crate) fn requested_spans(
         None => None,
     };
     let sources = expand(&join.spans).map_err(CommandError::unreadable)?;
-    // Readers hand on one numeric attribute of a span by the name they are given: here its thread.
+    // Readers pass on one numeric attribute of a span, whose name is an option: here that of its thread.
     let reader =
         ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..ReaderOptions::default() };
     let settings = InputSettings { format: None, reader };
@@ -89,7 +89,7 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     };
     let marked = run.executions.as_ref().map_or(&[][..], |found| &found.executions);
     let found = executions_of_spans(spans, marked, run.window, run.calendar);
-    // The span's name says more than the ids in its marker.
+    // The span's name means more to people than the ids in its marker.
     let named = |execution: Execution| Execution { key: None, ..execution };
     let executions: Vec<Execution> =
         found.iter().filter_map(|one| one.execution.clone().ok()).map(named).collect();
@@ -99,12 +99,12 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max();
     Err(CommandError::too_little(match why {
         Some(SpanExecutionError::NoThread) | None => {
-            "no marker of the kernel trace carries the span's ids, and the span does not tell its thread (attribute \
+            "no marker of the kernel trace carries the span's ids, and the span does not have its thread (attribute \
              thread.id, or --thread-attribute); give --thread TID"
         }
         Some(SpanExecutionError::NoCalendar) => {
-            "the kernel trace does not tell where its clock lies in calendar time, so the span's time means nothing \
-             there; `laggard record` notes it"
+            "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
+             `laggard record` stores that relation"
         }
         Some(SpanExecutionError::OutsideTrace) => "the span lies before or after the kernel trace",
     }))
@@ -120,8 +120,8 @@ struct SpanCollector {
 
 impl SpanCollector {
     fn thread(&self, span: &SpanRecord<'_>) -> Option<SpanThread> {
-        let told = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
-        let tid = self.thread.or_else(|| told.map(|count| Tid(count.get() as u32)))?;
+        let number = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
+        let tid = self.thread.or_else(|| number.map(|count| Tid(count.get() as u32)))?;
         Some(SpanThread { host: HostId::default(), tid })
     }
 }

@@ -10,19 +10,19 @@ use std::path::PathBuf;
 /// Flags of output and resources that all kernel commands have.
 #[derive(Args, Debug)]
 pub(crate) struct KernelOutput {
-    /// Form of the report
+    /// Format of the report
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     output: OutputForm,
     /// Write the report to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// ColorWhen to use colors
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
     color: ColorWhen,
-    /// Threads to use [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
-    /// Memory for execution graphs; events beyond it are left out, and the report says so
+    /// Memory for execution graphs; events beyond it are dropped, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
 }

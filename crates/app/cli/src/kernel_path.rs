@@ -18,7 +18,7 @@ const EXAMPLES: &str = "Examples:
   laggard kernel path client/ server/ --executions marker           across hosts, where their packets were recorded
   laggard kernel path trace.dat --traces spans.json --span 00f067aa0ba902b7
 
-Exit status: 0 it ran, 2 usage, 3 unreadable input, 4 there is no such thread or execution.";
+Exit status: 0 success, 2 invalid usage, 3 unreadable input, 4 there is no such thread or execution.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -45,10 +45,10 @@ pub(crate) struct Stats {
 
 pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
     let question = &arguments.question;
-    let asked =
+    let spans =
         crate::kernel_join::requested_spans(&arguments.join, question.thread.as_deref(), &arguments.output)?;
     // The ids of spans may be in markers, whatever delimits executions otherwise.
-    let delimiter = match arguments.join.is_asked() && question.executions.is_none() {
+    let delimiter = match arguments.join.is_requested() && question.executions.is_none() {
         true => KernelPathParams::default().delimiter("marker"),
         false => question.delimiter("auto"),
     };
@@ -66,11 +66,11 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
     meter.done();
     let hosts = hosts.map_err(failure)?;
     let runs = hosts.runs;
-    let given = match asked {
+    let executions = match spans {
         Some(spans) => Some(crate::kernel_join::executions(&spans, &runs)?),
         None => None,
     };
-    let mut report = kernel_path(&runs, &question.question(given)).map_err(CommandError::usage)?;
+    let mut report = kernel_path(&runs, &question.question(executions)).map_err(CommandError::usage)?;
     report.cautions.extend(hosts.remarks);
     write_kernel_path(&report, &arguments.output.destination())?;
     Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })

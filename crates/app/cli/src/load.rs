@@ -1,4 +1,4 @@
-//! Reads all inputs into the span table, several at a time, in the order given.
+//! Reads all inputs into the span table, several at a time, in the order of the command line.
 
 use crate::exit::CommandError;
 use crate::progress::Meter;

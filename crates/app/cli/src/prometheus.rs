@@ -14,17 +14,17 @@ use laggard_system::now;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where to ask, and what.
+/// The server, and the queries.
 #[derive(Args, Debug)]
 pub(crate) struct PrometheusInput {
-    /// Ask this Prometheus server (or Thanos, Mimir, VictoriaMetrics): http://localhost:9090
+    /// Query this Prometheus server (or Thanos, Mimir, VictoriaMetrics): http://localhost:9090
     #[arg(long = "prometheus", value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// What to ask: MEASURE[:NAME=LABEL,…]=PROMQL, as in rate:transaction=route='sum by (route) (rate(x[$step]))'; repeat
+    /// Query: MEASURE[:NAME=LABEL,…]=PROMQL, as in rate:transaction=route='sum by (route) (rate(x[$step]))'; repeat
     /// for more [default: CPU time and limits, and HTTP server requests of OpenTelemetry and Micrometer]
     #[arg(long = "query", value_name = "QUERY", requires = "url")]
     pub(crate) queries: Vec<String>,
-    /// Distance of the instants asked for [default: a quarter of the window, at least 1s]
+    /// Distance of the queried instants [default: a quarter of the window, at least 1s]
     #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length, requires = "url")]
     pub(crate) step: Option<Nanos>,
     /// File with a bearer token for the server
@@ -41,7 +41,7 @@ pub(crate) struct PrometheusInput {
     pub(crate) prometheus_timeout: Nanos,
 }
 
-/// QueryRange for when the command line names no start: the last day.
+/// Length of the range when the command line names no start.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The time that the flags name; now and the day before when they name none.
@@ -51,10 +51,10 @@ pub(crate) struct QueryRange {
     pub(crate) window: Nanos,
 }
 
-/// Asks every query and files the answers.
-pub(crate) fn ask(
+/// Runs every query and adds the answers to the table.
+pub(crate) fn query(
     input: &PrometheusInput,
-    asked: &QueryRange,
+    wanted: &QueryRange,
     table: &mut SampleTable,
     facts: &mut SampleFacts,
     cautions: &mut Vec<String>,
@@ -62,7 +62,7 @@ pub(crate) fn ask(
     let Some(url) = &input.url else { return Ok(()) };
     let queries = queries(input)?;
     let client = client(input, url)?;
-    let range = range(input, asked)?;
+    let range = range(input, wanted)?;
     let mut answers = 0;
     for query in &queries {
         let fetched = fetch(&client, query, &range, table).map_err(failure)?;
@@ -80,7 +80,7 @@ pub(crate) fn ask(
     Ok(())
 }
 
-/// What the command line asks for wrongly is a matter of usage; the rest cannot be read.
+/// Wrong settings are invalid usage; anything else is an input that cannot be read.
 fn failure(error: PrometheusError) -> CommandError {
     match error {
         PrometheusError::Settings(reason) => CommandError::usage(reason),
@@ -91,7 +91,7 @@ fn failure(error: PrometheusError) -> CommandError {
 fn queries(input: &PrometheusInput) -> Result<Vec<Query>, CommandError> {
     let texts: Vec<&str> = match input.queries.as_slice() {
         [] => DEFAULT_QUERIES.to_vec(),
-        given => given.iter().map(String::as_str).collect(),
+        texts => texts.iter().map(String::as_str).collect(),
     };
     texts.into_iter().map(|text| Query::parse(text).map_err(failure)).collect()
 }
@@ -111,15 +111,15 @@ fn client(input: &PrometheusInput, url: &str) -> Result<Client, CommandError> {
         .map_err(failure)
 }
 
-fn range(input: &PrometheusInput, asked: &QueryRange) -> Result<TimeRange, CommandError> {
-    let until = asked.until.unwrap_or_else(now);
-    let since = asked.since.unwrap_or_else(|| until.minus(DAY));
+fn range(input: &PrometheusInput, wanted: &QueryRange) -> Result<TimeRange, CommandError> {
+    let until = wanted.until.unwrap_or_else(now);
+    let since = wanted.since.unwrap_or_else(|| until.minus(DAY));
     if since >= until {
         return Err(CommandError::usage("--since is not before --until (or now)"));
     }
-    let quarter = Nanos::from_ns((asked.window.ns() / 4).max(1_000_000_000));
+    let quarter = Nanos::from_ns((wanted.window.ns() / 4).max(1_000_000_000));
     let step = input.step.unwrap_or(quarter);
-    if step < Nanos::from_ms(1) || step > asked.window.max(Nanos::from_secs(1)) {
+    if step < Nanos::from_ms(1) || step > wanted.window.max(Nanos::from_secs(1)) {
         return Err(CommandError::usage("--step must be between 1 ms and the length of a window"));
     }
     // Counters are read once before the first window, so that it is whole.

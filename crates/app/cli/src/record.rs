@@ -28,7 +28,7 @@ const EXAMPLES: &str = "Examples:
   laggard record --overwrite --all                      only the last moments before Ctrl-C
   laggard record --print-commands                       the same by trace-cmd, perf and LTTng
 
-All threads of the machine are recorded: whoever one waits for may be anywhere.
+All threads of the machine are recorded: a thread may wait for any other.
 Exit status: the command's; 128 + N if signal N ended it; 126, 127 if it cannot be executed or found; 2 usage,
 3 nothing could be recorded or written.";
 
@@ -47,8 +47,8 @@ pub(crate) struct Record {
     /// Record at most this long: 500ms, 30s, 2m (alone: as with --all)
     #[arg(long, value_name = "T", value_parser = duration)]
     duration: Option<Duration>,
-    /// Record what programs write to trace_marker, whatever that needs: tracefs mounted where they look for it, and
-    /// the machine's own buffer where the kernel cannot copy (without this, markers are recorded if it can)
+    /// Record what programs write to trace_marker even if that needs tracefs mounted where they expect it and the
+    /// machine's own buffer (without this, markers are recorded if the kernel can copy them)
     #[arg(long)]
     marker: bool,
     /// Also record system calls (about 10 % overhead)

@@ -14,11 +14,11 @@ pub(crate) enum Further {
 pub(crate) fn log_round(number: u64, round: &Round, further: Further) {
     let bytes: u64 = round.sources.iter().map(|status| status.bytes).sum();
     let failed = round.sources.iter().filter(|status| status.failure.is_some()).count();
-    let asked = round.sources.len();
+    let files = round.sources.len();
     let mut out = io::stderr().lock();
     let waiting =
         if round.waiting > 0 { format!(", {} waiting to be retried", round.waiting) } else { String::new() };
-    let _ = writeln!(out, "round {number}: {bytes} bytes of {asked} files; {failed} failed{waiting}");
+    let _ = writeln!(out, "round {number}: {bytes} bytes of {files} files; {failed} failed{waiting}");
     for status in &round.sources {
         for line in lines(status, further) {
             let _ = writeln!(out, "  {}: {line}", status.name);
@@ -35,7 +35,7 @@ fn lines(status: &SourceStatus, further: Further) -> Vec<String> {
         lines.push("the rest of the previous file, if any, is no longer available".to_owned());
     }
     if status.passed_over > 0 {
-        lines.push(format!("{} bytes of lines longer than --piece were skipped", status.passed_over));
+        lines.push(format!("{} bytes of lines longer than --chunk were skipped", status.passed_over));
     }
     if status.repeated {
         lines.push("a chunk was sent again, since its acknowledgment was lost".to_owned());

@@ -3,7 +3,7 @@
 use laggard_formats::Outcome;
 use laggard_report::{InputFacts, NamedCount};
 
-/// What reports say about the files that were read.
+/// The input files, as reports list them.
 pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     let formats = outcome.formats.iter();
     InputFacts {

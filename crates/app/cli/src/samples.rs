@@ -32,7 +32,7 @@ pub(crate) struct SampleInput {
     pub(crate) weights: Weights,
     #[command(flatten)]
     pub(crate) prometheus: PrometheusInput,
-    /// Memory for samples and spans; what does not fit is left out, and the report says so
+    /// Memory for samples and spans; what does not fit is dropped, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
 }
@@ -56,20 +56,20 @@ pub(crate) fn load_samples(
     let mut samples = tables.samples;
     let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
     let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
-    let asked = QueryRange {
+    let wanted = QueryRange {
         since: input.windows.since.map(|_| settings.since),
         until: input.windows.until.map(|_| settings.until),
         window: settings.length,
     };
-    prometheus::ask(&input.prometheus, &asked, &mut samples, &mut facts, &mut cautions)?;
+    prometheus::query(&input.prometheus, &wanted, &mut samples, &mut facts, &mut cautions)?;
     facts.samples = samples.samples();
     let requests = Requests::from_traces(tables.spans.finish(threads), threads);
     facts.spans = requests.spans();
     if facts.spans > 0 {
         samples.add_losses(requests.import_losses());
         let (assumed, engine) = (input.windows.assumed_count(), LocalEngine::new(threads));
-        let told = add_span_samples(requests.all(), assumed, settings.length, &mut samples, engine);
-        cautions.extend(told.cautions);
+        let added = add_span_samples(requests.all(), assumed, settings.length, &mut samples, engine);
+        cautions.extend(added.cautions);
     }
     let table = samples.finish(&settings).map_err(no_table)?;
     Ok(LoadedSamples { table, facts, deployments: input.windows.deployments(), cautions })
@@ -96,7 +96,7 @@ struct Mixed {
     spans: Ingest,
 }
 
-/// Bytes that a sample takes.
+/// Bytes of a sample in memory.
 const SAMPLE_BYTES: usize = 16;
 
 impl Mixed {

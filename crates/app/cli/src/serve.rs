@@ -16,7 +16,7 @@ const EXAMPLES: &str = "Examples:
   laggard serve --config /etc/laggard/laggard.yaml
   laggard serve --config laggard.yaml --check-config   check the configuration only
 
-Every setting can be given as --set KEY=VALUE, as an environment variable (store.keep_for: LAGGARD_STORE_KEEP_FOR) or in
+Every setting is available as --set KEY=VALUE, as an environment variable (store.keep_for: LAGGARD_STORE_KEEP_FOR) or in
 the file; the first of these counts. SIGTERM and SIGINT stop it after requests in flight have finished.";
 
 #[derive(Args, Debug)]

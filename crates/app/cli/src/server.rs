@@ -8,17 +8,17 @@ use laggard_server::client::{QueryError, ServerAddress, ask};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Which server is asked.
+/// The server that answers instead of files.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Asking a server (docs/manual/api.md)")]
+#[command(next_help_heading = "Querying a server (docs/manual/api.md)")]
 pub(crate) struct Server {
-    /// Ask this server (`laggard serve`) about what it keeps, instead of reading files: http://localhost:4316
+    /// Query the data stored by this server (`laggard serve`) instead of reading files: http://localhost:4316
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory"])]
     server: Option<String>,
     /// File with a bearer token for the server
     #[arg(long, value_name = "FILE", requires = "server")]
     token_file: Option<PathBuf>,
-    /// Tenant whose data are meant, where a server keeps several apart
+    /// Tenant to query, where the server has several
     #[arg(long, value_name = "NAME", requires = "server")]
     tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
@@ -28,19 +28,19 @@ pub(crate) struct Server {
 
 /// What a verdict means for the exit status.
 pub(crate) struct Verdicts {
-    /// Verdicts that `--exit-code` tells.
-    pub(crate) found: &'static [&'static str],
-    /// Whether it was given.
+    /// Verdicts for which `--exit-code` exits with 1.
+    pub(crate) alarming: &'static [&'static str],
+    /// Whether `--exit-code` is set.
     pub(crate) exit_code: bool,
 }
 
 impl Server {
-    /// Whether a server is asked.
-    pub(crate) fn is_asked(&self) -> bool {
+    /// Whether `--server` is set.
+    pub(crate) fn is_set(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Asks the server, if there is one, and writes its answer; `None` when there is none.
+    /// Queries the server and writes its answer; `None` without `--server`.
     pub(crate) fn answer(
         &self,
         question: &str,
@@ -49,10 +49,10 @@ impl Server {
         verdicts: &Verdicts,
     ) -> Option<Result<Status, CommandError>> {
         let url = self.server.as_ref()?;
-        Some(self.ask(url, question, settings, destination, verdicts))
+        Some(self.query(url, question, settings, destination, verdicts))
     }
 
-    fn ask(
+    fn query(
         &self,
         url: &str,
         question: &str,
@@ -76,7 +76,7 @@ impl Server {
         destination.write_bytes(&answer.report)?;
         Ok(match answer.verdict.as_str() {
             "insufficient-data" => Status::TooLittle,
-            verdict if verdicts.exit_code && verdicts.found.contains(&verdict) => Status::Suspects,
+            verdict if verdicts.exit_code && verdicts.alarming.contains(&verdict) => Status::Suspects,
             _ => Status::Done,
         })
     }

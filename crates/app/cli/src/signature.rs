@@ -23,9 +23,9 @@ const EXAMPLES: &str = "Examples:
   laggard signature access.log cpu.csv --cores 4 --label \"$COMMIT\" -o signature.json
   laggard signature diff main.json signature.json --exit-code --junit signature.xml
 
-Exit status: 0 it ran, 2 usage, 3 unreadable input, 4 too little data for a signature.";
+Exit status: 0 success, 2 invalid usage, 3 unreadable input, 4 not enough data for a signature.";
 
-/// Tell what every transaction takes at every server without queueing, and keep it in a file
+/// Measure what transactions take at every server without queueing, and compare two such signatures
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct SignatureArguments {
@@ -37,7 +37,7 @@ pub(crate) struct SignatureArguments {
 
 #[derive(Subcommand, Debug)]
 enum SignatureCommand {
-    /// Tell which transactions take longer than in an earlier signature: a gate for continuous integration
+    /// Find transactions that take longer than in an earlier signature: a gate for continuous integration
     Diff(Box<Diff>),
 }
 
@@ -47,17 +47,17 @@ struct Build {
     input: SampleInput,
     #[command(flatten)]
     question: SignatureParams,
-    /// Form of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
+    /// Format of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
     /// name, else text]
     #[arg(long, value_enum)]
     output: Option<OutputForm>,
     /// Write it to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// ColorWhen to use colors
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
     color: ColorWhen,
-    /// Threads to use [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
@@ -66,7 +66,7 @@ const DIFF_EXAMPLES: &str = "Examples:
   laggard signature diff old.json new.json
   laggard signature diff old.json new.json --exit-code --junit junit.xml --sarif laggard.sarif
 
-Exit status: 0 it ran, 1 a transaction got slower (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+Exit status: 0 success, 1 a transaction got slower (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = DIFF_EXAMPLES)]
@@ -95,7 +95,7 @@ struct Diff {
     /// … and, when the load differs, above this share of how much the correction for queueing differs
     #[arg(long, value_name = "SHARE", default_value_t = DiffThresholds::default().correction_share, value_parser = share)]
     correction_share: f64,
-    /// Form of the report
+    /// Format of the report
     #[arg(long, value_enum, default_value_t = DiffForm::Text)]
     output: DiffForm,
     /// Write the report to a file instead of standard output
@@ -107,7 +107,7 @@ struct Diff {
     /// Write SARIF to this file, too
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// ColorWhen to use colors
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
     color: ColorWhen,
 }
@@ -178,7 +178,7 @@ fn build(arguments: &Build) -> Result<Status, CommandError> {
     })
 }
 
-/// The form that a file's name asks for.
+/// The format that the ending of a file's name selects.
 fn form_of(file: Option<&Path>) -> OutputForm {
     match file.and_then(Path::extension).and_then(|ending| ending.to_str()) {
         Some("json") => OutputForm::Json,
@@ -224,6 +224,7 @@ fn status(found: &SignatureDiff, arguments: &Diff) -> Status {
     }
 }
 
+// Limit: bytes of a signature that is compared | rejected
 /// A signature is far smaller; what is larger is another file.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 

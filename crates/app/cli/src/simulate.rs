@@ -25,17 +25,17 @@ fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, CommandErr
         return Err(CommandError::usage("--sample-window is for samples; this scenario makes traces"));
     }
     let usual = Settings::new(scenario, arguments.seed);
-    let given = &arguments.traces;
+    let traces = &arguments.traces;
     let settings = Settings {
-        requests_per_service: given.requests.unwrap_or(usual.requests_per_service),
-        window_s: given.window.unwrap_or(usual.window_s),
-        categories_per_service: given.categories.unwrap_or(usual.categories_per_service),
-        files: given.files.unwrap_or(usual.files),
-        mild: given.mild,
-        drop_records: given.drop.unwrap_or(usual.drop_records),
-        duplicate_records: given.duplicate.unwrap_or(usual.duplicate_records),
-        late_host: given.late_host,
-        clock_skew: !given.true_clocks,
+        requests_per_service: traces.requests.unwrap_or(usual.requests_per_service),
+        window_s: traces.window.unwrap_or(usual.window_s),
+        categories_per_service: traces.categories.unwrap_or(usual.categories_per_service),
+        files: traces.files.unwrap_or(usual.files),
+        mild: traces.mild,
+        drop_records: traces.drop.unwrap_or(usual.drop_records),
+        duplicate_records: traces.duplicate.unwrap_or(usual.duplicate_records),
+        late_host: traces.late_host,
+        clock_skew: !traces.true_clocks,
         ..usual
     };
     let format = arguments.format.unwrap_or(OutputFormat::SpanCsv);

@@ -1,4 +1,4 @@
-//! Writes a report where it was asked for.
+//! Writes a report to standard output or a file.
 
 use crate::exit::CommandError;
 use crate::output_form::{ColorWhen, OutputForm};
@@ -67,7 +67,7 @@ pub(crate) fn write_kernel_stats(
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
-/// The file that is a signature, or what it says.
+/// A signature as its JSON file, or as a report.
 pub(crate) fn write_signature(
     signature: &Signature,
     form: OutputForm,
@@ -85,7 +85,7 @@ pub(crate) fn write_signature_diff(
 }
 
 impl Destination<'_> {
-    /// The form, as a server is asked for it.
+    /// The output format in a request to a server.
     pub(crate) fn wanted(&self) -> WantedForm {
         let style = if self.file.is_none() { terminal_style(self.color) } else { file_style(self.color) };
         let color = style.color == ColorChoice::On;

@@ -61,6 +61,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
+// Limit: bytes of a report that `--server` returns | error
 /// Largest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 

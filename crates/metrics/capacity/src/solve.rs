@@ -5,6 +5,7 @@ use crate::exact::ExactMva;
 use crate::network::{Algorithm, Network, Solution, StationLoad};
 use crate::solve_classes::solve_classes_by;
 
+// Limit: multiplications of an exact capacity model | the Linearizer; a caution
 /// Multiplications an exact solution may take, about a quarter of a second; beyond, the Linearizer answers.
 pub const WORK_MAX: f64 = 2.5e8;
 

@@ -38,6 +38,7 @@ const STEPS_MAX: i64 = 10_000;
 /// Maximum number of warnings.
 const WARNINGS_MAX: usize = 20;
 
+// Limit: instants of a Prometheus query | rejected
 /// Maximum number of instants of a query: a year of minutes.
 const INSTANTS_MAX: i64 = 1 << 20;
 

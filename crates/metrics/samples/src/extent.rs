@@ -7,6 +7,7 @@ use laggard_model::{Loss, Losses, Measure};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+// Limit: windows of a sample table | `stray_sample`
 /// Most windows of a table: a year of minutes.
 pub(crate) const WINDOWS_MAX: i64 = 527_040;
 

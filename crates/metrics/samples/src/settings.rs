@@ -145,6 +145,7 @@ impl fmt::Display for WindowError {
 
 impl std::error::Error for WindowError {}
 
+// Limit: numbers in a sample table | rejected
 /// Most numbers in all matrices of a table: 1 GiB.
 pub(crate) const CELLS_MAX: usize = 1 << 27;
 

@@ -43,6 +43,7 @@ pub struct ClockAgreement {
 }
 
 impl ClockAgreement {
+    // Limit: pairs of clocks | counted only
     /// Maximum number of pairs; calls between further pairs are only counted.
     pub const PAIRS_MAX: usize = 200_000;
 

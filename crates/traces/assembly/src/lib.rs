@@ -22,5 +22,6 @@ pub use clocks::{ClockAgreement, ClockBounds};
 pub use shape::{PERIOD_MAX, Shape, ShapePosition, ShapeRule, Shaper, TreeColumns};
 pub use trace::{AssembledTrace, CallRows, Request, assemble};
 
+// Limit: nesting of calls | `depth_limit`, folded
 /// Calls nested deeper than this fold into the node at the limit (algorithms §1.3).
 pub const DEPTH_MAX: u32 = 256;

@@ -24,6 +24,7 @@ pub enum ShapeRule {
     Canonical,
 }
 
+// Limit: siblings in the body of a loop that collapses | each repetition is a separate position
 /// Longest group of siblings that is recognized as the body of a loop.
 pub const PERIOD_MAX: usize = 8;
 

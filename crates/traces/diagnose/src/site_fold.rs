@@ -249,6 +249,7 @@ struct Chains {
     starts: Vec<bool>,
 }
 
+// Limit: callers searched for a chain | the call starts no chain
 /// Ancestors looked at: chains alternate few operations.
 const ANCESTORS_MAX: usize = 16;
 

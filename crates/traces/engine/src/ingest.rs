@@ -54,9 +54,11 @@ pub struct Ingest {
     uncounted_rows: usize,
 }
 
+// Limit: distinct operations, and distinct replicas | `name_limit`: pooled as `(other)`
 /// Most distinct operations, and most distinct replicas. Names that carry ids would fill the memory.
 const NAMES_MAX: usize = 200_000;
 
+// Limit: bytes of a name or of a trace id as text | cut
 /// Maximum length of a name in bytes; longer ones are truncated.
 const NAME_BYTES_MAX: usize = 1024;
 

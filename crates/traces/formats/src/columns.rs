@@ -5,6 +5,7 @@ use crate::format::FormatError;
 use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
 
+// Limit: columns of a table | error
 /// Most columns a header may have.
 pub(crate) const COLUMNS_MAX: usize = 4_096;
 

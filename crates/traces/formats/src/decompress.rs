@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 /// Bytes read from a file at once.
 const READ_BUFFER: usize = 256 << 10;
 
+// Limit: base-2 logarithm of the window of a zstd frame | rejected
 /// Largest window of a zstd frame, as a power of two: 128 MiB, the limit of zstd's own tool. It bounds the
 /// memory a hostile file can ask for.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;

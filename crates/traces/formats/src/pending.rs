@@ -5,6 +5,7 @@ use laggard_model::{
     Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 
+// Limit: bytes of spans that wait for their resource or process | `oversized_record`
 /// Spans that wait for their resource take at most this much memory.
 const PENDING_BYTES_MAX: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 

@@ -5,6 +5,7 @@ use crate::columns::shorten;
 use crate::format::{Format, Recognizer, Sniff};
 use crate::json_sniff;
 
+// Limit: bytes read to detect a format | not recognized
 /// Most bytes that are looked at.
 pub(crate) const PREFIX_MAX: usize = 64 << 10;
 

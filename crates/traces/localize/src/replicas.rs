@@ -62,6 +62,7 @@ const REPLICAS_MIN: usize = 5;
 /// … and deviations a replica, on average: with fewer, replicas that have none may have been lucky.
 const EXCEEDING_MIN: u64 = 2;
 
+// Limit: rounds of replica tests | the last round is the result
 /// Rounds of [`test_replicas`].
 const ROUNDS_MAX: usize = 16;
 

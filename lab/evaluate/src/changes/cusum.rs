@@ -1,7 +1,8 @@
 //! Cumulative sums (Page, *Continuous inspection schemes*, Biometrika 41, 1954).
 
 use super::series::{Level, Series};
-use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
+use super::{ChangeAnswer, ReportedAlarm};
+use crate::arm::Arm;
 use laggard_changes::Observations;
 
 /// Windows from which level and noise are learned, at the start and after every alarm.
@@ -22,12 +23,12 @@ impl Cusum {
     }
 }
 
-impl ChangeFinder for Cusum {
+impl Arm<Observations, ChangeAnswer> for Cusum {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+    fn answer(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let rows = alarms(&self.series.values(observations));
         let alarm =
             |row: usize| ReportedAlarm { window: observations.windows[row], ..ReportedAlarm::default() };

@@ -1,5 +1,6 @@
 //! What a transaction costs, from counts and utilization.
 
+use crate::arm::{Arm, Arms};
 use laggard_changes::{FittedModel, ModelSettings, Observations, fit_model, nnls_model};
 use laggard_numeric::{NormalEquations, nnls};
 
@@ -21,23 +22,6 @@ pub struct EstimatedDemand {
     pub demand_s: f64,
     /// Ends of the interval, for estimators that report one.
     pub interval_s: Option<[f64; 2]>,
-}
-
-/// A way to estimate demands.
-pub trait DemandEstimator: Sync {
-    /// Its name in the table.
-    fn name(&self) -> &str;
-
-    /// Whether it is one of Laggard's own.
-    fn is_laggard(&self) -> bool {
-        false
-    }
-
-    /// A demand a type.
-    ///
-    /// # Errors
-    /// Why there is no answer.
-    fn estimate(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String>;
 }
 
 /// How near an estimate is.
@@ -68,7 +52,7 @@ pub fn score_demands(demand_s: &[f64], estimates: &[EstimatedDemand]) -> DemandS
 }
 
 /// Every estimator, Laggard's default first.
-pub fn demand_estimators() -> Vec<Box<dyn DemandEstimator>> {
+pub fn demand_estimators() -> Arms<Observations, Vec<EstimatedDemand>> {
     vec![
         Box::new(Fitted),
         Box::new(LeastSquares { constant: Constant::Fitted }),
@@ -80,7 +64,7 @@ pub fn demand_estimators() -> Vec<Box<dyn DemandEstimator>> {
 /// The product's transaction model.
 struct Fitted;
 
-impl DemandEstimator for Fitted {
+impl Arm<Observations, Vec<EstimatedDemand>> for Fitted {
     fn name(&self) -> &str {
         "Laggard's model"
     }
@@ -89,7 +73,7 @@ impl DemandEstimator for Fitted {
         true
     }
 
-    fn estimate(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
+    fn answer(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
         let rows = 0..observations.windows.len();
         let fitted: FittedModel =
             fit_model(observations, std::slice::from_ref(&rows), &ModelSettings::default())
@@ -115,7 +99,7 @@ struct LeastSquares {
     constant: Constant,
 }
 
-impl DemandEstimator for LeastSquares {
+impl Arm<Observations, Vec<EstimatedDemand>> for LeastSquares {
     fn name(&self) -> &str {
         match self.constant {
             Constant::Fitted => "least squares with a constant (the paper's)",
@@ -123,7 +107,7 @@ impl DemandEstimator for LeastSquares {
         }
     }
 
-    fn estimate(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
+    fn answer(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
         let demands = match self.constant {
             Constant::Fitted => {
                 let rows = 0..observations.windows.len();
@@ -148,12 +132,12 @@ impl DemandEstimator for LeastSquares {
 /// The mean over the windows of `R (1 − U)`: what a single shared processor's response times say.
 struct ResponseTimes;
 
-impl DemandEstimator for ResponseTimes {
+impl Arm<Observations, Vec<EstimatedDemand>> for ResponseTimes {
     fn name(&self) -> &str {
         "mean of R(1 − U)"
     }
 
-    fn estimate(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
+    fn answer(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String> {
         if observations.response_s.rows() == 0 {
             return Err("there are no response times".to_owned());
         }
@@ -194,7 +178,7 @@ mod tests {
     #[test]
     fn every_estimator_is_right_without_noise() {
         for estimator in demand_estimators() {
-            let found = estimator.estimate(&exact()).unwrap();
+            let found = estimator.answer(&exact()).unwrap();
             let score = score_demands(&[0.02, 0.05], &found);
             assert!(
                 score.relative_errors.iter().all(|error| *error < 0.02),

@@ -1,6 +1,7 @@
 //! Laggard's methods.
 
-use super::{ChangeAnswer, ChangeFinder, Difference, ReportedAlarm};
+use super::{ChangeAnswer, Difference, ReportedAlarm};
+use crate::arm::{Arm, Arms};
 use laggard_changes::{
     Analysis, Change, ChangeKind, ChangeSettings, CherkasovaMode, CherkasovaSettings, Observations,
     SegmentKind, TooLittleDataError, changes, cherkasova,
@@ -9,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 /// The product's methods, the default first.
-pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
+pub(super) fn finders() -> Arms<Observations, ChangeAnswer> {
     vec![
         Box::new(LaggardMethod {
             name: "changes",
@@ -35,7 +36,7 @@ struct LaggardMethod {
     analyze: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleDataError>,
 }
 
-impl ChangeFinder for LaggardMethod {
+impl Arm<Observations, ChangeAnswer> for LaggardMethod {
     fn name(&self) -> &str {
         self.name
     }
@@ -44,7 +45,7 @@ impl ChangeFinder for LaggardMethod {
         true
     }
 
-    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+    fn answer(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let analysis = (self.analyze)(observations, threads).map_err(|error| error.to_string())?;
         if analysis.groups.is_empty() {

@@ -2,7 +2,8 @@
 //! computational cost*, JASA 107, 2012).
 
 use super::series::{Series, noise_deviation};
-use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
+use super::{ChangeAnswer, ReportedAlarm};
+use crate::arm::Arm;
 use laggard_changes::Observations;
 
 /// Penalty of a change in squared deviations: three times the logarithm of the number of windows, between BIC and
@@ -23,12 +24,12 @@ impl MeanChanges {
     }
 }
 
-impl ChangeFinder for MeanChanges {
+impl Arm<Observations, ChangeAnswer> for MeanChanges {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+    fn answer(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let values = self.series.values(observations);
         let noise = noise_deviation(&values);
         let penalty = PENALTY_LOG * (values.len().max(2) as f64).ln() * noise * noise;

@@ -8,12 +8,11 @@ mod score;
 mod series;
 mod threshold;
 
-pub use demands::{
-    DemandCase, DemandEstimator, DemandScore, EstimatedDemand, demand_estimators, score_demands,
-};
+pub use demands::{DemandCase, DemandScore, EstimatedDemand, demand_estimators, score_demands};
 pub use mean_changes::pelt;
 pub use score::{ChangeScore, score_changes};
 
+use crate::arm::Arms;
 use laggard_changes::Observations;
 use std::ops::Range;
 
@@ -102,25 +101,8 @@ pub struct ReportedAlarm {
     pub transactions: Vec<Difference>,
 }
 
-/// A method under test. It sees the observations, never the truth.
-pub trait ChangeFinder: Sync {
-    /// Its name in the table.
-    fn name(&self) -> &str;
-
-    /// Whether it is one of Laggard's own.
-    fn is_laggard(&self) -> bool {
-        false
-    }
-
-    /// The changes it finds.
-    ///
-    /// # Errors
-    /// Why there is no answer; counts as nothing found.
-    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String>;
-}
-
 /// Every method, Laggard's first, its default before all.
-pub fn change_finders() -> Vec<Box<dyn ChangeFinder>> {
+pub fn change_finders() -> Arms<Observations, ChangeAnswer> {
     use series::Series;
     let mut all = laggard::finders();
     all.push(Box::new(threshold::BusyThreshold));

@@ -35,6 +35,8 @@ pub struct ChangeScore {
     pub regions_detected: usize,
     /// Regions found that touch none.
     pub false_regions: usize,
+    /// The answer in words.
+    pub words: String,
 }
 
 impl ChangeScore {

@@ -1,6 +1,7 @@
 //! What most monitoring does: an alarm when the CPU is busy.
 
-use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
+use super::{ChangeAnswer, ReportedAlarm};
+use crate::arm::Arm;
 use laggard_changes::Observations;
 
 const BUSY: f64 = 0.7;
@@ -10,12 +11,12 @@ const WINDOWS: usize = 5;
 /// An alarm whenever utilization has been above 70 % for five windows.
 pub(super) struct BusyThreshold;
 
-impl ChangeFinder for BusyThreshold {
+impl Arm<Observations, ChangeAnswer> for BusyThreshold {
     fn name(&self) -> &str {
         "utilization above 70 %"
     }
 
-    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+    fn answer(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let mut busy = 0;
         let mut alarms = Vec::new();
         for (row, &utilization) in observations.utilization.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Laggard's own modes.
 
-use super::{ExecutionAnswer, ExecutionCase, ExecutionFinder, ReportedSteps};
+use super::{ExecutionAnswer, ExecutionCase, ReportedSteps};
+use crate::arm::{Arm, Arms};
 use laggard_align::{AlignMode, AlignSettings, ExecutionVerdict, Verdict, diagnose};
 
 struct Mode {
@@ -9,12 +10,12 @@ struct Mode {
 }
 
 /// All modes, the default first.
-pub(super) fn finders() -> Vec<Box<dyn ExecutionFinder>> {
+pub(super) fn finders() -> Arms<ExecutionCase, ExecutionAnswer> {
     let row = |mode: AlignMode| Box::new(Mode { mode, name: format!("laggard {}", mode.name()) });
-    AlignMode::ALL.into_iter().map(|mode| row(mode) as Box<dyn ExecutionFinder>).collect()
+    AlignMode::ALL.into_iter().map(|mode| row(mode) as Box<_>).collect()
 }
 
-impl ExecutionFinder for Mode {
+impl Arm<ExecutionCase, ExecutionAnswer> for Mode {
     fn name(&self) -> &str {
         &self.name
     }
@@ -23,7 +24,7 @@ impl ExecutionFinder for Mode {
         true
     }
 
-    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer {
+    fn answer(&self, case: &ExecutionCase) -> Result<ExecutionAnswer, String> {
         let settings = AlignSettings { mode: self.mode, ..AlignSettings::default() };
         let diagnosis = diagnose(&case.normal, &case.sample, case.alphabet_len, &settings);
         let is_flagged = |&at: &usize| {
@@ -35,12 +36,12 @@ impl ExecutionFinder for Mode {
             steps: one.steps.clone(),
             excess_us: one.excess_us,
         });
-        ExecutionAnswer {
+        Ok(ExecutionAnswer {
             is_alarm: diagnosis.verdict != Verdict::NothingFound,
             normal_labels: diagnosis.normal.iter().map(|place| place.kind).collect(),
             sample_labels: diagnosis.sample.iter().map(|one| one.normal_kind).collect(),
             flagged: (0..case.sample.len()).filter(is_flagged).collect(),
             steps: Some(steps.collect()),
-        }
+        })
     }
 }

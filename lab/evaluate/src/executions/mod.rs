@@ -6,6 +6,7 @@ mod simple;
 
 pub use score::{ExecutionScore, score_executions};
 
+use crate::arm::Arms;
 use laggard_align::StateSequence;
 use std::ops::Range;
 
@@ -61,22 +62,8 @@ pub struct ReportedSteps {
     pub excess_us: f64,
 }
 
-/// A method under test. It sees the executions, never the truth.
-pub trait ExecutionFinder: Sync {
-    /// Its name in the table.
-    fn name(&self) -> &str;
-
-    /// Whether it is one of Laggard's own.
-    fn is_laggard(&self) -> bool {
-        false
-    }
-
-    /// What it finds.
-    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer;
-}
-
 /// Every method, Laggard's first, its default before all.
-pub fn execution_finders() -> Vec<Box<dyn ExecutionFinder>> {
+pub fn execution_finders() -> Arms<ExecutionCase, ExecutionAnswer> {
     let mut all = laggard::finders();
     all.push(Box::new(simple::TotalTime));
     all.push(Box::new(simple::TimeByState));

@@ -1,6 +1,7 @@
 //! What one would do without kinds and alignment.
 
-use super::{ExecutionAnswer, ExecutionCase, ExecutionFinder};
+use super::{ExecutionAnswer, ExecutionCase};
+use crate::arm::Arm;
 use laggard_align::{StateSequence, state_vectors, states_of};
 use laggard_numeric::{mad, median_of};
 
@@ -23,24 +24,24 @@ fn answer(flagged: Vec<usize>) -> ExecutionAnswer {
     ExecutionAnswer { is_alarm: !flagged.is_empty(), flagged, ..ExecutionAnswer::default() }
 }
 
-impl ExecutionFinder for TotalTime {
+impl Arm<ExecutionCase, ExecutionAnswer> for TotalTime {
     fn name(&self) -> &str {
         "total time"
     }
 
-    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer {
+    fn answer(&self, case: &ExecutionCase) -> Result<ExecutionAnswer, String> {
         let normal: Vec<f64> = case.normal.iter().map(StateSequence::total_us).collect();
         let is_flagged = |&at: &usize| is_outlier(case.sample[at].total_us(), &normal);
-        answer((0..case.sample.len()).filter(is_flagged).collect())
+        Ok(answer((0..case.sample.len()).filter(is_flagged).collect()))
     }
 }
 
-impl ExecutionFinder for TimeByState {
+impl Arm<ExecutionCase, ExecutionAnswer> for TimeByState {
     fn name(&self) -> &str {
         "time by state"
     }
 
-    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer {
+    fn answer(&self, case: &ExecutionCase) -> Result<ExecutionAnswer, String> {
         let sets = [&case.normal, &case.sample].map(|set| set.iter().collect::<Vec<&StateSequence>>());
         let states = states_of(&sets[0], &sets[1], case.alphabet_len);
         let [normal, sample] = sets.map(|set| state_vectors(&set, &states).times_us);
@@ -48,6 +49,6 @@ impl ExecutionFinder for TimeByState {
         let is_flagged = |&at: &usize| {
             columns.iter().enumerate().any(|(column, values)| is_outlier(sample.get(at, column), values))
         };
-        answer((0..case.sample.len()).filter(is_flagged).collect())
+        Ok(answer((0..case.sample.len()).filter(is_flagged).collect()))
     }
 }

@@ -1,6 +1,7 @@
 //! Laggard's own methods, by their rows in the registry.
 
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, SlowPeriod};
+use crate::arm::Arm;
+use crate::case::{Answer, Case, Localizer, OperationName, SlowPeriod};
 use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
 use laggard_engine::{LocalEngine, Requests, Traces};
 use laggard_report::{Incident, InputFacts, ReplicaSuspect, Report, Suspect};
@@ -38,6 +39,22 @@ fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result
 }
 
 impl Localizer for Laggard {
+    fn decides(&self) -> bool {
+        true
+    }
+
+    fn uses_baseline(&self) -> bool {
+        DiagnoseMethod::from_name(self.name).is_some_and(DiagnoseMethod::uses_baseline)
+    }
+
+    fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
+        let reports_times = self.name == DiagnoseMethod::default().name();
+        let report = reports_times.then(|| diagnosed(traces, None, self.name))?;
+        Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
+    }
+}
+
+impl Arm<Case, Answer> for Laggard {
     fn name(&self) -> &str {
         self.name
     }
@@ -46,22 +63,7 @@ impl Localizer for Laggard {
         true
     }
 
-    fn decision(&self) -> Decision {
-        Decision::Decides
-    }
-
-    fn baseline_use(&self) -> BaselineUse {
-        let uses_baseline = DiagnoseMethod::from_name(self.name).is_some_and(DiagnoseMethod::uses_baseline);
-        if uses_baseline { BaselineUse::Used } else { BaselineUse::Ignored }
-    }
-
-    fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
-        let tells_times = self.name == DiagnoseMethod::default().name();
-        let report = tells_times.then(|| diagnosed(traces, None, self.name))?;
-        Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
-    }
-
-    fn localize(&self, case: &Case) -> Result<Answer, String> {
+    fn answer(&self, case: &Case) -> Result<Answer, String> {
         let report = laggard_report(case, self.name)?;
         let mut answer = Answer::default();
         for suspect in &report.suspects {

@@ -7,8 +7,9 @@
 use super::labels::{Expectation, Labels};
 use super::page_rank::{Graph, personalized_page_rank};
 use super::ranked;
+use crate::arm::Arm;
 use crate::calls::{CaseCalls, RequestCalls};
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
+use crate::case::{Answer, Case, Localizer};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -41,7 +42,9 @@ pub fn dstar2(spectrum: Spectrum) -> f64 {
     spectrum.ef * spectrum.ef / (spectrum.ep + spectrum.nf).max(ALMOST_NONE)
 }
 
-impl Localizer for MicroRank {
+impl Localizer for MicroRank {}
+
+impl Arm<Case, Answer> for MicroRank {
     fn name(&self) -> &str {
         match self.labels {
             Labels::Published => "MicroRank",
@@ -53,15 +56,7 @@ impl Localizer for MicroRank {
         self.labels == Labels::Published
     }
 
-    fn decision(&self) -> Decision {
-        Decision::Ranks
-    }
-
-    fn baseline_use(&self) -> BaselineUse {
-        BaselineUse::Used
-    }
-
-    fn localize(&self, case: &Case) -> Result<Answer, String> {
+    fn answer(&self, case: &Case) -> Result<Answer, String> {
         let calls = &case.calls;
         let usual = calls.baseline.as_ref().unwrap_or(&calls.target);
         let expectation = Expectation::learn(usual, self.labels);

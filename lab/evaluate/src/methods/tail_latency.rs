@@ -2,8 +2,9 @@
 
 use super::figures::quantile;
 use super::ranked;
+use crate::arm::Arm;
 use crate::calls::RequestCalls;
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
+use crate::case::{Answer, Case, Localizer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,20 +23,14 @@ const REPLICA_CALLS_MIN: usize = 5;
 
 type ByReplica = BTreeMap<(u32, u32), Vec<f64>>;
 
-impl Localizer for TailLatency {
+impl Localizer for TailLatency {}
+
+impl Arm<Case, Answer> for TailLatency {
     fn name(&self) -> &str {
         "p95-ratio"
     }
 
-    fn decision(&self) -> Decision {
-        Decision::Ranks
-    }
-
-    fn baseline_use(&self) -> BaselineUse {
-        BaselineUse::Used
-    }
-
-    fn localize(&self, case: &Case) -> Result<Answer, String> {
+    fn answer(&self, case: &Case) -> Result<Answer, String> {
         let names = &case.calls.names;
         let mut by_replica = inclusive_times(&case.calls.target);
         let now = by_operation(&by_replica);

@@ -7,8 +7,9 @@
 use super::figures::Spread;
 use super::itemsets::{jaccard, mine};
 use super::ranked;
+use crate::arm::Arm;
 use crate::calls::{CaseCalls, RequestCalls};
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
+use crate::case::{Answer, Case, Localizer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -31,20 +32,14 @@ const REPLICA_SUPPORT_MIN: f64 = 0.01;
 /// Sets that count, the highest index first.
 const SETS_KEPT: usize = 100;
 
-impl Localizer for TraceRca {
+impl Localizer for TraceRca {}
+
+impl Arm<Case, Answer> for TraceRca {
     fn name(&self) -> &str {
         "TraceRCA"
     }
 
-    fn decision(&self) -> Decision {
-        Decision::Ranks
-    }
-
-    fn baseline_use(&self) -> BaselineUse {
-        BaselineUse::Used
-    }
-
-    fn localize(&self, case: &Case) -> Result<Answer, String> {
+    fn answer(&self, case: &Case) -> Result<Answer, String> {
         let calls = &case.calls;
         let detector = Detector::learn(calls);
         let flagged: Vec<Flagged<'_>> = calls.target.iter().map(|request| detector.flag(request)).collect();

@@ -2,8 +2,9 @@
 
 use super::figures::quantile;
 use super::ranked;
+use crate::arm::Arm;
 use crate::calls::RequestCalls;
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
+use crate::case::{Answer, Case, Localizer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,20 +41,14 @@ impl Total {
     }
 }
 
-impl Localizer for WindowSelfTime {
+impl Localizer for WindowSelfTime {}
+
+impl Arm<Case, Answer> for WindowSelfTime {
     fn name(&self) -> &str {
         "self-time excess"
     }
 
-    fn decision(&self) -> Decision {
-        Decision::Ranks
-    }
-
-    fn baseline_use(&self) -> BaselineUse {
-        BaselineUse::Used
-    }
-
-    fn localize(&self, case: &Case) -> Result<Answer, String> {
+    fn answer(&self, case: &Case) -> Result<Answer, String> {
         let names = &case.calls.names;
         let now = totals(&case.calls.target);
         let medians = median_replicas(&now);

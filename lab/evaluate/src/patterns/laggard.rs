@@ -1,12 +1,13 @@
 //! Laggard's own pattern finder, with its default settings.
 
-use super::{PatternFinder, RequestMatrix};
+use super::RequestMatrix;
+use crate::arm::Arm;
 use laggard_localize::{PatternSettings, RequestTable, latency_patterns};
 
 /// The rows of every pattern are one group.
 pub(super) struct LatencyPatterns;
 
-impl PatternFinder for LatencyPatterns {
+impl Arm<RequestMatrix, Vec<Vec<usize>>> for LatencyPatterns {
     fn name(&self) -> &str {
         "latency patterns"
     }
@@ -15,11 +16,7 @@ impl PatternFinder for LatencyPatterns {
         true
     }
 
-    fn detects(&self) -> bool {
-        true
-    }
-
-    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
+    fn answer(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
         let columns: Vec<&[f64]> = matrix.times_ms.iter().map(Vec::as_slice).collect();
         let table = RequestTable { columns: &columns, latencies: &matrix.latency_ms, weights: None };
         let found =
@@ -39,13 +36,13 @@ mod tests {
         let latency_ms = call.iter().enumerate().map(|(row, time)| 30.0 + (row % 7) as f64 + time).collect();
         let matrix = RequestMatrix { latency_ms, times_ms: vec![call], ..RequestMatrix::default() };
         let every_fifth: Vec<usize> = (0..500).step_by(5).collect();
-        assert_eq!(LatencyPatterns.find(&matrix), Ok(vec![every_fifth]));
+        assert_eq!(LatencyPatterns.answer(&matrix), Ok(vec![every_fifth]));
     }
 
     #[test]
     fn a_matrix_that_is_none_is_refused() {
         let matrix =
             RequestMatrix { latency_ms: vec![1.0], times_ms: vec![vec![]], ..RequestMatrix::default() };
-        assert!(LatencyPatterns.find(&matrix).is_err());
+        assert!(LatencyPatterns.answer(&matrix).is_err());
     }
 }

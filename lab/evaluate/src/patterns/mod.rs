@@ -5,6 +5,8 @@ mod load;
 mod score;
 mod simple;
 
+use crate::arm::Arms;
+
 pub(crate) use load::load;
 pub use score::{PatternScore, score_patterns};
 
@@ -21,29 +23,6 @@ pub struct RequestMatrix {
     pub times_ms: Vec<Vec<f64>>,
     /// By request: 0 when nothing hit it, else the number of the cause.
     pub cause: Vec<u32>,
-}
-
-/// A method that finds groups of slow requests with one cause each. It sees latencies and times, never
-/// [`RequestMatrix::cause`].
-pub trait PatternFinder: Sync {
-    /// Its name in the table.
-    fn name(&self) -> &str;
-
-    /// Whether it is one of Laggard's own.
-    fn is_laggard(&self) -> bool {
-        false
-    }
-
-    /// Whether it can report that nothing was hit; others run only where something was.
-    fn detects(&self) -> bool {
-        false
-    }
-
-    /// The groups: rows of `times_ms` and `latency_ms`, each group ascending.
-    ///
-    /// # Errors
-    /// Why there is no answer; counts as nothing found.
-    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String>;
 }
 
 impl RequestMatrix {
@@ -66,8 +45,9 @@ impl RequestMatrix {
     }
 }
 
-/// Every pattern finder, Laggard's first.
-pub fn pattern_finders() -> Vec<Box<dyn PatternFinder>> {
+/// Every method that finds groups of slow requests with one cause each, Laggard's first. They see latencies and times,
+/// never [`RequestMatrix::cause`]; their answers are rows of `times_ms` and `latency_ms`, each group ascending.
+pub fn pattern_finders() -> Arms<RequestMatrix, Vec<Vec<usize>>> {
     vec![Box::new(laggard::LatencyPatterns), Box::new(simple::SlowestFifth), Box::new(simple::BestColumn)]
 }
 

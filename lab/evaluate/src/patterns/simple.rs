@@ -1,6 +1,7 @@
 //! Two simple pattern finders to compare with.
 
-use super::{PatternFinder, RequestMatrix};
+use super::RequestMatrix;
+use crate::arm::Arm;
 
 /// The share of requests that counts as slow.
 const SLOW_SHARE: f64 = 0.2;
@@ -8,12 +9,16 @@ const SLOW_SHARE: f64 = 0.2;
 /// One group: the slowest fifth of the requests. The share is known to it.
 pub(super) struct SlowestFifth;
 
-impl PatternFinder for SlowestFifth {
+impl Arm<RequestMatrix, Vec<Vec<usize>>> for SlowestFifth {
     fn name(&self) -> &str {
         "slowest fifth"
     }
 
-    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
+    fn detects(&self) -> bool {
+        false
+    }
+
+    fn answer(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
         Ok(vec![slowest(matrix)])
     }
 }
@@ -22,12 +27,16 @@ impl PatternFinder for SlowestFifth {
 /// with the slowest fifth.
 pub(super) struct BestColumn;
 
-impl PatternFinder for BestColumn {
+impl Arm<RequestMatrix, Vec<Vec<usize>>> for BestColumn {
     fn name(&self) -> &str {
         "best column"
     }
 
-    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
+    fn detects(&self) -> bool {
+        false
+    }
+
+    fn answer(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
         let mut is_slow = vec![false; matrix.latency_ms.len()];
         slowest(matrix).into_iter().for_each(|row| is_slow[row] = true);
         let cuts = matrix.times_ms.iter().map(|times| best_cut(times, &is_slow));
@@ -80,12 +89,12 @@ mod tests {
         (cause[3], cause[8]) = (50.0, 40.0);
         let latency_ms = noise.iter().zip(&cause).map(|(a, b)| a / 10.0 + b).collect();
         let matrix = RequestMatrix { latency_ms, times_ms: vec![noise, cause], ..RequestMatrix::default() };
-        assert_eq!(SlowestFifth.find(&matrix), Ok(vec![vec![3, 8]]));
-        assert_eq!(BestColumn.find(&matrix), Ok(vec![vec![3, 8]]));
+        assert_eq!(SlowestFifth.answer(&matrix), Ok(vec![vec![3, 8]]));
+        assert_eq!(BestColumn.answer(&matrix), Ok(vec![vec![3, 8]]));
     }
 
     #[test]
     fn an_empty_matrix_has_no_column() {
-        assert_eq!(BestColumn.find(&RequestMatrix::default()), Ok(vec![]));
+        assert_eq!(BestColumn.answer(&RequestMatrix::default()), Ok(vec![]));
     }
 }

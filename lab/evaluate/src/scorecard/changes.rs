@@ -1,8 +1,10 @@
 //! How well changes and demands were found.
 
-use crate::run::{ChangeOutcome, DemandOutcome, Results};
-use crate::sets::{Group, SetKind};
-use std::collections::BTreeSet;
+use super::{distinct, mean_wall_s, of_group, of_method};
+use crate::arm::{Family, Outcome};
+use crate::changes::{ChangeScore, DemandScore};
+use crate::run::Results;
+use crate::sets::SetKind;
 use std::fmt::Write;
 
 /// Longest list of cases in one row of misses.
@@ -10,77 +12,61 @@ const CASES_MAX: usize = 10;
 
 /// All tables of a set about windows.
 pub(super) fn change_tables(out: &mut String, results: &Results, set: SetKind) {
-    let demands: Vec<&DemandOutcome> = results.demands.iter().filter(|one| one.group.set == set).collect();
+    let demands = results.demands.in_set(set);
     if !demands.is_empty() {
-        demand_table(out, results, &demands);
+        demand_table(out, &results.demands, &demands);
     }
-    let changes: Vec<&ChangeOutcome> = results.changes.iter().filter(|one| one.group.set == set).collect();
+    let changes = results.changes.in_set(set);
     if !changes.is_empty() {
-        change_table(out, results, &changes);
-        misses(out, results, &changes);
+        change_table(out, &results.changes, &changes);
+        misses(out, &results.changes, &changes);
     }
 }
 
-/// Groups in the order they were run.
-fn groups<'a>(all: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
-    let mut seen = BTreeSet::new();
-    all.filter(|group| seen.insert(*group)).collect()
-}
+type ChangeOutcomes<'a> = [&'a Outcome<ChangeScore>];
 
 const CHANGES: &str = "
 | cases | method | right | no answer | alarms found | false alarms | median onset error, windows | in the interval | named | sized | regions found | false regions | wall s |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
-fn change_table(out: &mut String, results: &Results, outcomes: &[&ChangeOutcome]) {
+fn change_table(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutcomes<'_>) {
     out.push_str(CHANGES);
-    for group in groups(outcomes.iter().map(|one| &one.group)) {
-        change_rows(out, results, &group.name, |one| one.group == *group, outcomes);
+    for group in distinct(outcomes) {
+        change_rows(out, family, &group.name, &of_group(outcomes, group));
     }
-    change_rows(out, results, "all", |_| true, outcomes);
+    change_rows(out, family, "all", outcomes);
 }
 
 /// A row a method.
-fn change_rows(
-    out: &mut String,
-    results: &Results,
-    title: &str,
-    belongs: impl Fn(&ChangeOutcome) -> bool,
-    outcomes: &[&ChangeOutcome],
-) {
+fn change_rows(out: &mut String, family: &Family<ChangeScore>, title: &str, outcomes: &ChangeOutcomes<'_>) {
     let mut title = format!("**{title}**");
-    for (at, finder) in results.change_finders.iter().enumerate() {
-        let own = outcomes.iter().copied().filter(|one| one.finder == at && belongs(one));
-        let own: Vec<&ChangeOutcome> = own.collect();
+    for (method, row) in family.methods.iter().enumerate() {
+        let own = of_method(outcomes, method);
         if !own.is_empty() {
-            let _ = writeln!(
-                out,
-                "| {} | {} | {} |",
-                std::mem::take(&mut title),
-                finder.name,
-                change_cells(&own)
-            );
+            let title = std::mem::take(&mut title);
+            let _ = writeln!(out, "| {title} | {} | {} |", row.name, change_cells(&own));
         }
     }
 }
 
-fn change_cells(own: &[&ChangeOutcome]) -> String {
-    let sum = |of: fn(&ChangeOutcome) -> usize| own.iter().map(|one| of(one)).sum::<usize>();
+fn change_cells(own: &ChangeOutcomes<'_>) -> String {
+    let sum = |count: fn(&ChangeScore) -> usize| own.iter().map(|one| count(&one.score)).sum::<usize>();
     let right = own.iter().filter(|one| one.score.is_right()).count();
-    let found = sum(|one| one.score.found);
+    let found = sum(|score| score.found);
     let errors = own.iter().flat_map(|one| one.score.onset_errors.iter().copied()).collect();
     let cells = [
         format!("{right}/{}", own.len()),
         own.iter().filter(|one| !one.score.is_answered).count().to_string(),
-        share(found, sum(|one| one.score.expected)),
-        sum(|one| one.score.false_alarms).to_string(),
+        share(found, sum(|score| score.expected)),
+        sum(|score| score.false_alarms).to_string(),
         median(errors).map_or("–".to_owned(), |error| format!("{error:.0}")),
-        share(sum(|one| one.score.covered), sum(|one| one.score.intervals)),
-        share(sum(|one| one.score.named), found),
-        share(sum(|one| one.score.sized), found),
-        share(sum(|one| one.score.regions_detected), sum(|one| one.score.regions)),
-        sum(|one| one.score.false_regions).to_string(),
-        format!("{:.2}", own.iter().map(|one| one.cost.wall_s).sum::<f64>() / own.len() as f64),
+        share(sum(|score| score.covered), sum(|score| score.intervals)),
+        share(sum(|score| score.named), found),
+        share(sum(|score| score.sized), found),
+        share(sum(|score| score.regions_detected), sum(|score| score.regions)),
+        sum(|score| score.false_regions).to_string(),
+        format!("{:.2}", mean_wall_s(own)),
     ];
     cells.join(" | ")
 }
@@ -98,13 +84,12 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Every wrong answer of Laggard's methods.
-fn misses(out: &mut String, results: &Results, outcomes: &[&ChangeOutcome]) {
+fn misses(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutcomes<'_>) {
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
-    for one in
-        outcomes.iter().filter(|one| results.change_finders[one.finder].is_laggard && !one.score.is_right())
-    {
-        let finder = &results.change_finders[one.finder].name;
-        let row = format!("| {} | {} | {} |", one.group.name, finder, one.got.replace('|', "\\|"));
+    for one in outcomes.iter().filter(|one| family.methods[one.method].is_laggard && !one.score.is_right()) {
+        let method = &family.methods[one.method].name;
+        let got = one.error.as_ref().unwrap_or(&one.score.words).replace('|', "\\|");
+        let row = format!("| {} | {method} | {got} |", one.group.name);
         match rows.iter_mut().find(|(known, _)| *known == row) {
             Some((_, cases)) => cases.push(&one.case),
             None => rows.push((row, vec![&one.case])),
@@ -131,22 +116,23 @@ const DEMANDS: &str = "
 |---|---|---|---|---|---|---|
 ";
 
-fn demand_table(out: &mut String, results: &Results, outcomes: &[&DemandOutcome]) {
+type DemandOutcomes<'a> = [&'a Outcome<DemandScore>];
+
+fn demand_table(out: &mut String, family: &Family<DemandScore>, outcomes: &DemandOutcomes<'_>) {
     out.push_str(DEMANDS);
-    for group in groups(outcomes.iter().map(|one| &one.group)) {
-        for (at, estimator) in results.estimators.iter().enumerate() {
-            let own = outcomes.iter().copied().filter(|one| one.estimator == at && one.group == *group);
-            let own: Vec<&DemandOutcome> = own.collect();
+    for group in distinct(outcomes) {
+        for (method, row) in family.methods.iter().enumerate() {
+            let own = of_method(&of_group(outcomes, group), method);
             if own.is_empty() {
                 continue;
             }
             let title = format!("{} ({} runs)", group.name, own.len());
-            let _ = writeln!(out, "| {title} | {} | {} |", estimator.name, demand_cells(&own));
+            let _ = writeln!(out, "| {title} | {} | {} |", row.name, demand_cells(&own));
         }
     }
 }
 
-fn demand_cells(own: &[&DemandOutcome]) -> String {
+fn demand_cells(own: &DemandOutcomes<'_>) -> String {
     let errors: Vec<f64> = own.iter().flat_map(|one| one.score.relative_errors.iter().copied()).collect();
     let widths: Vec<f64> =
         own.iter().flat_map(|one| one.score.interval_half_widths.iter().copied()).collect();
@@ -157,13 +143,13 @@ fn demand_cells(own: &[&DemandOutcome]) -> String {
     let intervals = own.iter().map(|one| one.score.intervals).sum();
     let largest = errors.iter().copied().fold(f64::NAN, f64::max);
     let unanswered = own.iter().filter(|one| one.error.is_some()).count();
-    let add_note = if unanswered > 0 { format!(", {unanswered} without an answer") } else { String::new() };
+    let note = if unanswered > 0 { format!(", {unanswered} without an answer") } else { String::new() };
     let cells = [
-        format!("{}{add_note}", percent(mean(&errors))),
+        format!("{}{note}", percent(mean(&errors))),
         percent(largest),
         share(covered, intervals),
         percent(mean(&widths)),
-        format!("{:.3}", own.iter().map(|one| one.cost.wall_s).sum::<f64>() / own.len() as f64),
+        format!("{:.3}", mean_wall_s(own)),
     ];
     cells.join(" | ")
 }

@@ -1,9 +1,9 @@
 //! How well anomalous executions were found.
 
+use super::{distinct, mean_wall_s, of_group, of_method};
+use crate::arm::{Family, Outcome};
 use crate::executions::ExecutionScore;
-use crate::run::{ExecutionOutcome, Results};
 use crate::sets::SetKind;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const HEADER: &str = "
@@ -12,28 +12,30 @@ const HEADER: &str = "
 ";
 
 /// The table of the set, a row a method and group.
-pub(super) fn execution_table(out: &mut String, results: &Results, set: SetKind) {
-    let all: Vec<&ExecutionOutcome> = results.executions.iter().filter(|one| one.group.set == set).collect();
+pub(super) fn execution_table(out: &mut String, family: &Family<ExecutionScore>, set: SetKind) {
+    let all = family.in_set(set);
     out.push_str(HEADER);
-    let mut seen = BTreeSet::new();
-    for group in all.iter().map(|one| &one.group).filter(|group| seen.insert(*group)) {
-        let cases: Vec<&ExecutionOutcome> = all.iter().copied().filter(|one| one.group == *group).collect();
-        rows(out, results, &group.name, &cases);
+    for group in distinct(&all) {
+        rows(out, family, &group.name, &of_group(&all, group));
     }
-    rows(out, results, "all", &all);
+    rows(out, family, "all", &all);
 }
 
-fn rows(out: &mut String, results: &Results, title: &str, outcomes: &[&ExecutionOutcome]) {
+fn rows(
+    out: &mut String,
+    family: &Family<ExecutionScore>,
+    title: &str,
+    outcomes: &[&Outcome<ExecutionScore>],
+) {
     let mut title = format!("**{title}**");
-    for (at, finder) in results.execution_finders.iter().enumerate() {
-        let own: Vec<&ExecutionOutcome> = outcomes.iter().copied().filter(|one| one.finder == at).collect();
+    for (method, row) in family.methods.iter().enumerate() {
+        let own = of_method(outcomes, method);
         if own.is_empty() {
             continue;
         }
         let score = own.iter().fold(ExecutionScore::default(), |sum, one| sum.plus(one.score));
-        let wall_s = own.iter().map(|one| one.cost.wall_s).sum::<f64>() / own.len() as f64;
-        let cells = cells(&score).join(" | ");
-        let _ = writeln!(out, "| {} | {} | {cells} | {wall_s:.2} |", std::mem::take(&mut title), finder.name);
+        let (cells, wall_s) = (cells(&score).join(" | "), mean_wall_s(&own));
+        let _ = writeln!(out, "| {} | {} | {cells} | {wall_s:.2} |", std::mem::take(&mut title), row.name);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::groups_of;
 use super::summary::Summary;
-use crate::run::Results;
+use crate::arm::Outcome;
+use crate::run::{GroupScore, LocalizerScore, Results};
 use crate::sets::SetKind;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,14 +16,14 @@ const F1_MIN: f64 = 0.9;
 pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
-    let default = results.methods.iter().position(|row| row.is_laggard);
-    for at in 0..results.methods.len() {
+    let default = results.localizers.default_method();
+    for at in 0..results.localizers.methods.len() {
         let is_default = default == Some(at);
         let detail = if is_default { Detail::Every } else { Detail::OneAGroup };
         let rows = rows(results, set, at, detail);
         if is_default { ours.extend(rows) } else { others.extend(rows) }
     }
-    for (at, finder) in results.finders.iter().enumerate() {
+    for (at, finder) in results.patterns.methods.iter().enumerate() {
         let rows = matrix_rows(results, set, at);
         if finder.is_laggard { ours.extend(rows) } else { others.extend(rows) }
     }
@@ -58,9 +59,10 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
     let mut rows = Vec::new();
     for group in groups_of(results, set) {
         let mut cases: BTreeMap<_, Vec<&str>> = BTreeMap::new();
-        let of_group = results.outcomes.iter().filter(|one| one.group == *group && one.method == method);
+        let of_group =
+            results.localizers.outcomes.iter().filter(|one| one.group == *group && one.method == method);
         for outcome in of_group {
-            if let Some(miss) = &outcome.judgment.miss {
+            if let Some(miss) = &outcome.score.judgment.miss {
                 cases.entry(miss).or_default().push(&outcome.case);
             }
         }
@@ -71,7 +73,7 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
             cases = BTreeMap::from([(first, cases.into_values().flatten().collect())]);
         }
         for (miss, cases) in cases {
-            let (method, got) = (&results.methods[method].name, or_nothing(&miss.got));
+            let (method, got) = (&results.localizers.methods[method].name, or_nothing(&miss.got));
             let cases = cases.join(", ");
             rows.push(format!("| {method} | {}: {cases} | {} | {got} |\n", group.name, cell(&miss.expected)));
         }
@@ -80,21 +82,26 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
 }
 
 fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
-    let of_finder = results.patterns.iter().filter(|one| one.group.set == set && one.finder == finder);
-    let row = |one: &crate::run::PatternOutcome| {
+    let of_finder =
+        results.patterns.outcomes.iter().filter(|one| one.group.set == set && one.method == finder);
+    let row = |one: &Outcome<GroupScore>| {
         let (expected, got) = matrix_miss(one)?;
         let case = format!("{}: {}", one.group.name, one.case);
-        Some(format!("| {} | {case} | {expected} | {} |\n", results.finders[finder].name, cell(&got)))
+        Some(format!(
+            "| {} | {case} | {expected} | {} |\n",
+            results.patterns.methods[finder].name,
+            cell(&got)
+        ))
     };
     of_finder.filter_map(row).collect()
 }
 
 /// What was expected and what came, where the answer is wrong.
-fn matrix_miss(one: &crate::run::PatternOutcome) -> Option<(String, String)> {
+fn matrix_miss(one: &Outcome<GroupScore>) -> Option<(String, String)> {
     let got = |found: String| one.error.clone().unwrap_or(found);
-    let groups = format!("groups: {}", one.found);
-    let Some(score) = one.score else {
-        let wrong = one.found > 0 || one.error.is_some();
+    let groups = format!("groups: {}", one.score.groups);
+    let Some(score) = one.score.score else {
+        let wrong = one.score.groups > 0 || one.error.is_some();
         return wrong.then(|| ("nothing".to_owned(), got(groups)));
     };
     let figures = format!(
@@ -126,21 +133,23 @@ pub(super) fn beaten(out: &mut String, results: &Results) {
 }
 
 fn by_cases(results: &Results) -> Vec<String> {
-    let Some(default) = results.methods.iter().position(|method| method.is_laggard) else { return vec![] };
+    let Some(default) = results.localizers.default_method() else { return vec![] };
     let mut lines = Vec::new();
     for group in SetKind::ALL.into_iter().flat_map(|set| groups_of(results, set)) {
-        let of_group = || results.outcomes.iter().filter(|one| one.group == *group);
+        let of_group = || results.localizers.outcomes.iter().filter(|one| one.group == *group);
         let ours = Summary::of(of_group(), default);
-        for (at, method) in results.methods.iter().enumerate().filter(|&(at, _)| at != default) {
+        for (at, method) in results.localizers.methods.iter().enumerate().filter(|&(at, _)| at != default) {
             let theirs = Summary::of(of_group(), at);
             if theirs.is_empty() || theirs.share_right() <= ours.share_right() {
                 continue;
             }
-            let right = |method| move |one: &&crate::run::Outcome| one.method == method && one.judgment.right;
+            let right = |method| {
+                move |one: &&Outcome<LocalizerScore>| one.method == method && one.score.judgment.right
+            };
             let known: Vec<&str> = of_group().filter(right(default)).map(|one| one.case.as_str()).collect();
             let only = of_group().filter(right(at)).map(|one| one.case.as_str());
             let only: Vec<&str> = only.filter(|case| !known.contains(case)).collect();
-            let ours = format!("{} {}", results.methods[default].name, ours.right_of_cases());
+            let ours = format!("{} {}", results.localizers.methods[default].name, ours.right_of_cases());
             let theirs = format!("{} {}", method.name, theirs.right_of_cases());
             lines.push(format!("| {} | {ours} | {theirs} | {} |\n", group.path(), cell(&only.join(", "))));
         }
@@ -149,28 +158,28 @@ fn by_cases(results: &Results) -> Vec<String> {
 }
 
 fn by_matrices(results: &Results) -> Vec<String> {
-    let Some(default) = results.finders.iter().position(|finder| finder.is_laggard) else { return vec![] };
-    let own = |other: &crate::run::PatternOutcome| {
-        let is_own = |one: &&crate::run::PatternOutcome| {
-            one.finder == default && one.group == other.group && one.case == other.case
+    let Some(default) = results.patterns.default_method() else { return vec![] };
+    let own = |other: &Outcome<GroupScore>| {
+        let is_own = |one: &&Outcome<GroupScore>| {
+            one.method == default && one.group == other.group && one.case == other.case
         };
-        results.patterns.iter().find(is_own)?.score
+        results.patterns.outcomes.iter().find(is_own)?.score.score
     };
-    let line = |one: &crate::run::PatternOutcome| {
-        let (own, other) = (own(one)?.f1, one.score?.f1);
-        let [ours, theirs] = [default, one.finder].map(|at| &results.finders[at].name);
+    let line = |one: &Outcome<GroupScore>| {
+        let (own, other) = (own(one)?.f1, one.score.score?.f1);
+        let [ours, theirs] = [default, one.method].map(|at| &results.patterns.methods[at].name);
         let case = format!("{}/{}", one.group.path(), one.case);
         (other > own).then(|| format!("| {case} | {ours} {own:.3} | {theirs} {other:.3} | |\n"))
     };
-    results.patterns.iter().filter_map(line).collect()
+    results.patterns.outcomes.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arm::{Family, MethodRow};
     use crate::judge::{Judgment, Miss};
     use crate::measure::Cost;
-    use crate::run::{MethodRow, Outcome};
     use crate::sets::Group;
 
     fn results() -> Results {
@@ -180,17 +189,20 @@ mod tests {
             group: Group::new(SetKind::Simulator, "bursts"),
             case: case.to_owned(),
             method,
-            hours: 0.0,
-            detected: None,
-            false_alarms: 0,
-            judgment: Judgment {
-                right,
-                miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),
-                ..Judgment::default()
+            score: LocalizerScore {
+                hours: 0.0,
+                detected: None,
+                false_alarms: 0,
+                judgment: Judgment {
+                    right,
+                    miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),
+                    ..Judgment::default()
+                },
             },
+            error: None,
             cost: Cost::default(),
         };
-        Results {
+        let localizers = Family {
             methods: vec![method("ours", true), method("theirs", false)],
             outcomes: vec![
                 outcome("seed 1", 0, false),
@@ -198,8 +210,8 @@ mod tests {
                 outcome("seed 2", 0, false),
                 outcome("seed 2", 1, false),
             ],
-            ..Results::default()
-        }
+        };
+        Results { localizers, ..Results::default() }
     }
 
     #[test]
@@ -211,12 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn a_better_method_is_told_with_its_cases() {
+    fn a_better_method_is_listed_with_its_cases() {
         let mut out = String::new();
         beaten(&mut out, &results());
         assert!(out.contains("| simulator/bursts | ours 0/2 | theirs 1/2 | seed 1 |"), "{out}");
         let mut even = results();
-        even.outcomes[0].judgment.right = true;
+        even.localizers.outcomes[0].score.judgment.right = true;
         out.clear();
         beaten(&mut out, &even);
         assert!(out.contains("Nowhere in this run."), "{out}");

@@ -7,8 +7,9 @@ mod matrices;
 mod misses;
 mod summary;
 
+use crate::arm::Outcome;
 use crate::measure::Cost;
-use crate::run::{Options, Outcome, PatternOutcome, Results};
+use crate::run::{LocalizerScore, Options, Results};
 use crate::sets::{Group, SetKind};
 use changes::change_tables;
 use executions::execution_table;
@@ -33,27 +34,25 @@ pub fn scorecard(results: &Results, options: &Options) -> String {
     beaten(&mut out, results);
     for set in SetKind::ALL {
         let groups = groups_of(results, set);
-        let matrices: Vec<&PatternOutcome> =
-            results.patterns.iter().filter(|outcome| outcome.group.set == set).collect();
-        let is_of_windows = results.changes.iter().any(|one| one.group.set == set)
-            || results.demands.iter().any(|one| one.group.set == set);
-        let is_of_executions = results.executions.iter().any(|one| one.group.set == set);
-        if groups.is_empty() && matrices.is_empty() && !is_of_windows && !is_of_executions {
+        let matrices = results.patterns.in_set(set);
+        let has_windows = !results.changes.in_set(set).is_empty() || !results.demands.in_set(set).is_empty();
+        let has_executions = !results.executions.in_set(set).is_empty();
+        if groups.is_empty() && matrices.is_empty() && !has_windows && !has_executions {
             continue;
         }
         let _ = write!(out, "\n## {}\n\n{}\n", set.name(), about(set));
-        if is_of_executions {
-            execution_table(&mut out, results, set);
+        if has_executions {
+            execution_table(&mut out, &results.executions, set);
             continue;
         }
-        if is_of_windows {
+        if has_windows {
             change_tables(&mut out, results, set);
             continue;
         }
         if matrices.is_empty() {
             table(&mut out, results, &groups);
         } else {
-            matrix_tables(&mut out, results, &matrices);
+            matrix_tables(&mut out, &results.patterns, &matrices);
         }
         misses(&mut out, results, set);
     }
@@ -69,12 +68,13 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
         3 * u64::from(options.requests),
         options.first_seed,
     );
-    let using: Vec<&str> = (results.methods.iter())
+    let using: Vec<&str> = (results.localizers.methods.iter())
         .filter(|method| method.uses_baseline)
         .map(|method| method.name.as_str())
         .collect();
     let _ = writeln!(out, "Methods that compare with a baseline: {}.\n", using.join(", "));
-    let cost = results.outcomes.iter().fold(Cost::default(), |sum, outcome| sum.plus(outcome.cost));
+    let cost =
+        results.localizers.outcomes.iter().fold(Cost::default(), |sum, outcome| sum.plus(outcome.cost));
     if cost.processor_s > 0.0 && cost.wall_s > BUSY * cost.processor_s {
         out.push_str(BUSY_NOTE);
     }
@@ -85,24 +85,44 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
 
 /// Groups of a set in the order they were run.
 pub(super) fn groups_of(results: &Results, set: SetKind) -> Vec<&Group> {
+    distinct(&results.localizers.in_set(set))
+}
+
+/// The groups of some outcomes, in the order they were run.
+pub(super) fn distinct<'a, S>(outcomes: &[&'a Outcome<S>]) -> Vec<&'a Group> {
     let mut seen = BTreeSet::new();
-    let of_set = results.outcomes.iter().map(|outcome| &outcome.group).filter(|group| group.set == set);
-    of_set.filter(|group| seen.insert(*group)).collect()
+    outcomes.iter().map(|outcome| &outcome.group).filter(|group| seen.insert(*group)).collect()
+}
+
+/// The outcomes of one method.
+pub(super) fn of_method<'a, S>(outcomes: &[&'a Outcome<S>], method: usize) -> Vec<&'a Outcome<S>> {
+    outcomes.iter().copied().filter(|outcome| outcome.method == method).collect()
+}
+
+/// The outcomes of one group.
+pub(super) fn of_group<'a, S>(outcomes: &[&'a Outcome<S>], group: &Group) -> Vec<&'a Outcome<S>> {
+    outcomes.iter().copied().filter(|outcome| outcome.group == *group).collect()
+}
+
+/// Mean run time of some outcomes, in seconds.
+pub(super) fn mean_wall_s<S>(outcomes: &[&Outcome<S>]) -> f64 {
+    outcomes.iter().map(|outcome| outcome.cost.wall_s).sum::<f64>() / outcomes.len() as f64
 }
 
 fn overview(out: &mut String, results: &Results) {
-    if results.outcomes.is_empty() {
+    if results.localizers.outcomes.is_empty() {
         return;
     }
     out.push_str("\n## Overview\n\nShare of the cases that are answered right in every respect.\n\n| set |");
-    for method in &results.methods {
+    for method in &results.localizers.methods {
         let _ = write!(out, " {} |", method.name);
     }
-    let _ = write!(out, "\n|---|{}\n", "---|".repeat(results.methods.len()));
+    let _ = write!(out, "\n|---|{}\n", "---|".repeat(results.localizers.methods.len()));
     for set in SetKind::ALL.into_iter().filter(|set| !groups_of(results, *set).is_empty()) {
         let _ = write!(out, "| {} |", set.name());
-        for method in 0..results.methods.len() {
-            let summary = Summary::of(results.outcomes.iter().filter(|one| one.group.set == set), method);
+        for method in 0..results.localizers.methods.len() {
+            let summary =
+                Summary::of(results.localizers.outcomes.iter().filter(|one| one.group.set == set), method);
             let _ = write!(out, " {} |", summary.right_of_cases());
         }
         out.push('\n');
@@ -117,9 +137,9 @@ const HEADER: &str = "
 fn table(out: &mut String, results: &Results, groups: &[&Group]) {
     out.push_str(HEADER);
     for group in groups {
-        let of_group: Vec<&Outcome> =
-            results.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
-        for (at, method) in results.methods.iter().enumerate() {
+        let of_group: Vec<&Outcome<LocalizerScore>> =
+            results.localizers.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
+        for (at, method) in results.localizers.methods.iter().enumerate() {
             let summary = Summary::of(of_group.iter().copied(), at);
             if summary.is_empty() {
                 continue;

@@ -1,7 +1,8 @@
 //! Means over the cases of one method.
 
+use crate::arm::Outcome;
 use crate::measure::Cost;
-use crate::run::Outcome;
+use crate::run::LocalizerScore;
 
 /// Sums over cases.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,14 +22,17 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Of one method's outcomes among these.
-    pub(super) fn of<'a>(outcomes: impl Iterator<Item = &'a Outcome>, method: usize) -> Summary {
+    pub(super) fn of<'a>(
+        outcomes: impl Iterator<Item = &'a Outcome<LocalizerScore>>,
+        method: usize,
+    ) -> Summary {
         let mut out = Summary::default();
         outcomes.filter(|outcome| outcome.method == method).for_each(|outcome| out.add(outcome));
         out
     }
 
-    fn add(&mut self, outcome: &Outcome) {
-        let judgment = &outcome.judgment;
+    fn add(&mut self, outcome: &Outcome<LocalizerScore>) {
+        let judgment = &outcome.score.judgment;
         self.cases += 1;
         self.right += usize::from(judgment.right);
         self.ranks.extend(judgment.rank);
@@ -37,10 +41,10 @@ impl Summary {
             self.precision.push(replicas.precision());
             self.recall.push(replicas.recall());
         }
-        self.detected.extend(outcome.detected);
+        self.detected.extend(outcome.score.detected);
         if let Some(findings) = judgment.false_findings {
-            self.quiet_hours += outcome.hours;
-            self.alarms += outcome.false_alarms;
+            self.quiet_hours += outcome.score.hours;
+            self.alarms += outcome.score.false_alarms;
             self.findings += findings;
         }
         self.cost = self.cost.plus(outcome.cost);
@@ -109,15 +113,18 @@ mod tests {
     use crate::judge::{Judgment, Retrieval};
     use crate::sets::{Group, SetKind};
 
-    fn outcome(method: usize, hours: f64, judgment: Judgment) -> Outcome {
+    fn outcome(method: usize, hours: f64, judgment: Judgment) -> Outcome<LocalizerScore> {
         Outcome {
             group: Group::new(SetKind::Simulator, "g"),
             case: "c".to_owned(),
             method,
-            hours,
-            detected: None,
-            false_alarms: usize::from(judgment.false_findings.is_some_and(|count| count > 0)),
-            judgment,
+            score: LocalizerScore {
+                hours,
+                detected: None,
+                false_alarms: usize::from(judgment.false_findings.is_some_and(|count| count > 0)),
+                judgment,
+            },
+            error: None,
             cost: Cost { wall_s: 1.0, processor_s: 2.0 },
         }
     }

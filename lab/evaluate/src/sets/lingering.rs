@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// how slow the requests were that the faulty pod takes part in.
 pub(super) fn note_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &mut Runner<'_>) {
     let alarmed: Vec<String> = (runner.default_outcomes(free))
-        .filter(|outcome| outcome.false_alarms > 0)
+        .filter(|outcome| outcome.score.false_alarms > 0)
         .map(|outcome| outcome.case.clone())
         .collect();
     let slices = shop.slices.keys().copied().filter(|&slice| is_fault_free(slice, faults));

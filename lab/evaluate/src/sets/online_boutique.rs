@@ -7,10 +7,11 @@ use super::minutes::{
 use super::shop::Shop;
 use super::slow_periods::{IN_FREE_DATA, ON_FAULTS, one_run};
 use super::{Group, SetKind, entries, file_name, read_traces};
+use crate::arm::Outcome;
 use crate::case::{Case, Question, Truth};
 use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
-use crate::run::{Answered, Outcome, Runner};
+use crate::run::{Answered, LocalizerScore, Runner};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -111,7 +112,7 @@ fn listen(heard: &mut BTreeMap<(usize, usize), FaultAnswers>, key: (usize, usize
     entry.cost = entry.cost.plus(answered.cost);
 }
 
-fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) -> Outcome {
+fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) -> Outcome<LocalizerScore> {
     let found = detection(&heard.alarms);
     let right = found.rank == Some(1);
     let miss = (!right).then(|| Miss { expected: fault.pod.clone(), got: heard.got.join("; then ") });
@@ -119,10 +120,13 @@ fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) ->
         group: group.clone(),
         case: fault.title(),
         method,
-        hours: 0.0,
-        detected: Some(found.raised),
-        false_alarms: 0,
-        judgment: Judgment { rank: Some(found.rank), right, miss, ..Judgment::default() },
+        score: LocalizerScore {
+            hours: 0.0,
+            detected: Some(found.raised),
+            false_alarms: 0,
+            judgment: Judgment { rank: Some(found.rank), right, miss, ..Judgment::default() },
+        },
+        error: None,
         cost: heard.cost,
     }
 }

@@ -5,10 +5,11 @@ use super::minutes::{
     AFTERMATH_S, Alarm, Fault, NS_PER_S, OVERLAP_S_MIN, SLICE_S, detection, is_fault_free, slices_to_detect,
 };
 use super::shop::Shop;
+use crate::arm::Outcome;
 use crate::case::SlowPeriod;
 use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
-use crate::run::{Outcome, ReportedPeriods, Runner};
+use crate::run::{LocalizerScore, ReportedPeriods, Runner};
 use std::collections::BTreeSet;
 
 pub(super) const ON_FAULTS: &str = "no window given, one run: slow periods";
@@ -34,7 +35,7 @@ pub(super) fn one_run(shop: &Shop, faults: &[Fault], groups: &[Group; 2], runner
                 continue;
             }
             let mut outcome = on_fault(&groups[0], fault, &told, periods, &due, &services(shop, &fault.pod));
-            if let (Some(error), Some(miss)) = (error, &mut outcome.judgment.miss) {
+            if let (Some(error), Some(miss)) = (error, &mut outcome.score.judgment.miss) {
                 miss.got.clone_from(error);
             }
             runner.push(outcome);
@@ -58,7 +59,7 @@ fn on_fault(
     periods: &[SlowPeriod],
     due: &[i64],
     services: &BTreeSet<&str>,
-) -> Outcome {
+) -> Outcome<LocalizerScore> {
     let in_time: Vec<&SlowPeriod> =
         periods.iter().filter(|period| due.iter().any(|&slice| shows(period, fault, slice))).collect();
     let rank = |period: &SlowPeriod| {
@@ -73,15 +74,18 @@ fn on_fault(
         group: group.clone(),
         case: fault.title(),
         method: told.method,
-        hours: 0.0,
-        detected: Some(found.raised),
-        false_alarms: 0,
-        judgment: Judgment {
-            rank: Some(found.rank),
-            right,
-            miss: (!right).then(|| Miss { expected: fault.pod.clone(), got: got() }),
-            ..Judgment::default()
+        score: LocalizerScore {
+            hours: 0.0,
+            detected: Some(found.raised),
+            false_alarms: 0,
+            judgment: Judgment {
+                rank: Some(found.rank),
+                right,
+                miss: (!right).then(|| Miss { expected: fault.pod.clone(), got: got() }),
+                ..Judgment::default()
+            },
         },
+        error: None,
         // There is one run for all faults.
         cost: Cost::default(),
     }
@@ -100,7 +104,7 @@ fn free_data(
     told: &ReportedPeriods,
     periods: &[SlowPeriod],
     slices: &[i64],
-) -> Outcome {
+) -> Outcome<LocalizerScore> {
     let wrong = false_alarms(periods, faults, slices);
     let free = slices.iter().filter(|&&slice| is_fault_free(slice, faults)).count();
     let got: Vec<String> = wrong.iter().map(|period| described(period)).collect();
@@ -108,15 +112,19 @@ fn free_data(
         group: group.clone(),
         case: "all data".to_owned(),
         method: told.method,
-        hours: free as f64 * SLICE_S as f64 / 3_600.0,
-        detected: None,
-        false_alarms: wrong.len(),
-        judgment: Judgment {
-            false_findings: Some(wrong.iter().map(|period| period.services.len().max(1)).sum()),
-            right: wrong.is_empty(),
-            miss: (!wrong.is_empty()).then(|| Miss { expected: "nothing".to_owned(), got: got.join("; ") }),
-            ..Judgment::default()
+        score: LocalizerScore {
+            hours: free as f64 * SLICE_S as f64 / 3_600.0,
+            detected: None,
+            false_alarms: wrong.len(),
+            judgment: Judgment {
+                false_findings: Some(wrong.iter().map(|period| period.services.len().max(1)).sum()),
+                right: wrong.is_empty(),
+                miss: (!wrong.is_empty())
+                    .then(|| Miss { expected: "nothing".to_owned(), got: got.join("; ") }),
+                ..Judgment::default()
+            },
         },
+        error: None,
         cost: told.cost,
     }
 }
@@ -171,7 +179,7 @@ mod tests {
         Fault { inject_epoch_s: 1_000, pod: "p".to_owned(), fault: "f".to_owned(), performance: true }
     }
 
-    fn judged(period: SlowPeriod) -> Outcome {
+    fn judged(period: SlowPeriod) -> Outcome<LocalizerScore> {
         let told = ReportedPeriods { method: 0, periods: Ok(vec![]), cost: Cost::default() };
         let group = Group::new(super::super::SetKind::OnlineBoutique, ON_FAULTS);
         on_fault(&group, &fault(), &told, &[period], &[960, 1_020], &BTreeSet::from(["cart"]))
@@ -180,12 +188,12 @@ mod tests {
     #[test]
     fn a_fault_is_detected_by_a_period_in_its_first_two_slices() {
         let outcome = judged(period(1_060, 1_240, &["cart", "shop"]));
-        assert_eq!((outcome.detected, outcome.judgment.right), (Some(true), true));
+        assert_eq!((outcome.score.detected, outcome.score.judgment.right), (Some(true), true));
         let second = judged(period(1_020, 1_080, &["shop", "cart"]));
-        assert_eq!((second.detected, second.judgment.rank), (Some(true), Some(Some(2))));
+        assert_eq!((second.score.detected, second.score.judgment.rank), (Some(true), Some(Some(2))));
         for too_early_or_late in [period(940, 1_000, &["cart"]), period(1_080, 1_240, &["cart"])] {
             let outcome = judged(too_early_or_late);
-            assert_eq!((outcome.detected, outcome.judgment.right), (Some(false), false));
+            assert_eq!((outcome.score.detected, outcome.score.judgment.right), (Some(false), false));
         }
     }
 

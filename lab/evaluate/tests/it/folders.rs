@@ -90,9 +90,13 @@ fn evaluated(only: &str) -> (Results, Options) {
 
 /// Right cases of a method in groups whose name contains a text, and all of them.
 fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
-    let method = results.methods.iter().position(|row| row.name == method).unwrap();
-    let of = results.outcomes.iter().filter(|one| one.method == method && one.group.name.contains(group));
-    let judged: Vec<bool> = of.map(|one| one.judgment.right).collect();
+    let method = results.localizers.position(method).unwrap();
+    let of = results
+        .localizers
+        .outcomes
+        .iter()
+        .filter(|one| one.method == method && one.group.name.contains(group));
+    let judged: Vec<bool> = of.map(|one| one.score.judgment.right).collect();
     (judged.iter().filter(|&&right| right).count(), judged.len())
 }
 
@@ -132,17 +136,17 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
 #[test]
 fn matrices_are_recognized_by_their_header() {
     let (results, options) = evaluated("delag");
-    assert!(results.outcomes.is_empty());
+    assert!(results.localizers.outcomes.is_empty());
     let of = |finder: &str| {
-        let at = results.finders.iter().position(|row| row.name == finder).unwrap();
-        results.patterns.iter().filter(move |one| one.finder == at)
+        let at = results.patterns.position(finder).unwrap();
+        results.patterns.outcomes.iter().filter(move |one| one.method == at)
     };
     for finder in ["slowest fifth", "best column"] {
-        let f1: Vec<f64> = of(finder).filter_map(|one| one.score).map(|score| score.f1).collect();
+        let f1: Vec<f64> = of(finder).filter_map(|one| one.score.score).map(|score| score.f1).collect();
         assert_eq!((f1, of(finder).count()), (vec![1.0], 1), "{finder}");
     }
     // Five rows are too few for Laggard; only it runs on those that nothing hit.
-    let found: Vec<usize> = of("latency patterns").map(|one| one.found).collect();
+    let found: Vec<usize> = of("latency patterns").map(|one| one.score.groups).collect();
     assert_eq!(found, [0, 0]);
     assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
 }
@@ -150,15 +154,14 @@ fn matrices_are_recognized_by_their_header() {
 #[test]
 fn demands_and_alarms_of_measured_runs() {
     let (results, options) = evaluated("cpu-demands");
-    let estimators: Vec<&str> = results.estimators.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(results.demands.len(), estimators.len());
-    for one in &results.demands {
+    let estimators: Vec<&str> = results.demands.methods.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(results.demands.outcomes.len(), estimators.len());
+    for one in &results.demands.outcomes {
         let error = one.score.relative_errors[0];
-        assert!(error < 0.02, "{}: {error}", estimators[one.estimator]);
+        assert!(error < 0.02, "{}: {error}", estimators[one.method]);
     }
-    let threshold =
-        results.change_finders.iter().position(|row| row.name == "utilization above 70 %").unwrap();
-    let quiet = results.changes.iter().find(|one| one.finder == threshold).unwrap();
+    let threshold = results.changes.position("utilization above 70 %").unwrap();
+    let quiet = results.changes.outcomes.iter().find(|one| one.method == threshold).unwrap();
     assert!(quiet.score.is_right() && quiet.group.name == "util20, no change");
     let page = scorecard(&results, &options);
     assert!(page.contains("| util20 (1 runs) | least squares without a constant | 0.0 % |"), "{page}");
@@ -170,7 +173,7 @@ fn a_quiet_hour_of_the_shop_by_a_method_that_is_asked_for() {
     let (only, method) = (Some("tpcw/tpcw-few-clients".to_owned()), Some("CUSUM of utilization".to_owned()));
     let options = Options { only, method, seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();
-    let [one] = &results.changes[..] else { panic!("{:?}", results.changes) };
+    let [one] = &results.changes.outcomes[..] else { panic!("{:?}", results.changes) };
     assert_eq!((one.score.expected, one.case.as_str()), (1, "seed 1"));
     assert!(scorecard(&results, &options).contains("## tpcw\n"));
 }
@@ -180,9 +183,9 @@ fn simulated_incidents_need_no_folder() {
     let only = Some("simulator/one-of-two".to_owned());
     let options = Options { only, requests: 60, seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();
-    let groups: Vec<&str> = results.outcomes.iter().map(|one| one.group.name.as_str()).collect();
+    let groups: Vec<&str> = results.localizers.outcomes.iter().map(|one| one.group.name.as_str()).collect();
     assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
-    assert!(results.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
+    assert!(results.localizers.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
     // Methods that ignore baselines are not run twice, but are in both groups.
     for method in ["combined", "clouddiag", "pca", "TraceRCA"] {
         assert_eq!(right(&results, method, "one-of-two").1, 2, "{method}");

@@ -10,11 +10,12 @@ fn evaluated(only: &str) -> Option<Results> {
 }
 
 #[test]
-fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
+fn with_a_known_number_a_ranking_by_self_time_names_five_slow_nodes() {
     let Some(results) = evaluated("tracebench/slow nodes, not") else { return };
-    let method = results.methods.iter().position(|row| row.name == "self-time excess").unwrap();
-    let five = results.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));
-    let right: Vec<bool> = five.map(|one| one.judgment.right).collect();
+    let method = results.localizers.position("self-time excess").unwrap();
+    let five =
+        results.localizers.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));
+    let right: Vec<bool> = five.map(|one| one.score.judgment.right).collect();
     assert_eq!(right, [true, true]);
 }
 
@@ -22,27 +23,36 @@ fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
 #[test]
 fn demands_of_measured_runs_are_near_and_nothing_is_raised() {
     let Some(results) = evaluated("cpu-demands") else { return };
-    assert!(results.estimators[0].is_laggard && results.change_finders[0].is_laggard);
+    assert!(results.demands.methods[0].is_laggard && results.changes.methods[0].is_laggard);
     for (load, limit) in [("util20", 0.08), ("util50", 0.10), ("util80", 0.15)] {
-        let ours = results.demands.iter().filter(|one| one.estimator == 0 && one.group.name == load);
+        let ours = results.demands.outcomes.iter().filter(|one| one.method == 0 && one.group.name == load);
         let errors: Vec<f64> = ours.flat_map(|one| one.score.relative_errors.clone()).collect();
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         assert!(errors.len() == 6 && mean <= limit, "{load}: {mean}");
     }
-    let ours = || results.demands.iter().filter(|one| one.estimator == 0);
+    let ours = || results.demands.outcomes.iter().filter(|one| one.method == 0);
     let (covered, intervals): (usize, usize) =
         (ours().map(|one| one.score.covered).sum(), ours().map(|one| one.score.intervals).sum());
     assert!(intervals == 18 && 10 * covered >= 9 * intervals, "{covered} of {intervals}");
-    let default: Vec<bool> =
-        results.changes.iter().filter(|one| one.finder == 0).map(|one| one.score.is_right()).collect();
+    let default: Vec<bool> = results
+        .changes
+        .outcomes
+        .iter()
+        .filter(|one| one.method == 0)
+        .map(|one| one.score.is_right())
+        .collect();
     assert_eq!(default, [true; 12]);
 }
 
 #[test]
 fn a_threshold_on_latency_finds_most_hit_requests() {
     let Some(results) = evaluated("delag") else { return };
-    let slowest = results.patterns.iter().filter(|one| results.finders[one.finder].name == "slowest fifth");
-    let f1: Vec<f64> = slowest.filter_map(|one| one.score).map(|score| score.f1).collect();
+    let slowest = results
+        .patterns
+        .outcomes
+        .iter()
+        .filter(|one| results.patterns.methods[one.method].name == "slowest fifth");
+    let f1: Vec<f64> = slowest.filter_map(|one| one.score.score).map(|score| score.f1).collect();
     assert_eq!(f1.len(), 20);
     let mean = f1.iter().sum::<f64>() / 20.0;
     assert!((0.92..0.95).contains(&mean), "{mean}");
@@ -51,10 +61,16 @@ fn a_threshold_on_latency_finds_most_hit_requests() {
 #[test]
 fn latency_patterns_find_hit_requests_and_nothing_else() {
     let Some(results) = evaluated("delag") else { return };
-    let ours: Vec<_> = results.patterns.iter().filter(|one| results.finders[one.finder].is_laggard).collect();
-    let f1: Vec<f64> = ours.iter().filter_map(|one| one.score).map(|score| score.f1).collect();
+    let ours: Vec<_> = results
+        .patterns
+        .outcomes
+        .iter()
+        .filter(|one| results.patterns.methods[one.method].is_laggard)
+        .collect();
+    let f1: Vec<f64> = ours.iter().filter_map(|one| one.score.score).map(|score| score.f1).collect();
     let mean = f1.iter().sum::<f64>() / f1.len() as f64;
     assert!(f1.len() == 20 && mean > 0.99, "{mean}");
-    let false_findings: usize = ours.iter().filter(|one| one.score.is_none()).map(|one| one.found).sum();
+    let false_findings: usize =
+        ours.iter().filter(|one| one.score.score.is_none()).map(|one| one.score.groups).sum();
     assert_eq!(false_findings, 0);
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 
+// Limit: files of one upload | rejected
 /// Most files of one request.
 const FILES_MAX: usize = 64;
 

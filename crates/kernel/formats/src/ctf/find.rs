@@ -10,6 +10,7 @@ const DEPTH_MAX: usize = 6;
 /// Maximum number of folder entries examined.
 const ENTRIES_MAX: usize = 20_000;
 
+// Limit: traces in a CTF folder | the rest is left out, with a loss
 /// Maximum number of traces.
 pub(super) const TRACES_MAX: usize = 64;
 

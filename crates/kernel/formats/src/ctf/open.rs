@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+// Limit: bytes of CTF metadata | error
 /// Bytes of metadata that are read. LTTng's for a whole kernel are below one MiB.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
 

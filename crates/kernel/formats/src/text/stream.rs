@@ -7,6 +7,7 @@ use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss, Tid};
 use std::io::{BufRead, Read};
 use std::path::PathBuf;
 
+// Limit: bytes of a line of kernel text | `oversized_record`
 /// Lines longer than this are skipped.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Lines read at a time.

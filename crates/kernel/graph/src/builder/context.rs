@@ -3,6 +3,7 @@
 use super::thread::ThreadId;
 use laggard_model::{Cpu, KernelTime, TextId};
 
+// Limit: nested interrupts on one CPU | the deeper ones are not separated
 /// More than any kernel nests; a deeper stack means that exits were not recorded.
 const DEPTH_MAX: usize = 32;
 

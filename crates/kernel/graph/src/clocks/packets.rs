@@ -3,6 +3,7 @@
 use laggard_model::{EventKind, KernelEvent, KernelTime, Socket};
 use std::collections::HashMap;
 
+// Limit: packets remembered to align the clocks of two hosts | later packets are not used
 /// Maximum number of packets stored per side and direction; more are not needed.
 const PACKETS_MAX: usize = 1 << 20;
 

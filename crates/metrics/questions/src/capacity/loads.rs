@@ -7,6 +7,7 @@ use laggard_samples::{TransactionWindows, WindowTable};
 /// Transactions a stretch should have: its shares are then known to some percent.
 pub(super) const TRANSACTIONS_MIN: f64 = 100.0;
 
+// Limit: intervals of a capacity report | longer intervals
 /// Stretches at most; with more windows they are longer.
 const STRETCHES_MAX: usize = 1_440;
 

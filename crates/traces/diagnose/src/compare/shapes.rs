@@ -16,9 +16,11 @@ const CANDIDATES: usize = 200;
 /// … and no more of them than have so many paths together, so that huge trees do not take minutes.
 const CANDIDATE_PATHS: usize = 200_000;
 
+// Limit: call-tree shapes listed in a comparison | the least frequent are left out
 /// Shapes listed; those beyond are the least frequent.
 const SHAPES_MAX: usize = 500;
 
+// Limit: differences listed of a new call tree | the rest is left out
 /// Differences listed of one shape.
 const DIFFERENCES_MAX: usize = 20;
 

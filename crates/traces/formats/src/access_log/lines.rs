@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+// Limit: bytes of a line of an access log | `oversized_record`
 /// Longest line in bytes; longer ones are skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 

@@ -4,6 +4,7 @@ use super::record::LogRecord;
 use crate::conventions::replace_ids;
 use std::collections::HashMap;
 
+// Limit: transaction names of an access log | `name_limit`: `(other)`
 /// Distinct names; more are pooled.
 pub(super) const NAMES_MAX: usize = 1_000;
 /// Bytes of a name; longer ones are cut.

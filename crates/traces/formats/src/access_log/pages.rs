@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::Hasher;
 
+// Limit: clients of an access log that are remembered | `name_limit`
 /// Maximum number of tracked clients.
 const CLIENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 16 };
 /// Pages of one client that may be open at a time: tabs, and people behind one address.

@@ -17,6 +17,7 @@ pub(crate) use fields::{FieldBuffers, RecordFields, guess_delimiter};
 
 use laggard_model::Loss;
 
+// Limit: bytes of a line of a table | `oversized_record`, skipped
 /// Longest record in bytes; longer ones are skipped as [`Loss::OversizedRecord`]. Attribute columns may
 /// hold SQL or stack traces of many kilobytes; a megabyte is a stray quote.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;

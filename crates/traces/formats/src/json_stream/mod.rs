@@ -22,8 +22,10 @@ use extent::{Extent, ValueProgress};
 use laggard_model::{Loss, Sink};
 use memchr::{memchr, memchr3};
 
+// Limit: bytes of a JSON record | `oversized_record`, skipped
 /// A captured value may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
 pub(crate) const CAPTURE_BYTES_MAX: usize = 16 << 20;
+// Limit: nesting of JSON | `malformed_record`
 /// Containers a visitor may descend into below each other.
 const DEPTH_MAX: usize = 128;
 /// Longer member names are truncated, which makes them unknown: every name a visitor checks for is shorter.

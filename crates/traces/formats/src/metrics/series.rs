@@ -6,6 +6,7 @@ use super::{Instrument, Temporality};
 use laggard_model::{Loss, Measure, Sink};
 use std::collections::HashMap;
 
+// Limit: series of metrics with restart detection | restarts show only where a counter falls
 /// Maximum number of tracked series; restarts of further ones are detected only where the counter decreases.
 const SERIES_MAX: usize = if cfg!(test) { 1_000 } else { 100_000 };
 /// Bytes of their names.

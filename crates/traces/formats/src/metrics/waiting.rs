@@ -2,6 +2,7 @@
 
 use laggard_model::{Loss, Sink};
 
+// Limit: bytes of metrics that wait for their resource | `oversized_record`
 /// Bytes that may wait; further metrics are lost.
 const BYTES_MAX: usize = if cfg!(test) { 1 << 14 } else { 64 << 20 };
 

@@ -6,6 +6,7 @@ use super::settings::PatternSettings;
 use super::table::RequestTable;
 use laggard_numeric::{mad, mean, median_of};
 
+// Limit: modes that may be conditions of a latency pattern | those that explain most are kept
 /// Most candidate conditions; those that explain most are kept.
 pub(super) const CANDIDATES_MAX: usize = 1024;
 

@@ -14,6 +14,7 @@ pub(crate) struct Blocks {
 
 /// With so many blocks as long as the window in the baseline, the window is one block among its like.
 const LIKE_BLOCKS_MIN: usize = 8;
+// Limit: blocks of a window and its baseline, when both are cut alike | longer blocks
 /// More blocks say nothing more about drift.
 const BLOCKS_MAX: usize = 64;
 /// Else the window is cut into about so many.

@@ -73,6 +73,7 @@ pub struct Bins {
     pub requests: Vec<usize>,
 }
 
+// Limit: bins of a window | longer bins
 /// More bins are not looked at one by one.
 const BINS_MAX: u64 = 1440;
 

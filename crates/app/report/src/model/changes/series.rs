@@ -45,5 +45,6 @@ pub struct MixSeries {
     pub shares: Vec<Vec<Option<f64>>>,
 }
 
+// Limit: points of a series in a report about windows | a point covers several windows, with their range
 /// Most points of a series; a chart of 1,280 pixels shows no more.
 pub const SERIES_POINTS_MAX: usize = 1_440;

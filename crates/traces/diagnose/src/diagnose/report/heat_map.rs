@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 /// Most rows and columns.
 const ROWS_MAX: usize = 12;
+// Limit: replicas in the heat map | omitted, with their number
 const COLUMNS_MAX: usize = 120;
 
 /// The factor of a replica whose calls take their usual time.

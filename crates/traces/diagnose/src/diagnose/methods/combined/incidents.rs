@@ -5,6 +5,7 @@ use super::sites::{between, onset};
 use laggard_localize::SiteSuspect;
 use laggard_report::{Incident, IncidentSuspect, rfc3339};
 
+// Limit: suspects of a slow period | the rest is left out
 /// Suspects shown per incident.
 const INCIDENT_SUSPECTS_MAX: usize = 5;
 
