@@ -41,15 +41,15 @@ describe("alerts", () => {
     assert.deepEqual([params.get("since"), params.get("until")], ["2026-01-12T09:45:00Z", "2026-01-12T10:00:00Z"]);
     assert.deepEqual([params.get("baseline-since"), params.get("baseline-until")], ["2026-01-12T07:45:00Z", "2026-01-12T09:45:00Z"]);
     await page.getByRole("heading", { name: "Suspects", exact: true }).waitFor();
-    const [asked] = stubs.get("one").asked.filter(({ question }) => question === "diagnose");
-    assert.match(asked.parts[0].text, /"baseline-since":"2026-01-12T07:45:00Z"/);
+    const [submitted] = stubs.get("one").submitted.filter(({ question }) => question === "diagnose");
+    assert.match(submitted.parts[0].text, /"baseline-since":"2026-01-12T07:45:00Z"/);
   });
 
-  test("no alert is told as such, and that somebody looked", async () => {
+  test("no alerts: the page says so, and that there was an evaluation", async () => {
     const page = await alerts("none");
     assert.equal(await heading(page), "No alerts in this window");
     assert.doesNotMatch(await entry(page).innerText(), /firing/);
-    assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*It tells nobody\./);
+    assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*Nobody is notified\./);
   });
 
   test("a thousand can be counted, filtered and sorted", async () => {
@@ -62,7 +62,7 @@ describe("alerts", () => {
     assert.equal(await table.getByRole("row").count(), 2);
   });
 
-  test("a server that could not judge, or does not look, says so", async () => {
+  test("a server that could not evaluate, or has alerts disabled, says so", async () => {
     const said = (page) => page.locator("main .notice").first().innerText();
     assert.match(await said(await alerts("empty")), /3 complete requests/);
     assert.match(await said(await alerts("insufficient")), /alerts\.enabled/);

@@ -1,4 +1,4 @@
-// Questions: asked, followed, canceled, saved; about what is stored and about files.
+// Questions: submitted, followed, canceled, saved; about stored data and about files.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { findings, NARROW, open, overhang, PAGES, settled, shoot, visit, WIDE } 
 import { HOUR } from "./views.mjs";
 
 const file = (name, text) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(text) });
-const settingsOf = (asked) => JSON.parse(asked.parts.find((part) => part.name === "settings").text);
+const settingsOf = (submitted) => JSON.parse(submitted.parts.find((part) => part.name === "settings").text);
 
 describe("questions", () => {
   let stub;
@@ -17,7 +17,7 @@ describe("questions", () => {
     page = await open(stub.url);
   });
   beforeEach(() => {
-    stub.asked.length = 0;
+    stub.submitted.length = 0;
     stub.jobs.pace(20);
   });
   after(async () => {
@@ -28,11 +28,11 @@ describe("questions", () => {
 
   test("two windows are compared, with the names of the flags", async () => {
     await visit(page, `/compare?${HOUR}`);
-    assert.equal(stub.asked.length, 0, "nobody asked yet");
+    assert.equal(stub.submitted.length, 0, "nothing is submitted yet");
     await page.getByRole("button", { name: "A day earlier" }).click();
     await page.getByRole("button", { name: "Compare", exact: true }).click();
     await page.getByRole("region", { name: "Answer" }).waitFor();
-    const settings = settingsOf(stub.asked[0]);
+    const settings = settingsOf(stub.submitted[0]);
     assert.equal(Date.parse(settings["before-since"]), Date.UTC(2026, 0, 11, 9));
     assert.deepEqual(Object.keys(settings).sort(), ["before-since", "before-until", "since", "until"]);
     await page.getByRole("treegrid", { name: "Call paths" }).waitFor();
@@ -40,32 +40,32 @@ describe("questions", () => {
 
   test("capacity wants a target, and takes several what-ifs", async () => {
     await visit(page, `/capacity?${HOUR}`);
-    await page.getByRole("button", { name: "Tell the capacity" }).click();
-    assert.equal(stub.asked.length, 0);
+    await page.getByRole("button", { name: "Compute the capacity" }).click();
+    assert.equal(stub.submitted.length, 0);
     await page.getByLabel("Latency target").fill("500ms");
     await page.getByText("More settings").click();
     await page.getByLabel("What if").fill("front.servers=5, cart.demand=-30%");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Answer" }).waitFor();
-    const settings = settingsOf(stub.asked[0]);
+    const settings = settingsOf(stub.submitted[0]);
     assert.deepEqual([settings["latency-max"], settings["what-if"]], ["500ms", ["front.servers=5", "cart.demand=-30%"]]);
   });
 
-  test("samples in a file are asked about, and the answer has an address", async () => {
+  test("a question about samples in a file has a result with an address", async () => {
     await visit(page, `/changes?${HOUR}`);
-    await page.getByLabel("Files, as a whole").check();
+    await page.getByLabel("Complete files").check();
     await page.getByLabel("Samples, traces or access logs").setInputFiles([file("samples.csv", "time,server\n"), file("more.csv", "time\n")]);
     await page.getByRole("button", { name: "Find changes" }).click();
     await page.getByRole("region", { name: "Answer" }).waitFor();
-    const [asked] = stub.asked;
-    assert.deepEqual(asked.parts.map((part) => [part.name, part.file]), [["settings", null], ["file", "samples.csv"], ["file", "more.csv"]]);
-    assert.equal(asked.parts[1].text, "time,server\n");
+    const [submitted] = stub.submitted;
+    assert.deepEqual(submitted.parts.map((part) => [part.name, part.file]), [["settings", null], ["file", "samples.csv"], ["file", "more.csv"]]);
+    assert.equal(submitted.parts[1].text, "time,server\n");
     assert.match(page.url(), /job=job-\d+/);
     const words = await page.getByRole("region", { name: "Answer" }).innerText();
     await page.reload();
     await page.getByRole("region", { name: "Answer" }).waitFor();
     assert.equal(await page.getByRole("region", { name: "Answer" }).innerText(), words);
-    assert.equal(stub.asked.length, 1, "a reload does not ask again");
+    assert.equal(stub.submitted.length, 1, "a reload does not submit again");
   });
 
   for (const [question, button, report] of [["stats", "Show contents", "Executions by delimiter"], ["path", "Find the critical paths", "Where the time went"]]) {
@@ -88,7 +88,7 @@ describe("questions", () => {
     await page.getByLabel("Trace of normal executions").setInputFiles(file("good.dat", "x"));
     await page.getByRole("button", { name: "Diagnose" }).click();
     await page.getByRole("heading", { name: "At which step" }).waitFor();
-    assert.deepEqual(stub.asked[0].parts.map((part) => part.name), ["settings", "normal", "sample"]);
+    assert.deepEqual(stub.submitted[0].parts.map((part) => part.name), ["settings", "normal", "sample"]);
     await settled(page);
     await seen(page, "kernel-diagnose");
   });
@@ -133,14 +133,14 @@ describe("questions", () => {
     await page.getByLabel("Files").setInputFiles([file("good.json", "{}"), file("bad.txt", "not a trace"), file("more.json", "{}")]);
     await page.getByRole("button", { name: "Import 3 files" }).click();
     await page.locator("main bdi", { hasText: "more.json" }).waitFor();
-    await page.locator("main section h2 .chip", { hasText: "taken" }).nth(1).waitFor();
+    await page.locator("main section h2 .chip", { hasText: "imported" }).nth(1).waitFor();
     const states = await page.locator("main section h2 .chip").allInnerTexts();
-    assert.deepEqual(states, ["taken", "failed", "taken"]);
+    assert.deepEqual(states, ["imported", "failed", "imported"]);
     await page.getByText("No format of Laggard's recognizes this file").waitFor();
     await shoot(page, "import-done-wide-light");
     assert.deepEqual(await findings(page), []);
-    await page.getByRole("button", { name: "Take open traces as whole" }).click();
-    await page.getByText("Open traces were taken as whole.").waitFor();
+    await page.getByRole("button", { name: "Complete open traces" }).click();
+    await page.getByText("Open traces were completed.").waitFor();
   });
 });
 

@@ -61,10 +61,10 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
     await visit(page, "/import");
     await page.getByLabel("Files").setInputFiles(readdirSync(traces).map((name) => join(traces, name)));
     await page.getByRole("button", { name: /^Import/ }).click();
-    await page.locator("main section h2 .chip", { hasText: /taken|failed/ }).first().waitFor({ timeout: 120_000 });
-    assert.deepEqual(await page.locator("main section h2 .chip").allInnerTexts(), ["taken"]);
-    await page.getByRole("button", { name: "Take open traces as whole" }).click();
-    await page.getByText("Open traces were taken as whole.").waitFor({ timeout: 60_000 });
+    await page.locator("main section h2 .chip", { hasText: /imported|failed/ }).first().waitFor({ timeout: 120_000 });
+    assert.deepEqual(await page.locator("main section h2 .chip").allInnerTexts(), ["imported"]);
+    await page.getByRole("button", { name: "Complete open traces" }).click();
+    await page.getByText("Open traces were completed.").waitFor({ timeout: 60_000 });
     await shoot(page, "real-import");
   });
 

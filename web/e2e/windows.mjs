@@ -82,9 +82,9 @@ describe("windows", () => {
   test("a relative window is that of the server's clock", async () => {
     stub.requests.length = 0;
     await visit(page, "/?since=-1h");
-    const asked = stub.requests.find(({ path }) => path === "/api/v1/overview")?.query;
-    const since = Number(asked.get("since")) / 1e6 || Date.parse(asked.get("since"));
-    const until = Number(asked.get("until")) / 1e6 || Date.parse(asked.get("until"));
+    const request = stub.requests.find(({ path }) => path === "/api/v1/overview")?.query;
+    const since = Number(request.get("since")) / 1e6 || Date.parse(request.get("since"));
+    const until = Number(request.get("until")) / 1e6 || Date.parse(request.get("until"));
     assert.equal(Math.round((until - since) / 1000), 3600);
   });
 

@@ -1,6 +1,6 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
-import "./style/tokens.css";
+import "../../crates/app/report/assets/colors.css";
 import "./style/base.css";
 
 const target = document.getElementById("app");

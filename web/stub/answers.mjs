@@ -19,24 +19,53 @@ export const HOSTILE = [
 ];
 
 function golden(name) {
-  const place = new URL(`../../crates/app/report/tests/golden/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(place, "utf8"));
+  const file = new URL(`../../crates/app/report/tests/golden/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf8"));
 }
+
+const RECORDED = { none: "diagnose-healthy", several: "diagnose-several" };
+const GOLDEN = { hostile: "hostile", insufficient: "insufficient", empty: "insufficient", baseline: "against-baseline", periods: "slow-periods" };
 
 /** The report of `laggard diagnose` in a scenario. */
 export function diagnosis(scenario) {
-  const files = { none: "diagnose-healthy", several: "diagnose-several" };
-  const expected = { hostile: "hostile", insufficient: "insufficient", empty: "insufficient" };
-  Object.assign(expected, { baseline: "against-baseline", periods: "slow-periods" });
-  if (expected[scenario]) return golden(expected[scenario]);
-  const report = recorded(files[scenario] ?? "diagnose");
+  if (GOLDEN[scenario]) return golden(GOLDEN[scenario]);
+  const report = recorded(RECORDED[scenario] ?? "diagnose");
   return scenario === "thousand" ? thousand(report) : report;
 }
 
+/** The same as a document. */
+export function diagnosisDocument(scenario) {
+  if (GOLDEN[scenario]) return golden(`${GOLDEN[scenario]}.document`);
+  const document = recorded(`${RECORDED[scenario] ?? "diagnose"}.document`);
+  return scenario === "thousand" ? thousandRows(document) : document;
+}
+
 /** A thousand suspects, with a heat map to match. */
+function thousandRows(document) {
+  const contentOf = (id) => document.sections.find((section) => section.id === id).blocks[0].content;
+  const table = contentOf("suspects");
+  const [model] = table.rows;
+  const nameOf = (at) => [{ text: `service-${String(at % 97).padStart(2, "0")}`, style: "service" }, { text: " " }, { text: `Operation${at}`, style: "operation" }];
+  table.rows = Array.from({ length: 1000 }, (_, at) => {
+    const [, , ...figures] = model.cells;
+    const rank = { kind: "count", text: [{ text: `${at + 1}` }], value: at + 1 };
+    return { ...model, cells: [rank, { kind: "name", text: nameOf(at) }, ...figures] };
+  });
+  const draw = drawing("thousand");
+  const map = contentOf("heat-map");
+  map.columns = Array.from({ length: 100 }, (_, at) => [{ text: `node${String(at).padStart(3, "0")}`, style: "replica" }]);
+  map.rows = Array.from({ length: 200 }, (_, at) => nameOf(at));
+  map.cells = Array.from({ length: 20_000 }, () => {
+    const slow = draw() > 0.9 ? Math.floor(draw() * 40) : 0;
+    return draw() > 0.8 ? null : { color: `heat-${Math.min(Math.floor(slow / 5), 7)}`, words: `${slow} of 40 calls slow`, framed: slow > 20 };
+  });
+  document.headline = [{ text: "service-00 Operation0", style: "name" }, { text: " is slow on 4 of 10 replicas, and 999 others are." }];
+  return document;
+}
+
+/** A thousand suspects. */
 function thousand(report) {
   const [model] = report.suspects;
-  const draw = drawing("thousand");
   report.suspects = Array.from({ length: 1000 }, (_, at) => ({
     ...model,
     rank: at + 1,
@@ -48,16 +77,6 @@ function thousand(report) {
     share: 0.3 / (at + 1),
     effect_ns: Math.round(model.effect_ns / (1 + at / 50)),
   }));
-  const replicas = Array.from({ length: 100 }, (_, at) => `node${String(at).padStart(3, "0")}`);
-  const operations = report.suspects.slice(0, 200).map((suspect) => `${suspect.service} ${suspect.operation}`);
-  const cells = operations.flatMap(() =>
-    replicas.map(() => {
-      const slow = draw() > 0.9 ? Math.floor(draw() * 40) : 0;
-      return draw() > 0.8 ? null : { calls: 40, slow, factor: 1 + slow / 4, flagged: slow > 20 };
-    }),
-  );
-  report.heat_map = { operations, replicas, replicas_omitted: 12, cells };
-  report.headline = "`service-00` operation `Operation0` is slow on 4 of 10 replicas, and 999 others are.";
   return report;
 }
 

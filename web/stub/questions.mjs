@@ -1,14 +1,14 @@
-// What the stub server answers to questions, and the jobs that they are.
+// The documents and jobs of questions.
 
-import { diagnosis } from "./answers.mjs";
+import { diagnosisDocument } from "./answers.mjs";
 import { recorded } from "./system.mjs";
 
-/** The report of a question in a scenario. */
-export function report(question, scenario) {
+/** The document of a question in a scenario. */
+export function documentOf(question, scenario) {
   const quiet = scenario === "none";
   switch (question) {
     case "diagnose":
-      return diagnosis(scenario);
+      return diagnosisDocument(scenario);
     case "compare":
       return recorded(quiet ? "compare-unchanged" : "compare");
     case "changes":
@@ -27,7 +27,7 @@ export const QUESTIONS = ["diagnose", "compare", "changes", "signature", "capaci
 
 const STAGES = ["reading", "assembling", "localizing"];
 
-/** All jobs of a server; `step_ms` is how long a tenth of a job takes. */
+/** All jobs of a server; a tenth of a job takes `step_ms`. */
 export class Jobs {
   #jobs = new Map();
   #step_ms;
@@ -41,10 +41,10 @@ export class Jobs {
     this.#step_ms = step_ms;
   }
 
-  start(question, answer) {
+  start(question, result) {
     const id = `job-${this.#jobs.size + 1}`;
     const created_ns = Date.now() * 1e6;
-    const job = { job: { id, question, state: "running", created_ns, stage: STAGES[0], done: 0, total: 10 }, answer, listeners: new Set() };
+    const job = { job: { id, question, state: "running", created_ns, stage: STAGES[0], done: 0, total: 10 }, result, listeners: new Set() };
     this.#jobs.set(id, job);
     job.timer = setInterval(() => this.#advance(job), this.#step_ms);
     return job.job;
@@ -54,20 +54,20 @@ export class Jobs {
     const { job } = entry;
     job.done += 1;
     job.stage = STAGES[Math.min(Math.floor(job.done / 4), 2)];
-    if (job.done >= job.total) this.#end(entry, entry.answer.problem ? "failed" : "done");
-    else this.#tell(entry);
+    if (job.done >= job.total) this.#end(entry, entry.result.problem ? "failed" : "done");
+    else this.#notify(entry);
   }
 
   #end(entry, state) {
     clearInterval(entry.timer);
     entry.job.state = state;
-    if (state === "failed") entry.job.error = entry.answer.problem.detail;
-    this.#tell(entry);
+    if (state === "failed") entry.job.problem = entry.result.problem.detail;
+    this.#notify(entry);
     for (const response of entry.listeners) response.end();
     entry.listeners.clear();
   }
 
-  #tell({ job, listeners }) {
+  #notify({ job, listeners }) {
     for (const response of listeners) response.write(`data: ${JSON.stringify(job)}\n\n`);
   }
 

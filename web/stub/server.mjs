@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { parseArgs } from "node:util";
 import { ANSWERS } from "./answers.mjs";
-import { Jobs, QUESTIONS, report } from "./questions.mjs";
+import { documentOf, Jobs, QUESTIONS } from "./questions.mjs";
 
 /** As the real server sends them. */
 export const SECURITY_HEADERS = {
@@ -57,10 +57,10 @@ function answerOf(path) {
   return null;
 }
 
-async function ask(stub, request, response, url) {
+async function submit(stub, request, response, url) {
   const question = url.pathname.slice("/api/v1/".length);
   const parts = partsOf(await bodyOf(request), request.headers["content-type"]);
-  stub.asked.push({ question, parts });
+  stub.submitted.push({ question, parts });
   let settings;
   try {
     settings = JSON.parse(parts.find((part) => part.name === "settings")?.text ?? "{}");
@@ -73,10 +73,8 @@ async function ask(stub, request, response, url) {
   if (question === "kernel/diagnose" && !parts.some((part) => part.name === "normal")) {
     return problem(response, 422, "No normal executions", "Upload the trace of normal executions as the part `normal`.");
   }
-  const answer = settings.service === "breaks" ? { problem: { title: "Out of memory", status: 500, detail: "The window has more spans than fit in 4 GiB; ask for a shorter one." } } : { report: report(question, stub.scenario) };
-  const verdict = { "Laggard-Verdict": answer.report?.verdict ?? "" };
-  if (url.searchParams.get("wait") === "true") return send(response, 200, answer.report, verdict);
-  const job = stub.jobs.start(question, answer);
+  const result = settings.service === "breaks" ? { problem: { title: "Out of memory", status: 500, detail: "The window has more spans than fit in 4 GiB; ask for a shorter one." } } : { document: documentOf(question, stub.scenario) };
+  const job = stub.jobs.start(question, result);
   const href = `/api/v1/jobs/${job.id}`;
   return send(response, 202, { job: job.id, href }, { Location: href });
 }
@@ -89,19 +87,20 @@ function jobs(stub, request, response, url) {
   if (request.method === "DELETE") return send(response, 200, stub.jobs.cancel(id));
   if (what === "events") return stub.jobs.listen(id, response);
   if (what !== "result") return send(response, 200, entry.job);
-  if (entry.job.state === "failed") return problem(response, 500, entry.answer.problem.title, entry.answer.problem.detail);
+  if (entry.job.state === "failed") return problem(response, 500, entry.result.problem.title, entry.result.problem.detail);
   if (entry.job.state !== "done") return problem(response, 409, "Not done", `The job is ${entry.job.state}.`);
-  const form = url.searchParams.get("output") ?? "json";
-  if (form !== "json") {
-    response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
-    return response.end(entry.answer.report.headline);
-  }
-  return send(response, 200, entry.answer.report, { "Laggard-Verdict": entry.answer.report.verdict ?? "" });
+  const { document } = entry.result;
+  const output = url.searchParams.get("output") ?? "json";
+  if (output === "document") return send(response, 200, document);
+  const headline = document.headline.map((span) => span.text).join("");
+  if (output === "json") return send(response, 200, { headline });
+  response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" });
+  return response.end(headline);
 }
 
 async function take(stub, request, response, url) {
   const text = (await bodyOf(request)).toString("latin1");
-  stub.asked.push({ question: "import", parts: [{ name: "file", file: url.searchParams.get("name"), text }] });
+  stub.submitted.push({ question: "import", parts: [{ name: "file", file: url.searchParams.get("name"), text }] });
   if (text.includes("not a trace")) {
     return problem(response, 415, "Unknown format", "No format of Laggard's recognizes this file; `laggard formats` lists them.");
   }
@@ -134,7 +133,7 @@ async function serve(stub, request, response) {
   if (request.method === "POST") {
     if (pathname === "/api/v1/import") return take(stub, request, response, url);
     if (pathname === "/api/v1/flush") return send(response, 200, {});
-    if (QUESTIONS.includes(pathname.slice("/api/v1/".length))) return ask(stub, request, response, url);
+    if (QUESTIONS.includes(pathname.slice("/api/v1/".length))) return submit(stub, request, response, url);
   }
   const found = answerOf(pathname);
   if (found) {
@@ -148,11 +147,11 @@ async function serve(stub, request, response) {
 }
 
 /**
- * Starts a stub on a port of the system's choice (or `port`). Tests read `asked` and `requests`, and fill `failing`
+ * Starts a stub on a port of the system's choice (or `port`). Tests read `submitted` and `requests`, and fill `failing`
  * (`{path, status, title, detail}`) and `slow` (`{path, ms}`).
  */
 export async function startStub({ scenario = "one", pages = null, port = 0, step_ms = 20 } = {}) {
-  const stub = { scenario, pages, jobs: new Jobs(step_ms), asked: [], requests: [], failing: [], slow: [] };
+  const stub = { scenario, pages, jobs: new Jobs(step_ms), submitted: [], requests: [], failing: [], slow: [] };
   const server = createServer((request, response) => {
     serve(stub, request, response).catch((error) => problem(response, 500, "Stub failed", String(error)));
   });

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endsOf, pixels, positionExcesses, rowOrder } from "../src/charts/matrix.ts";
-import { factorStep, logShare, mixed, rgbOf } from "../src/charts/scale.ts";
+import { logShare, mixed, rgbOf } from "../src/charts/scale.ts";
 import { press, type Selection } from "../src/charts/selection.ts";
-import { changeRows } from "../src/report/change_rows.ts";
-import { bars, decades } from "../src/report/latency_bars.ts";
-import { shapeOf } from "../src/report/tree_shape.ts";
-
-test("steps of the heat scale cover every factor", () => {
-  const cases: [number | null, number][] = [[0.2, 0], [1, 0], [1.1, 1], [1.9, 3], [2, 4], [15.9, 6], [16, 7], [Infinity, 7], [null, 0], [NaN, 0], [-1, 0]];
-  for (const [factor, step] of cases) assert.equal(factorStep(factor), step, `${factor}`);
-});
+import { pathOf, position, spaced } from "../src/document/axis.ts";
 
 test("colors mix and scales stay in their range", () => {
   assert.deepEqual(mixed(rgbOf("#000"), rgbOf("#ffffff"), 0.5), { red: 128, green: 128, blue: 128 });
@@ -18,7 +11,7 @@ test("colors mix and scales stay in their range", () => {
   assert.deepEqual([logShare(0, 1, 10), logShare(-4, 1, 10), logShare(99, 1, 10), logShare(5, 0, 0)], [0, 0, 1, 0]);
 });
 
-test("keys move a cursor, select with Shift, take with Enter", () => {
+test("keys move a cursor, select with Shift, confirm with Enter", () => {
   const at = (pressed: ReturnType<typeof press>) => (pressed.kind === "moved" ? pressed.selection : null);
   let now: Selection | null = at(press(null, "ArrowLeft", false, 10));
   assert.deepEqual(now, { at: 9, from: null });
@@ -26,7 +19,7 @@ test("keys move a cursor, select with Shift, take with Enter", () => {
   assert.deepEqual(now, { at: 8, from: 9 });
   now = at(press(now, "Home", true, 10));
   assert.deepEqual(now, { at: 0, from: 9 });
-  assert.deepEqual(press(now, "Enter", false, 10), { kind: "taken", first: 0, last: 9 });
+  assert.deepEqual(press(now, "Enter", false, 10), { kind: "selected", first: 0, last: 9 });
   assert.deepEqual(at(press(now, "Escape", false, 10)), { at: 0, from: null });
   assert.deepEqual(at(press({ at: 9, from: null }, "ArrowRight", false, 10)), { at: 9, from: null });
   assert.equal(press({ at: 3, from: null }, "Enter", false, 10).kind, "ignored");
@@ -67,22 +60,19 @@ test("excess is summed by position", () => {
   assert.deepEqual([found?.position, found?.excess_ns, found?.share, found?.requests, others.length], [4, 60, 1, 1, 0]);
 });
 
-test("each part of a change starts where the one before ends", () => {
-  const rows = changeRows({ requests: 7, window: null, mean_ns: 600, window_mean_ns: 410, slower_ns: -200, mix_ns: 10 });
-  assert.deepEqual(rows.map((row) => [row.from, row.to]), [[0, 600], [400, 600], [400, 410], [0, 410]]);
-  assert.equal(rows[1]?.name, "same requests faster");
+test("positions are to scale and inside", () => {
+  const axis = { scale: "linear" as const, from: 1000, to: 3000, ticks: [] };
+  assert.deepEqual([1000, 1500, 9e9, -9e9, Number.NaN].map((value) => position(axis, value)), [0, 0.25, 1, 0, 0]);
+  assert.ok(Math.abs(position({ ...axis, scale: "log", from: 1e3, to: 1e9 }, 1e6) - 0.5) < 1e-9);
 });
 
-test("histograms and their axis", () => {
-  assert.deepEqual(bars([0, 3, 1], 4).map((bar) => [bar.at, bar.share]), [[1, 0.75], [2, 0.25]]);
-  assert.deepEqual(decades([5e5, 2e7]).map((tick) => tick.ns), [1e6, 2e6, 5e6, 1e7]);
-  assert.deepEqual(decades([0, 5]), []);
+test("labels that would overlap are left out", () => {
+  assert.deepEqual(spaced([0, 0.05, 0.3, 0.31, 0.6, 0.99], (at) => at, 0.2), [0.3, 0.6]);
 });
 
-test("the ways to suspects, and a tree whose parents come late", () => {
-  const node = (parent: number | null, suspect: number | null) => ({ parent, suspect, service: "", operation: "", self_p50_ns: 1, self_p99_ns: 2, calls_mean: 1 });
-  const shape = shapeOf([node(null, null), node(0, null), node(1, 1), node(0, null), node(9, null)]);
-  assert.deepEqual([...shape.ways].sort(), [0, 1, 2]);
-  assert.deepEqual(shape.depths, [0, 1, 2, 1, 0]);
-  assert.equal(shape.longest, 2);
+test("lines have gaps, bands two edges", () => {
+  const series = { name: "", color: "quiet", shape: "line" as const, x: [0, 1, 2, 3], y: [1, 2, null, 4] };
+  const same = (value: number) => value;
+  assert.equal(pathOf(series, same, same, 0), "M0.0 1.0L1.0 2.0M3.0 4.0h0");
+  assert.equal(pathOf({ ...series, shape: "band", y: [5, 6], x: [0, 1], low: [1, 2] }, same, same, 0), "M0.0 5.0L1.0 6.0L1.0 2.0L0.0 1.0Z");
 });

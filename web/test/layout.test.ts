@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TraceSpan } from "../src/api/trace.ts";
+import type { TraceSpan } from "../src/api/generated.ts";
 import { seen, treeRows, unfolded } from "../src/parts/tree.ts";
 import { aligned, bar, callTree, extent, servicesByTime, waterfall } from "../src/trace/layout.ts";
 
 /** A span of the shop on one host, in nanoseconds. */
 function span(id: string, parent: string | null, start_ns: number, inclusive_ns: number, rest: Partial<TraceSpan> = {}): TraceSpan {
-  const plain = { service: "shop", operation: id, kind: "server", replica: "host-1", status: "ok", self_ns: 1, path_ns: 0, depth: 0 };
+  const plain = { service: "shop", operation: id, kind: "server", replica: "host-1", status: "ok" as const, self_ns: 1, path_ns: 0, depth: 0 };
   return { span: id, parent, start_ns, inclusive_ns, ...plain, ...rest };
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { match } from "../src/app/match.ts";
 import { label, sentence } from "../src/format/names.ts";
-import { settingsFromText, settingsToText } from "../src/report/settings_text.ts";
+import { settingsFromText, settingsToText } from "../src/questions/settings_text.ts";
 
 test("names cannot hide what they hold", () => {
   assert.equal(label("a\u202Eb\u0007c\n"), "a\\u{202e}b\\u{7}c\\u{a}");

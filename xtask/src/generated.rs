@@ -1,7 +1,7 @@
 //! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
 
 use crate::repository::{Judgment, Repository, judge};
-use crate::{cargo, json_pages, limits, samples};
+use crate::{cargo, json_pages, limits, samples, typescript};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -35,6 +35,8 @@ fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
     pages.insert(PAGE.to_owned(), page(&ask_program)?);
     pages.insert(SETTINGS_PAGE.to_owned(), settings(&ask_program)?);
     pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
+    let openapi = serde_json::from_str(&ask_program(&["schema", "api"])?)?;
+    pages.insert(typescript::PATH.to_owned(), typescript::types(&openapi)?);
     Ok(pages)
 }
 

@@ -27,6 +27,7 @@ mod samples;
 mod sizes;
 mod steps;
 mod testing;
+mod typescript;
 mod words;
 
 use repository::Repository;

@@ -17,7 +17,6 @@ pub(crate) fn build() -> io::Result<()> {
     let (web, ui) = (root.join("web"), root.join("crates/app/ui"));
     run(&web, "npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
     run(&web, "npm", &["run", "--silent", "build"])?;
-    run(&web, "node", &["build/compress.mjs", "dist"])?;
     let dist = ui.join("dist");
     if dist.exists() {
         std::fs::remove_dir_all(&dist)?;

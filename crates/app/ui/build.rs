@@ -3,8 +3,11 @@
 //! `LAGGARD_PAGES` changes that: a folder, from the root of the repository, is used instead; `skip` leaves the pages
 //! out, and there is one page that says so.
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -22,33 +25,40 @@ fn main() {
     };
     println!("cargo::rerun-if-changed={}", pages.display());
     assert!(pages.join("index.html").is_file(), "{} has no index.html", pages.display());
-    write_table(&pages, &out.join("pages.rs")).expect("OUT_DIR can be written");
+    write_table(&pages, &out).expect("OUT_DIR can be written");
 }
 
-/// Writes `PAGES`: every file of the folder, by path, with its compressed forms.
-fn write_table(pages: &Path, table: &Path) -> io::Result<()> {
+/// Writes `PAGES`: every file of the folder, by path, with its compressed form.
+fn write_table(pages: &Path, out: &Path) -> io::Result<()> {
     let mut files = Vec::new();
     list(pages, pages, &mut files)?;
     files.sort();
     let mut text = String::from("static PAGES: &[Asset] = &[\n");
-    for path in files.iter().filter(|path| !is_compressed(path)) {
-        let whole = pages.join(path);
-        let etag = hash(&fs::read(&whole)?);
-        let encoded = |end: &str| {
-            let file = pages.join(format!("{path}.{end}"));
-            if file.is_file() { format!("Some(include_bytes!({file:?}))") } else { "None".to_owned() }
+    for (at, path) in files.iter().enumerate() {
+        let file = pages.join(path);
+        let content = fs::read(&file)?;
+        let etag = hash(&content);
+        let gzip = compressed(&content)?;
+        let packed = out.join(format!("{at}.gz"));
+        let gzip = if 10 * gzip.len() < 9 * content.len() {
+            fs::write(&packed, gzip)?;
+            format!("Some(include_bytes!({packed:?}))")
+        } else {
+            "None".to_owned()
         };
-        writeln!(
+        let _ = writeln!(
             text,
-            "    Asset {{ path: {path:?}, etag: \"\\\"{etag:016x}\\\"\", identity: include_bytes!({whole:?}), \
-             brotli: {}, gzip: {} }},",
-            encoded("br"),
-            encoded("gz"),
-        )
-        .expect("a string can be written to");
+            "    Asset {{ path: {path:?}, etag: \"\\\"{etag:016x}\\\"\", identity: include_bytes!({file:?}), gzip: {gzip} }},",
+        );
     }
     text.push_str("];\n");
-    fs::write(table, text)
+    fs::write(out.join("pages.rs"), text)
+}
+
+fn compressed(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content)?;
+    encoder.finish()
 }
 
 fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> io::Result<()> {
@@ -63,10 +73,6 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<String>) -> io::Result<()> {
         files.push(parts.join("/"));
     }
     Ok(())
-}
-
-fn is_compressed(path: &str) -> bool {
-    path.ends_with(".br") || path.ends_with(".gz")
 }
 
 /// FNV-1a, enough to distinguish versions of a file.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// What the pages are built from.
 pub(crate) const SOURCES: &[&str] = &[
-    "build",
+    "../crates/app/report/assets/colors.css",
     "index.html",
     "package-lock.json",
     "package.json",

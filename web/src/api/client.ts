@@ -1,6 +1,8 @@
-// Requests to the API. Errors are values of one kind, with words that say what to do.
+// Requests to the API. All errors are of one type, with a sentence that says what to do.
 
-/** What went wrong, as a problem document (RFC 9457) says it or as this device saw it. */
+import type { ProblemDocument } from "./generated.ts";
+
+/** An error of the API (a problem document, RFC 9457) or of the connection. */
 export class ApiError extends Error {
   readonly status: number;
   readonly title: string;
@@ -20,16 +22,16 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 
 /** `/api/v1` and a path with its query. */
 export function apiPath(path: string, query: Query = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
-  const text = new URLSearchParams(given.map(([name, value]) => [name, `${value}`])).toString();
+  const present = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(present.map(([name, value]) => [name, `${value}`])).toString();
   return `/api/v1${path}${text ? `?${text}` : ""}`;
 }
 
-let refused: () => void = () => {};
+let unauthorized: () => void = () => {};
 
-/** What to do when the server wants to know who asks. */
-export function onRefused(run: () => void): void {
-  refused = run;
+/** What to do when the server requires a login. */
+export function onUnauthorized(run: () => void): void {
+  unauthorized = run;
 }
 
 /** Sends a request and throws `ApiError` unless the answer is a success. */
@@ -41,7 +43,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "The server cannot be reached", "Is `laggard serve` running, and the network up?");
   }
-  if (response.status === 401 && path !== apiPath("/session")) refused();
+  if (response.status === 401 && path !== apiPath("/session")) unauthorized();
   if (!response.ok) throw await problem(response);
   return response;
 }
@@ -66,16 +68,15 @@ async function problem(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const title = response.statusText || `Status ${response.status}`;
   try {
-    const told = JSON.parse(text) as { title?: unknown; detail?: unknown };
-    const detail = typeof told.detail === "string" ? told.detail : "";
-    return new ApiError(response.status, typeof told.title === "string" ? told.title : title, detail.slice(0, DETAIL_MAX));
+    const problem = JSON.parse(text) as Partial<ProblemDocument>;
+    return new ApiError(response.status, problem.title ?? title, (problem.detail ?? "").slice(0, DETAIL_MAX));
   } catch {
     return new ApiError(response.status, title, text.startsWith("<") ? "" : text.slice(0, DETAIL_MAX));
   }
 }
 
-/** Any error in words. */
-export function told(error: unknown): ApiError {
+/** Any error as one of this type. */
+export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, "This page failed", error instanceof Error ? error.message : String(error));
 }

@@ -1,9 +1,9 @@
-// Server-sent events over `fetch`: `EventSource` hides why it failed and starts again by itself.
+// Server-sent events over `fetch`: `EventSource` hides its errors and reconnects by itself.
 
-/** Longest event that is read. */
+/** Characters of the longest event. */
 const EVENT_MAX = 1_000_000;
 
-/** Takes chunks of text, however they are cut, and hands over the data of each event. */
+/** Parses chunks of text, wherever they are split, into the data of events. */
 export class EventReader {
   #rest = "";
   #data: string[] = [];
@@ -12,9 +12,9 @@ export class EventReader {
   push(chunk: string): string[] {
     const text = this.#rest + chunk;
     // A carriage return at the end may be half of a line break.
-    const whole = text.endsWith("\r") ? text.slice(0, -1) : text;
-    const lines = whole.split(/\r\n|\n|\r/);
-    this.#rest = (lines.pop() ?? "") + text.slice(whole.length);
+    const complete = text.endsWith("\r") ? text.slice(0, -1) : text;
+    const lines = complete.split(/\r\n|\n|\r/);
+    this.#rest = (lines.pop() ?? "") + text.slice(complete.length);
     if (this.#rest.length > EVENT_MAX) throw new Error("an event is too long");
     return lines.flatMap((line) => this.#line(line));
   }

@@ -1,46 +1,44 @@
-// A question that stands on a page: asked when its settings are known, again when they change, called off when the
-// page is left.
+// The question of a page: submitted when its settings are known, again when they change, canceled when the page is left.
 
-import { ask, askWithFiles, follow, type QuestionJob, type Settings } from "./question.svelte.ts";
+import { follow, type QuestionJob, type Settings, submit, submitBody, withValues } from "./question_job.svelte.ts";
 
-/** The question on its way or answered, if there is one. */
-export interface LiveQuestion<R> {
-  readonly asked: QuestionJob<R> | undefined;
-  /** Asks the same once more, for instance after a failure. */
-  again(): void;
-  /** Asks about files; this holds until the settings change. */
-  upload(form: FormData): QuestionJob<R>;
+export interface LiveQuestion {
+  readonly job: QuestionJob | undefined;
+  /** Submits the same once more, for instance after a failure. */
+  retry(): void;
+  /** Submits files; their job is shown until the settings change. */
+  upload(form: FormData): QuestionJob;
 }
 
 /**
- * Asks whenever something that `settings` reads changes; `null` asks nothing. With a `job`, the answer of that job is
- * shown instead, whoever started it. To be called while a component is set up.
+ * Submits whenever something that `settings` reads changes; `null` submits nothing. With an `id`, that job is shown
+ * instead, whoever submitted it. To be called while a component is set up.
  */
-export function liveQuestion<R>(question: () => string, settings: () => Settings | null, job: () => string = () => ""): LiveQuestion<R> {
-  let asked = $state.raw<QuestionJob<R>>();
+export function liveQuestion(question: () => string, settings: () => Settings | null, id: () => string = () => ""): LiveQuestion {
+  let job = $state.raw<QuestionJob>();
   let tries = $state(0);
-  let uploaded: QuestionJob<R> | undefined;
+  let uploaded: QuestionJob | undefined;
 
   $effect(() => {
     void tries;
-    const given = settings();
-    const known = job();
-    if (known && uploaded?.job === known) return;
-    if (known) asked = follow<R>(known);
-    else asked = given === null ? undefined : ask<R>(question(), given);
+    const values = settings();
+    const known = id();
+    if (known && uploaded?.id === known) return;
+    if (known) job = follow(known);
+    else job = values === null ? undefined : submit(question(), values);
   });
-  $effect(() => asked?.watch());
+  $effect(() => job?.watch());
 
   return {
-    get asked() {
-      return asked;
+    get job() {
+      return job;
     },
-    again() {
+    retry() {
       tries += 1;
     },
     upload(form) {
-      uploaded = askWithFiles<R>(question(), form);
-      asked = uploaded;
+      uploaded = submitBody(question(), form);
+      job = uploaded;
       return uploaded;
     },
   };
@@ -48,9 +46,8 @@ export function liveQuestion<R>(question: () => string, settings: () => Settings
 
 /** The form of an upload: the part `settings`, then the files under the names of their parts. */
 export function uploadForm(settings: Settings, files: { part: string; file: File }[]): FormData {
-  const given = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const form = new FormData();
-  form.append("settings", JSON.stringify(Object.fromEntries(given)));
+  form.append("settings", JSON.stringify(withValues(settings)));
   for (const { part, file } of files) form.append(part, file, file.name);
   return form;
 }

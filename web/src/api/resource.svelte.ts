@@ -1,41 +1,41 @@
-// Something asked from the server that is asked again when what it depends on changes.
+// A response of the server that is requested again when what it depends on changes.
 
 import { untrack } from "svelte";
-import { ApiError, told } from "./client.ts";
+import { ApiError, toApiError } from "./client.ts";
 
-/** An answer on its way, there, or failed. While a new one is on its way the old one stays. */
+/** A response: pending, received, or failed. The old one stays until a new one arrives. */
 export interface Resource<T> {
   readonly value: T | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
-  /** Asks again. */
-  again(): void;
+  /** Requests it again. */
+  retry(): void;
 }
 
 /**
- * Asks whenever something that `ask` reads before its first `await` changes; an answer that was overtaken is dropped.
- * `ask` may return `null`: then there is nothing to ask. To be called while a component is set up.
+ * Requests whenever something that `request` reads before its first `await` changes; an outdated response is dropped.
+ * `request` may return `null` to request nothing. To be called while a component is set up.
  */
-export function resource<T>(ask: (signal: AbortSignal) => Promise<T> | null): Resource<T> {
+export function resource<T>(request: (signal: AbortSignal) => Promise<T> | null): Resource<T> {
   let value = $state.raw<T>();
   let error = $state.raw<ApiError>();
   let loading = $state(false);
-  let asked = $state(0);
+  let tries = $state(0);
 
   $effect(() => {
-    void asked;
+    void tries;
     const stop = new AbortController();
-    const answer = ask(stop.signal);
+    const pending = request(stop.signal);
     untrack(() => {
-      loading = answer !== null;
-      if (answer === null) [value, error] = [undefined, undefined];
+      loading = pending !== null;
+      if (pending === null) [value, error] = [undefined, undefined];
     });
-    answer?.then(
-      (given) => {
-        if (!stop.signal.aborted) [value, error, loading] = [given, undefined, false];
+    pending?.then(
+      (response) => {
+        if (!stop.signal.aborted) [value, error, loading] = [response, undefined, false];
       },
-      (problem: unknown) => {
-        if (!stop.signal.aborted) [error, loading] = [told(problem), false];
+      (failure: unknown) => {
+        if (!stop.signal.aborted) [error, loading] = [toApiError(failure), false];
       },
     );
     return () => stop.abort();
@@ -51,8 +51,8 @@ export function resource<T>(ask: (signal: AbortSignal) => Promise<T> | null): Re
     get loading() {
       return loading;
     },
-    again() {
-      asked += 1;
+    retry() {
+      tries += 1;
     },
   };
 }

@@ -1,26 +1,26 @@
-// Who asks. The server keeps the token behind a cookie that no script can read.
+// The login. The server stores the token behind a cookie that no script can read.
 
 import { get, send, apiPath } from "./client.ts";
 
-/** What the server says of this browser. */
+/** The login of this browser. */
 export interface Session {
-  /** Whether somebody has to log in. */
+  /** Whether a login is required. */
   required: boolean;
   logged_in: boolean;
   name: string | null;
   read: boolean;
   write: boolean;
-  /** Where tenants are kept apart: the header that names one. */
+  /** With several tenants: the header that names one. */
   tenant_header: string | null;
   tenant: string | null;
 }
 
 export const session = (): Promise<Session> => get<Session>("/session");
 
-/** Shows a token once. */
+/** Sends a token once. */
 export async function logIn(token: string, tenant: string): Promise<void> {
-  const shown = tenant ? { token, tenant } : { token };
-  await send(apiPath("/session"), { method: "POST", body: JSON.stringify(shown), headers: { "content-type": "application/json" } });
+  const body = tenant ? { token, tenant } : { token };
+  await send(apiPath("/session"), { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 }
 
 export async function logOut(): Promise<void> {

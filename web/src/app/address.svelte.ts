@@ -6,51 +6,51 @@ import { clock } from "./clock.svelte.ts";
 import { DEFAULT_SINCE, resolve, type Span } from "./window.ts";
 import { rfc3339 } from "../format/times.ts";
 
-/** Parameters that go along from page to page. */
-const KEPT = ["since", "until", "service"];
+/** Parameters that links to other pages include. */
+const SHARED = ["since", "until", "service"];
 
 interface PageAddress {
   path: string;
   params: URLSearchParams;
 }
 
-let place = $state.raw<PageAddress>(here());
+let current = $state.raw<PageAddress>(here());
 
 function here(): PageAddress {
   return { path: location.pathname, params: new URLSearchParams(location.search) };
 }
 
-window.addEventListener("popstate", take);
+window.addEventListener("popstate", read);
 
-/** The parameters one by one: who reads one is not told of changes of others. */
-const each = new SvelteMap<string, string>(place.params);
+/** The parameters one by one: an effect that reads one does not depend on the others. */
+const each = new SvelteMap<string, string>(current.params);
 
 function param(name: string): string {
   return each.get(name) ?? "";
 }
 
-/** Takes what the address bar says. */
-function take(): void {
-  place = here();
-  for (const name of [...each.keys()]) if (!place.params.has(name)) each.delete(name);
-  for (const [name, value] of place.params) each.set(name, value);
+/** Reads the address bar. */
+function read(): void {
+  current = here();
+  for (const name of [...each.keys()]) if (!current.params.has(name)) each.delete(name);
+  for (const [name, value] of current.params) each.set(name, value);
 }
 
-const path = $derived(place.path);
+const path = $derived(current.path);
 const span = $derived(resolve(param("since"), param("until"), clock.now));
 
-/** Changes of parameters: `null` and `""` take one away. */
+/** Changes of parameters: `null` and `""` remove one. */
 export type Changes = Record<string, string | number | null | undefined>;
 
 export const address = {
   get path(): string {
     return path;
   },
-  /** A parameter of the address; `""` when it is not there. */
+  /** A parameter of the address; `""` when it is missing. */
   param,
-  /** All of them; who reads this is told of every change. */
+  /** All of them; an effect that reads this depends on every one. */
   get params(): URLSearchParams {
-    return place.params;
+    return current.params;
   },
   get service(): string {
     return param("service");
@@ -69,8 +69,8 @@ export const address = {
 
 /** The address of a page that keeps window and service. */
 export function link(path: string, changes: Changes = {}): string {
-  const kept = KEPT.filter((name) => place.params.get(name)).map((name) => [name, place.params.get(name) ?? ""]);
-  return written(path, apply(new URLSearchParams(kept), changes));
+  const shared = SHARED.filter((name) => current.params.get(name)).map((name) => [name, current.params.get(name) ?? ""]);
+  return written(path, apply(new URLSearchParams(shared), changes));
 }
 
 /** The address of the page of one thing: a trace, a category. Its id may hold anything. */
@@ -80,7 +80,7 @@ export function linkTo(page: string, id: string, changes: Changes = {}): string 
 
 /** The address of this page with other parameters. */
 export function changed(changes: Changes): string {
-  return written(place.path, apply(new URLSearchParams(place.params), changes));
+  return written(current.path, apply(new URLSearchParams(current.params), changes));
 }
 
 /** Parameters for a window between two moments. */
@@ -104,11 +104,11 @@ function written(path: string, params: URLSearchParams): string {
 
 /** Goes there; the focus follows to the new page's heading. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
-  const before = place.path;
+  const before = current.path;
   if (how === "push") history.pushState(null, "", href);
   else history.replaceState(null, "", href);
-  take();
-  if (place.path !== before) void focusHeading();
+  read();
+  if (current.path !== before) void focusHeading();
 }
 
 async function focusHeading(): Promise<void> {

@@ -1,14 +1,26 @@
 // Every page: one row here, one file in `pages/`.
 
 import type { Component } from "svelte";
+import Alerts from "../pages/Alerts.svelte";
+import Capacity from "../pages/Capacity.svelte";
+import Categories from "../pages/Categories.svelte";
+import Category from "../pages/Category.svelte";
+import Changes from "../pages/Changes.svelte";
+import Compare from "../pages/Compare.svelte";
+import Import from "../pages/Import.svelte";
+import Jobs from "../pages/Jobs.svelte";
+import Kernel from "../pages/Kernel.svelte";
+import Overview from "../pages/Overview.svelte";
+import Search from "../pages/Search.svelte";
+import Signature from "../pages/Signature.svelte";
+import Status from "../pages/Status.svelte";
+import Trace from "../pages/Trace.svelte";
+import Verdict from "../pages/Verdict.svelte";
 
-/** What a page is given: the named parts of its path. */
+/** The named parts of a page's path. */
 export interface PageProps {
   parts: Record<string, string>;
 }
-
-/** Pages take `PageProps`, or nothing. */
-type Load = () => Promise<{ default: Component<never> }>;
 
 /** A page. */
 export interface Route {
@@ -19,24 +31,25 @@ export interface Route {
   group?: "Now" | "Questions" | "Data";
   /** The key that goes there after `g`. */
   key?: string;
-  load: Load;
+  /** It has `PageProps`, or none. */
+  page: Component<never>;
 }
 
 /** In the order of the navigation. */
 export const ROUTES: Route[] = [
-  { path: "/", title: "Overview", group: "Now", key: "o", load: () => import("../pages/Overview.svelte") },
-  { path: "/verdict", title: "Verdict", group: "Now", key: "v", load: () => import("../pages/Verdict.svelte") },
-  { path: "/categories", title: "Categories", group: "Now", key: "c", load: () => import("../pages/Categories.svelte") },
-  { path: "/categories/:id", title: "Category", load: () => import("../pages/Category.svelte") },
-  { path: "/search", title: "Search", group: "Now", key: "/", load: () => import("../pages/Search.svelte") },
-  { path: "/traces/:id", title: "Trace", load: () => import("../pages/Trace.svelte") },
-  { path: "/alerts", title: "Alerts", group: "Now", key: "a", load: () => import("../pages/Alerts.svelte") },
-  { path: "/compare", title: "Compare", group: "Questions", key: "d", load: () => import("../pages/Compare.svelte") },
-  { path: "/changes", title: "Changes", group: "Questions", key: "h", load: () => import("../pages/Changes.svelte") },
-  { path: "/signature", title: "Signature", group: "Questions", key: "i", load: () => import("../pages/Signature.svelte") },
-  { path: "/capacity", title: "Capacity", group: "Questions", key: "p", load: () => import("../pages/Capacity.svelte") },
-  { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", load: () => import("../pages/Kernel.svelte") },
-  { path: "/import", title: "Import", group: "Data", key: "m", load: () => import("../pages/Import.svelte") },
-  { path: "/jobs", title: "Jobs", group: "Data", key: "j", load: () => import("../pages/Jobs.svelte") },
-  { path: "/status", title: "Status", group: "Data", key: "s", load: () => import("../pages/Status.svelte") },
+  { path: "/", title: "Overview", group: "Now", key: "o", page: Overview },
+  { path: "/verdict", title: "Verdict", group: "Now", key: "v", page: Verdict },
+  { path: "/categories", title: "Categories", group: "Now", key: "c", page: Categories },
+  { path: "/categories/:id", title: "Category", page: Category },
+  { path: "/search", title: "Search", group: "Now", key: "/", page: Search },
+  { path: "/traces/:id", title: "Trace", page: Trace },
+  { path: "/alerts", title: "Alerts", group: "Now", key: "a", page: Alerts },
+  { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
+  { path: "/changes", title: "Changes", group: "Questions", key: "h", page: Changes },
+  { path: "/signature", title: "Signature", group: "Questions", key: "i", page: Signature },
+  { path: "/capacity", title: "Capacity", group: "Questions", key: "p", page: Capacity },
+  { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", page: Kernel },
+  { path: "/import", title: "Import", group: "Data", key: "m", page: Import },
+  { path: "/jobs", title: "Jobs", group: "Data", key: "j", page: Jobs },
+  { path: "/status", title: "Status", group: "Data", key: "s", page: Status },
 ];

@@ -1,7 +1,7 @@
-// The server's state, asked for every few seconds while the page is looked at.
+// The server's status, requested every few seconds while the page is visible.
 
-import { ApiError, get, told } from "../api/client.ts";
-import type { Status } from "../api/types.ts";
+import { ApiError, get, toApiError } from "../api/client.ts";
+import type { Status } from "../api/generated.ts";
 import { clock } from "./clock.svelte.ts";
 
 const EVERY_MS = 15_000;
@@ -9,23 +9,23 @@ const EVERY_MS = 15_000;
 let status = $state.raw<Status>();
 let error = $state.raw<ApiError>();
 
-async function look(): Promise<void> {
+async function refresh(): Promise<void> {
   try {
-    const told = await get<Status>("/status");
-    clock.agree(told.now_ns / 1e6);
-    [status, error] = [told, undefined];
-  } catch (problem) {
-    error = told(problem);
+    const current = await get<Status>("/status");
+    clock.agree(current.now_ns / 1e6);
+    [status, error] = [current, undefined];
+  } catch (failure) {
+    error = toApiError(failure);
   }
 }
 
-function lookIfSeen(): void {
-  if (document.visibilityState === "visible") void look();
+function refreshIfVisible(): void {
+  if (document.visibilityState === "visible") void refresh();
 }
 
-void look();
-setInterval(lookIfSeen, EVERY_MS);
-document.addEventListener("visibilitychange", lookIfSeen);
+void refresh();
+setInterval(refreshIfVisible, EVERY_MS);
+document.addEventListener("visibilitychange", refreshIfVisible);
 
 export const server = {
   get status(): Status | undefined {
@@ -34,14 +34,14 @@ export const server = {
   get error(): ApiError | undefined {
     return error;
   },
-  /** Whether it was asked at all: pages wait for that, since the server's clock says what "now" is. */
-  get asked(): boolean {
+  /** Whether there was a response: pages wait for it, since "now" is that of the server's clock. */
+  get known(): boolean {
     return status !== undefined || error !== undefined;
   },
   /** The state in a word or two. */
   get words(): string {
     if (error) return error.status === 401 ? "Not signed in" : "Not reached";
-    if (!status) return "Asking";
+    if (!status) return "Connecting";
     if (!status.ready) return "Not ready";
     return status.problems.length > 0 ? "Ready, with problems" : "Ready";
   },
@@ -51,5 +51,5 @@ export const server = {
     if (!status.ready) return "bad";
     return status.problems.length > 0 ? "unsure" : "good";
   },
-  look,
+  refresh,
 };

@@ -35,6 +35,15 @@ export const theme = {
   },
 };
 
+/** The color of a shape's class, for drawing on canvas. */
+export function shapeColor(name: string): string {
+  const probe = Object.assign(document.createElement("i"), { className: name, hidden: true });
+  document.body.append(probe);
+  const value = getComputedStyle(probe).getPropertyValue("--c").trim();
+  probe.remove();
+  return value;
+}
+
 /** The value of a color token, for drawing on canvas. Who reads it is told when the theme changes. */
 export function color(token: string): string {
   void theme.shown;

@@ -1,6 +1,6 @@
 // The request x invocation matrix and its parts as pictures: pure, so that it can be tested.
 
-import type { CategoryMatrix } from "../api/types.ts";
+import type { RequestMatrix } from "../api/generated.ts";
 import { logShare, type Rgb } from "./scale.ts";
 
 /** How rows can be ordered. */
@@ -21,7 +21,7 @@ export interface Ends {
   high: number;
 }
 
-export function endsOf(matrix: CategoryMatrix): Ends {
+export function endsOf(matrix: RequestMatrix): Ends {
   let high = 1;
   for (const part of [matrix.original, matrix.low_rank, matrix.sparse]) {
     for (const row of part) for (const value of row) if (value > high) high = value;
@@ -35,7 +35,7 @@ export function excessOf(row: number[] | undefined): number {
 }
 
 /** Indices of the rows in an order; equal ones by their index. */
-export function rowOrder(matrix: CategoryMatrix, order: OrderId): number[] {
+export function rowOrder(matrix: RequestMatrix, order: OrderId): number[] {
   const key = {
     time: (row: number) => matrix.requests[row]?.start_ns ?? 0,
     latency: (row: number) => -(matrix.requests[row]?.latency_ns ?? 0),
@@ -96,7 +96,7 @@ export interface PositionExcess {
 }
 
 /** Every position with an excess, the largest first. */
-export function positionExcesses(matrix: CategoryMatrix): PositionExcess[] {
+export function positionExcesses(matrix: RequestMatrix): PositionExcess[] {
   const found = matrix.positions.map((position, column) => ({ ...position, column, excess_ns: 0, share: 0, requests: 0 }));
   for (const row of matrix.sparse) {
     for (const one of found) {

@@ -21,17 +21,6 @@ export function mixed(a: Rgb, b: Rgb, part: number): Rgb {
   return { red: between(a.red, b.red), green: between(a.green, b.green), blue: between(a.blue, b.blue) };
 }
 
-/** Lower ends of the steps of the heat scale; 1 is the usual time. Fixed, so that two maps can be compared by eye. */
-export const FACTOR_STEPS = [0, 1.1, 1.25, 1.5, 2, 4, 8, 16];
-
-export const FACTOR_STEP_NAMES = ["usual", "≥ 1.1×", "≥ 1.25×", "≥ 1.5×", "≥ 2×", "≥ 4×", "≥ 8×", "≥ 16×"];
-
-/** The step of a factor; what is not a number counts as usual. */
-export function factorStep(factor: number | null): number {
-  if (factor === null || Number.isNaN(factor)) return 0;
-  return Math.max(0, FACTOR_STEPS.findLastIndex((from) => factor >= from));
-}
-
 /** WCAG's contrast ratio of two colors, 1 to 21. */
 export function contrast(a: Rgb, b: Rgb): number {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];

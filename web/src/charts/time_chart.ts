@@ -24,7 +24,7 @@ interface Settings {
   lines: Line[];
   format: (value: number) => string;
   marked: Interval[];
-  onchosen: (sinceMs: number, untilMs: number) => void;
+  onselect: (sinceMs: number, untilMs: number) => void;
   onpointed: (bin: number | null) => void;
 }
 
@@ -51,8 +51,8 @@ export function options(settings: Settings): uPlot.Options {
     hooks: {
       drawClear: [(chart) => drawMarked(chart, settings.marked)],
       setCursor: [(chart) => settings.onpointed(chart.cursor.idx ?? null)],
-      ready: [(chart) => followFinger(chart, settings.onchosen)],
-      setSelect: [(chart) => taken(chart, settings.onchosen)],
+      ready: [(chart) => followFinger(chart, settings.onselect)],
+      setSelect: [(chart) => endSelection(chart, settings.onselect)],
     },
   };
 }
@@ -95,16 +95,16 @@ function drawMarked(chart: uPlot, marked: Interval[]): void {
   ctx.restore();
 }
 
-function taken(chart: uPlot, onchosen: Settings["onchosen"]): void {
+function endSelection(chart: uPlot, onselect: Settings["onselect"]): void {
   const { left, width } = chart.select;
   if (width < DRAG_MIN) return;
   const [since, until] = [left, left + width].map((place) => chart.posToVal(place, "x") * 1000) as [number, number];
   chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-  onchosen(since, until);
+  onselect(since, until);
 }
 
 /** uPlot follows the mouse only; a finger that moves sideways selects as well. */
-function followFinger(chart: uPlot, onchosen: Settings["onchosen"]): void {
+function followFinger(chart: uPlot, onselect: Settings["onselect"]): void {
   const { over } = chart;
   let began: number | null = null;
   const place = (event: PointerEvent) => Math.min(Math.max(event.clientX - over.getBoundingClientRect().left, 0), over.clientWidth);
@@ -120,7 +120,7 @@ function followFinger(chart: uPlot, onchosen: Settings["onchosen"]): void {
     chart.setCursor({ left: at, top: over.clientHeight / 2 });
   });
   over.addEventListener("pointerup", () => {
-    if (began !== null) taken(chart, onchosen);
+    if (began !== null) endSelection(chart, onselect);
     began = null;
   });
   over.addEventListener("pointercancel", () => {

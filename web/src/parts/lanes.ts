@@ -1,7 +1,7 @@
 // Anomalies over time, one lane a category.
 
 import type { Span } from "../app/window.ts";
-import type { Anomaly } from "../api/types.ts";
+import type { Anomaly } from "../api/generated.ts";
 
 /** A stretch in percent of the window. */
 export interface Bar extends Span {

@@ -1,6 +1,6 @@
 // What the overview can draw over time.
 
-import type { ServiceOverTime } from "../api/types.ts";
+import type { ServiceOverTime } from "../api/generated.ts";
 import { brief, share, timeTick } from "../format/numbers.ts";
 
 export interface Measure {

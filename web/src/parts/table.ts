@@ -6,6 +6,8 @@ export interface Column<T> {
   title: string;
   /** Right-aligned, and sorted from the largest down first. */
   number?: boolean;
+  /** Never wrapped, except on a phone. */
+  word?: boolean;
   /** On a phone: alone on its line, without its title. */
   lead?: boolean;
   /** Left out on a phone. */

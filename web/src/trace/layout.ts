@@ -1,6 +1,6 @@
 // Spans of a trace as rows of a waterfall, and summed up as a call tree.
 
-import type { TraceSpan } from "../api/trace.ts";
+import type { TraceSpan } from "../api/generated.ts";
 import { treeRows, type TreeRow } from "../parts/tree.ts";
 
 /** From the earliest start to the latest end, in nanoseconds. */
@@ -37,7 +37,7 @@ export function aligned(spans: TraceSpan[]): Aligned {
   const drawn = new Map<string, { span: TraceSpan; shift: number }>();
   let moved = 0;
   const placed = spans.map((span) => {
-    const caller = span.parent === null ? undefined : drawn.get(span.parent);
+    const caller = span.parent == null ? undefined : drawn.get(span.parent);
     const shift = caller ? shiftOf(span, caller) : 0;
     if (shift !== 0) moved += 1;
     const place = shift === 0 ? span : { ...span, start_ns: span.start_ns + shift };
@@ -62,7 +62,7 @@ function shiftOf(span: TraceSpan, caller: { span: TraceSpan; shift: number }): n
 export function waterfall(spans: TraceSpan[]): TreeRow<TraceSpan>[] {
   const places = new Map<string, number>();
   return treeRows(spans, (span, at) => {
-    const parent = span.parent === null ? -1 : (places.get(span.parent) ?? -1);
+    const parent = span.parent == null ? -1 : (places.get(span.parent) ?? -1);
     places.set(span.span, at);
     return parent;
   });
@@ -97,7 +97,7 @@ export function callTree(spans: TraceSpan[]): TreeRow<CallSum>[] {
   const places = new Map<string, number>();
   const ofSpan = new Map<string, number>();
   for (const span of spans) {
-    const parent = span.parent === null ? -1 : (ofSpan.get(span.parent) ?? -1);
+    const parent = span.parent == null ? -1 : (ofSpan.get(span.parent) ?? -1);
     const key = `${parent} ${JSON.stringify([span.service, span.operation])}`;
     let at = places.get(key);
     if (at === undefined) {

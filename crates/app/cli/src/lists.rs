@@ -44,12 +44,18 @@ fn describe<M>(text: &mut String, method: &MethodRow<M>) {
     let _ = writeln!(text, "{:<12} {}", "", method.manual);
 }
 
+/// The schema that is an OpenAPI document; not listed, since a running server has it at `/api/v1/openapi.json`.
+const API: &str = "api";
+
 /// The JSON Schema of a report, or the list of all.
 pub(crate) fn schema(report: Option<&str>) -> Result<Status, CommandError> {
     let Some(name) = report else {
         let rows = SCHEMAS.iter().map(|schema| format!("{:<16} {}\n", schema.name, schema.title));
         return print(&rows.collect::<String>()).map(|()| Status::Done);
     };
+    if name == API {
+        return print(&format!("{:#}\n", laggard_server::openapi())).map(|()| Status::Done);
+    }
     let Some(schema) = SCHEMAS.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
         return Err(CommandError::usage(format!(

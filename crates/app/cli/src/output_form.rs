@@ -12,6 +12,8 @@ pub(crate) enum OutputForm {
     Markdown,
     /// One self-contained page
     Html,
+    /// The report as blocks (laggard schema document)
+    Document,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

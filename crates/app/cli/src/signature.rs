@@ -123,6 +123,8 @@ enum DiffForm {
     Markdown,
     /// One self-contained page
     Html,
+    /// The report as blocks (laggard schema document)
+    Document,
     /// JUnit XML: one test case a transaction
     Junit,
     /// SARIF 2.1.0: one result for each transaction that got slower
@@ -136,6 +138,7 @@ impl DiffForm {
             DiffForm::Json => DiffOutput::Report(Output::Json),
             DiffForm::Markdown => DiffOutput::Report(Output::Markdown),
             DiffForm::Html => DiffOutput::Report(Output::Html),
+            DiffForm::Document => DiffOutput::Report(Output::Document),
             DiffForm::Junit => DiffOutput::Junit,
             DiffForm::Sarif => DiffOutput::Sarif,
         }

@@ -123,6 +123,7 @@ const fn output(form: OutputForm) -> Output {
         OutputForm::Json => Output::Json,
         OutputForm::Markdown => Output::Markdown,
         OutputForm::Html => Output::Html,
+        OutputForm::Document => Output::Document,
     }
 }
 

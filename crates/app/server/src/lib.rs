@@ -24,6 +24,7 @@ mod stored_facts;
 mod tenants;
 mod times;
 
+pub use api::openapi;
 pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};
 pub use run::{ServeError, serve};
 pub use settings::{

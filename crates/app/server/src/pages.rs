@@ -1,7 +1,7 @@
 //! The pages, from the binary.
 //!
-//! Every address that is no file leads to the one page, whose scripts show what the address names. Files whose names
-//! change with their content are kept for ever by browsers; all others are asked for again, which costs an `ETag`.
+//! Every address that is no file leads to the one page, whose scripts show what the address names. Browsers cache the
+//! files and revalidate them by their `ETag`.
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -11,11 +11,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use laggard_ui::Asset;
 
-/// Files with the hash of their content in their name.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
-
-/// All others: kept, and asked about each time.
-const ASK_AGAIN: &str = "no-cache";
+/// Cached, and revalidated each time.
+const REVALIDATE: &str = "no-cache";
 
 /// Paths of other parts of the server: what they do not know is no page.
 const NOT_PAGES: &[&str] = &["api", "assets", "healthz", "readyz", "metrics", "version"];
@@ -32,16 +29,16 @@ async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response();
     }
-    let lasting = if asset.is_immutable() { FOR_EVER } else { ASK_AGAIN };
     let described: [(HeaderName, &'static str); 3] =
-        [(ETAG, asset.etag), (CACHE_CONTROL, lasting), (VARY, "accept-encoding")];
+        [(ETAG, asset.etag), (CACHE_CONTROL, REVALIDATE), (VARY, "accept-encoding")];
     if is_known(&headers, asset.etag) {
         return (StatusCode::NOT_MODIFIED, described).into_response();
     }
-    let body = body(asset, &headers);
-    let mut response = (described, [(CONTENT_TYPE, asset.media_type())], body.bytes).into_response();
-    if let Some(encoding) = body.encoding {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    let packed = asset.gzip.filter(|_| accepts_gzip(&headers));
+    let bytes = packed.unwrap_or(asset.identity);
+    let mut response = (described, [(CONTENT_TYPE, asset.media_type())], bytes).into_response();
+    if packed.is_some() {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
@@ -69,27 +66,12 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     })
 }
 
-/// A file in the form the browser takes.
-struct Body {
-    bytes: &'static [u8],
-    encoding: Option<&'static str>,
-}
-
-fn body(asset: &'static Asset, headers: &HeaderMap) -> Body {
-    let forms = [("br", asset.brotli), ("gzip", asset.gzip)];
-    let packed = forms.into_iter().find_map(|(name, bytes)| {
-        let bytes = bytes.filter(|_| accepts(headers, name))?;
-        Some(Body { bytes, encoding: Some(name) })
-    });
-    packed.unwrap_or(Body { bytes: asset.identity, encoding: None })
-}
-
-/// Whether `Accept-Encoding` names the encoding with a weight above 0.
-fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
+/// Whether `Accept-Encoding` names gzip with a weight above 0.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|choice| {
         let mut parts = choice.split(';').map(str::trim);
-        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
         let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
         named && weight.unwrap_or(1.0) > 0.0
     })
@@ -136,7 +118,7 @@ mod tests {
             let answer = ask("GET", path, &[]);
             assert_eq!(answer.status, StatusCode::OK, "{path}");
             assert_eq!(answer.body, laggard_ui::index().identity, "{path}");
-            assert_eq!(answer.headers[CACHE_CONTROL], ASK_AGAIN, "{path}");
+            assert_eq!(answer.headers[CACHE_CONTROL], REVALIDATE, "{path}");
             assert_eq!(answer.headers[CONTENT_TYPE], "text/html; charset=utf-8");
         }
     }
@@ -154,19 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn files_come_compressed_to_who_takes_that_and_once() {
+    fn files_are_compressed_where_accepted_and_revalidated() {
         for asset in laggard_ui::assets() {
             let path = format!("/{}", asset.path);
-            let plain = ask("GET", &path, &[(ACCEPT_ENCODING, "br;q=0, identity")]);
+            let plain = ask("GET", &path, &[(ACCEPT_ENCODING, "gzip;q=0, identity")]);
             assert_eq!((plain.status, plain.headers.get(CONTENT_ENCODING)), (StatusCode::OK, None));
             assert_eq!(plain.body, asset.identity);
-            let kept = if asset.path.starts_with("assets/") { FOR_EVER } else { ASK_AGAIN };
-            assert_eq!(plain.headers[CACHE_CONTROL], kept, "{path}");
-            if let Some(brotli) = asset.brotli {
-                let packed = ask("GET", &path, &[(ACCEPT_ENCODING, "gzip, deflate, BR;q=0.9")]);
+            assert_eq!(plain.headers[CACHE_CONTROL], REVALIDATE, "{path}");
+            if let Some(gzip) = asset.gzip {
+                let packed = ask("GET", &path, &[(ACCEPT_ENCODING, "br, deflate, GZIP;q=0.9")]);
                 assert_eq!(
                     (&packed.headers[CONTENT_ENCODING], &*packed.body),
-                    (&HeaderValue::from_static("br"), brotli)
+                    (&HeaderValue::from_static("gzip"), gzip)
                 );
             }
             let known = format!("\"other\", W/{}", asset.etag);

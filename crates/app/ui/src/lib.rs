@@ -5,14 +5,12 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 /// A file of the pages.
 #[derive(Debug)]
 pub struct Asset {
-    /// Path without a leading slash: `assets/index-DtoA9j05.js`.
+    /// Path without a leading slash: `assets/app.js`.
     pub path: &'static str,
     /// The value of the header `ETag`, quotes included.
     pub etag: &'static str,
     /// The file uncompressed.
     pub identity: &'static [u8],
-    /// Compressed with Brotli, where that saves at least a tenth.
-    pub brotli: Option<&'static [u8]>,
     /// Compressed with gzip, where that saves at least a tenth.
     pub gzip: Option<&'static [u8]>,
 }
@@ -34,11 +32,6 @@ impl Asset {
             _ => "application/octet-stream",
         }
     }
-
-    /// Whether its name changes with its content, so that caches may store it forever.
-    pub fn is_immutable(&self) -> bool {
-        self.path.starts_with("assets/")
-    }
 }
 
 /// The file with this path, which has no leading slash.
@@ -53,7 +46,7 @@ pub fn index() -> &'static Asset {
 
 /// Whether the pages were not left out by `LAGGARD_PAGES=skip`.
 pub fn is_built() -> bool {
-    PAGES.iter().any(Asset::is_immutable)
+    asset("theme.js").is_some()
 }
 
 /// Every file, by path.
@@ -85,8 +78,7 @@ mod tests {
                 std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
                 assert!(unpacked == known.identity, "{}", known.path);
             }
-            let sizes = [known.brotli, known.gzip].map(|packed| packed.map_or(0, <[u8]>::len));
-            assert!(sizes.iter().all(|&size| size < known.identity.len()), "{}", known.path);
+            assert!(known.gzip.map_or(0, <[u8]>::len) < known.identity.len(), "{}", known.path);
         }
     }
 
@@ -104,8 +96,5 @@ mod tests {
         let elsewhere =
             page.split(['"', '\'']).find(|text| text.starts_with("http") || text.starts_with("//"));
         assert_eq!(elsewhere, None);
-        if is_built() {
-            assert!(asset("theme.js").is_some());
-        }
     }
 }

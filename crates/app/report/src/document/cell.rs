@@ -1,6 +1,6 @@
 //! Cells of tables: a text, the number behind it, and small pictures.
 
-use super::{Color, Prose, SpanStyle, Tone};
+use super::{Color, PageLink, Prose, SpanStyle, Tone};
 use crate::times::Calendar;
 use crate::{names, numbers};
 use serde::Serialize;
@@ -150,6 +150,12 @@ impl Cell {
 
     pub(crate) const fn tone(mut self, tone: Tone) -> Cell {
         self.tone = tone;
+        self
+    }
+
+    /// Leads to a page of the service.
+    pub(crate) fn page(mut self, page: PageLink) -> Cell {
+        self.text = self.text.page(page);
         self
     }
 

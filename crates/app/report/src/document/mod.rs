@@ -22,7 +22,7 @@ pub(crate) use chart::round_up;
 pub use chart::{Axis, Chart, ChartMark, Level, MarkStyle, Panel, Scale, Series, SeriesShape, Tick};
 pub use color::{Color, LegendEntry};
 pub use maps::{Flame, Frame, HeatCell, HeatMap, Timeline, TimelineJump, TimelineSegment};
-pub use prose::{Prose, Span, SpanStyle};
+pub use prose::{PageLink, Prose, Span, SpanStyle};
 pub use table::{Column, ColumnKind, Emphasis, Filter, Note, Table, TableRow};
 
 use crate::names;
@@ -45,6 +45,9 @@ pub struct Document {
     /// The time covered, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
+    /// The time covered, where its ends are instants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<crate::Window>,
     /// The most important numbers, for pages.
     pub figures: Vec<Figure>,
     /// From the answer down to what it is based on.

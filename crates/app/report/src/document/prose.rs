@@ -23,6 +23,40 @@ pub struct Span {
     /// The id of the section or block of the document it leads to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// The page of the service it leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<PageLink>,
+}
+
+/// A page of the service; documents outside of it show the text alone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[serde(tag = "to", rename_all = "kebab-case")]
+pub enum PageLink {
+    /// The requests of a category.
+    Category {
+        /// Its id.
+        id: String,
+        /// A position of its call tree.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        position: Option<u32>,
+    },
+    /// A trace.
+    Trace {
+        /// Its id.
+        id: String,
+    },
+    /// The diagnosis of an interval, compared with the interval before it.
+    Diagnosis {
+        /// Nanoseconds since the Unix epoch.
+        since_ns: i64,
+        /// Nanoseconds since the Unix epoch.
+        until_ns: i64,
+    },
+    /// The critical paths of the executions that a delimiter yields.
+    Executions {
+        /// The delimiter, as `--executions` accepts it.
+        delimiter: String,
+    },
 }
 
 /// What a span is. Names come from the input; outputs may shorten them.
@@ -79,8 +113,8 @@ impl Prose {
     /// A sentence with names in backticks; an unpaired backtick makes all of it plain.
     pub(crate) fn quoted(sentence: &str) -> Prose {
         let span = |part| match part {
-            SentencePart::Prose(text) => Span { text, style: SpanStyle::Plain, link: None },
-            SentencePart::Quoted(text) => Span { text, style: SpanStyle::Name, link: None },
+            SentencePart::Prose(text) => Span { text, style: SpanStyle::Plain, link: None, page: None },
+            SentencePart::Quoted(text) => Span { text, style: SpanStyle::Name, link: None, page: None },
         };
         Prose(names::parts(sentence).into_iter().map(span).collect())
     }
@@ -124,7 +158,12 @@ impl Prose {
 
     /// Followed by a name of the input.
     pub(crate) fn named(self, style: SpanStyle, name: &str) -> Prose {
-        self.with(style, &names::label(name, NAME_ROOM))
+        let prose = self.with(style, &names::label(name, NAME_ROOM));
+        match style {
+            SpanStyle::Category => prose.page(PageLink::Category { id: name.to_owned(), position: None }),
+            SpanStyle::Trace => prose.page(PageLink::Trace { id: name.to_owned() }),
+            _ => prose,
+        }
     }
 
     /// Followed by more.
@@ -137,6 +176,14 @@ impl Prose {
     pub(crate) fn linked(mut self, id: Option<&str>) -> Prose {
         if let Some(last) = self.0.last_mut() {
             last.link = id.map(str::to_owned);
+        }
+        self
+    }
+
+    /// The last span leads to a page of the service.
+    pub(crate) fn page(mut self, page: PageLink) -> Prose {
+        if let Some(last) = self.0.last_mut() {
+            last.page = Some(page);
         }
         self
     }
@@ -157,10 +204,12 @@ impl Prose {
         }
         let text = names::visible(text).into_owned();
         match self.0.last_mut() {
-            Some(last) if last.style == style && !style.is_name() && last.link.is_none() => {
+            Some(last)
+                if last.style == style && !style.is_name() && last.link.is_none() && last.page.is_none() =>
+            {
                 last.text += &text
             }
-            _ => self.0.push(Span { text, style, link: None }),
+            _ => self.0.push(Span { text, style, link: None, page: None }),
         }
         self
     }

@@ -45,7 +45,7 @@ pub struct Report {
     pub missing: Vec<String>,
     /// Mean excess self time by operation (rows) and replica (columns), for the suspects and a few of their
     /// neighbors.
-    pub heat_map: Option<HeatMap>,
+    pub heat_map: Option<ReplicaHeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
     pub latency: Option<LatencySplit>,
     /// Every setting in force, so that the run can be repeated.
@@ -440,7 +440,7 @@ pub struct ReplicaSuspect {
 
 /// Mean excess self time by operation (rows) and replica (columns).
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct HeatMap {
+pub struct ReplicaHeatMap {
     /// Row names, `service operation`.
     pub operations: Vec<String>,
     /// Column names.
@@ -448,12 +448,12 @@ pub struct HeatMap {
     /// Replicas that had no room in the map.
     pub replicas_omitted: u64,
     /// Row-major cells; `None` where the replica never ran the operation.
-    pub cells: Vec<Option<HeatCell>>,
+    pub cells: Vec<Option<ReplicaHeatCell>>,
 }
 
-/// One cell of a [`HeatMap`].
+/// One cell of a [`ReplicaHeatMap`].
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct HeatCell {
+pub struct ReplicaHeatCell {
     /// Calls.
     pub calls: u64,
     /// Slow calls.

@@ -12,8 +12,16 @@ use std::io;
 /// # Errors
 /// Those of `out`.
 pub fn write<T: serde::Serialize>(data: &T, out: &mut dyn io::Write) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(data)?;
-    out.write_all(escape_acting(&text).as_bytes())?;
+    write_text(&serde_json::to_string_pretty(data)?, out)
+}
+
+/// The same without white space between tokens.
+pub(super) fn write_compact<T: serde::Serialize>(data: &T, out: &mut dyn io::Write) -> io::Result<()> {
+    write_text(&serde_json::to_string(data)?, out)
+}
+
+fn write_text(json: &str, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(escape_acting(json).as_bytes())?;
     out.write_all(b"\n")
 }
 

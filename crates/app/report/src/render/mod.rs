@@ -38,11 +38,14 @@ pub enum Output {
     Markdown,
     /// One self-contained page.
     Html,
+    /// The report as blocks, for programs that show it (`docs/manual/json/document.md`).
+    Document,
 }
 
 impl Output {
     /// All formats, in the order in which help lists them.
-    pub const ALL: [Output; 4] = [Output::Text, Output::Json, Output::Markdown, Output::Html];
+    pub const ALL: [Output; 5] =
+        [Output::Text, Output::Json, Output::Markdown, Output::Html, Output::Document];
 
     /// The word for `--output`.
     pub const fn name(self) -> &'static str {
@@ -51,6 +54,7 @@ impl Output {
             Output::Json => "json",
             Output::Markdown => "markdown",
             Output::Html => "html",
+            Output::Document => "document",
         }
     }
 
@@ -81,6 +85,7 @@ pub fn render<R: Present>(
         Output::Text => out.write_all(text::text(&report.present(), style).as_bytes()),
         Output::Markdown => out.write_all(markdown::markdown(&report.present()).as_bytes()),
         Output::Html => out.write_all(html::html(&report.present()).as_bytes()),
+        Output::Document => json::write_compact(&report.present(), out),
     }
 }
 

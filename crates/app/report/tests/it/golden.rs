@@ -27,7 +27,8 @@ pub(crate) fn compare(name: &str, actual: &str) {
 
 /// The page without the style sheet and the script, which are files of their own.
 pub(crate) fn without_assets(html: &str) -> String {
-    html.replace(include_str!("../../assets/report.css"), "")
+    html.replace(include_str!("../../assets/colors.css"), "")
+        .replace(include_str!("../../assets/report.css"), "")
         .replace(include_str!("../../assets/report.js"), "")
 }
 
@@ -60,6 +61,8 @@ fn json_and_html() {
     for fixture in fixtures::all() {
         if ["hostile", "against-baseline", "insufficient", "slow-periods"].contains(&fixture.name) {
             compare(&format!("{}.json", fixture.name), &rendered(Output::Json, &fixture.report, &PLAIN));
+            let document = rendered(Output::Document, &fixture.report, &PLAIN);
+            compare(&format!("{}.document.json", fixture.name), &document);
         }
         if fixture.name == "slow-periods" {
             compare("slow-periods.html", &without_assets(&rendered(Output::Html, &fixture.report, &PLAIN)));

@@ -50,7 +50,7 @@ pub(crate) struct Alerts {
     firing: u64,
     /// Pending alerts.
     pending: u64,
-    receivers: Vec<ReceiverRow>,
+    receivers: Vec<AlertReceiverRow>,
     /// Firing ones first, then pending, then resolved, the latest first.
     alerts: Vec<AlertRow>,
     /// Matching alerts that are not listed.
@@ -59,7 +59,7 @@ pub(crate) struct Alerts {
 
 /// A receiver of notifications.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ReceiverRow {
+pub(crate) struct AlertReceiverRow {
     name: &'static str,
     /// Delivered messages since the start of the server.
     sent: u64,
@@ -154,7 +154,7 @@ fn answer(
     let omitted = wanted.len().saturating_sub(limit) as u64;
     wanted.truncate(limit);
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
-    let receivers = state.alerts.receivers.iter().map(|receiver| ReceiverRow {
+    let receivers = state.alerts.receivers.iter().map(|receiver| AlertReceiverRow {
         name: receiver.name,
         sent: count(&receiver.figures.sent),
         failed: count(&receiver.figures.failed),

@@ -51,6 +51,7 @@ pub(crate) enum OutputName {
     Text,
     Markdown,
     Html,
+    Document,
 }
 
 /// A form that was asked for.
@@ -75,6 +76,7 @@ impl FormParameters {
             OutputName::Text => Output::Text,
             OutputName::Markdown => Output::Markdown,
             OutputName::Html => Output::Html,
+            OutputName::Document => Output::Document,
         };
         let color = if self.color == Some(true) { ColorChoice::On } else { ColorChoice::Off };
         Ok(Form { output, style: TextStyle { color, width } })
@@ -125,7 +127,7 @@ impl Answer {
         let mut response = self.render(form)?.into_response();
         let headers = response.headers_mut();
         let kind = match form.output {
-            Output::Json => "application/json",
+            Output::Json | Output::Document => "application/json",
             Output::Text => "text/plain; charset=utf-8",
             Output::Markdown => "text/markdown; charset=utf-8",
             Output::Html => "text/html; charset=utf-8",

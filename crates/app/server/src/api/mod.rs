@@ -34,6 +34,7 @@ mod trace;
 mod tree;
 mod uploads;
 
+pub use openapi::document as openapi;
 pub(crate) use state::{Api, ApiState, AppState};
 
 use axum::Router;

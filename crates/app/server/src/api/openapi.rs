@@ -58,8 +58,8 @@ pub(crate) struct Document;
 
 static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
-/// The document as it is served: problems are of a media type of their own.
-pub(crate) fn document() -> Value {
+/// The OpenAPI document as it is served: problems are of a media type of their own.
+pub fn document() -> Value {
     let mut document = serde_json::to_value(Document::openapi()).expect("a document of our own is JSON");
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let methods = paths.flat_map(|(_, methods)| methods.as_object_mut().into_iter().flatten());

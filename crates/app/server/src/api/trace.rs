@@ -9,6 +9,7 @@ use axum::extract::Path;
 use axum::{Extension, Json};
 use laggard_assembly::{CallRows, ShapeRule, Shaper};
 use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, TraceId};
+pub(crate) use laggard_report::LossRow;
 use laggard_store::StoredTrace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,13 +63,6 @@ pub(crate) struct TraceSpan {
     path_ns: u64,
     /// 0 for an entry.
     depth: u32,
-}
-
-/// Something that was lost, with one example.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
-pub(crate) struct LossRow {
-    pub(crate) count: u64,
-    pub(crate) example: String,
 }
 
 /// Losses by name.

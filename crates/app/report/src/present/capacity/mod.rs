@@ -67,6 +67,7 @@ impl Present for CapacityReport {
             headline: Prose::quoted(&self.headline),
             remarks: binding.into_iter().filter(|prose| !prose.is_empty()).collect(),
             time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
+            window: None,
             figures: figures(self),
             sections: sections.into_iter().flatten().collect(),
         }

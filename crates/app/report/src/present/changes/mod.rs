@@ -7,8 +7,8 @@ mod server;
 
 use super::basis;
 use crate::document::{
-    Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, Prose, Section, SpanStyle, Table,
-    TableRow, Tone, cautions, losses, missing, ruled_out,
+    Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, PageLink, Prose, Section, SpanStyle,
+    Table, TableRow, Tone, cautions, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -26,6 +26,14 @@ use phrases::{
 const EVENTS: usize = 400;
 const TRANSACTIONS: usize = 200;
 const SERVERS: usize = 12;
+
+/// Servers named with an event, and shares of the mix, at once and at all.
+const SERVERS_NAMED: usize = 6;
+const SHARES: usize = 3;
+const SHARES_NAMED: usize = 8;
+
+/// Half of the interval around an event that is worth diagnosing: half an hour.
+const AROUND_NS: i64 = 1_800_000_000_000;
 
 /// Rows of tables that text shows.
 const ROWS: u32 = 16;
@@ -68,6 +76,7 @@ impl Present for ChangeReport {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
+            window: None,
             figures: figures(self, &calendar),
             sections: sections.into_iter().flatten().collect(),
         }
@@ -114,17 +123,34 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
             ChangeEventKind::AnomalyEnd => Tone::Good,
             ChangeEventKind::WorkloadChange => Tone::Neutral,
         };
+        let [since_ns, until_ns] = [-AROUND_NS, AROUND_NS].map(|ns| event.onset.at_ns.saturating_add(ns));
         let row = TableRow::new([
-            Cell::time(calendar, event.onset.at_ns),
+            Cell::time(calendar, event.onset.at_ns).page(PageLink::Diagnosis { since_ns, until_ns }),
             Cell::text(Prose::default().faint(onset_margin(&event.onset))),
             Cell::mark(event_word(event.kind), tone),
         ]);
         let row = if alarm { row.emphasis(Emphasis::Worse) } else { row };
-        row.note(Detail::Summary, "", Prose::quoted(&explanation(event, calendar)))
+        let row = row.note(Detail::Summary, "", Prose::quoted(&explanation(event, calendar)));
+        further(event, calendar, row)
     });
     let section =
         Section::new("events", "What happened").remark(format!("in order of time ({})", calendar.zone()));
     (!report.events.is_empty()).then(|| section.block(table))
+}
+
+/// For pages: the interval of the onset, further servers and shares, and why a region is anomalous.
+fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow {
+    let onset = calendar.ends(event.onset.earliest_ns, event.onset.latest_ns).join(" and ");
+    let row = row.note(Detail::Page, "between", onset);
+    let row = match event.servers.as_slice() {
+        [_, _, ..] => {
+            row.note(Detail::Page, "on", Prose::names(SpanStyle::Replica, &event.servers, SERVERS_NAMED))
+        }
+        _ => row,
+    };
+    let reasons = event.region.as_ref().map(|region| region.reasons.join("; ")).unwrap_or_default();
+    let mix = if event.mix.len() > SHARES { mix_clause(&event.mix, SHARES_NAMED) } else { String::new() };
+    row.note(Detail::Page, "because", Prose::quoted(&reasons)).note(Detail::Page, "mix", Prose::quoted(&mix))
 }
 
 /// What an event is, where it happened, and which deployment it followed.
@@ -135,7 +161,7 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
         ChangeEventKind::ApplicationChange => located(&cost_clause(&event.transactions)),
         ChangeEventKind::Rollback => located("transactions cost what they did before the last change"),
         ChangeEventKind::Unexplained => located(UNEXPLAINED),
-        ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, 3) {
+        ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, SHARES) {
             mix if mix.is_empty() => String::new(),
             mix => format!("{mix} of the transactions"),
         },

@@ -55,6 +55,7 @@ impl Present for Comparison {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: None,
+            window: self.after.window.clone(),
             figures: figures(self),
             sections: sections.into_iter().flatten().collect(),
         }
@@ -236,7 +237,7 @@ fn shape_table(caption: &str, shapes: &[ShapeChange]) -> Table {
 fn differences(shape: &ShapeChange, row: TableRow) -> TableRow {
     let same_calls = shape.nearest.is_some() && shape.differences.is_empty();
     let same_calls = if same_calls { "the same calls in another order or grouping" } else { "" };
-    let row = row.note(Detail::Page, "", same_calls);
+    let row = row.note(Detail::Page, "", same_calls).note(Detail::Page, "most like", most_similar(shape));
     let (first, further) = shape.differences.split_at(shape.differences.len().min(DIFFERENCES));
     let note = |row: TableRow, detail, difference| {
         row.note(detail, "", Prose::quoted(&phrases::difference(difference)))
@@ -245,4 +246,13 @@ fn differences(shape: &ShapeChange, row: TableRow) -> TableRow {
     let further = further.iter().take(DIFFERENCES_MOST - DIFFERENCES);
     let row = further.fold(row, |row, difference| note(row, Detail::Page, difference));
     row.note(Detail::Page, "e.g. trace", Prose::names(SpanStyle::Trace, &shape.trace_ids, TRACES))
+}
+
+/// The most similar call tree of the other set, and how much of it is the same.
+fn most_similar(shape: &ShapeChange) -> Prose {
+    let Some(nearest) = &shape.nearest else { return Prose::default() };
+    let same = shape.similarity.map_or_else(String::new, |similarity| {
+        format!(": {} of the call paths are in both", numbers::share(similarity))
+    });
+    Prose::name(SpanStyle::Category, nearest).plain(same)
 }

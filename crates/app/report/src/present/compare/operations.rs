@@ -97,7 +97,23 @@ fn row(operation: &OperationChange) -> TableRow {
         Cell::difference(operation.change_per_request_ns),
         cell(&|shift| Cell::p_value(shift.p_value)),
     ]);
-    row.note(Detail::Full, "", remark(operation))
+    let within = shift.map_or_else(String::new, |shift| match shift.compared_within {
+        "category" => "requests with the same call tree".to_owned(),
+        _ => "requests with the same entry".to_owned(),
+    });
+    row.note(Detail::Full, "", remark(operation)).note(Detail::Page, "compared within", within).note(
+        Detail::Page,
+        "",
+        counts(operation),
+    )
+}
+
+/// `12 → 15 requests with 24 → 30 calls`
+fn counts(operation: &OperationChange) -> String {
+    let (before, after) = (&operation.before, &operation.after);
+    let pair = |before, after| format!("{} → {}", numbers::count(before), numbers::count(after));
+    let (requests, calls) = (pair(before.requests, after.requests), pair(before.calls, after.calls));
+    format!("{requests} requests with {calls} calls")
 }
 
 fn remark(operation: &OperationChange) -> String {

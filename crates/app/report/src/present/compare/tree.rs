@@ -17,13 +17,14 @@ const SHOW_ALL: usize = 40;
 /// Rows without a change that lie deeper give way to changed ones.
 const DEPTH_SHOWN: usize = 4;
 
-const COLUMNS: [(&str, ColumnKind); 9] = [
+const COLUMNS: [(&str, ColumnKind); 10] = [
     ("operation", ColumnKind::Name),
     ("self time", ColumnKind::Graphic),
     ("before", ColumnKind::Number),
     ("after", ColumnKind::Number),
     ("difference", ColumnKind::Number),
     ("relative", ColumnKind::Number),
+    ("with calls below", ColumnKind::Number),
     ("share", ColumnKind::Number),
     ("test", ColumnKind::Text),
     ("p", ColumnKind::Number),
@@ -125,6 +126,7 @@ fn row(path: &PathChange, layout: &TreeLayout, index: usize) -> TableRow {
         mean(&path.after),
         Cell::difference(after - before),
         share(relative),
+        Cell::difference(path.after.tree_ns - path.before.tree_ns),
         share(path.share),
         if path.change == Change::None { Cell::empty() } else { change(path.change) },
         path.p_value.map_or_else(Cell::empty, Cell::p_value),

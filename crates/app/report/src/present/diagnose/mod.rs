@@ -8,12 +8,13 @@ mod pictures;
 use super::{basis, facts};
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
-    Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, losses, missing, ruled_out,
+    PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
 use crate::{
-    Baseline, Category, Incident, IncidentSuspect, ReplicaSuspect, Report, Scope, Suspect, Verdict, numbers,
+    Baseline, Category, Incident, IncidentSuspect, ReplicaSuspect, Report, Scope, Suspect, Verdict, names,
+    numbers,
 };
 use std::collections::HashSet;
 
@@ -37,6 +38,10 @@ const WORST: usize = 5;
 /// Suspects named in one.
 const IN_PERIOD: usize = 2;
 
+/// Paths shown with the categories of a suspect, and columns of one of their steps.
+const PATHS: usize = 12;
+const STEP_ROOM: usize = 40;
+
 /// Columns of one side of a call.
 const SIDE_ROOM: usize = 44;
 
@@ -46,6 +51,7 @@ impl Present for Report {
         let sections = [
             missing(&self.missing),
             (!self.suspects.is_empty()).then(|| suspects(self, &calendar)),
+            compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
             pictures::heat_map(self),
@@ -68,6 +74,7 @@ impl Present for Report {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: facts::window(self),
+            window: self.window.clone(),
             figures: figures(self, &calendar),
             sections: sections.into_iter().flatten().collect(),
         }
@@ -186,12 +193,61 @@ fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: TableRow) -
     for (at, id) in suspect.categories.iter().take(LISTED).enumerate() {
         let separator = if at > 0 { ", " } else { "" };
         categories = categories.plain(separator).named(SpanStyle::Category, id).linked(anchors.get(id));
+        let Some(position) = suspect.positions.iter().find(|position| position.category == *id) else {
+            continue;
+        };
+        let page = PageLink::Category { id: id.clone(), position: Some(position.position) };
+        let path: Vec<String> = position.path.iter().map(|step| names::label(step, STEP_ROOM)).collect();
+        let path = if at < PATHS { format!(" ({})", path.join(" › ")) } else { String::new() };
+        categories = categories.page(page).faint(path);
     }
     let all = suspect.trace_ids.iter().take(LISTED).skip(TRACES).cloned().collect::<Vec<String>>();
     row.note(Detail::Full, "e.g. trace", traces)
+        .note(Detail::Page, "slow in", slow_requests(suspect))
         .note(Detail::Page, "also on", Prose::names(SpanStyle::Replica, further, REPLICAS_MOST))
         .note(Detail::Page, "in category", categories)
         .note(Detail::Page, "further traces", Prose::names(SpanStyle::Trace, &all, LISTED))
+}
+
+/// `418 of the 451 requests that call it`
+fn slow_requests(suspect: &Suspect) -> String {
+    if suspect.requests_seen == 0 {
+        return String::new();
+    }
+    let (hit, seen) =
+        (numbers::count(suspect.requests_hit), numbers::counted(suspect.requests_seen, "request"));
+    format!("{hit} of the {seen} that call it")
+}
+
+/// How replicas to blame compare with their peers, for pages.
+fn compared_replicas(report: &Report) -> Option<Section> {
+    let columns = [
+        ("suspect", ColumnKind::Number),
+        ("replica", ColumnKind::Name),
+        ("times its peers\u{2019} time", ColumnKind::Number),
+        ("95 %", ColumnKind::Text),
+        ("p", ColumnKind::Number),
+        ("observations", ColumnKind::Number),
+    ];
+    let suspects = report.suspects.iter();
+    let culprits =
+        suspects.flat_map(|suspect| suspect.culprits.iter().map(|culprit| (suspect.rank, culprit)));
+    let culprits: Vec<_> = culprits.collect();
+    let table = Table::new("Replicas compared with their peers", &columns);
+    let table = table.at_most(MOST, &culprits, |(rank, culprit)| {
+        let interval =
+            format!("{} to {}", numbers::factor(culprit.factor_low), numbers::factor(culprit.factor_high));
+        TableRow::new([
+            Cell::count((*rank).into()),
+            Cell::name(SpanStyle::Replica, &culprit.replica),
+            Cell::factor(culprit.factor),
+            Cell::text(interval),
+            Cell::p_value(culprit.p_value),
+            Cell::count(culprit.observations),
+        ])
+    });
+    let section = Section::new("peers", "Replicas compared with their peers").detail(Detail::Page);
+    (!culprits.is_empty()).then(|| section.block(table))
 }
 
 /// The periods, in order of time; the worst are marked where there are many.
@@ -235,9 +291,10 @@ fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
         instant(text, onset.at_ns)
     });
     let factor = 1.0 + incident.excess_share;
+    let diagnosis = PageLink::Diagnosis { since_ns: incident.since_ns, until_ns: incident.until_ns };
     let row = TableRow::new([
         Cell::count(at as u64 + 1),
-        instant(first, incident.since_ns),
+        instant(first, incident.since_ns).page(diagnosis),
         instant(last, incident.until_ns),
         Cell::factor(factor).tone(Tone::Bad),
         began,
@@ -382,7 +439,9 @@ fn categories(report: &Report) -> Option<Section> {
     let all: Vec<&Category> = report.categories.iter().collect();
     let all = Table::new("Categories", &columns).at_most(MOST, &all, |category| {
         let verdict = category_verdict(category, shown.contains(category.id.as_str()));
-        row(category, Some([Cell::count(category.tail_requests), Cell::text(verdict)]))
+        let excess = format!(" ({} of the excess)", numbers::share(category.tail_excess_share));
+        let tail = Cell::count(category.tail_requests).then(Prose::default().faint(excess));
+        row(category, Some([tail, Cell::text(verdict)]))
     });
     let title = format!("All {}", numbers::counted_categories(report.categories.len() as u64));
     let all = Block::from(all).detail(Detail::Page);

@@ -75,7 +75,7 @@ pub(super) fn heat_map(report: &Report) -> Option<Section> {
     if map.cells.is_empty() || map.cells.len() != map.operations.len() * map.replicas.len() {
         return None;
     }
-    let cell = |cell: &crate::HeatCell| HeatCell {
+    let cell = |cell: &crate::ReplicaHeatCell| HeatCell {
         color: Color::heat(step(cell.factor)),
         words: format!(
             "{}, {} of {} slow{}",
@@ -124,7 +124,6 @@ pub(super) fn latency(report: &Report) -> Option<Section> {
         ("that no suspect slowed", Color::QUIET, &split.unhit),
         ("that a suspect slowed", Color::ACCENT, &split.hit),
     ];
-    let share = |counts: &[u64], bin: usize| counts[bin] as f64 / total(counts).max(1) as f64;
     let all = groups.iter().flat_map(|(_, _, counts)| (0..counts.len()).map(|bin| share(counts, bin)));
     let tallest = all.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let edges = &split.edges_ns;
@@ -175,6 +174,16 @@ fn is_drawable(split: &LatencySplit) -> bool {
         && edges.is_sorted_by(|a, b| a < b)
 }
 
+/// Of all requests of a group, those in one bin.
+fn share(counts: &[u64], bin: usize) -> f64 {
+    counts[bin] as f64 / total(counts).max(1) as f64
+}
+
+fn count_and_share(counts: &[u64], bin: usize) -> Cell {
+    let share = format!(" ({})", numbers::share(share(counts, bin)));
+    Cell::count(counts[bin]).then(Prose::default().faint(share))
+}
+
 fn total(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
 }
@@ -200,8 +209,8 @@ fn latency_table(split: &LatencySplit) -> Table {
         TableRow::new([
             Cell::duration(split.edges_ns[bin]),
             Cell::duration(split.edges_ns[bin + 1]),
-            Cell::count(split.unhit[bin]),
-            Cell::count(split.hit[bin]),
+            count_and_share(&split.unhit, bin),
+            count_and_share(&split.hit, bin),
         ])
     };
     Table::new("Requests by latency", &columns).rows((0..split.hit.len()).map(row))

@@ -51,6 +51,7 @@ impl Present for KernelDiagnosis {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: recorded(&self.input),
+            window: None,
             figures: figures(self),
             sections: sections.into_iter().flatten().collect(),
         }

@@ -36,6 +36,7 @@ impl Present for KernelPathReport {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: recorded(&self.input),
+            window: None,
             figures: figures(self),
             sections: sections.into_iter().flatten().collect(),
         }
@@ -78,6 +79,7 @@ fn causes(report: &KernelPathReport) -> Section {
 fn waits(report: &KernelPathReport) -> Section {
     let columns = [
         ("share", ColumnKind::Number),
+        ("in all", ColumnKind::Number),
         ("longest", ColumnKind::Number),
         ("times", ColumnKind::Number),
         ("thread", ColumnKind::Name),
@@ -85,13 +87,16 @@ fn waits(report: &KernelPathReport) -> Section {
     let row = |wait: &WaitGroup| {
         let row = TableRow::new([
             Cell::share(wait.share),
+            time(wait.total_ns),
             time(wait.longest_ns),
             Cell::count(wait.count),
             Cell::name(SpanStyle::Name, &wait.thread),
         ]);
         row.note(Detail::Summary, "", Prose::quoted(&wait.words))
     };
-    let table = Table::new("Kinds of waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
+    let table =
+        Table::new("Kinds of waits", &columns).preview(PREVIEW).columns_for(Detail::Page, &["in all"]);
+    let table = table.at_most(ROWS, &report.waits, row);
     Section::new("waits", "What it waited for").remark("similar waits are grouped").block(table)
 }
 
@@ -195,6 +200,7 @@ fn executions(report: &KernelPathReport) -> Section {
         ("thread", ColumnKind::Name),
         ("mostly", ColumnKind::Text),
         ("segments", ColumnKind::Number),
+        ("not in the trace", ColumnKind::Number),
     ];
     let row = |execution: &&ExecutionSummary| {
         let share = execution.dominant_ns as f64 / execution.elapsed_ns.max(1) as f64;
@@ -206,12 +212,13 @@ fn executions(report: &KernelPathReport) -> Section {
             quoted(&execution_thread(execution)),
             Cell::text(format!("{} {}", execution.dominant.word(), numbers::share(share))),
             Cell::count(execution.pieces),
+            Cell::count(execution.unresolved),
         ])
     };
     let mut slowest: Vec<&ExecutionSummary> = report.executions.iter().collect();
     slowest.sort_by_key(|execution| std::cmp::Reverse(execution.elapsed_ns));
-    let mut table =
-        Table::new("Executions", &columns).preview(PREVIEW).columns_for(Detail::Page, &["segments"]);
+    let mut table = Table::new("Executions", &columns).preview(PREVIEW);
+    table = table.columns_for(Detail::Page, &["segments", "not in the trace"]);
     table = table.at_most(ROWS, &slowest, row);
     table.omitted += report.executions_left_out;
     Section::new("executions", "Executions")

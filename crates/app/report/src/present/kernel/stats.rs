@@ -3,8 +3,8 @@
 use super::phrases::thread;
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};
 use crate::document::{
-    Cell, ColumnKind, Detail, Document, Figure, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone,
-    cautions, losses,
+    Cell, ColumnKind, Detail, Document, Figure, PageLink, Prose, Section, Sentences, SpanStyle, Table,
+    TableRow, Tone, cautions, losses,
 };
 use crate::render::Present;
 use crate::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
@@ -13,14 +13,18 @@ impl Present for KernelStatsReport {
     fn present(&self) -> Document {
         let events = self.input.traces.iter().map(|trace| trace.events).sum();
         let read = Sentences::paragraphs([Prose::from(self.input.sentence())]);
-        let delimiters = counts("delimiters", "Executions by delimiter", "Delimiters", &self.delimiters);
+        let name = |row: &EventCount| Cell::name(SpanStyle::Operation, &row.name);
+        let delimiter =
+            |row: &EventCount| name(row).page(PageLink::Executions { delimiter: row.name.clone() });
+        let delimiters =
+            counts("delimiters", "Executions by delimiter", "Delimiters", &self.delimiters, delimiter);
         let sections = [
             delimiters.map(|section| section.remark("for --executions")),
             Some(Section::new("traces", "Traces").detail(Detail::Full).block(traces(&self.input))),
             (!self.cpus.is_empty()).then(|| cpus(self)),
             (!self.threads.is_empty()).then(|| threads(self)),
             (!self.wakings.is_empty()).then(|| wakings(self)),
-            counts("events", "Events", "Kinds of events", &self.events)
+            counts("events", "Events", "Kinds of events", &self.events, name)
                 .map(|section| section.detail(Detail::Full)),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
@@ -32,6 +36,7 @@ impl Present for KernelStatsReport {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: recorded(&self.input),
+            window: None,
             figures: vec![
                 Figure::new("Events", Cell::count(events), ""),
                 Figure::new("CPUs", Cell::count(self.cpus.len() as u64), ""),
@@ -42,11 +47,15 @@ impl Present for KernelStatsReport {
     }
 }
 
-fn counts(id: &str, title: &str, caption: &str, rows: &[EventCount]) -> Option<Section> {
+fn counts(
+    id: &str,
+    title: &str,
+    caption: &str,
+    rows: &[EventCount],
+    name: impl Fn(&EventCount) -> Cell,
+) -> Option<Section> {
     let columns = [("number", ColumnKind::Number), ("name", ColumnKind::Name)];
-    let row = |row: &EventCount| {
-        TableRow::new([Cell::count(row.count), Cell::name(SpanStyle::Operation, &row.name)])
-    };
+    let row = |row: &EventCount| TableRow::new([Cell::count(row.count), name(row)]);
     let table = Table::new(caption, &columns).preview(PREVIEW).at_most(ROWS, rows, row);
     (!rows.is_empty()).then(|| Section::new(id, title).block(table))
 }

@@ -44,6 +44,7 @@ impl Present for Signature {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: period(&self.since, &self.until),
+            window: None,
             figures: vec![
                 Figure::new("Servers", Cell::count(self.servers.len() as u64), ""),
                 Figure::new("Rows", Cell::count(rows as u64), "servers and transactions"),
@@ -102,11 +103,15 @@ fn server(server: &ServerSignature) -> Block {
     let used =
         server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
     let cores = if server.cores == 1.0 { "1 core".to_owned() } else { format!("{} cores", server.cores) };
+    let cores = if server.cores_known { cores } else { format!("{cores} (assumed)") };
+    let error = server
+        .model_error
+        .map_or_else(String::new, |error| format!(", the model is off by {}", numbers::share(error)));
     let windows = numbers::counted(server.windows, "window");
     let title = Prose::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier));
     let table = Table::new("transactions", &columns).preview(PREVIEW);
     let table = table.at_most(TRANSACTIONS, &server.by_share(), row);
-    Block::from(table).titled(title.plain(format!(": {cores}, {windows}{used}")))
+    Block::from(table).titled(title.plain(format!(": {cores}, {windows}{used}{error}")))
 }
 
 impl Present for SignatureDiff {
@@ -137,6 +142,7 @@ impl Present for SignatureDiff {
             headline: Prose::quoted(&self.headline),
             remarks: Vec::new(),
             time: period(&self.new.since, &self.new.until),
+            window: None,
             figures: counts.map(|(name, count)| Figure::new(name, Cell::count(count), "")).to_vec(),
             sections: sections.into_iter().flatten().collect(),
         }
@@ -152,6 +158,7 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
         ("after", ColumnKind::Number),
         ("difference", ColumnKind::Number),
         ("95 %", ColumnKind::Number),
+        ("detectable from", ColumnKind::Number),
     ];
     let row = |transaction: &TransactionDiff| {
         let tone = match transaction.fate {
@@ -171,11 +178,13 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
             seconds(transaction.after_s),
             difference,
             interval(transaction.standard_error_s),
+            seconds(transaction.detectable_s),
         ]);
         let reason = transaction.reason.as_ref().map(|reason| names::label(reason, 200));
         row.note(Detail::Summary, "", reason.unwrap_or_default())
     };
     let table = Table::new("transactions", &columns).preview(PREVIEW);
+    let table = table.columns_for(Detail::Page, &["detectable from"]);
     Section::new("transactions", "Transactions")
         .remark("time without queueing")
         .introduction("Time at the server without queueing, before and after. What got slower comes first.")

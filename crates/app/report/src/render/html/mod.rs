@@ -16,6 +16,8 @@ use crate::document::{
 use crate::{names, numbers};
 use maud::{Markup, PreEscaped, html};
 
+/// Shared with the pages of the service.
+const COLORS: &str = include_str!("../../../assets/colors.css");
 const STYLE: &str = include_str!("../../../assets/report.css");
 const SCRIPT: &str = include_str!("../../../assets/report.js");
 
@@ -46,7 +48,7 @@ pub(crate) fn html(document: &Document) -> String {
                 meta name="generator" content="Laggard";
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 title { (title) }
-                style { "\n" (PreEscaped(STYLE)) }
+                style { "\n" (PreEscaped(COLORS)) (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#main" { "Skip to the verdict" }

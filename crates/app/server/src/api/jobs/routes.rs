@@ -53,6 +53,17 @@ pub(crate) struct JobCreated {
     href: String,
 }
 
+/// The result of a job as JSON.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it describes bodies that are rendered from reports")]
+enum JobResult {
+    /// With `output=json`: the report of the question.
+    Report(serde_json::Value),
+    /// With `output=document`: what the report shows, as blocks.
+    Document(laggard_report::Document),
+}
+
 /// No parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,8 +148,8 @@ pub(crate) async fn cancel(
     get, path = "/api/v1/jobs/{id}/result", tag = "jobs",
     params(("id" = String, Path, description = "The job"), FormParameters),
     responses(
-        (status = 200, description = "The report, in the form that was asked for", content(
-            (serde_json::Value = "application/json"), (String = "text/plain"), (String = "text/markdown"), (String = "text/html")
+        (status = 200, description = "The report, in the requested form", content(
+            (JobResult = "application/json"), (String = "text/plain"), (String = "text/markdown"), (String = "text/html")
         )),
         (status = 409, description = "It has not ended, or it was canceled", body = ProblemDocument),
         (status = "4XX", body = ProblemDocument)

@@ -66,6 +66,20 @@ fn every_setting_of_a_question_has_a_schema_with_words() {
     }
 }
 
+/// Two types of one name would overwrite each other.
+#[test]
+fn schemas_of_reports_are_those_of_the_document() {
+    let document = document();
+    for report in laggard_report::SCHEMAS {
+        let schema = (report.schema)();
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            let text = definition.to_string().replace("#/$defs/", "#/components/schemas/");
+            let documented = &document["components"]["schemas"][name];
+            assert!(documented.is_null() || documented.to_string() == text, "{} {name}", report.name);
+        }
+    }
+}
+
 #[test]
 fn problems_are_of_a_media_type_of_their_own() {
     let document = document();

@@ -44,6 +44,25 @@ async fn a_diagnosis_names_the_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_served_as_a_document() {
+    let server = TestServer::with_shop().await;
+    let answered = server.post("/api/v1/diagnose?wait=true&output=document", window()).await;
+    assert_eq!(answered.headers["content-type"], "application/json");
+    assert_eq!(answered.headers["laggard-verdict"], "suspects");
+    let document = answered.json();
+    let section = &document["sections"][0];
+    assert_eq!((&document["tone"], &section["id"]), (&json!("bad"), &json!("suspects")));
+    let table = &section["blocks"][0]["content"];
+    assert_eq!(table["type"], "table");
+    assert_eq!(table["rows"][0]["cells"][1]["text"][2]["text"], "read", "{table}");
+    let openapi = server.ok("/api/v1/openapi.json").await;
+    let schema = &openapi["components"]["schemas"]["Document"]["properties"];
+    for field in document.as_object().unwrap().keys() {
+        assert!(schema[field].is_object(), "{field}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn too_little_data_is_said() {
     let server = TestServer::empty().await;
     let answered = server.post("/api/v1/diagnose?wait=true", json!({})).await;

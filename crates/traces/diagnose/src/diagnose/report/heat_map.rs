@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::diagnose::answer::Suspect;
 use laggard_model::ReplicaId;
-use laggard_report::{HeatCell, HeatMap};
+use laggard_report::{ReplicaHeatCell, ReplicaHeatMap};
 use std::collections::BTreeMap;
 
 /// Most rows and columns.
@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 120;
 const USUAL: f64 = 1.0;
 
 /// Operation x replica over the first suspects: culprits first, then the slowest.
-pub(crate) fn heat_map(context: &Context<'_>) -> Option<HeatMap> {
+pub(crate) fn heat_map(context: &Context<'_>) -> Option<ReplicaHeatMap> {
     let rows: Vec<_> = context.answer.suspects.iter().take(ROWS_MAX).collect();
     if rows.is_empty() {
         return None;
@@ -34,14 +34,14 @@ pub(crate) fn heat_map(context: &Context<'_>) -> Option<HeatMap> {
     order.truncate(COLUMNS_MAX);
     let names = context.requests.names();
     let cell_of = |row: &Suspect, replica: ReplicaId| {
-        row.replicas.iter().find(|figures| figures.replica == replica).map(|figures| HeatCell {
+        row.replicas.iter().find(|figures| figures.replica == replica).map(|figures| ReplicaHeatCell {
             calls: figures.calls,
             slow: figures.slow_calls,
             factor: figures.factor.unwrap_or(USUAL),
             flagged: figures.is_culprit && !row.culprits.is_empty(),
         })
     };
-    Some(HeatMap {
+    Some(ReplicaHeatMap {
         operations: rows.iter().map(|row| context.operation_text(row.operation)).collect(),
         replicas: order.iter().map(|(replica, _)| names.replica_name(*replica).to_owned()).collect(),
         replicas_omitted: omitted as u64,

@@ -1,1 +1,0 @@
-import{Rt as e,_t as t,gt as n,jt as r,mt as i,vt as a,zt as o}from"./index-CtaTtaz5.js";var s=a(`<p class="muted" role="status" aria-busy="true">Asking the server …</p>`);function c(a,c){o(c,!0);var l=t(),u=r(l),d=e=>{var t=s();n(e,t)};i(u,e=>{c.resource.loading&&c.resource.value===void 0&&e(d)}),n(a,l),e()}export{c as t};

@@ -1,1 +1,0 @@
-import{m as e}from"./index-CtaTtaz5.js";import{a as t,i as n}from"./scale-CfmTp0JQ.js";function r(t){return e(`s${t%8}`)}function i(){return Array.from({length:8},(n,r)=>t(e(`h${r}`)))}function a(e,t){let r=Math.min(Math.max(t,0),1)*(e.length-1),i=Math.min(Math.floor(r),e.length-2);return n(e[i],e[i+1],r-i)}export{i as n,r,a as t};

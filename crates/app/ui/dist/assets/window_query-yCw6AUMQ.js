@@ -1,1 +1,0 @@
-import{F as e}from"./index-CtaTtaz5.js";function t(t){return{since:e(t.sinceMs),until:e(t.untilMs)}}export{t};

@@ -1,0 +1,32 @@
+// Where the names in a document lead.
+
+import { address, changed, type Changes, fixed, link, linkTo } from "../app/address.svelte.ts";
+import type { PageLink, Window } from "../api/generated.ts";
+
+/** The parameters of an interval in nanoseconds. */
+export function interval({ since_ns, until_ns }: { since_ns: number; until_ns: number }): Changes {
+  return fixed({ sinceMs: Math.floor(since_ns / 1e6), untilMs: Math.ceil(until_ns / 1e6) });
+}
+
+/** The address of a page. With the result of a job its window goes along, which need not be the selected one. */
+export function hrefOf(page: PageLink, window: Window | null | undefined): string {
+  switch (page.to) {
+    case "category":
+      return linkTo("/categories", page.id, { ...(address.param("job") && window ? interval(window) : {}), position: page.position });
+    case "trace":
+      return linkTo("/traces", page.id);
+    case "diagnosis":
+      return link("/verdict", { ...interval(page), baseline: "before" });
+    case "executions":
+      return changed({ question: "path", executions: page.delimiter });
+  }
+}
+
+/** With a capital letter and, for sentences, a full stop. */
+export function sentenceCase(text: string, stop = false): string {
+  const end = stop && text !== "" && !/[.!?:]$/.test(text) ? "." : "";
+  return text.charAt(0).toUpperCase() + text.slice(1) + end;
+}
+
+/** The bare text of spans. */
+export const plainText = (prose: { text: string }[]): string => prose.map((span) => span.text).join("");
