@@ -176,7 +176,7 @@ fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, Comm
         state: arguments.state.clone().unwrap_or(state),
         client: client(access.host_token_file.as_deref(), access.host_ca_file.as_deref(), timeout)?,
         parallel: limits.parallel.into(),
-        piece_bytes_max: limits.chunk,
+        chunk_bytes_max: limits.chunk,
         round_bytes_max: limits.per_round as u64,
         whole_bytes_max: WHOLE_BYTES_MAX,
         header: arguments.header.clone(),

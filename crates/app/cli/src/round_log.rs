@@ -31,18 +31,18 @@ fn lines(status: &SourceStatus, further: Further) -> Vec<String> {
     if status.rotations > 0 {
         lines.push("the file was replaced".to_owned());
     }
-    if status.rests_lost > 0 {
+    if status.remainders_lost > 0 {
         lines.push("the rest of the previous file, if any, is no longer available".to_owned());
     }
-    if status.passed_over > 0 {
-        lines.push(format!("{} bytes of lines longer than --chunk were skipped", status.passed_over));
+    if status.skipped > 0 {
+        lines.push(format!("{} bytes of lines longer than --chunk were skipped", status.skipped));
     }
     if status.repeated {
         lines.push("a chunk was sent again, since its acknowledgment was lost".to_owned());
     }
     lines.extend(status.losses.iter().map(|(name, count)| format!("{count} records lost: {name}")));
     if let Some(failure) = &status.failure {
-        let pause = status.asked_again.unwrap_or_default().as_secs();
+        let pause = status.retry_in.unwrap_or_default().as_secs();
         lines.push(match further {
             Further::Rounds => {
                 format!("{failure} ({} in a row); retry in {pause} s", status.failures)

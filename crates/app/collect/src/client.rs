@@ -32,7 +32,9 @@ impl ClientSettings {
             compression: false,
             ..ClientOptions::new(self.timeout)
         };
-        options.agent().map_err(|error| CollectError::Settings(format!("the file of authorities {error}")))
+        options
+            .agent()
+            .map_err(|error| CollectError::Settings(format!("the file with root certificates {error}")))
     }
 
     /// The value of the `Authorization` header.

@@ -1,55 +1,55 @@
-//! Where what was read goes.
+//! Destinations of collected bytes.
 
 use crate::CollectError;
 
-/// Whole lines of a file, or a file as a whole.
+/// New lines of a file, or a complete file.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
     /// Name of the source.
     pub name: &'a str,
-    /// How its files end.
+    /// Extension of its files, without the dot.
     pub ending: &'a str,
-    /// Files of this name before it, which were rotated away.
+    /// How many earlier files of this name were rotated away.
     pub generation: u32,
-    /// What it begins with where it is not the file's beginning: the line that names columns.
+    /// The line with the column names, where the bytes do not begin with it.
     pub header: Option<&'a str>,
-    /// What is new.
+    /// The new bytes.
     pub bytes: &'a [u8],
-    /// Bytes of the local file that count, which come before it.
+    /// Valid length of the local file; the bytes belong behind it.
     pub written: u64,
-    /// Where it belongs.
-    pub place: ChunkPlacement,
+    /// Whether to append to the local file or to replace it.
+    pub placement: ChunkPlacement,
 }
 
-/// Where a piece belongs.
+/// What a destination does with a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChunkPlacement {
-    /// Behind what came before.
+    /// Append it to the earlier chunks.
     Append,
-    /// It is a file of its own.
+    /// Store it as a separate file.
     Alone,
 }
 
-/// What became of a piece.
+/// The result of a delivery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Delivered {
-    /// Records that the destination could not read, by their cause; empty where it does not look.
+    /// Records that the destination could not read, by cause; empty if it does not read them.
     pub losses: Vec<(String, u64)>,
-    /// What somebody should know, in words.
+    /// A warning for the user.
     pub caution: Option<String>,
 }
 
-/// Takes pieces. From several threads at once.
+/// Stores chunks, from several threads at once.
 pub trait Destination: Sync {
-    /// Takes a piece; after success it is safe.
+    /// Stores a chunk; after success it is durable.
     ///
     /// # Errors
-    /// [`CollectError::Destination`] when it is not taken, or nobody knows whether it was.
-    fn take(&self, piece: &Chunk<'_>) -> Result<Delivered, CollectError>;
+    /// [`CollectError::Destination`] when it was not stored, or may not have been.
+    fn deliver(&self, chunk: &Chunk<'_>) -> Result<Delivered, CollectError>;
 
-    /// Whether a piece that was handed over when the program ended may be taken a second time.
+    /// Whether a chunk whose delivery was interrupted may be stored twice.
     fn may_repeat(&self) -> bool;
 
-    /// What it is, so that a state is not used for another one.
+    /// Identifies it in the state file, which is of one destination only.
     fn identity(&self) -> String;
 }

@@ -1,43 +1,43 @@
-//! Into files of a folder.
+//! Collecting into files of a folder.
 
 use crate::{Chunk, ChunkPlacement, CollectError, Delivered, Destination};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Appends to one file a source, `NAME.GENERATION.ENDING`; a rotated log begins a new one.
+/// Appends to one file per source, `NAME.GENERATION.ENDING`; a rotated log begins a new one.
 ///
-/// What a file holds beyond the bytes that count was written when the program was killed, and is cut off.
+/// Bytes beyond the valid length were written when the program was killed; they are truncated.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
-/// Highest number in a file's name: readers take up to four digits for those of rotated files.
+/// Highest generation: readers recognize rotated files by up to four digits.
 const GENERATION_MAX: u32 = 9_999;
 
 impl Folder {
-    /// A folder; made if it is not there.
+    /// Opens a folder; creates it if it does not exist.
     ///
     /// # Errors
-    /// [`CollectError::Settings`] when it cannot be made.
+    /// [`CollectError::Settings`] when it cannot be created.
     pub fn open(path: &Path) -> Result<Folder, CollectError> {
         let failed = |error| CollectError::Settings(format!("{}: {error}", path.display()));
         fs::create_dir_all(path).map_err(failed)?;
-        // Relative paths are of this moment.
+        // The working directory may change later.
         Ok(Folder { path: fs::canonicalize(path).map_err(failed)? })
     }
 
-    fn append(&self, file: &Path, piece: &Chunk<'_>) -> io::Result<Option<String>> {
+    fn append(&self, file: &Path, chunk: &Chunk<'_>) -> io::Result<Option<String>> {
         let is_new = !file.exists();
         let mut out = OpenOptions::new().create(true).truncate(false).write(true).open(file)?;
         let length = out.metadata()?.len();
-        // Nobody else may have shortened it; then its end is where to go on.
-        let caution = (length < piece.written)
-            .then(|| format!("{} lost {} bytes since", file.display(), piece.written - length));
-        out.set_len(piece.written.min(length))?;
+        // If another program truncated it, new bytes follow its end.
+        let caution = (length < chunk.written)
+            .then(|| format!("{} lost {} bytes since", file.display(), chunk.written - length));
+        out.set_len(chunk.written.min(length))?;
         out.seek(SeekFrom::End(0))?;
-        out.write_all(piece.bytes)?;
+        out.write_all(chunk.bytes)?;
         out.sync_data()?;
         if is_new {
             sync_folder(&self.path)?;
@@ -45,29 +45,29 @@ impl Folder {
         Ok(caution)
     }
 
-    fn put(&self, file: &Path, piece: &Chunk<'_>) -> io::Result<()> {
-        let beside = self.path.join(format!(".{}.part", piece.name));
-        let mut out = File::create(&beside)?;
-        out.write_all(piece.bytes)?;
+    fn put(&self, file: &Path, chunk: &Chunk<'_>) -> io::Result<()> {
+        let partial = self.path.join(format!(".{}.part", chunk.name));
+        let mut out = File::create(&partial)?;
+        out.write_all(chunk.bytes)?;
         out.sync_all()?;
-        fs::rename(&beside, file)?;
+        fs::rename(&partial, file)?;
         sync_folder(&self.path)
     }
 }
 
 impl Destination for Folder {
-    fn take(&self, piece: &Chunk<'_>) -> Result<Delivered, CollectError> {
-        if piece.generation > GENERATION_MAX {
-            let reason = format!("it was rotated {GENERATION_MAX} times: collect into another folder");
+    fn deliver(&self, chunk: &Chunk<'_>) -> Result<Delivered, CollectError> {
+        if chunk.generation > GENERATION_MAX {
+            let reason = format!("the log was rotated {GENERATION_MAX} times; collect into another folder");
             return Err(CollectError::destination(reason));
         }
-        let file = self.path.join(format!("{}.{}.{}", piece.name, piece.generation, piece.ending));
-        let taken = match piece.place {
-            ChunkPlacement::Append => self.append(&file, piece),
-            ChunkPlacement::Alone => self.put(&file, piece).map(|()| None),
+        let file = self.path.join(format!("{}.{}.{}", chunk.name, chunk.generation, chunk.ending));
+        let stored = match chunk.placement {
+            ChunkPlacement::Append => self.append(&file, chunk),
+            ChunkPlacement::Alone => self.put(&file, chunk).map(|()| None),
         };
         let failed = |error| CollectError::destination(format!("{}: {error}", file.display()));
-        Ok(Delivered { losses: Vec::new(), caution: taken.map_err(failed)? })
+        Ok(Delivered { losses: Vec::new(), caution: stored.map_err(failed)? })
     }
 
     fn may_repeat(&self) -> bool {
@@ -79,7 +79,7 @@ impl Destination for Folder {
     }
 }
 
-/// A name is safe when its folder is.
+/// Makes names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     match cfg!(unix) {
         true => File::open(folder)?.sync_all(),

@@ -4,16 +4,16 @@
 //! hosts ─► fetch (from where it stopped) ─► whole lines ─► destination ─► state
 //! ```
 //!
-//! A piece counts as taken when the state file says so, which is written after the destination has the piece. What a crash
-//! at any point does is told in `docs/manual/collect.md`.
+//! The state file is written after the destination has stored a chunk. `docs/manual/collect.md` describes what a crash
+//! at any point does.
 
 mod client;
 mod destination;
-mod failure;
+mod error;
 mod fetch;
 mod folder;
-mod known;
 mod lines;
+mod position;
 mod round;
 mod source;
 mod state;
@@ -22,7 +22,7 @@ mod visit;
 
 pub use client::ClientSettings;
 pub use destination::{Chunk, ChunkPlacement, Delivered, Destination};
-pub use failure::CollectError;
+pub use error::CollectError;
 pub use folder::Folder;
 pub use round::{CollectSettings, Collector, Round, SourceStatus};
 pub use source::{Source, parse_source};

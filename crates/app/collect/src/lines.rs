@@ -1,36 +1,36 @@
-//! Whole lines out of what a host sent.
+//! Splits received bytes into complete lines.
 
-/// How much of some bytes is taken.
+/// Which of some bytes are complete lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cut {
-    /// Bytes passed over in front: the rest of a line that is too long.
-    pub(crate) passed_over: usize,
-    /// End of the whole lines.
+    /// Bytes skipped in front: the rest of a line that is too long.
+    pub(crate) skipped: usize,
+    /// End of the complete lines.
     pub(crate) end: usize,
-    /// Whether a line goes on that is too long to be taken.
+    /// Whether the bytes end inside a line that is too long.
     pub(crate) in_long_line: bool,
 }
 
-/// Cuts at the last end of a line. A line of which `bytes_max` bytes came without its end is passed over.
+/// Cuts at the last end of a line. A line of at least `bytes_max` bytes is skipped.
 pub(crate) fn cut(bytes: &[u8], in_long_line: bool, bytes_max: usize) -> Cut {
-    let passed_over = match (in_long_line, bytes.iter().position(|&byte| byte == b'\n')) {
+    let skipped = match (in_long_line, bytes.iter().position(|&byte| byte == b'\n')) {
         (false, _) => 0,
-        (true, Some(at)) => at + 1,
-        (true, None) => return Cut { passed_over: bytes.len(), end: bytes.len(), in_long_line: true },
+        (true, Some(line_end)) => line_end + 1,
+        (true, None) => return Cut { skipped: bytes.len(), end: bytes.len(), in_long_line: true },
     };
-    match bytes[passed_over..].iter().rposition(|&byte| byte == b'\n') {
-        Some(at) => Cut { passed_over, end: passed_over + at + 1, in_long_line: false },
-        None if passed_over == 0 && bytes.len() >= bytes_max => {
-            Cut { passed_over: bytes.len(), end: bytes.len(), in_long_line: true }
+    match bytes[skipped..].iter().rposition(|&byte| byte == b'\n') {
+        Some(line_end) => Cut { skipped, end: skipped + line_end + 1, in_long_line: false },
+        None if skipped == 0 && bytes.len() >= bytes_max => {
+            Cut { skipped: bytes.len(), end: bytes.len(), in_long_line: true }
         }
-        None => Cut { passed_over, end: passed_over, in_long_line: false },
+        None => Cut { skipped, end: skipped, in_long_line: false },
     }
 }
 
 /// Longest header that is repeated.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 
-/// The first line, if it names columns: text without a digit that is no JSON. Lines of data have times.
+/// The first line, if it has column names: text without a digit that is not JSON. Lines of data have times.
 pub(crate) fn header(first: &[u8]) -> Option<String> {
     let end = first.iter().position(|&byte| byte == b'\n')?;
     let line = std::str::from_utf8(&first[..end]).ok()?.trim_end_matches('\r');
@@ -40,7 +40,7 @@ pub(crate) fn header(first: &[u8]) -> Option<String> {
     (!is_data && line.len() <= HEADER_BYTES_MAX).then(|| line.to_owned())
 }
 
-/// Whether a file begins as gzip, zstd or a tar archive does: it is taken as a whole.
+/// Whether a file begins like gzip, zstd, or a tar archive, which are read completely.
 pub(crate) fn is_packed(first: &[u8]) -> bool {
     let magic: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
     magic.iter().any(|magic| first.starts_with(magic)) || first.get(257..262) == Some(b"ustar")
@@ -52,18 +52,18 @@ mod tests {
 
     fn cut_at(text: &str, in_long_line: bool) -> (usize, usize, bool) {
         let cut = cut(text.as_bytes(), in_long_line, 10);
-        (cut.passed_over, cut.end, cut.in_long_line)
+        (cut.skipped, cut.end, cut.in_long_line)
     }
 
     #[test]
-    fn only_whole_lines_are_taken() {
+    fn only_complete_lines_are_collected() {
         assert_eq!(cut_at("", false), (0, 0, false));
         assert_eq!(cut_at("ab", false), (0, 0, false));
         assert_eq!(cut_at("ab\ncd\ne", false), (0, 6, false));
     }
 
     #[test]
-    fn a_line_without_end_is_passed_over() {
+    fn a_line_that_is_too_long_is_skipped() {
         assert_eq!(cut_at("0123456789", false), (10, 10, true));
         assert_eq!(cut_at("0123456789", true), (10, 10, true));
         assert_eq!(cut_at("89\nab\nc", true), (3, 6, false));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_name_columns() {
+    fn headers_have_column_names() {
         assert_eq!(header(b"host,time_us,flag\r\nh1,7,E\n").as_deref(), Some("host,time_us,flag"));
         for text in ["h1,7,E\n", "{\n", "[\n", "\n", "host,time_us"] {
             assert_eq!(header(text.as_bytes()), None, "{text:?}");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_files_are_known_by_their_first_bytes() {
+    fn compressed_files_are_recognized_by_their_first_bytes() {
         assert!(is_packed(&[0x1f, 0x8b, 8]) && is_packed(&[0x28, 0xb5, 0x2f, 0xfd, 0]));
         assert!(!is_packed(b"host,time_us\n") && !is_packed(b""));
         let mut archive = vec![0; 512];

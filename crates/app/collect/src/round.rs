@@ -1,9 +1,9 @@
-//! Rounds: every host is asked, some at a time, and whatever failed waits longer.
+//! Rounds: every source is fetched, several at a time; sources that failed are retried after longer and longer pauses.
 
 use crate::client::ClientSettings;
 use crate::fetch::Fetcher;
 use crate::state::State;
-use crate::visit::{Tools, visit};
+use crate::visit::{VisitContext, visit};
 use crate::{CollectError, Delivered, Destination, Source};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,26 +11,26 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How hosts are asked.
+/// How sources are fetched.
 #[derive(Clone, Debug)]
 pub struct CollectSettings {
-    /// Where the state is kept.
+    /// The state file.
     pub state: PathBuf,
-    /// Token, authorities and the longest time for one answer of a host.
+    /// Token, root certificates, and the longest time for a response of a host.
     pub client: ClientSettings,
-    /// Hosts asked at the same time, from 1.
+    /// Sources fetched at the same time, from 1.
     pub parallel: usize,
-    /// Most bytes taken at a time, which bounds memory and the longest line.
-    pub piece_bytes_max: usize,
-    /// Most bytes taken of one file in one round, in pieces.
+    /// Most bytes of a chunk, which bounds memory and the longest line.
+    pub chunk_bytes_max: usize,
+    /// Most bytes of one file in one round, in chunks.
     pub round_bytes_max: u64,
-    /// Most bytes of a file that is taken as a whole, or that must be read from its start.
+    /// Most bytes of a file that is read completely or from its start.
     pub whole_bytes_max: u64,
-    /// The line that names columns, put in front of every piece for a server; if absent, that of each file, where it has one.
+    /// The line with the column names, sent in front of every chunk; if absent, that of each file, where it has one.
     pub header: Option<String>,
-    /// What the name of a log ends with when it has been rotated, `.1`: there its rest is looked for.
+    /// The suffix of a rotated log, like `.1`: its unread end is fetched from there.
     pub rotated: Option<String>,
-    /// Whether every file is taken as a whole when it has changed.
+    /// Whether every changed file is read completely.
     pub whole: bool,
     /// Pause after a host's first failure; twice as long after each further one.
     pub pause: Duration,
@@ -39,31 +39,31 @@ pub struct CollectSettings {
 /// Longest pause after failures.
 const PAUSE_MAX: Duration = Duration::from_secs(600);
 
-/// What happened in a round to one source.
+/// The result of one source in a round.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceStatus {
-    /// Its name.
+    /// Name of the source.
     pub name: String,
-    /// Bytes taken and delivered.
+    /// Bytes delivered.
     pub bytes: u64,
-    /// Files that were rotated away or cut short since the last round.
+    /// Files that were rotated away or truncated since the last round.
     pub rotations: u32,
-    /// Of these, those whose rest, if there was one, could not be read any more.
-    pub rests_lost: u32,
-    /// Bytes of lines that are too long, passed over.
-    pub passed_over: u64,
-    /// Whether a piece may have been delivered twice, because nobody knows whether it was the first time.
+    /// Of these, those whose unread end, if there was one, is lost.
+    pub remainders_lost: u32,
+    /// Bytes of lines that are too long.
+    pub skipped: u64,
+    /// Whether a chunk may have been delivered twice, because the first delivery had no response.
     pub repeated: bool,
     /// Records that the destination could not read, by cause.
     pub losses: Vec<(String, u64)>,
-    /// What somebody should know, in words.
+    /// Warnings for the user.
     pub cautions: Vec<String>,
-    /// Why it came no further.
+    /// Why it stopped early.
     pub failure: Option<CollectError>,
-    /// How many times in a row it failed.
+    /// Consecutive failures.
     pub failures: u32,
-    /// After how long it is asked again, after a failure.
-    pub asked_again: Option<Duration>,
+    /// Pause before the next try after a failure.
+    pub retry_in: Option<Duration>,
 }
 
 impl SourceStatus {
@@ -78,16 +78,16 @@ impl SourceStatus {
     }
 }
 
-/// What happened in a round.
+/// The result of a round.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Round {
-    /// Sources that were asked, in the order in which they were given.
+    /// Sources that were fetched, in their configured order.
     pub sources: Vec<SourceStatus>,
-    /// Sources that were not asked, because they failed a short while ago.
+    /// Sources that were not fetched because their pause after a failure is not over.
     pub waiting: usize,
 }
 
-/// A source, and how it fared.
+/// A source with its failures.
 struct SourceState {
     source: Source,
     failures: u32,
@@ -100,12 +100,12 @@ pub struct Collector<D> {
     fetcher: Fetcher,
     destination: D,
     state: Mutex<State>,
-    whole_turn: Mutex<()>,
-    asked: Vec<SourceState>,
+    whole_file_lock: Mutex<()>,
+    sources: Vec<SourceState>,
 }
 
 impl<D: Destination> Collector<D> {
-    /// Reads the state; asks nobody yet.
+    /// Reads the state; sends no request yet.
     ///
     /// # Errors
     /// When two sources have one name, the state cannot be used, or the certificates cannot be read.
@@ -115,77 +115,79 @@ impl<D: Destination> Collector<D> {
         destination: D,
     ) -> Result<Collector<D>, CollectError> {
         let mut names = BTreeSet::new();
-        if let Some(twice) = sources.iter().find(|source| !names.insert(&source.name)) {
-            let name = &twice.name;
+        if let Some(duplicate) = sources.iter().find(|source| !names.insert(&source.name)) {
+            let name = &duplicate.name;
             return Err(CollectError::Settings(format!(
-                "two files are called {name}: give names, as in {name}-2=URL"
+                "two files are named {name}; name them, as in {name}-2=URL"
             )));
         }
-        let fetcher = Fetcher::new(&settings.client, settings.piece_bytes_max, settings.whole_bytes_max)?;
+        let fetcher = Fetcher::new(&settings.client, settings.chunk_bytes_max, settings.whole_bytes_max)?;
         let state = Mutex::new(State::open(&settings.state, destination.identity())?);
-        let asked = |source| SourceState { source, failures: 0, not_before: None };
-        let asked = sources.into_iter().map(asked).collect();
-        Ok(Collector { settings, fetcher, destination, state, whole_turn: Mutex::new(()), asked })
+        let new = |source| SourceState { source, failures: 0, not_before: None };
+        let sources = sources.into_iter().map(new).collect();
+        Ok(Collector { settings, fetcher, destination, state, whole_file_lock: Mutex::new(()), sources })
     }
 
-    /// Asks every source that is due, once.
+    /// Fetches from every source whose pause is over.
     ///
     /// # Errors
-    /// [`CollectError::State`] when the state cannot be written: going on would take bytes twice.
+    /// [`CollectError::State`] when the state cannot be written: going on would collect bytes twice.
     pub fn round(&mut self) -> Result<Round, CollectError> {
         let now = Instant::now();
-        let due = |asked: &SourceState| asked.not_before.is_none_or(|time| time <= now);
-        let due: Vec<usize> = (0..self.asked.len()).filter(|&at| due(&self.asked[at])).collect();
-        let (next, told) = (AtomicUsize::new(0), Mutex::new(vec![None; due.len()]));
-        let workers = self.settings.parallel.clamp(1, due.len().max(1));
+        let is_ready = |source: &SourceState| source.not_before.is_none_or(|time| time <= now);
+        let ready: Vec<usize> =
+            (0..self.sources.len()).filter(|&index| is_ready(&self.sources[index])).collect();
+        let (next, statuses) = (AtomicUsize::new(0), Mutex::new(vec![None; ready.len()]));
+        let workers = self.settings.parallel.clamp(1, ready.len().max(1));
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
-                    while let Some(&at) = due.get(next.fetch_add(1, Ordering::SeqCst)) {
-                        let status = self.collect(&self.asked[at].source);
-                        let place = due.binary_search(&at).expect("it is one of them, in order");
-                        told.lock().expect("no thread panics with it")[place] = Some(status);
+                    loop {
+                        let position = next.fetch_add(1, Ordering::SeqCst);
+                        let Some(&index) = ready.get(position) else { return };
+                        let status = self.collect(&self.sources[index].source);
+                        statuses.lock().expect("no thread panics with it")[position] = Some(status);
                     }
                 });
             }
         });
-        let told = told.into_inner().expect("no thread panics with it");
-        let mut round = Round { sources: Vec::new(), waiting: self.asked.len() - due.len() };
-        for (at, status) in std::iter::zip(due, told.into_iter().flatten()) {
+        let statuses = statuses.into_inner().expect("no thread panics with it");
+        let mut round = Round { sources: Vec::new(), waiting: self.sources.len() - ready.len() };
+        for (index, status) in std::iter::zip(ready, statuses.into_iter().flatten()) {
             if let Some(failure @ CollectError::State(_)) = status.failure {
                 return Err(failure);
             }
-            round.sources.push(self.judged(at, status));
+            round.sources.push(self.schedule_retry(index, status));
         }
         Ok(round)
     }
 
-    /// Lets a source that failed wait.
-    fn judged(&mut self, at: usize, mut status: SourceStatus) -> SourceStatus {
-        let asked = &mut self.asked[at];
+    /// Sets the pause of a source that failed.
+    fn schedule_retry(&mut self, index: usize, mut status: SourceStatus) -> SourceStatus {
+        let source = &mut self.sources[index];
         let Some(failure) = &status.failure else {
-            (asked.failures, asked.not_before) = (0, None);
+            (source.failures, source.not_before) = (0, None);
             return status;
         };
-        let doubled = self.settings.pause.saturating_mul(1 << asked.failures.min(16));
+        let doubled = self.settings.pause.saturating_mul(1 << source.failures.min(16));
         let pause = failure.retry_after().unwrap_or_default().max(doubled).min(PAUSE_MAX);
-        asked.failures += 1;
-        asked.not_before = Some(Instant::now() + pause);
-        (status.failures, status.asked_again) = (asked.failures, Some(pause));
+        source.failures += 1;
+        source.not_before = Some(Instant::now() + pause);
+        (status.failures, status.retry_in) = (source.failures, Some(pause));
         status
     }
 
-    /// Takes what a source has, up to the limit of a round.
+    /// Collects the new bytes of a source, up to the limit of a round.
     fn collect(&self, source: &Source) -> SourceStatus {
         let known = self.lock().known(&source.name, &source.url);
-        let tools = Tools {
+        let context = VisitContext {
             settings: &self.settings,
             fetcher: &self.fetcher,
             destination: &self.destination,
             state: &self.state,
-            whole_turn: &self.whole_turn,
+            whole_file_lock: &self.whole_file_lock,
         };
-        visit(&tools, source, known)
+        visit(&context, source, known)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -1,31 +1,31 @@
-//! Which files are collected, and what they are called here.
+//! Files to collect, with their local names.
 
 use crate::CollectError;
-use crate::failure::printable;
+use crate::error::printable;
 use std::net::IpAddr;
 
 /// A file of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// What it is called here: letters, digits, `.`, `_`, `-`. Formats without hosts take it for one.
+    /// Local name: letters, digits, `.`, `_`, `-`. It is the host in formats that have none.
     pub name: String,
-    /// Where it is, `http://` or `https://`.
+    /// `http://` or `https://`.
     pub url: String,
-    /// How its name ends, without a dot in front: `log`, `csv.gz`.
+    /// Extension without the first dot: `log`, `csv.gz`.
     pub ending: String,
 }
 
 /// Longest name.
 const NAME_BYTES_MAX: usize = 128;
 
-/// Endings that tell what a file holds.
+/// FilePosition extensions.
 const ENDINGS: &[&str] =
     &["log", "csv", "tsv", "txt", "calls", "json", "jsonl", "ndjson", "pb", "gz", "zst", "tar", "tgz"];
 
-/// Reads `URL` or `NAME=URL`. Without a name it is the address's host; of an IP address with `-` between its numbers.
+/// Reads `URL` or `NAME=URL`. The default name is the host of the URL; an IP address has `-` between its numbers.
 ///
 /// # Errors
-/// [`CollectError::Settings`] when it is no HTTP address, holds a user, or the name cannot be one of a file.
+/// [`CollectError::Settings`] when it is not an HTTP URL, has a user, or the name is not a valid file name.
 pub fn parse_source(text: &str) -> Result<Source, CollectError> {
     let wrong = |reason: &str| CollectError::Settings(format!("{}: {reason}", printable(text)));
     let text = text.trim();
@@ -35,19 +35,21 @@ pub fn parse_source(text: &str) -> Result<Source, CollectError> {
         None => (None, text),
     };
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    let rest = rest.ok_or_else(|| wrong("write an address like http://web-03/calls.log, or NAME=ADDRESS"))?;
+    let rest = rest.ok_or_else(|| wrong("not a URL; write http://web-03/calls.log or NAME=URL"))?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         // Not quoted: it may hold a password.
-        let advice = "an address holds a user; put a token into a file for --host-token-file";
+        let advice = "a URL has a user; put a token into a file for --host-token-file";
         return Err(CollectError::Settings(advice.to_owned()));
     }
     if authority.is_empty() || url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
-        return Err(wrong("write an address like http://web-03/calls.log"));
+        return Err(wrong("not a URL like http://web-03/calls.log"));
     }
     let name = name.map_or_else(|| host_name(authority), str::to_owned);
     if !is_name(&name) {
-        return Err(wrong("a name has letters, digits, dots, - and _, at most 128, and no dot in front"));
+        return Err(wrong(
+            "a name has 1 to 128 letters, digits, dots, - and _, and does not begin with a dot",
+        ));
     }
     let path = rest[authority.len()..].split('?').next().unwrap_or_default();
     Ok(Source { name, url: url.to_owned(), ending: ending(path) })
@@ -58,7 +60,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.starts_with('.') && name.bytes().all(allowed)
 }
 
-/// The host without its port. Numbers of an IP address would be taken for those of rotated files.
+/// The host without its port. The numbers of an IP address could be mistaken for those of rotated files.
 fn host_name(authority: &str) -> String {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -70,7 +72,7 @@ fn host_name(authority: &str) -> String {
     }
 }
 
-/// The endings of a path that are known, `log` if there is none.
+/// The known extensions of a path, `log` if there is none.
 fn ending(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let parts: Vec<&str> = file.split('.').skip(1).collect();
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_given_or_the_hosts() {
+    fn the_default_name_is_the_host() {
         let pair = |name: &str, ending: &str| (name.to_owned(), ending.to_owned());
         assert_eq!(read("http://web-03:8080/logs/calls.log"), pair("web-03", "log"));
         assert_eq!(read("cart-1=https://h/x.csv.gz?a=b"), pair("cart-1", "csv.gz"));
@@ -102,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn odd_addresses_and_names_are_refused() {
+    fn invalid_urls_and_names_are_rejected() {
         for text in
             ["web-03", "ftp://h/x", "http://", "http:///x", "http://h/a b", "../x=http://h/", "=http://h/"]
         {
             assert!(parse_source(text).is_err(), "{text}");
         }
-        let refused = parse_source("http://me:secret@h/x").unwrap_err().to_string();
-        assert!(refused.contains("--host-token-file") && !refused.contains("secret"), "{refused}");
+        let error = parse_source("http://me:secret@h/x").unwrap_err().to_string();
+        assert!(error.contains("--host-token-file") && !error.contains("secret"), "{error}");
     }
 }

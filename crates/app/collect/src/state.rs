@@ -1,15 +1,15 @@
-//! The state file: what was taken of every file. Written as a whole, so that it is the old one or the new one.
+//! The state file: how far every file was collected. It is replaced atomically.
 
 use crate::CollectError;
 use crate::folder::sync_folder;
-use crate::known::Known;
+use crate::position::FilePosition;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Version of the file's form.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// Largest state that is read.
@@ -20,10 +20,10 @@ const STATE_BYTES_MAX: u64 = 256 << 20;
 struct Document {
     version: u32,
     destination: String,
-    files: BTreeMap<String, Known>,
+    files: BTreeMap<String, FilePosition>,
 }
 
-/// The state, on disk and in memory. One program at a time has it.
+/// The state, on disk and in memory. One process at a time uses it.
 #[derive(Debug)]
 pub(crate) struct State {
     path: PathBuf,
@@ -33,10 +33,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Reads the state, or begins one.
+    /// Reads the state file; an absent one is an empty state.
     ///
     /// # Errors
-    /// [`CollectError::State`] when it cannot be read, is of another destination, or another program has it.
+    /// [`CollectError::State`] when it cannot be read, is of another destination, or another process uses it.
     pub(crate) fn open(path: &Path, destination: String) -> Result<State, CollectError> {
         let failed =
             |reason: &dyn std::fmt::Display| CollectError::State(format!("{}: {reason}", path.display()));
@@ -51,12 +51,15 @@ impl State {
             Some(text) => {
                 let document: Document = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
                 if document.version != VERSION {
-                    return Err(failed(&format!("it has version {}, known is {VERSION}", document.version)));
+                    return Err(failed(&format!(
+                        "it has version {}, supported is {VERSION}",
+                        document.version
+                    )));
                 }
                 if document.destination != destination {
                     let other = &document.destination;
                     return Err(failed(&format!(
-                        "it is of {other}, not of {destination}; give another --state"
+                        "it is of {other}, not of {destination}; choose another --state"
                     )));
                 }
                 document
@@ -65,20 +68,20 @@ impl State {
         Ok(State { path: path.to_owned(), document, _lock: lock })
     }
 
-    /// What is known of the file at this address under this name.
-    pub(crate) fn known(&self, name: &str, url: &str) -> Known {
+    /// The position in the file with this name and URL.
+    pub(crate) fn known(&self, name: &str, url: &str) -> FilePosition {
         match self.document.files.get(name) {
-            None => Known::of(url),
+            None => FilePosition::new(url),
             Some(known) if known.url == url => known.clone(),
-            Some(known) => Known { url: url.to_owned(), ..known.rotated() },
+            Some(known) => FilePosition { url: url.to_owned(), ..known.rotated() },
         }
     }
 
-    /// Writes what is known now.
+    /// Saves the position in a file.
     ///
     /// # Errors
-    /// [`CollectError::State`]; then nothing is known anew.
-    pub(crate) fn set(&mut self, name: &str, known: &Known) -> Result<(), CollectError> {
+    /// [`CollectError::State`]; then nothing has changed.
+    pub(crate) fn set(&mut self, name: &str, known: &FilePosition) -> Result<(), CollectError> {
         let before = self.document.files.insert(name.to_owned(), known.clone());
         self.write().map_err(|error| {
             match before {
@@ -90,11 +93,11 @@ impl State {
     }
 
     fn write(&self) -> io::Result<()> {
-        let beside = beside(&self.path, "new");
-        let mut file = File::create(&beside)?;
+        let new = beside(&self.path, "new");
+        let mut file = File::create(&new)?;
         file.write_all(&serde_json::to_vec_pretty(&self.document)?)?;
         file.sync_all()?;
-        fs::rename(&beside, &self.path)?;
+        fs::rename(&new, &self.path)?;
         match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => sync_folder(folder),
             _ => sync_folder(Path::new(".")),
@@ -102,7 +105,7 @@ impl State {
     }
 }
 
-/// A file beside the state.
+/// The path of a file next to the state file.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
@@ -128,24 +131,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_there_for_the_next_one() {
+    fn positions_are_read_by_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");
-        let known =
-            Known { offset: 7, generation: 2, etag: Some("\"x\"".to_owned()), ..Known::of("http://h/a") };
+        let known = FilePosition {
+            offset: 7,
+            generation: 2,
+            etag: Some("\"x\"".to_owned()),
+            ..FilePosition::new("http://h/a")
+        };
         let mut state = State::open(&path, "d".to_owned()).unwrap();
-        assert_eq!(state.known("h", "http://h/a"), Known::of("http://h/a"));
+        assert_eq!(state.known("h", "http://h/a"), FilePosition::new("http://h/a"));
         state.set("h", &known).unwrap();
         let second = State::open(&path, "d".to_owned()).unwrap_err().to_string();
         assert!(second.contains("another laggard collect"), "{second}");
         drop(state);
         let state = State::open(&path, "d".to_owned()).unwrap();
         assert_eq!(state.known("h", "http://h/a"), known);
-        assert_eq!(state.known("h", "http://h/b"), Known { generation: 3, ..Known::of("http://h/b") });
+        assert_eq!(
+            state.known("h", "http://h/b"),
+            FilePosition { generation: 3, ..FilePosition::new("http://h/b") }
+        );
     }
 
     #[test]
-    fn a_state_that_cannot_be_meant_is_refused() {
+    fn an_invalid_state_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");
         for text in [
@@ -157,7 +167,7 @@ mod tests {
         ] {
             fs::write(&path, text).unwrap();
             assert!(matches!(State::open(&path, "d".to_owned()), Err(CollectError::State(_))), "{text:?}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is left as it is");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text, "the file is unchanged");
         }
     }
 }

@@ -102,7 +102,7 @@ fn what_failed_is_told_by_the_status() {
     let half = collect(&["--into", &into, &there, &gone]);
     assert_eq!((half.status, half.stdout.as_str()), (3, ""), "{}", half.stderr);
     assert!(
-        half.stderr.contains("7 bytes of 2 files; 1 failed\n  gone: it is not there: status 404"),
+        half.stderr.contains("7 bytes of 2 files; 1 failed\n  gone: the file does not exist: status 404"),
         "{}",
         half.stderr
     );

@@ -1,4 +1,4 @@
-//! Hosts that do not answer, or not as they should.
+//! Hosts that do not respond, or not as they should.
 
 use crate::stand_in::{Host, Manner, collected, collector, fine, only, settings};
 use laggard_collect::{CollectError, Collector, Folder, Source, parse_source};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 fn failure(round: laggard_collect::Round) -> String {
     let status = only(round);
-    let failure = status.failure.unwrap_or_else(|| panic!("it went well"));
-    assert!(status.asked_again.is_some());
+    let failure = status.failure.unwrap_or_else(|| panic!("the round succeeded"));
+    assert!(status.retry_in.is_some());
     failure.to_string()
 }
 
 #[test]
-fn what_is_wrong_is_told_and_nothing_lost() {
+fn failures_have_a_reason_and_lose_nothing() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/calls.log", "one\n");
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
@@ -23,13 +23,13 @@ fn what_is_wrong_is_told_and_nothing_lost() {
         (Manner::Status(302, "Location: http://elsewhere/\r\n"), "redirects to http://elsewhere/"),
         (Manner::Status(404, ""), "404"),
         (Manner::Status(500, ""), "500"),
-        (Manner::Packs, "packs"),
-        (Manner::WrongRange, "it sends"),
+        (Manner::Packs, "compressed"),
+        (Manner::WrongRange, "were requested"),
         (Manner::Breaks(2), ""),
     ] {
         host.behaves(manner.clone());
-        let told = failure(collector.round().unwrap());
-        assert!(told.contains(words), "{manner:?}: {told}");
+        let reason = failure(collector.round().unwrap());
+        assert!(reason.contains(words), "{manner:?}: {reason}");
         assert_eq!(collected(folder.path(), "h.0.log"), "one\n", "{manner:?}");
     }
     host.behaves(Manner::Ranges);
@@ -37,9 +37,9 @@ fn what_is_wrong_is_told_and_nothing_lost() {
     assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
 }
 
-/// What came before a connection broke, or nothing more came in time, counts.
+/// Lines received before a connection broke or stalled are collected.
 #[test]
-fn a_broken_connection_gives_whole_lines() {
+fn a_broken_connection_yields_complete_lines() {
     for manner in [Manner::Breaks(10), Manner::Stalls(10)] {
         let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
         host.put("/calls.log", "one\ntwo\nthree\n");
@@ -54,7 +54,7 @@ fn a_broken_connection_gives_whole_lines() {
 }
 
 #[test]
-fn nobody_there_keeps_no_other_from_being_read() {
+fn an_unreachable_host_does_not_delay_others() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let hangs = Host::start();
@@ -73,7 +73,7 @@ fn nobody_there_keeps_no_other_from_being_read() {
 }
 
 #[test]
-fn whoever_failed_is_asked_less_often() {
+fn failed_sources_are_retried_after_longer_pauses() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut settings = settings(folder.path());
     settings.pause = Duration::from_millis(10);
@@ -85,7 +85,7 @@ fn whoever_failed_is_asked_less_often() {
         let round = collector.round().unwrap();
         assert_eq!(round.sources.len() + round.waiting, 1);
         for status in round.sources {
-            pauses.push(status.asked_again.unwrap().as_millis());
+            pauses.push(status.retry_in.unwrap().as_millis());
             assert_eq!(status.failures as usize, pauses.len());
         }
     }
@@ -93,16 +93,16 @@ fn whoever_failed_is_asked_less_often() {
     host.behaves(Manner::Status(503, "Retry-After: 7\r\n"));
     loop {
         let Some(status) = collector.round().unwrap().sources.pop() else { continue };
-        assert_eq!(status.asked_again, Some(Duration::from_secs(7)));
+        assert_eq!(status.retry_in, Some(Duration::from_secs(7)));
         break;
     }
 }
 
 #[test]
-fn names_are_for_one_file() {
+fn names_are_unique() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let into = Folder::open(&folder.path().join("into")).unwrap();
     let twice = vec![host.source("h", "/a"), host.source("h", "/b")];
-    let refused = Collector::new(settings(folder.path()), twice, into).err().unwrap();
-    assert!(matches!(&refused, CollectError::Settings(reason) if reason.contains("two files")), "{refused}");
+    let error = Collector::new(settings(folder.path()), twice, into).err().unwrap();
+    assert!(matches!(&error, CollectError::Settings(reason) if reason.contains("two files")), "{error}");
 }

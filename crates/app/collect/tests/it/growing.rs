@@ -8,7 +8,7 @@ fn lines(from: u32, to: u32) -> String {
 }
 
 #[test]
-fn what_is_new_is_taken_once() {
+fn new_lines_are_collected_once() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
     host.put("/calls.log", lines(0, 40));
@@ -65,7 +65,7 @@ fn hosts_without_ranges_are_read_from_the_start() {
 
 /// A rotated log may be shorter than what was read, as long, or longer by now.
 #[test]
-fn rotated_logs_are_recognized_by_what_is_in_them() {
+fn rotated_logs_are_recognized_by_their_content() {
     for manner in [Manner::Ranges, Manner::NoRanges] {
         for new in [lines(1000, 1001), lines(40, 60), lines(110, 130), lines(1000, 1080), String::new()] {
             let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -86,7 +86,7 @@ fn rotated_logs_are_recognized_by_what_is_in_them() {
 }
 
 #[test]
-fn another_address_is_another_file() {
+fn another_url_is_another_file() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/a.log", "a\n");
     host.put("/b.log", "b\n");
@@ -98,7 +98,7 @@ fn another_address_is_another_file() {
 
 /// What was written after the state was, when the program was killed, is cut off again.
 #[test]
-fn bytes_that_do_not_count_are_cut_off() {
+fn bytes_beyond_the_saved_length_are_truncated() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/calls.log", lines(0, 20));
     fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());
@@ -110,7 +110,7 @@ fn bytes_that_do_not_count_are_cut_off() {
 }
 
 #[test]
-fn a_file_that_somebody_shortened_is_told_of() {
+fn a_truncated_local_file_is_reported() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/calls.log", "one\ntwo\n");
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
@@ -124,7 +124,7 @@ fn a_file_that_somebody_shortened_is_told_of() {
 
 /// What a log got after it was read last, before it was rotated away.
 #[test]
-fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
+fn the_end_of_a_rotated_log_is_read_from_its_new_name() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
     host.put("/calls.log", lines(0, 20));
@@ -132,7 +132,7 @@ fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
     host.put("/calls.log.1", lines(0, 60) + "a last line without an end");
     host.put("/calls.log", lines(60, 63));
     let status = fine(collector.round().unwrap());
-    assert_eq!((status.rotations, status.rests_lost), (1, 0));
+    assert_eq!((status.rotations, status.remainders_lost), (1, 0));
     assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 60) + "a last line without an end\n");
     assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
 
@@ -140,14 +140,14 @@ fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
     host.put("/calls.log.1", lines(70, 90));
     host.put("/calls.log", lines(90, 91));
     let status = fine(collector.round().unwrap());
-    assert_eq!((status.rotations, status.rests_lost), (1, 1));
+    assert_eq!((status.rotations, status.remainders_lost), (1, 1));
     assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
     assert_eq!(collected(folder.path(), "h.2.log"), lines(90, 91));
 }
 
 /// The new log is not begun before the old one's rest is there.
 #[test]
-fn the_rest_of_a_rotated_log_may_take_several_rounds() {
+fn the_end_of_a_rotated_log_may_need_several_rounds() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/calls.log", lines(0, 20));
     fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());

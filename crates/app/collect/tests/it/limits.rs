@@ -4,7 +4,7 @@ use crate::stand_in::{Host, Manner, collected, collector, fine, only, settings};
 use laggard_collect::{Collector, Folder};
 
 #[test]
-fn a_line_that_is_too_long_is_passed_over_and_told() {
+fn a_line_that_is_too_long_is_skipped_and_reported() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let long = "x".repeat(300);
     host.put("/calls.log", format!("one\n{long}\ntwo\n{long}"));
@@ -14,11 +14,11 @@ fn a_line_that_is_too_long_is_passed_over_and_told() {
     host.append("/calls.log", "x\nthree\n");
     let rest = fine(collector.round().unwrap());
     assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\nthree\n");
-    assert_eq!(status.passed_over + rest.passed_over, 301 + 302);
+    assert_eq!(status.skipped + rest.skipped, 301 + 302);
 }
 
 #[test]
-fn a_round_takes_so_much_of_a_file_and_the_next_one_more() {
+fn a_round_has_a_limit_and_the_next_one_continues() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let text: String = (0..100).map(|number| format!("line {number:05}\n")).collect();
     host.put("/calls.log", &text);
@@ -48,6 +48,6 @@ fn files_without_ranges_have_a_limit() {
     fine(collector.round().unwrap());
     host.behaves(Manner::NoRanges);
     host.append("/calls.log", "one\n");
-    let told = only(collector.round().unwrap()).failure.unwrap().to_string();
-    assert!(told.contains("gives no ranges"), "{told}");
+    let reason = only(collector.round().unwrap()).failure.unwrap().to_string();
+    assert!(reason.contains("ignores ranges"), "{reason}");
 }

@@ -25,9 +25,9 @@ pub(crate) enum Manner {
     Stalls(usize),
     /// With a status and further header lines.
     Status(u16, &'static str),
-    /// Packed, although asked not to.
+    /// Compressed, although the request forbids it.
     Packs,
-    /// Another stretch than was asked for.
+    /// Another range than the requested one.
     WrongRange,
 }
 
@@ -44,7 +44,7 @@ struct Shared {
     manner: Manner,
     with_etags: bool,
     files: BTreeMap<String, Vec<u8>>,
-    asked: Vec<ReceivedRequest>,
+    requests: Vec<ReceivedRequest>,
 }
 
 /// Its threads end with the process.
@@ -58,13 +58,13 @@ impl Host {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared =
-            Shared { manner: Manner::Ranges, with_etags: true, files: BTreeMap::new(), asked: vec![] };
+            Shared { manner: Manner::Ranges, with_etags: true, files: BTreeMap::new(), requests: vec![] };
         let shared = Arc::new(Mutex::new(shared));
         let kept = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&kept);
-                // Whoever asked may have gone.
+                // The client may have closed the connection.
                 std::thread::spawn(move || drop(serve(stream, &shared)));
             }
         });
@@ -89,9 +89,9 @@ impl Host {
         shared.files.entry(path.to_owned()).or_default().extend_from_slice(content.as_bytes());
     }
 
-    /// What it was asked since it was asked for this.
+    /// The requests since the last call.
     pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
-        std::mem::take(&mut self.shared.lock().unwrap().asked)
+        std::mem::take(&mut self.shared.lock().unwrap().requests)
     }
 
     pub(crate) fn source(&self, name: &str, path: &str) -> Source {
@@ -118,11 +118,11 @@ pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Rece
 
 fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
-    let asked = request(&mut reader)?;
-    let path = asked.line.split(' ').nth(1).unwrap().to_owned();
+    let request = request(&mut reader)?;
+    let path = request.line.split(' ').nth(1).unwrap().to_owned();
     let (manner, file, with_etags) = {
         let mut shared = shared.lock().unwrap();
-        shared.asked.push(asked.clone());
+        shared.requests.push(request.clone());
         (shared.manner.clone(), shared.files.get(&path).cloned(), shared.with_etags)
     };
     match (&manner, file) {
@@ -136,7 +136,7 @@ fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
             let etag =
                 format!("\"{:x}-{}\"", file.iter().map(|&byte| u64::from(byte)).sum::<u64>(), file.len());
             let mut further = if with_etags { format!("ETag: {etag}\r\n") } else { String::new() };
-            if with_etags && asked.headers.get("if-none-match") == Some(&etag) {
+            if with_etags && request.headers.get("if-none-match") == Some(&etag) {
                 return answer(stream, 304, &further, b"", None);
             }
             let breaks = match manner {
@@ -147,7 +147,7 @@ fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
             if *manner == Manner::Packs {
                 further.push_str("Content-Encoding: br\r\n");
             }
-            let range = asked.headers.get("range").filter(|_| *manner != Manner::NoRanges);
+            let range = request.headers.get("range").filter(|_| *manner != Manner::NoRanges);
             let Some((start, last)) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))
             else {
                 return answer(stream, 200, &further, &file, breaks);
@@ -158,8 +158,8 @@ fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
                 return answer(stream, 416, &further, b"", None);
             }
             let end = file.len().min(last + 1);
-            let told = start + usize::from(*manner == Manner::WrongRange);
-            further.push_str(&format!("Content-Range: bytes {told}-{}/{}\r\n", end - 1, file.len()));
+            let first = start + usize::from(*manner == Manner::WrongRange);
+            further.push_str(&format!("Content-Range: bytes {first}-{}/{}\r\n", end - 1, file.len()));
             answer(stream, 206, &further, &file[start..end], breaks)
         }
     }
@@ -181,9 +181,9 @@ fn answer(
 pub(crate) fn settings(folder: &Path) -> CollectSettings {
     CollectSettings {
         state: folder.join("state.json"),
-        client: ClientSettings { token: None, authorities_pem: None, timeout: Duration::from_millis(500) },
+        client: ClientSettings { token: None, authorities_pem: None, timeout: Duration::from_secs(2) },
         parallel: 4,
-        piece_bytes_max: 64,
+        chunk_bytes_max: 64,
         round_bytes_max: 1 << 20,
         whole_bytes_max: 4096,
         header: None,

@@ -19,19 +19,19 @@ const TAKEN: Response = Some((
 fn server(answers: Vec<Response>) -> (String, Receiver<ReceivedRequest>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = channel();
+    let (sender, received) = channel();
     std::thread::spawn(move || {
         for said in answers {
             let (mut stream, _) = listener.accept().unwrap();
-            let asked = request(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
-            tell.send(asked).unwrap();
+            let request = request(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+            sender.send(request).unwrap();
             let Some((status, body)) = said else { continue };
             let length = body.len();
             let head = format!("HTTP/1.1 {status} x\r\nRetry-After: 0\r\nConnection: close\r\n");
             write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
         }
     });
-    (url, told)
+    (url, received)
 }
 
 fn collector(folder: &std::path::Path, host: &Host, url: &str) -> Collector<Upload> {
@@ -55,38 +55,42 @@ fn collector_with(settings: CollectSettings, host: &Host, url: &str) -> Collecto
 }
 
 #[test]
-fn pieces_are_files_of_their_own() {
+fn chunks_are_separate_files() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    let (url, told) = server(vec![TAKEN, TAKEN]);
+    let (url, received) = server(vec![TAKEN, TAKEN]);
     let mut collector = collector(folder.path(), &host, &url);
     host.put("/calls.log", "host,time_us\nh,1\n");
     let status = fine(collector.round().unwrap());
     assert_eq!((status.losses, status.repeated), (vec![("malformed_record".to_owned(), 2)], false));
     host.append("/calls.log", "h,2\nh");
     fine(collector.round().unwrap());
-    let first = told.recv().unwrap();
+    let first = received.recv().unwrap();
     assert_eq!(first.line, "POST /api/v1/import?name=web-03.0.log&format=call-log HTTP/1.1");
     assert_eq!(
         (&first.headers["authorization"][..], &first.headers["x-scope-orgid"][..]),
         ("Bearer secret", "shop")
     );
     assert_eq!(first.body, b"host,time_us\nh,1\n");
-    assert_eq!(told.recv().unwrap().body, b"host,time_us\nh,2\n", "the line that names columns comes again");
+    assert_eq!(
+        received.recv().unwrap().body,
+        b"host,time_us\nh,2\n",
+        "the line with the column names is repeated"
+    );
     // The token is the server's, not the hosts'.
-    assert!(host.received().iter().all(|asked| !asked.headers.contains_key("authorization")));
+    assert!(host.received().iter().all(|request| !request.headers.contains_key("authorization")));
 }
 
 #[test]
-fn a_line_that_names_columns_may_be_given() {
+fn the_line_with_column_names_can_be_set() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    let (url, told) = server(vec![TAKEN, TAKEN]);
+    let (url, received) = server(vec![TAKEN, TAKEN]);
     let mut settings = settings(folder.path());
     settings.header = Some("host,time_us".to_owned());
     let mut collector = collector_with(settings, &host, &url);
     for line in ["no data\n", "h,2\n"] {
         host.append("/calls.log", line);
         fine(collector.round().unwrap());
-        assert_eq!(told.recv().unwrap().body, format!("host,time_us\n{line}").as_bytes());
+        assert_eq!(received.recv().unwrap().body, format!("host,time_us\n{line}").as_bytes());
     }
 }
 
@@ -96,10 +100,10 @@ fn what_was_not_acknowledged_is_sent_again() {
         (None, "import"),
         (Some((413, r#"{"detail":"too\u001blarge"}"#)), "too large"),
         (Some((401, "")), "--token-file"),
-        (Some((200, "<html>")), "no Laggard server"),
+        (Some((200, "<html>")), "not a Laggard server"),
     ] {
         let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-        let (url, told) = server(vec![said, TAKEN]);
+        let (url, received) = server(vec![said, TAKEN]);
         host.put("/calls.log", "h,1\n");
         // The second collector is one that was started again.
         let mut first = collector(folder.path(), &host, &url);
@@ -108,26 +112,26 @@ fn what_was_not_acknowledged_is_sent_again() {
         drop(first);
         let mut second = collector(folder.path(), &host, &url);
         let status = fine(second.round().unwrap());
-        assert!(status.repeated, "nobody knows whether it was taken");
-        assert_eq!(told.recv().unwrap().body, told.recv().unwrap().body);
+        assert!(status.repeated, "it may have been stored");
+        assert_eq!(received.recv().unwrap().body, received.recv().unwrap().body);
         assert!(!fine(second.round().unwrap()).repeated);
     }
 }
 
 #[test]
-fn a_server_without_room_is_asked_again() {
+fn an_overloaded_server_is_retried() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    let busy = Some((503, r#"{"detail":"other files are being taken"}"#));
-    let (url, told) = server(vec![busy, busy, TAKEN]);
+    let busy = Some((503, r#"{"detail":"too many imports are running"}"#));
+    let (url, received) = server(vec![busy, busy, TAKEN]);
     host.put("/calls.log", "h,1\n");
     assert_eq!(fine(collector(folder.path(), &host, &url).round().unwrap()).bytes, 4);
-    assert_eq!(told.iter().count(), 3);
+    assert_eq!(received.iter().count(), 3);
 }
 
 #[test]
-fn a_state_is_of_one_destination() {
+fn a_state_belongs_to_one_destination() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    let (url, _told) = server(vec![TAKEN]);
+    let (url, _received) = server(vec![TAKEN]);
     host.put("/calls.log", "h,1\n");
     fine(collector(folder.path(), &host, &url).round().unwrap());
     let into = laggard_collect::Folder::open(&folder.path().join("into")).unwrap();

@@ -1,4 +1,4 @@
-//! Packed files, and files that are taken as a whole because they were asked for so.
+//! Compressed files, and files that are read completely because the settings say so.
 
 use crate::stand_in::{Host, collector, fine, only, settings};
 use laggard_collect::{Collector, Folder};
@@ -9,7 +9,7 @@ fn packed(content: u8) -> Vec<u8> {
 }
 
 #[test]
-fn packed_files_are_taken_whole_and_again_when_they_change() {
+fn compressed_files_are_read_completely_when_they_change() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let into = |name: &str| std::fs::read(folder.path().join("into").join(name)).unwrap();
     host.put("/calls.log.1.gz", packed(1));
@@ -41,7 +41,7 @@ fn whole_files_have_a_limit() {
     host.put("/traces.json", "[]");
     assert_eq!(fine(collector.round().unwrap()).bytes, 2);
     host.put("/traces.json", vec![b'x'; 4097]);
-    let told = only(collector.round().unwrap()).failure.unwrap().to_string();
-    assert!(told.contains("at most 4096 bytes"), "{told}");
+    let reason = only(collector.round().unwrap()).failure.unwrap().to_string();
+    assert!(reason.contains("at most 4096 bytes"), "{reason}");
     assert_eq!(std::fs::read(folder.path().join("into/h.0.json")).unwrap(), b"[]");
 }

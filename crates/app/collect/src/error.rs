@@ -1,25 +1,25 @@
-//! Why something was not collected.
+//! The error of collecting.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What kept a file, or all of them, from being collected; in words for people.
+/// Why a file, or all of them, could not be collected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CollectError {
-    /// An address, a name or another setting cannot be meant.
+    /// An invalid URL, name, or other setting.
     Settings(String),
-    /// A host does not give its file.
+    /// A host did not return its file.
     Host {
-        /// What happened.
+        /// The cause.
         reason: String,
-        /// When it wants to be asked again, if it said so.
+        /// The pause that its `Retry-After` requests.
         retry_after: Option<Duration>,
     },
-    /// The destination does not take what was read.
+    /// The destination rejected what was read.
     Destination {
-        /// What happened.
+        /// The cause.
         reason: String,
-        /// When it wants to be asked again, if it said so.
+        /// The pause that its `Retry-After` requests.
         retry_after: Option<Duration>,
     },
     /// The state cannot be read or written.
@@ -35,7 +35,7 @@ impl CollectError {
         CollectError::Destination { reason: printable(&reason.to_string()), retry_after: None }
     }
 
-    /// When it should be tried again, if somebody said so.
+    /// The pause before the next try, if the other side requested one.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             CollectError::Host { retry_after, .. } | CollectError::Destination { retry_after, .. } => {
@@ -59,7 +59,7 @@ impl fmt::Display for CollectError {
 
 impl std::error::Error for CollectError {}
 
-/// Words of others must not reach the terminal as commands.
+/// Text of others without control characters, which a terminal would obey; at most 500 characters.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
 }
