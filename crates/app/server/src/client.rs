@@ -1,4 +1,4 @@
-//! Asking another server: what `laggard diagnose --server` does.
+//! The client of another server: `laggard diagnose --server`.
 
 use laggard_system::http::{ClientOptions, bearer};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::header;
 
-/// Which server, and what it wants to see.
+/// A server and its credentials.
 #[derive(Clone, Debug, Default)]
 pub struct ServerAddress {
     /// `http://` or `https://`, with a path where the API is not at the root.
@@ -16,38 +16,38 @@ pub struct ServerAddress {
     pub token: Option<String>,
     /// The tenant, sent as `X-Scope-OrgID`.
     pub tenant: Option<String>,
-    /// Certificates of authorities to trust instead of the well-known ones, as PEM.
+    /// Root certificates to trust instead of the well-known ones, as PEM.
     pub authorities_pem: Option<Vec<u8>>,
 }
 
-/// In which form the answer is wanted.
+/// The requested form of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WantedForm {
     /// `json`, `text`, `markdown` or `html`.
     pub output: &'static str,
-    /// Of text: columns; brought into what servers take, 40 to 500.
+    /// Columns of text; clamped to 40 to 500.
     pub width: u16,
-    /// Of text: whether with colors.
+    /// Whether text has colors.
     pub color: bool,
 }
 
-/// An answer, ready to be shown.
+/// A report of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerAnswer {
     /// The verdict in one word.
     pub verdict: String,
-    /// The report in the form that was wanted.
+    /// The report in the requested form.
     pub report: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QueryError {
-    /// The question, or the address, cannot be meant.
+    /// The settings or the URL are invalid.
     Invalid(String),
-    /// There is too little data to say.
+    /// There is too little data for a verdict.
     TooLittleData(String),
-    /// The server cannot be reached, does not let us ask, or failed.
+    /// The server cannot be reached, rejected the request, or failed.
     Unanswered(String),
 }
 
@@ -65,11 +65,11 @@ impl std::error::Error for QueryError {}
 /// Largest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 
-/// Longest time for an answer.
+/// Longest time for a response.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Asks a question (`diagnose`, `compare`, ...) with its settings as JSON, and waits for the answer. Follows no
-/// redirects, so the token goes nowhere else.
+/// Sends a question (`diagnose`, `compare`, ...) with its settings as JSON, and waits for the report. Redirects are not
+/// followed, so that the token is sent to this server only.
 ///
 /// # Errors
 /// See [`QueryError`].
@@ -101,15 +101,15 @@ pub fn ask(
         return Err(unreachable(&"the report is larger than 256 MiB"));
     }
     if !response.status().is_success() {
-        return Err(refusal(&url, response.status().as_u16(), &report));
+        return Err(error_from_response(&url, response.status().as_u16(), &report));
     }
     let verdict = response.headers().get("laggard-verdict").and_then(|word| word.to_str().ok());
-    let verdict = verdict.ok_or_else(|| unreachable(&"this is no Laggard server"))?.to_owned();
+    let verdict = verdict.ok_or_else(|| unreachable(&"not a Laggard server"))?.to_owned();
     Ok(ServerAnswer { verdict, report })
 }
 
-/// What a server that does not answer says.
-fn refusal(url: &str, status: u16, body: &[u8]) -> QueryError {
+/// The error in a response: a problem document, or only a status.
+fn error_from_response(url: &str, status: u16, body: &[u8]) -> QueryError {
     let document: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let kind = document["type"].as_str().and_then(|uri| uri.strip_prefix("urn:laggard:"));
     let detail = document["detail"].as_str().map_or_else(|| format!("status {status}"), printable);
@@ -117,13 +117,13 @@ fn refusal(url: &str, status: u16, body: &[u8]) -> QueryError {
         Some("invalid") => QueryError::Invalid(detail),
         Some("too-little-data") => QueryError::TooLittleData(detail),
         _ if matches!(status, 401 | 403) => {
-            QueryError::Unanswered(format!("{url}: {detail}; give a token that may ask with --token-file"))
+            QueryError::Unanswered(format!("{url}: {detail}; --token-file needs a token with the scope read"))
         }
         _ => QueryError::Unanswered(format!("{url}: {detail}")),
     }
 }
 
-/// A server's words must not reach the terminal as commands.
+/// Text of a server without control characters, which a terminal would obey.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2_000).collect()
 }
@@ -131,23 +131,23 @@ fn printable(text: &str) -> String {
 fn agent(server: &ServerAddress) -> Result<Agent, QueryError> {
     let options =
         ClientOptions { roots_pem: server.authorities_pem.as_deref(), ..ClientOptions::new(TIMEOUT) };
-    options.agent().map_err(|error| QueryError::Invalid(format!("the file of authorities {error}")))
+    options.agent().map_err(|error| QueryError::Invalid(format!("the file with root certificates {error}")))
 }
 
 fn endpoint(url: &str, question: &str) -> Result<String, QueryError> {
-    let wrong = |reason: &str| Err(QueryError::Invalid(reason.to_owned()));
+    let invalid = |reason: &str| Err(QueryError::Invalid(reason.to_owned()));
     let Some((scheme, rest)) = url.split_once("://") else {
-        return wrong("--server takes an address like http://localhost:4316");
+        return invalid("--server is not a URL like http://localhost:4316");
     };
     if !matches!(scheme, "http" | "https") {
-        return wrong("--server: only http and https are spoken");
+        return invalid("--server: only http and https are supported");
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return wrong("--server: the address holds a user; put a token into a file for --token-file");
+        return invalid("--server: the URL has a user; put a token into a file for --token-file");
     }
     if authority.is_empty() || rest.contains(['?', '#', ' ']) {
-        return wrong("--server takes an address like http://localhost:4316, without a query");
+        return invalid("--server is not a URL like http://localhost:4316 without a query");
     }
     let base = url.trim_end_matches('/');
     Ok(format!("{}/api/v1/{question}", base.strip_suffix("/api/v1").unwrap_or(base)))
@@ -158,25 +158,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_of_servers() {
+    fn endpoints_follow_from_urls() {
         for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/"] {
             assert_eq!(endpoint(url, "diagnose").unwrap(), "http://h:4316/api/v1/diagnose");
         }
         assert_eq!(endpoint("https://h/laggard", "compare").unwrap(), "https://h/laggard/api/v1/compare");
         for url in ["localhost:4316", "ftp://h", "http://", "http://h?x=1", "http://me:secret@h"] {
-            let refused = endpoint(url, "diagnose").unwrap_err().to_string();
-            assert!(!refused.contains("secret"), "{refused}");
+            let error = endpoint(url, "diagnose").unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn errors_follow_from_problem_documents() {
         let body = |kind: &str| format!(r#"{{"type": "urn:laggard:{kind}", "detail": "so\u001b[2J"}}"#);
-        let of = |status, kind: &str| refusal("u", status, body(kind).as_bytes());
-        assert_eq!(of(400, "invalid"), QueryError::Invalid("so [2J".to_owned()));
-        assert_eq!(of(422, "too-little-data"), QueryError::TooLittleData("so [2J".to_owned()));
-        assert_eq!(of(503, "busy"), QueryError::Unanswered("u: so [2J".to_owned()));
-        assert_eq!(refusal("u", 502, b"<html>"), QueryError::Unanswered("u: status 502".to_owned()));
-        assert!(refusal("u", 401, b"").to_string().contains("--token-file"));
+        let error = |status, kind: &str| error_from_response("u", status, body(kind).as_bytes());
+        assert_eq!(error(400, "invalid"), QueryError::Invalid("so [2J".to_owned()));
+        assert_eq!(error(422, "too-little-data"), QueryError::TooLittleData("so [2J".to_owned()));
+        assert_eq!(error(503, "busy"), QueryError::Unanswered("u: so [2J".to_owned()));
+        assert_eq!(
+            error_from_response("u", 502, b"<html>"),
+            QueryError::Unanswered("u: status 502".to_owned())
+        );
+        assert!(error_from_response("u", 401, b"").to_string().contains("--token-file"));
     }
 }

@@ -6,8 +6,7 @@
 //! Zipkin    9411 ─┘
 //! ```
 //!
-//! Nothing here computes an answer: `diagnose` does, from what `store` keeps. Answers are computed on threads of
-//! their own, never on those that serve connections.
+//! The crates of the questions compute the answers from the store, on other threads than those that serve connections.
 
 pub mod alerts;
 mod api;

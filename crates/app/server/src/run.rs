@@ -44,10 +44,10 @@ impl fmt::Display for ServeError {
 impl std::error::Error for ServeError {}
 
 /// Serves until SIGTERM or SIGINT, then finishes what is in flight. A second signal ends it at once, as a loss of
-/// power would. Blocks. `notify_socket` is where systemd wants to be told that it runs (`NOTIFY_SOCKET`).
+/// power would. Blocks. `notify_socket` is the socket of systemd's start notification (`NOTIFY_SOCKET`).
 ///
 /// # Errors
-/// When an address is taken, the data cannot be opened, or open data could not be written at the end.
+/// When an address is in use, the data cannot be opened, or open data could not be written at the end.
 pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result<(), ServeError> {
     start_logs(&settings.raw.logs).map_err(ServeError::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -62,7 +62,7 @@ pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result
 
 async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
-    let _lock = DataLock::take(&settings.raw.data).map_err(ServeError::new)?;
+    let _lock = DataLock::acquire(&settings.raw.data).map_err(ServeError::new)?;
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
@@ -193,8 +193,8 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
     ended
 }
 
-/// SIGTERM and SIGINT. Caught from before the first address is announced: who is told where the server listens may
-/// tell it to stop at once.
+/// SIGTERM and SIGINT. Caught from before the first address is announced: whoever reads it may
+/// stop the server at once.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,

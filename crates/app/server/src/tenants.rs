@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 /// Longest name of a tenant.
 pub(crate) const TENANT_LENGTH_MAX: usize = 64;
 
-/// The tenant of a server that keeps none apart.
+/// The tenant of a server without tenants.
 const ONLY: &str = "default";
 
 /// What belongs to one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
@@ -55,7 +55,7 @@ impl std::fmt::Display for TenantError {
 }
 
 impl Tenants {
-    /// Opens those whose folders are there, and the only one where none are kept apart.
+    /// Opens those whose folders exist, or the only one of a server without tenants.
     ///
     /// # Errors
     /// When a store cannot be opened.
@@ -77,7 +77,7 @@ impl Tenants {
         Ok(tenants)
     }
 
-    /// The tenant of this name; a new one where there is room.
+    /// The tenant of this name; a new one unless there are too many.
     pub(crate) async fn get(&self, name: &str) -> Result<Arc<Tenant>, TenantError> {
         if let Some(tenant) = self.find(name) {
             return Ok(tenant);
@@ -103,7 +103,7 @@ impl Tenants {
         Ok(tenant)
     }
 
-    /// The only tenant of a server that keeps none apart.
+    /// The only tenant of a server without tenants.
     pub(crate) async fn only(&self) -> Result<Arc<Tenant>, TenantError> {
         self.get(ONLY).await
     }
@@ -132,15 +132,15 @@ async fn open_store(folder: &Path, settings: &StoreSettings) -> Result<Store, St
 }
 
 fn store_settings(settings: &ServeSettings) -> StoreSettings {
-    let keep = &settings.store;
+    let store = &settings.store;
     StoreSettings {
-        slice: keep.slice.nanos(),
-        idle: keep.idle.nanos(),
-        memory_bytes: keep.memory.bytes(),
-        cache_bytes: keep.cache.bytes(),
-        upkeep: keep.upkeep.nanos(),
-        keep_for: keep.keep_for.map(|length| length.nanos()),
-        keep_bytes: keep.keep_bytes.map(|size| size.0),
+        slice: store.slice.nanos(),
+        idle: store.idle.nanos(),
+        memory_bytes: store.memory.bytes(),
+        cache_bytes: store.cache.bytes(),
+        upkeep: store.upkeep.nanos(),
+        keep_for: store.keep_for.map(|length| length.nanos()),
+        keep_bytes: store.keep_bytes.map(|size| size.0),
     }
 }
 

@@ -26,13 +26,13 @@ use utoipa::{IntoParams, ToSchema};
 /// Alerts of one message that are diagnosed; Alertmanager groups related alerts.
 const ALERTS_MAX: usize = 8;
 
-/// Suspects told of each.
+/// Suspects listed for each.
 const SUSPECTS_MAX: usize = 5;
 
 /// Longest window: an alert may have been firing for days.
 const WINDOW_MAX_NS: i64 = 6 * 3_600 * 1_000_000_000;
 
-/// What Alertmanager sends; fields that are not needed are not looked at.
+/// What Alertmanager sends; unused fields are ignored.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct Message {
     /// `4` since 2018.
@@ -132,9 +132,9 @@ pub(crate) async fn alertmanager(
     request: Request,
 ) -> Result<Response, ApiError> {
     let message = read(&small_body(request).await?)?;
-    let (asked, omitted) = questions(&message.alerts, &state.alerts.settings, now())?;
+    let (accepted, omitted) = questions(&message.alerts, &state.alerts.settings, now())?;
     let mut jobs = Vec::new();
-    for question in &asked {
+    for question in &accepted {
         let (tenant_queries, question) = (TenantQueries::of(&state, &tenant), question.clone());
         let submitted = state.api.jobs.submit(&tenant.name, "alertmanager", move |progress| {
             diagnose(&tenant_queries, &question, progress)
@@ -153,7 +153,7 @@ pub(crate) async fn alertmanager(
         wait_for(&state, &jobs).await?;
     }
     let pages = &state.alerts.pages;
-    let diagnoses = asked.iter().zip(&jobs).map(|(question, job)| question.answer(job, pages)).collect();
+    let diagnoses = accepted.iter().zip(&jobs).map(|(question, job)| question.answer(job, pages)).collect();
     let status = if waits { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(Diagnoses { diagnoses, omitted })).into_response())
 }
@@ -194,7 +194,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What is asked about one alert.
+/// The diagnosis of one alert.
 #[derive(Clone, PartialEq, Debug)]
 struct Question {
     fingerprint: Option<String>,
@@ -211,16 +211,16 @@ fn questions(
     now: Timestamp,
 ) -> Result<(Vec<Question>, u64), ApiError> {
     let mut known = HashSet::new();
-    let mut asked = Vec::new();
+    let mut accepted = Vec::new();
     for alert in alerts {
         let question = question(alert, settings, now)?;
         let about = (question.window.since, question.window.until, question.service.clone());
-        if asked.len() < ALERTS_MAX && known.insert(about) {
-            asked.push(question);
+        if accepted.len() < ALERTS_MAX && known.insert(about) {
+            accepted.push(question);
         }
     }
-    let omitted = (alerts.len() - asked.len()) as u64;
-    Ok((asked, omitted))
+    let omitted = (alerts.len() - accepted.len()) as u64;
+    Ok((accepted, omitted))
 }
 
 fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Result<Question, ApiError> {
@@ -229,7 +229,7 @@ fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Re
         read.map_err(|error| ApiError::invalid(format_args!("{name} is {text:?}: {error}")))
     };
     let starts = time("startsAt", &alert.starts_at)?;
-    // Alertmanager writes the year 1 for an end that nobody knows; it is before any time that can be told.
+    // Alertmanager writes the year 1 for an unknown end.
     let ends = alert.ends_at.as_deref().filter(|text| !text.starts_with("0001-"));
     let ends = ends.map(|text| time("endsAt", text)).transpose()?;
     let until = ends.unwrap_or(now).min(now);
@@ -256,7 +256,7 @@ fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Re
     })
 }
 
-/// The service of the labels may be one that no request enters at; then all requests are looked at.
+/// The service of the labels may be one that no request enters at; then all requests are diagnosed.
 fn diagnose(
     tenant_queries: &TenantQueries,
     question: &Question,
@@ -327,37 +327,40 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_unix_ns(1_768_212_000_000_000_000);
 
     fn alert(starts: &str, ends: &str, labels: serde_json::Value) -> OthersAlert {
-        let told = json!({"labels": labels, "startsAt": starts, "endsAt": ends, "fingerprint": "f", "status": "firing"});
-        serde_json::from_value(told).unwrap()
+        let alert = json!({"labels": labels, "startsAt": starts, "endsAt": ends, "fingerprint": "f", "status": "firing"});
+        serde_json::from_value(alert).unwrap()
     }
 
     #[test]
     fn an_alert_becomes_a_window_with_a_lead_and_a_baseline_before_it() {
-        let told = alert(
+        let received = alert(
             "2026-01-12T09:30:00Z",
             "0001-01-01T00:00:00Z",
             json!({"job": "cart", "alertname": "Slow"}),
         );
-        let asked = question(&told, &AlertSettings::default(), NOW).unwrap();
+        let question_of_alert = question(&received, &AlertSettings::default(), NOW).unwrap();
         let text = |window: Window| (rfc3339(window.since), rfc3339(window.until));
-        let (since, until) = text(asked.window);
+        let (since, until) = text(question_of_alert.window);
         assert_eq!(
             (since.as_str(), until.as_str()),
             ("2026-01-12T09:15:00.000Z", "2026-01-12T10:00:00.000Z")
         );
-        let (since, until) = text(asked.baseline);
+        let (since, until) = text(question_of_alert.baseline);
         assert_eq!(
             (since.as_str(), until.as_str()),
             ("2026-01-12T07:15:00.000Z", "2026-01-12T09:14:59.999Z")
         );
-        assert_eq!((asked.service.as_deref(), asked.alertname.as_deref()), (Some("cart"), Some("Slow")));
+        assert_eq!(
+            (question_of_alert.service.as_deref(), question_of_alert.alertname.as_deref()),
+            (Some("cart"), Some("Slow"))
+        );
     }
 
     #[test]
     fn the_first_label_that_there_is_names_the_service() {
         let of = |labels| {
-            let told = alert("2026-01-12T09:30:00Z", "2026-01-12T09:40:00Z", labels);
-            question(&told, &AlertSettings::default(), NOW).unwrap().service
+            let received = alert("2026-01-12T09:30:00Z", "2026-01-12T09:40:00Z", labels);
+            question(&received, &AlertSettings::default(), NOW).unwrap().service
         };
         assert_eq!(of(json!({"job": "b", "service": "a"})).as_deref(), Some("a"));
         assert_eq!(of(json!({"service_name": "b", "service": ""})).as_deref(), Some("b"));
@@ -370,8 +373,11 @@ mod tests {
         let old = alert("2025-01-12T09:30:00Z", "", json!({}));
         assert!(question(&old, &settings, NOW).is_err(), "an empty end is no time");
         let old = alert("2025-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
-        let asked = question(&old, &settings, NOW).unwrap();
-        assert_eq!(asked.window.until.unix_ns() - asked.window.since.unix_ns(), WINDOW_MAX_NS);
+        let question_of_alert = question(&old, &settings, NOW).unwrap();
+        assert_eq!(
+            question_of_alert.window.until.unix_ns() - question_of_alert.window.since.unix_ns(),
+            WINDOW_MAX_NS
+        );
         let later = alert("2027-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
         assert!(question(&later, &settings, NOW).is_err());
     }
@@ -380,12 +386,12 @@ mod tests {
     fn alerts_about_the_same_are_asked_once_and_not_too_many() {
         let settings = AlertSettings::default();
         let same = alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": "cart"}));
-        let (asked, omitted) = questions(&vec![same; 50], &settings, NOW).unwrap();
-        assert_eq!((asked.len(), omitted), (1, 49));
+        let (accepted, omitted) = questions(&vec![same; 50], &settings, NOW).unwrap();
+        assert_eq!((accepted.len(), omitted), (1, 49));
         let each = |at: usize| {
             alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": format!("{at}")}))
         };
-        let (asked, omitted) = questions(&(0..20).map(each).collect::<Vec<_>>(), &settings, NOW).unwrap();
-        assert_eq!((asked.len(), omitted), (ALERTS_MAX, 12));
+        let (accepted, omitted) = questions(&(0..20).map(each).collect::<Vec<_>>(), &settings, NOW).unwrap();
+        assert_eq!((accepted.len(), omitted), (ALERTS_MAX, 12));
     }
 }

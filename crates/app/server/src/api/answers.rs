@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use utoipa::IntoParams;
 
-/// Tells the verdict in one word.
+/// A header with the verdict in one word.
 pub(crate) const VERDICT: HeaderName = HeaderName::from_static("laggard-verdict");
 
 /// The answer to a question.
@@ -54,7 +54,7 @@ pub(crate) enum OutputName {
     Document,
 }
 
-/// A form that was asked for.
+/// The requested form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     output: Output,
@@ -69,7 +69,7 @@ impl FormParameters {
     pub(crate) fn form(self) -> Result<Form, ApiError> {
         let width = self.width.unwrap_or(WIDTH);
         if !WIDTHS.contains(&width) {
-            return Err(ApiError::invalid("width is a whole number from 40 to 500"));
+            return Err(ApiError::invalid("width must be a whole number from 40 to 500"));
         }
         let output = match self.output.unwrap_or(OutputName::Json) {
             OutputName::Json => Output::Json,

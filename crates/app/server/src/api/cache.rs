@@ -1,16 +1,16 @@
-//! Requests that were put together for the last windows: the next question is likely to be about the same.
+//! Merged requests of the last windows: the next query is likely to use the same one.
 
 use laggard_engine::{RequestSlice, Requests};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Windows that are kept.
+/// Most cached windows.
 const WINDOWS_MAX: usize = 4;
 
 /// Calls of all of them together: 28 bytes each. Slices are shared with the store's own cache.
 const CALLS_MAX: usize = 16 << 20;
 
-/// A window that nobody asked about for so long is let go of.
+/// A window that was not used for so long is dropped.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The last windows, the latest last.
@@ -42,24 +42,24 @@ fn calls(slices: &[Arc<RequestSlice>]) -> usize {
 }
 
 impl RequestCache {
-    /// The requests of these slices, if they were put together before.
+    /// The requests of these slices, if they are cached.
     pub(crate) fn get(&self, slices: &[Arc<RequestSlice>]) -> Option<Arc<Requests>> {
         let mut windows = self.windows();
-        let at = windows.iter().position(|kept| kept.is_of(slices))?;
-        let mut kept = windows.remove(at);
-        kept.used = Instant::now();
-        let requests = kept.requests.clone();
-        windows.push(kept);
+        let index = windows.iter().position(|window| window.is_of(slices))?;
+        let mut window = windows.remove(index);
+        window.used = Instant::now();
+        let requests = window.requests.clone();
+        windows.push(window);
         Some(requests)
     }
 
-    /// Keeps requests, unless they are too many; older windows make room.
+    /// Caches requests, unless they are too many; the oldest windows are dropped.
     pub(crate) fn put(&self, slices: Vec<Arc<RequestSlice>>, requests: &Arc<Requests>) {
         if slices.is_empty() || calls(&slices) > CALLS_MAX {
             return;
         }
         let mut windows = self.windows();
-        windows.retain(|kept| !kept.is_of(&slices));
+        windows.retain(|window| !window.is_of(&slices));
         windows.push(CachedWindow { slices, requests: requests.clone(), used: Instant::now() });
         while windows.len() > WINDOWS_MAX
             || windows.iter().map(CachedWindow::calls).sum::<usize>() > CALLS_MAX
@@ -68,10 +68,10 @@ impl RequestCache {
         }
     }
 
-    /// Lets go of windows that nobody asks about; tells whether any is left.
+    /// Drops unused windows; returns whether any is left.
     pub(crate) fn expire(&self) -> bool {
         let mut windows = self.windows();
-        windows.retain(|kept| kept.used.elapsed() < IDLE);
+        windows.retain(|window| window.used.elapsed() < IDLE);
         !windows.is_empty()
     }
 
@@ -80,7 +80,7 @@ impl RequestCache {
     }
 }
 
-/// Lets go of idle windows as long as the server runs.
+/// Drops unused windows as long as the server runs.
 pub(crate) async fn keep_expiring(cache: Arc<RequestCache>) {
     loop {
         tokio::time::sleep(IDLE / 4).await;
@@ -113,8 +113,8 @@ mod tests {
             })
             .collect();
         assert!(Arc::ptr_eq(&cache.get(&windows[5]).unwrap(), &made[5]));
-        assert!(cache.get(&windows[1]).is_none(), "only the latest are kept");
+        assert!(cache.get(&windows[1]).is_none(), "only the latest are cached");
         assert!(cache.get(&windows[5][..1]).is_none() && cache.get(&[slice(), slice()]).is_none());
-        assert!(cache.expire(), "they were asked about just now");
+        assert!(cache.expire(), "they were used just now");
     }
 }

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Categories that are listed unless more are asked for, and those that can be.
+/// Default and largest number of listed categories.
 const LISTED: usize = 100;
 const LISTED_MAX: usize = 10_000;
 
-/// What is asked of categories.
+/// Parameters of the list of categories.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -39,7 +39,7 @@ pub(crate) struct CategoryParameters {
 pub(crate) struct CategoryList {
     /// Anomalous ones first, then by requests.
     categories: Vec<CategoryRow>,
-    /// Categories that had no room.
+    /// Categories beyond the limit.
     omitted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From the store to requests that a question can be asked about: the one place that reads views.
+//! Reads the requests of a window from the store.
 
 use super::cache::RequestCache;
 use super::problem::{ApiError, ProblemKind};
@@ -32,9 +32,9 @@ where
     T: Send + 'static,
     F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
-    let room = state.api.queries.clone();
-    let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries wait for their turn");
-    let permit = tokio::time::timeout(QUEUE_MAX, room.acquire_owned()).await.map_err(busy)?;
+    let queries = state.api.queries.clone();
+    let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
+    let permit = tokio::time::timeout(QUEUE_MAX, queries.acquire_owned()).await.map_err(busy)?;
     let permit = permit.expect("the semaphore is never closed");
     let slices = slices(store, window).await?;
     let cache = state.api.cache.clone();
@@ -46,7 +46,7 @@ where
     .await?
 }
 
-/// The requests of slices, in common names.
+/// The requests of slices, with common names.
 pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> Arc<Requests> {
     if let Some(known) = cache.get(&slices) {
         return known;
@@ -59,25 +59,23 @@ pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>)
 /// The slices of a window.
 pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
     let view = store.view();
-    // Known before anything is read, which would take the memory that the limit is there for.
+    // Checked before anything is read, since reading needs the memory that is limited.
     let spans = view.spans_within(window.since, window.until);
     if spans > SPANS_MAX {
         return Err(ApiError::new(
             ProblemKind::TooMuchData,
             format_args!(
-                "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are looked at; choose a shorter one"
+                "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are read; choose a shorter one"
             ),
         ));
     }
     Ok(view.requests(window.since, window.until).await?)
 }
 
-/// Runs something long on a thread of its own.
+/// Runs blocking work on another thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| {
-        ApiError::new(ProblemKind::Internal, "the answer could not be computed; the log tells more")
-    })
+    done.map_err(|_| ApiError::new(ProblemKind::Internal, "the answer could not be computed; see the log"))
 }

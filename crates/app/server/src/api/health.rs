@@ -10,11 +10,11 @@ use http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Whether it takes data and answers.
+/// Whether it ingests and answers.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Readiness {
     ready: bool,
-    /// Of all tenants; those that do not block are told, too.
+    /// Problems of all tenants, also those that do not block.
     problems: Vec<ProblemRow>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// It takes and answers
+/// It ingests and answers
 #[utoipa::path(
     get, path = "/readyz", tag = "server",
     responses((status = 200, body = Readiness), (status = 503, description = "It does not, and says why", body = Readiness))

@@ -28,21 +28,21 @@ use utoipa::{IntoParams, ToSchema};
 /// Records that are handed to the store at a time.
 const BATCH_RECORDS: usize = 16 << 10;
 
-/// How long an import waits for room in the store.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an import waits for memory of the store.
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// How a file is read.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ImportParameters {
-    /// Its format, as `laggard formats` calls it; recognized by its content if absent.
+    /// A format of `laggard formats`; recognized from the content if absent.
     format: Option<String>,
-    /// What it is called: formats without hosts take the name for one.
+    /// Name of the file; it is the host in formats that have none.
     name: Option<String>,
 }
 
-/// What was taken.
+/// What was imported.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Imported {
     spans: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Imported {
     losses: BTreeMap<&'static str, LossRow>,
 }
 
-/// Takes a file of traces or samples
+/// Imports a file of traces or samples
 #[utoipa::path(
     post, path = "/api/v1/import", tag = "data", params(ImportParameters),
     request_body(content_type = "application/octet-stream", content = String, description = "A file of any format, plain, gzip, zstd or an archive of them"),
@@ -74,22 +74,22 @@ pub(crate) async fn import(
     let mut writing = uploads.begin(folder, Part::File, name).await?;
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        let cut = |_| ApiError::new(ProblemKind::Slow, "the body ended before it was whole");
+        let cut = |_| ApiError::new(ProblemKind::Slow, "the body is incomplete");
         writing.write(&chunk.map_err(cut)?).await?;
     }
     writing.end().await?;
-    let busy = |_| ApiError::new(ProblemKind::Busy, "other files are being taken");
+    let busy = |_| ApiError::new(ProblemKind::Busy, "too many imports are running");
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
     let (store, handle) = (tenant.store.clone(), Handle::current());
     blocking(move || {
-        let imported = take(&uploads, &reading, store, handle);
+        let imported = import_files(&uploads, &reading, store, handle);
         drop(permit);
         imported.map(Json)
     })
     .await?
 }
 
-fn take(
+fn import_files(
     uploads: &Uploads,
     reading: &SampleReading,
     store: Store,
@@ -97,8 +97,8 @@ fn take(
 ) -> Result<Imported, ApiError> {
     let mut filling = Filling::new(store, handle);
     let read = read_files(uploads, reading, &mut filling, &Progress::new());
-    // Whatever stopped it: what was read until then is taken.
-    filling.hand_over();
+    // Even after an error, everything read until then is imported.
+    filling.flush();
     if let Some(problem) = filling.problem {
         return Err(problem);
     }
@@ -115,7 +115,7 @@ fn take(
     })
 }
 
-/// Fills batches and hands them to the store, which says when there is room.
+/// Fills batches and appends them to the store, which may have to wait for memory.
 struct Filling {
     store: Store,
     handle: Handle,
@@ -146,11 +146,11 @@ impl Filling {
     fn count(&mut self) {
         self.records += 1;
         if self.records >= BATCH_RECORDS {
-            self.hand_over();
+            self.flush();
         }
     }
 
-    fn hand_over(&mut self) {
+    fn flush(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         self.records = 0;
         self.losses.merge(&batch.losses);
@@ -172,7 +172,7 @@ impl Filling {
         let started = Instant::now();
         loop {
             match self.handle.block_on(self.store.append(batch.clone())) {
-                Err(AppendError::Busy(after)) if started.elapsed() < PATIENCE => {
+                Err(AppendError::Busy(after)) if started.elapsed() < WAIT_MAX => {
                     std::thread::sleep(after.min(Duration::from_secs(1)));
                 }
                 appended => return appended,
@@ -202,7 +202,7 @@ impl Sink for Filling {
     }
 }
 
-/// Takes open traces as whole
+/// Finalizes open traces
 #[utoipa::path(
     post, path = "/api/v1/flush", tag = "data",
     responses((status = 204, description = "They are stored"), (status = 503, body = ProblemDocument))

@@ -1,4 +1,4 @@
-//! Figures of a group of requests: how many, how many failed, how long they took.
+//! Figures of a group of requests: their number, errors, and latencies.
 
 use laggard_engine::RequestView;
 use laggard_model::Status;

@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Rows unless others are asked for, and those that can be.
+/// Default and largest number of rows.
 const ROWS: usize = 500;
 const ROWS_MAX: usize = 5_000;
 
 /// Columns that are shown: those with the largest part of the slow requests' excess.
 const COLUMNS_MAX: usize = 256;
 
-/// What is asked of a matrix.
+/// Parameters of a matrix.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -54,9 +54,9 @@ pub(crate) struct RequestMatrix {
     low_rank: Vec<Vec<i64>>,
     /// What deviates from it.
     sparse: Vec<Vec<i64>>,
-    /// Requests that had no room.
+    /// Requests beyond the limit.
     omitted_requests: u64,
-    /// Positions that had no room.
+    /// Positions beyond the limit.
     omitted_positions: u64,
     /// Whether the decomposition converged.
     converged: bool,
@@ -145,7 +145,7 @@ fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Resu
     })
 }
 
-/// Positions that have room, in their order.
+/// Positions with the largest shares, in their order.
 fn shown(positions: &[laggard_localize::PositionFinding]) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..positions.len()).collect();
     columns.sort_by(|&a, &b| positions[b].share.total_cmp(&positions[a].share).then(a.cmp(&b)));
@@ -154,15 +154,15 @@ fn shown(positions: &[laggard_localize::PositionFinding]) -> Vec<usize> {
     columns
 }
 
-/// The calls of a category as the methods want them.
+/// The calls of a category as the methods' input.
 fn calls(found: &MatchedCategory<'_>) -> CategoryCalls {
-    let place = |at: &laggard_assembly::ShapePosition| CategoryPosition {
-        operation: at.operation,
-        parent: at.parent,
+    let to_position = |position: &laggard_assembly::ShapePosition| CategoryPosition {
+        operation: position.operation,
+        parent: position.parent,
     };
     let mut out = CategoryCalls {
         id: found.shape.id,
-        positions: found.shape.positions.iter().map(place).collect(),
+        positions: found.shape.positions.iter().map(to_position).collect(),
         requests: Vec::with_capacity(found.requests.len()),
         calls: Vec::new(),
         left_out: 0,

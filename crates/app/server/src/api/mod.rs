@@ -103,11 +103,11 @@ pub(crate) fn routes(state: AppState) -> Router {
 }
 
 async fn not_allowed() -> ApiError {
-    ApiError::new(ProblemKind::MethodNotAllowed, "this address takes other methods")
+    ApiError::new(ProblemKind::MethodNotAllowed, "this path has other methods")
 }
 
 async fn not_found() -> ApiError {
-    ApiError::not_found("there is nothing at this address; GET /api/v1/openapi.json tells what there is")
+    ApiError::not_found("there is nothing at this path; GET /api/v1/openapi.json lists all of them")
 }
 
 /// Answers are of this moment, unless a handler says otherwise.

@@ -17,7 +17,7 @@ use utoipa::OpenApi;
 #[openapi(
     info(
         title = "Laggard",
-        description = "Tells why a distributed system is slow. Explained in docs/manual/api.md."
+        description = "Finds out why a distributed system is slow. Explained in docs/manual/api.md."
     ),
     paths(
         status::status,

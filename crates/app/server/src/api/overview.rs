@@ -17,20 +17,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Bins unless others are asked for, and those that can be.
+/// Default and largest number of bins.
 const BINS: usize = 60;
 const BINS_MAX: usize = 1_440;
 
 /// Services that are charted: those with the most requests.
 const SERVICES_MAX: usize = 100;
 
-/// Stretches of the window that categories are judged in.
-const STRETCHES: i64 = 12;
+/// Intervals of the window in which anomalies are searched.
+const INTERVALS: i64 = 12;
 
 /// Anomalies that are listed: the latest.
 const ANOMALIES_MAX: usize = 1_000;
 
-/// What is asked of an overview.
+/// Parameters of an overview.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -57,7 +57,7 @@ pub(crate) struct Overview {
     bins: u64,
     /// By requests, the most first.
     services: Vec<ServiceOverTime>,
-    /// Services that had no room.
+    /// Services beyond the limit.
     omitted: u64,
     /// By start.
     anomalies: Vec<Anomaly>,
@@ -154,13 +154,13 @@ impl Bins {
     }
 
     fn anomalies(&self, requests: &Requests, service: Option<&str>) -> Vec<Anomaly> {
-        let stretches = Bins::new(self.window, STRETCHES);
-        let mut found: BTreeMap<String, Vec<Anomaly>> = BTreeMap::new();
-        for stretch in (0..STRETCHES).map(|at| stretches.stretch(at)) {
-            for anomaly in anomalies_of(requests, stretch, service) {
-                let known = found.entry(anomaly.category.clone()).or_default();
+        let intervals = Bins::new(self.window, INTERVALS);
+        let mut by_category: BTreeMap<String, Vec<Anomaly>> = BTreeMap::new();
+        for interval in (0..INTERVALS).map(|index| intervals.interval(index)) {
+            for anomaly in anomalies_of(requests, interval, service) {
+                let known = by_category.entry(anomaly.category.clone()).or_default();
                 match known.last_mut() {
-                    // One that goes on is one.
+                    // One that continues the last is the same.
                     Some(last) if last.until_ns.saturating_add(1) >= anomaly.since_ns => {
                         last.until_ns = anomaly.until_ns;
                         last.reason = anomaly.reason;
@@ -169,14 +169,14 @@ impl Bins {
                 }
             }
         }
-        let mut all: Vec<Anomaly> = found.into_values().flatten().collect();
+        let mut all: Vec<Anomaly> = by_category.into_values().flatten().collect();
         all.sort_by(|a, b| a.since_ns.cmp(&b.since_ns).then_with(|| a.category.cmp(&b.category)));
         let surplus = all.len().saturating_sub(ANOMALIES_MAX);
         all.split_off(surplus)
     }
 
-    fn stretch(&self, at: i64) -> Window {
-        let begins = self.window.since.unix_ns().saturating_add(at.saturating_mul(self.bin_ns));
+    fn interval(&self, index: i64) -> Window {
+        let begins = self.window.since.unix_ns().saturating_add(index.saturating_mul(self.bin_ns));
         let since = Timestamp::from_unix_ns(begins).min(self.window.until);
         let ends = since.plus(Nanos::from_ns(self.bin_ns as u64 - 1));
         Window { since, until: ends.min(self.window.until) }
@@ -194,9 +194,9 @@ fn over_time(name: &str, bins: Vec<Latencies>) -> ServiceOverTime {
     }
 }
 
-fn anomalies_of(requests: &Requests, stretch: Window, service: Option<&str>) -> Vec<Anomaly> {
+fn anomalies_of(requests: &Requests, interval: Window, service: Option<&str>) -> Vec<Anomaly> {
     let names = requests.names();
-    let categories = Categories::of(requests, stretch, |category| {
+    let categories = Categories::of(requests, interval, |category| {
         service.is_none_or(|wanted| names.operation_key(category.positions[0].operation).service == wanted)
     });
     let anomalous = categories.iter().filter_map(|(shape, category)| {
@@ -205,8 +205,8 @@ fn anomalies_of(requests: &Requests, stretch: Window, service: Option<&str>) -> 
             category: shape.id.short(),
             service: key.service.to_owned(),
             operation: key.operation.to_owned(),
-            since_ns: stretch.since.unix_ns(),
-            until_ns: stretch.until.unix_ns(),
+            since_ns: interval.since.unix_ns(),
+            until_ns: interval.until.unix_ns(),
             reason: reason(&category.gate())?,
         })
     });
@@ -223,8 +223,8 @@ mod tests {
         let bins = Bins::new(Window { since: time(100), until: time(199) }, 10);
         assert_eq!((bins.bin_ns, bins.of(time(100)), bins.of(time(109)), bins.of(time(110))), (10, 0, 0, 1));
         assert_eq!(bins.of(time(199)), 9);
-        let stretch = bins.stretch(9);
-        assert_eq!((stretch.since, stretch.until), (time(190), time(199)));
+        let interval = bins.interval(9);
+        assert_eq!((interval.since, interval.until), (time(190), time(199)));
         let instant = Bins::new(Window { since: time(5), until: time(5) }, 60);
         assert_eq!((instant.bin_ns, instant.of(time(5))), (1, 0));
         let ever = Bins::new(Window { since: Timestamp::MIN, until: Timestamp::MAX }, 1);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
-/// The parameters behind `?`; what cannot be read is a problem document.
+/// The parameters behind `?`; invalid ones give a problem document.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -18,7 +18,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, ApiError> {
         let read = AxumQuery::<T>::from_request_parts(parts, state).await;
-        read.map(|AxumQuery(read)| Query(read)).map_err(|refused| ApiError::invalid(refused.body_text()))
+        read.map(|AxumQuery(read)| Query(read)).map_err(|rejection| ApiError::invalid(rejection.body_text()))
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct WindowParameters {
     pub(crate) until: Option<Moment>,
 }
 
-/// What a window is that nobody tells the beginning of.
+/// Length of a window without a beginning.
 const USUAL_WINDOW: Nanos = Nanos::from_secs(3600);
 
 impl WindowParameters {
@@ -42,7 +42,7 @@ impl WindowParameters {
     }
 }
 
-/// The window that is meant.
+/// The window of parameters that may be absent.
 pub(crate) fn window(
     since: Option<Moment>,
     until: Option<Moment>,
@@ -56,12 +56,17 @@ pub(crate) fn window(
     Ok(Window { since, until })
 }
 
-/// A number of things asked for: absent, or in its range.
-pub(crate) fn count(name: &str, given: Option<u64>, usual: usize, most: usize) -> Result<usize, ApiError> {
-    match given.map(usize::try_from) {
+/// A requested number, from 1 to `most`; `usual` if absent.
+pub(crate) fn count(
+    name: &str,
+    requested: Option<u64>,
+    usual: usize,
+    most: usize,
+) -> Result<usize, ApiError> {
+    match requested.map(usize::try_from) {
         None => Ok(usual),
         Some(Ok(number)) if (1..=most).contains(&number) => Ok(number),
-        Some(_) => Err(ApiError::invalid(format_args!("{name} is a whole number from 1 to {most}"))),
+        Some(_) => Err(ApiError::invalid(format_args!("{name} must be a whole number from 1 to {most}"))),
     }
 }
 

@@ -19,33 +19,33 @@ pub(crate) struct ApiError {
 /// Kinds of problems; a program can act on them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProblemKind {
-    /// A parameter or setting that cannot be meant.
+    /// An invalid parameter or setting.
     Invalid,
     /// There is nothing of that name.
     NotFound,
-    /// There is no such method for this address.
+    /// The path has no such method.
     MethodNotAllowed,
-    /// It is there, but not in this state.
+    /// It exists, but is not in the required state.
     NotReady,
-    /// It took too long to arrive.
+    /// The request did not arrive in time.
     Slow,
-    /// The body is larger than is taken.
+    /// The body is larger than allowed.
     TooLarge,
-    /// The body is of another kind than is taken.
+    /// The body has an unsupported type.
     WrongType,
     /// What was uploaded cannot be read.
     Unreadable,
-    /// There is too little data to say anything.
+    /// There is too little data for an answer.
     TooLittleData,
-    /// The window holds more than one answer can be made of.
+    /// The window has too much data for an answer.
     TooMuchData,
-    /// Somebody canceled it.
+    /// It was canceled.
     Canceled,
-    /// There is no room now.
+    /// The server is overloaded; a retry may succeed.
     Busy,
     /// The data cannot be read or written.
     Storage,
-    /// Our own fault.
+    /// An error of the server.
     Internal,
 }
 
@@ -67,21 +67,21 @@ impl ProblemKind {
         }
     }
 
-    /// The end of its URI, and what it says in a few words.
+    /// The end of its URI, and its title.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            ProblemKind::Invalid => ("invalid", "This cannot be asked"),
-            ProblemKind::NotFound => ("not-found", "There is no such thing"),
-            ProblemKind::MethodNotAllowed => ("method-not-allowed", "This cannot be done here"),
+            ProblemKind::Invalid => ("invalid", "Invalid request"),
+            ProblemKind::NotFound => ("not-found", "Not found"),
+            ProblemKind::MethodNotAllowed => ("method-not-allowed", "Method not allowed"),
             ProblemKind::NotReady => ("not-ready", "Not in this state"),
-            ProblemKind::Slow => ("slow", "The request took too long to arrive"),
+            ProblemKind::Slow => ("slow", "The request did not arrive in time"),
             ProblemKind::TooLarge => ("too-large", "The body is too large"),
-            ProblemKind::WrongType => ("wrong-type", "The body is of another kind"),
+            ProblemKind::WrongType => ("wrong-type", "Unsupported type of body"),
             ProblemKind::Unreadable => ("unreadable", "The input cannot be read"),
             ProblemKind::TooLittleData => ("too-little-data", "There is too little data to say"),
             ProblemKind::TooMuchData => ("too-much-data", "There is too much data for one answer"),
             ProblemKind::Canceled => ("cancelled", "It was canceled"),
-            ProblemKind::Busy => ("busy", "There is no room now"),
+            ProblemKind::Busy => ("busy", "Overloaded"),
             ProblemKind::Storage => ("storage", "The data cannot be read or written"),
             ProblemKind::Internal => ("internal", "The server failed"),
         }
@@ -151,13 +151,13 @@ impl From<AppendError> for ApiError {
         match error {
             AppendError::Busy(after) => ApiError {
                 retry_after_s: Some(after.as_secs().max(1)),
-                ..ApiError::new(ProblemKind::Busy, "the store has no room for more open data now")
+                ..ApiError::new(ProblemKind::Busy, "the store has no memory for more open data now")
             },
             AppendError::Storage(error) => ApiError::from(error),
             AppendError::Closing => ApiError::new(ProblemKind::Busy, "the server is stopping"),
             AppendError::TooLarge { bytes, bytes_max } => ApiError::new(
                 ProblemKind::TooLarge,
-                format_args!("{bytes} bytes at once, and at most {bytes_max} are taken"),
+                format_args!("{bytes} bytes at once; at most {bytes_max} are accepted"),
             ),
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
         let document = serde_json::to_value(ApiError::invalid("x is 1").document()).unwrap();
         let wanted = serde_json::json!({
-            "type": "urn:laggard:invalid", "title": "This cannot be asked", "status": 400, "detail": "x is 1"
+            "type": "urn:laggard:invalid", "title": "Invalid request", "status": 400, "detail": "x is 1"
         });
         assert_eq!(document, wanted);
     }

@@ -37,7 +37,7 @@ pub(crate) fn of_store(
     let settings = windows.settings(now())?;
     progress.stage("reading samples", 0)?;
     let mut samples = empty_table();
-    // Counters are read once before the first window, so that it is whole.
+    // Counters are read once before the first window, so that it is complete.
     let since = settings.since.minus(settings.length);
     let view = tenant_queries.store.view();
     tenant_queries.handle.block_on(view.samples(since, settings.until, &mut samples))?;

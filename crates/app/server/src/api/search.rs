@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Traces that are listed unless more are asked for, and those that can be.
+/// Default and largest number of listed traces.
 const LISTED: usize = 50;
 const LISTED_MAX: usize = 1_000;
 
@@ -31,7 +31,7 @@ pub(crate) struct SearchParameters {
     until: Option<Moment>,
     /// Requests that call this service (entering there is calling it).
     service: Option<String>,
-    /// Requests that call an operation of this name, of that service if one is given.
+    /// Requests that call an operation of this name, of that service if one is named.
     operation: Option<String>,
     /// Outcome of the entry.
     status: Option<StatusName>,
@@ -72,7 +72,7 @@ impl From<Status> for StatusName {
 pub(crate) struct SearchResult {
     /// The latest first; a trace once.
     traces: Vec<TraceSummary>,
-    /// Requests that were looked at.
+    /// Requests that were searched.
     scanned: u64,
     /// Matching requests beyond the limit.
     omitted: u64,
@@ -115,7 +115,7 @@ pub(crate) async fn search(
             status: parameters.status,
             least: least.unwrap_or(Nanos::ZERO),
             most: most.unwrap_or(Nanos::from_ns(u64::MAX)),
-            whole: parameters.category.is_some(),
+            only_complete: parameters.category.is_some(),
         };
         Ok(find(requests, window, &wanted, limit))
     });
@@ -138,7 +138,7 @@ struct Wanted {
     least: Nanos,
     most: Nanos,
     /// Whether only complete ones are.
-    whole: bool,
+    only_complete: bool,
 }
 
 impl Wanted {
@@ -146,11 +146,11 @@ impl Wanted {
         self.forms[request.structure()]
             && self.status.is_none_or(|status| status == request.status().into())
             && (self.least..=self.most).contains(&request.latency())
-            && (!self.whole || request.is_complete())
+            && (!self.only_complete || request.is_complete())
     }
 }
 
-/// Which call trees are wanted: there are few of them, so that requests need not be looked into.
+/// Which call trees match: there are few of them, so that requests need not be searched.
 fn forms(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
     let names = requests.names();
     let wanted: Vec<bool> = (0..names.operations())

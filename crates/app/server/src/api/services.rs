@@ -24,7 +24,7 @@ const ROWS_MAX: usize = 10_000;
 pub(crate) struct Services {
     /// By requests, the most first.
     services: Vec<ServiceRow>,
-    /// Services that had no room.
+    /// Services beyond the limit.
     omitted: u64,
 }
 
@@ -101,7 +101,7 @@ fn homes(requests: &Requests, range: RequestRange<'_>) -> BTreeMap<OperationId, 
     seen.map(|(at, replicas)| (OperationId::from_index(at), replicas)).collect()
 }
 
-/// What is asked of operations.
+/// Parameters of the list of operations.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -119,7 +119,7 @@ pub(crate) struct OperationParameters {
 pub(crate) struct Operations {
     /// By requests, the most first.
     operations: Vec<OperationRow>,
-    /// Operations that had no room.
+    /// Operations beyond the limit.
     omitted: u64,
 }
 

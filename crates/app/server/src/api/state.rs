@@ -30,7 +30,7 @@ pub(crate) struct ApiState {
 /// The state of axum's routers.
 pub(crate) type AppState = Arc<ApiState>;
 
-/// What the API keeps between requests.
+/// State of the API between requests.
 pub(crate) struct Api {
     pub(crate) jobs: Jobs,
     /// Limits the queries that run at a time.
@@ -42,7 +42,7 @@ pub(crate) struct Api {
     pub(crate) cache: Arc<RequestCache>,
 }
 
-/// Each import keeps two threads busy.
+/// Each import uses two threads.
 const IMPORTS_AT_ONCE: usize = 2;
 
 impl Api {

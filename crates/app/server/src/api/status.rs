@@ -50,7 +50,7 @@ pub(crate) struct Status {
 pub(crate) struct ProblemRow {
     /// A word for programs.
     name: &'static str,
-    /// What happened, and what the server does about it.
+    /// The problem, and what the server does about it.
     text: String,
     since_ns: i64,
     /// Whether it stops ingest or queries.

@@ -27,7 +27,7 @@ pub(crate) struct TraceDocument {
     requests: Vec<TraceRequest>,
     /// In depth-first order: the calls of every request, then what hangs from spans that are missing.
     spans: Vec<TraceSpan>,
-    /// Spans that had no room.
+    /// Spans beyond the limit.
     omitted: u64,
     /// What assembly repaired or mistrusted.
     losses: BTreeMap<&'static str, LossRow>,
@@ -79,7 +79,7 @@ pub(crate) struct Nothing {}
 /// One trace
 #[utoipa::path(
     get, path = "/api/v1/traces/{id}", tag = "data",
-    params(("id" = String, Path, description = "The trace, as it was given or as lists show it")),
+    params(("id" = String, Path, description = "The trace, with the id of its spans, or as lists show it")),
     responses((status = 200, body = TraceDocument), (status = "4XX", body = ProblemDocument))
 )]
 pub(crate) async fn trace(

@@ -1,4 +1,4 @@
-//! `/api/v1/categories/{id}/tree`: what the requests of a category call, and what it takes them.
+//! `/api/v1/categories/{id}/tree`: the calls of a category's requests, with their times.
 
 use super::data::{query, threads};
 use super::latencies::quantile;
@@ -73,7 +73,7 @@ pub(crate) struct MatchedCategory<'a> {
 }
 
 impl<'a> MatchedCategory<'a> {
-    /// The category of this id, short as lists have it or whole.
+    /// The category of this id, short as in lists, or complete.
     pub(crate) fn find(all: &'a Requests, window: Window, id: &str) -> Result<MatchedCategory<'a>, ApiError> {
         let shapes = all.shapes(ShapeRule::Canonical, threads());
         let known = |category: &ShapeCategory| category.id.short() == id || category.id.to_string() == id;
@@ -115,22 +115,23 @@ fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree
     }
     let names = requests.names();
     let entry = names.operation_key(found.shape.positions[0].operation);
-    let positions = found.shape.positions.iter().zip(calls).zip(0..).map(|((place, mut calls), position)| {
-        let key = names.operation_key(place.operation);
-        TreePosition {
-            position,
-            parent: place.parent,
-            service: key.service.to_owned(),
-            operation: key.operation.to_owned(),
-            kind: key.kind.name(),
-            calls_mean: calls.self_ns.len() as f64 / found.requests.len() as f64,
-            self_p50_ns: quantile(&mut calls.self_ns, 50),
-            self_p99_ns: quantile(&mut calls.self_ns, 99),
-            inclusive_p50_ns: quantile(&mut calls.inclusive_ns, 50),
-            inclusive_p99_ns: quantile(&mut calls.inclusive_ns, 99),
-            replicas: calls.replicas.len() as u64,
-        }
-    });
+    let positions =
+        found.shape.positions.iter().zip(calls).zip(0..).map(|((shape_position, mut calls), position)| {
+            let key = names.operation_key(shape_position.operation);
+            TreePosition {
+                position,
+                parent: shape_position.parent,
+                service: key.service.to_owned(),
+                operation: key.operation.to_owned(),
+                kind: key.kind.name(),
+                calls_mean: calls.self_ns.len() as f64 / found.requests.len() as f64,
+                self_p50_ns: quantile(&mut calls.self_ns, 50),
+                self_p99_ns: quantile(&mut calls.self_ns, 99),
+                inclusive_p50_ns: quantile(&mut calls.inclusive_ns, 50),
+                inclusive_p99_ns: quantile(&mut calls.inclusive_ns, 99),
+                replicas: calls.replicas.len() as u64,
+            }
+        });
     Ok(CategoryTree {
         id: found.shape.id.short(),
         service: entry.service.to_owned(),

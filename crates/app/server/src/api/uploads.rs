@@ -30,7 +30,7 @@ pub(crate) struct UploadFolder {
 /// What a file is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// The data that is asked about.
+    /// The data of the question.
     File,
     /// Normal executions.
     Normal,
@@ -42,7 +42,7 @@ pub(crate) enum Part {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Upload {
     pub(crate) part: Part,
-    /// What its sender calls it, as far as that is harmless.
+    /// What its sender calls it, as far as that is sanitize.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
@@ -54,21 +54,18 @@ pub(crate) struct Uploads {
     quota: UploadQuota,
 }
 
-/// Bytes that are accounted for.
+/// Bytes counted toward the limit of all uploads.
 struct UploadQuota {
     all: Arc<AtomicU64>,
     own: u64,
 }
 
 impl UploadQuota {
-    fn take(&mut self, bytes: u64, most: u64) -> Result<(), ApiError> {
+    fn reserve(&mut self, bytes: u64, most: u64) -> Result<(), ApiError> {
         let before = self.all.fetch_add(bytes, Ordering::Relaxed);
         self.own += bytes;
         if before.saturating_add(bytes) > most {
-            return Err(ApiError::new(
-                ProblemKind::Busy,
-                "other uploads have all the quota there is for them",
-            ));
+            return Err(ApiError::new(ProblemKind::Busy, "other uploads use the whole quota"));
         }
         Ok(())
     }
@@ -81,23 +78,23 @@ impl Drop for UploadQuota {
 }
 
 impl UploadFolder {
-    /// In a folder of the data; what a run before left there is deleted.
+    /// A folder in the data folder; files of an earlier run are deleted.
     pub(crate) fn new(data: &Path, bytes_max: u64) -> UploadFolder {
         let folder = data.join("uploads");
         if let Err(error) = std::fs::remove_dir_all(&folder)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(folder = %folder.display(), %error, "uploads of a run before could not be deleted");
+            tracing::warn!(folder = %folder.display(), %error, "uploads of an earlier run could not be deleted");
         }
         UploadFolder { folder, bytes: Arc::new(AtomicU64::new(0)), bytes_max }
     }
 
-    /// Bytes of all uploads that are there now.
+    /// Bytes of all current uploads.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// UploadQuota for the files of a request.
+    /// Opens a folder for the files of a request.
     pub(crate) fn open(&self) -> Result<Uploads, ApiError> {
         let made = std::fs::create_dir_all(&self.folder).and_then(|()| TempDir::new_in(&self.folder));
         let folder = made.map_err(|error| failed(&error))?;
@@ -107,8 +104,8 @@ impl UploadFolder {
 }
 
 fn failed(error: &std::io::Error) -> ApiError {
-    tracing::warn!(%error, "an upload could not be kept");
-    ApiError::new(ProblemKind::Storage, format_args!("the upload could not be kept: {}", error.kind()))
+    tracing::warn!(%error, "an upload could not be stored");
+    ApiError::new(ProblemKind::Storage, format_args!("the upload could not be stored: {}", error.kind()))
 }
 
 /// A file that is being written.
@@ -142,10 +139,10 @@ impl Uploads {
         if self.files.len() == FILES_MAX {
             return Err(ApiError::new(
                 ProblemKind::TooLarge,
-                format_args!("at most {FILES_MAX} files are taken"),
+                format_args!("at most {FILES_MAX} files are accepted"),
             ));
         }
-        let name = harmless(name);
+        let name = sanitize(name);
         let folder = self.folder.path().join(self.files.len().to_string());
         let path = folder.join(&name);
         tokio::fs::create_dir(&folder).await.map_err(|error| failed(&error))?;
@@ -163,10 +160,10 @@ impl Writing<'_> {
         if quota.own.saturating_add(bytes.len() as u64) > limits.bytes_max {
             return Err(ApiError::new(
                 ProblemKind::TooLarge,
-                format_args!("at most {} bytes are taken in one request", limits.bytes_max),
+                format_args!("at most {} bytes are accepted in one request", limits.bytes_max),
             ));
         }
-        quota.take(bytes.len() as u64, limits.bytes_max.saturating_mul(UPLOADS_AT_ONCE))?;
+        quota.reserve(bytes.len() as u64, limits.bytes_max.saturating_mul(UPLOADS_AT_ONCE))?;
         self.file.write_all(bytes).await.map_err(|error| failed(&error))
     }
 
@@ -175,14 +172,15 @@ impl Writing<'_> {
     }
 }
 
-/// A name that stays inside its folder and says what it did to readers that look at names.
-fn harmless(name: &str) -> String {
+/// A name that stays inside its folder, with the extensions that readers recognize.
+fn sanitize(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let kept = last.chars().map(|c| if c.is_ascii_alphanumeric() || "._-+=@".contains(c) { c } else { '_' });
-    let kept: String = kept.take(100).collect();
-    match kept.trim_start_matches('.') {
+    let allowed =
+        last.chars().map(|c| if c.is_ascii_alphanumeric() || "._-+=@".contains(c) { c } else { '_' });
+    let name: String = allowed.take(100).collect();
+    match name.trim_start_matches('.') {
         "" => "upload".to_owned(),
-        kept => kept.to_owned(),
+        name => name.to_owned(),
     }
 }
 
@@ -255,7 +253,7 @@ mod tests {
 
     #[test]
     fn names_stay_inside_their_folder() {
-        for (given, kept) in [
+        for (name, sanitized) in [
             ("trace.dat", "trace.dat"),
             ("../../etc/passwd", "passwd"),
             ("..", "upload"),
@@ -264,9 +262,9 @@ mod tests {
             ("", "upload"),
             (".hidden", "hidden"),
         ] {
-            assert_eq!(harmless(given), kept, "{given:?}");
+            assert_eq!(sanitize(name), sanitized, "{name:?}");
         }
-        assert_eq!(harmless(&"x".repeat(500)).len(), 100);
+        assert_eq!(sanitize(&"x".repeat(500)).len(), 100);
     }
 
     #[tokio::test]
@@ -276,8 +274,8 @@ mod tests {
         let mut uploads = folder.open().unwrap();
         let mut writing = uploads.begin(&folder, Part::File, "../x").await.unwrap();
         writing.write(b"12345678").await.unwrap();
-        let told = writing.write(b"901").await.unwrap_err();
-        assert_eq!(told.kind(), ProblemKind::TooLarge);
+        let error = writing.write(b"901").await.unwrap_err();
+        assert_eq!(error.kind(), ProblemKind::TooLarge);
         writing.end().await.unwrap();
         let path = uploads.files()[0].path.clone();
         assert!(path.starts_with(data.path()) && std::fs::read(&path).unwrap() == b"12345678");

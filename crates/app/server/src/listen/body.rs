@@ -1,6 +1,6 @@
-//! Bodies with an end: requests that must arrive, answers that must be taken.
+//! Bodies with deadlines: requests must arrive, responses must be received.
 
-use super::progress::{Answer, InFlight};
+use super::progress::{InFlight, ResponseProgress};
 use crate::settings::LimitSettings;
 use axum::body::Body;
 use bytes::Bytes;
@@ -15,26 +15,25 @@ use tokio::time::{Instant, Sleep};
 /// The slowest client that is waited for, in bytes a second.
 const BYTES_PER_SECOND: u64 = 64 << 10;
 
-/// How long so many bytes may take.
+/// Longest time for so many bytes.
 fn allowance(base: Duration, bytes: u64) -> Duration {
     base + Duration::from_millis(bytes.saturating_mul(1000) / BYTES_PER_SECOND)
 }
 
-/// A request's body; an error once it has taken too long.
-pub(super) struct Arriving {
+/// A request's body; fails when it does not arrive in time.
+pub(super) struct RequestBody {
     body: Incoming,
     waiting: Waiting,
     bytes: u64,
-    /// Only for bodies that were waited for at all: most are there at once.
+    /// Absent for bodies that arrived at once, as most do.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// How long a client was waited for. Time in which the server itself has enough to do with what came before is
-/// not the client's.
+/// Time spent waiting for a client. Time in which the server processes earlier chunks does not count.
 #[derive(Debug)]
 struct Waiting {
     base: Duration,
-    /// Stretches that are over.
+    /// Total of the intervals that are over.
     waited: Duration,
     since: Option<Instant>,
 }
@@ -44,13 +43,13 @@ impl Waiting {
         Waiting { base, waited: Duration::ZERO, since: None }
     }
 
-    /// Nothing is there now: until when something has to come, after so many bytes.
-    fn due(&mut self, now: Instant, bytes: u64) -> Instant {
+    /// The deadline of the next chunk, after so many bytes; starts waiting.
+    fn deadline(&mut self, now: Instant, bytes: u64) -> Instant {
         *self.since.get_or_insert(now) + allowance(self.base, bytes).saturating_sub(self.waited)
     }
 
-    /// Something has come.
-    fn is_over(&mut self, now: Instant) {
+    /// A chunk arrived; stops waiting.
+    fn arrived(&mut self, now: Instant) {
         if let Some(since) = self.since.take() {
             self.waited += now - since;
         }
@@ -69,22 +68,22 @@ impl fmt::Display for BodyTooSlow {
 
 impl std::error::Error for BodyTooSlow {}
 
-impl Arriving {
-    pub(super) fn new(body: Incoming, limits: &LimitSettings) -> Arriving {
-        Arriving { body, waiting: Waiting::new(limits.body_timeout.duration()), bytes: 0, timer: None }
+impl RequestBody {
+    pub(super) fn new(body: Incoming, limits: &LimitSettings) -> RequestBody {
+        RequestBody { body, waiting: Waiting::new(limits.body_timeout.duration()), bytes: 0, timer: None }
     }
 
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let due = self.waiting.due(Instant::now(), self.bytes);
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
-        if timer.deadline() != due {
-            timer.as_mut().reset(due);
+        let deadline = self.waiting.deadline(Instant::now(), self.bytes);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
         }
         timer.as_mut().poll(context).is_ready()
     }
 }
 
-impl HttpBody for Arriving {
+impl HttpBody for RequestBody {
     type Data = Bytes;
     type Error = axum::BoxError;
 
@@ -94,7 +93,7 @@ impl HttpBody for Arriving {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.waiting.is_over(Instant::now());
+                self.waiting.arrived(Instant::now());
                 self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -113,22 +112,22 @@ impl HttpBody for Arriving {
     }
 }
 
-/// An answer's body; tells when its pieces were taken.
-pub(super) struct Leaving {
+/// A response's body; records when its chunks were received.
+pub(super) struct ResponseBody {
     body: Body,
     base: Duration,
     in_flight: InFlight,
-    answer: Arc<Answer>,
+    response: Arc<ResponseProgress>,
 }
 
-impl Leaving {
-    pub(super) fn new(body: Body, in_flight: InFlight, limits: &LimitSettings) -> Leaving {
-        let answer = in_flight.answer();
-        Leaving { body, base: limits.send_timeout.duration(), in_flight, answer }
+impl ResponseBody {
+    pub(super) fn new(body: Body, in_flight: InFlight, limits: &LimitSettings) -> ResponseBody {
+        let response = in_flight.response();
+        ResponseBody { body, base: limits.send_timeout.duration(), in_flight, response }
     }
 }
 
-impl HttpBody for Leaving {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -136,12 +135,12 @@ impl HttpBody for Leaving {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.answer.made_progress();
+        self.response.made_progress();
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if let Some(Ok(piece)) = &frame {
-            let bytes = piece.data_ref().map_or(0, |data| data.len() as u64);
-            let due = std::time::Instant::now() + allowance(self.base, bytes);
-            self.in_flight.handed_over(&self.answer, due);
+        if let Some(Ok(chunk)) = &frame {
+            let bytes = chunk.data_ref().map_or(0, |data| data.len() as u64);
+            let deadline = std::time::Instant::now() + allowance(self.base, bytes);
+            self.in_flight.chunk_sent(&self.response, deadline);
         }
         Poll::Ready(frame)
     }
@@ -164,12 +163,12 @@ mod tests {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
         let mut waiting = Waiting::new(Duration::from_secs(10));
-        assert_eq!(waiting.due(begun, 0), after(10));
-        assert_eq!(waiting.due(after(4), 0), after(10), "it goes on waiting");
-        waiting.is_over(after(4));
+        assert_eq!(waiting.deadline(begun, 0), after(10));
+        assert_eq!(waiting.deadline(after(4), 0), after(10), "it goes on waiting");
+        waiting.arrived(after(4));
         // The server is busy for a minute with what came: 6 s are left, and one more for the bytes.
-        assert_eq!(waiting.due(after(64), BYTES_PER_SECOND), after(71));
-        waiting.is_over(after(71));
-        assert_eq!(waiting.due(after(80), BYTES_PER_SECOND), after(80));
+        assert_eq!(waiting.deadline(after(64), BYTES_PER_SECOND), after(71));
+        waiting.arrived(after(71));
+        assert_eq!(waiting.deadline(after(80), BYTES_PER_SECOND), after(80));
     }
 }

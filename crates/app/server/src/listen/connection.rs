@@ -1,9 +1,9 @@
 //! One connection.
 
 use super::Serving;
-use super::body::{Arriving, Leaving};
+use super::body::{RequestBody, ResponseBody};
 use super::peers::Peer;
-use super::progress::{Patience, Progress, Stalled};
+use super::progress::{IdleLimits, Progress, Stalled};
 use axum::body::Body;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -20,7 +20,7 @@ use tower::ServiceExt;
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ending {
-    /// One side had enough.
+    /// One side closed it.
     Closed,
     /// The client was too slow.
     TooSlow,
@@ -28,15 +28,15 @@ pub(super) enum Ending {
 
 /// Headers of one request, in bytes.
 const HEADER_BYTES_MAX: u32 = 64 << 10;
-/// HTTP/1 reads this much before it stops reading: headers, and pieces of bodies.
+/// HTTP/1 reads this much before it stops reading: headers, and chunks of bodies.
 const BUFFER_BYTES_MAX: usize = 256 << 10;
 /// HTTP/2 windows: what a client may send before it is read, of a stream and of the connection.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
-/// How often a connection is looked at.
-const LOOK: Duration = Duration::from_secs(1);
-/// How long a connection that was asked to end may take.
-const LEAVE: Duration = Duration::from_secs(5);
+/// How often a connection is checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Longest time for a graceful close.
+const CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// Serves a stream until it ends, stalls, or the server stops.
 pub(super) async fn serve_connection<S>(stream: S, peer: SocketAddr, serving: &Serving) -> Ending
@@ -59,9 +59,9 @@ where
     };
     connection.as_mut().graceful_shutdown();
     match ending {
-        Some(Stalled::NotTaken | Stalled::NeverAsked) => Ending::TooSlow,
+        Some(Stalled::NotReceived | Stalled::NoRequest) => Ending::TooSlow,
         Some(Stalled::Idle) => {
-            let _ = tokio::time::timeout(LEAVE, connection).await;
+            let _ = tokio::time::timeout(CLOSE_MAX, connection).await;
             Ending::Closed
         }
         None => {
@@ -92,13 +92,13 @@ fn builder(serving: &Serving) -> Builder<TokioExecutor> {
 
 /// Returns once the connection has stalled.
 async fn watch(progress: &Progress, serving: &Serving) -> Stalled {
-    let patience = Patience {
+    let limits = IdleLimits {
         first: serving.limits.header_timeout.duration(),
         idle: serving.limits.idle_timeout.duration(),
     };
     loop {
-        tokio::time::sleep(LOOK).await;
-        if let Some(stalled) = progress.stalled(Instant::now(), patience) {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+        if let Some(stalled) = progress.stalled(Instant::now(), limits) {
             return stalled;
         }
     }
@@ -109,10 +109,10 @@ async fn answer(
     peer: SocketAddr,
     serving: Serving,
     progress: Arc<Progress>,
-) -> Result<Response<Leaving>, Infallible> {
+) -> Result<Response<ResponseBody>, Infallible> {
     let in_flight = progress.begin();
-    let mut request = request.map(|body| Body::new(Arriving::new(body, &serving.limits)));
+    let mut request = request.map(|body| Body::new(RequestBody::new(body, &serving.limits)));
     request.extensions_mut().insert(Peer { address: peer, encrypted: serving.transport.is_encrypted() });
     let response = serving.router.oneshot(request).await?;
-    Ok(response.map(|body| Leaving::new(body, in_flight, &serving.limits)))
+    Ok(response.map(|body| ResponseBody::new(body, in_flight, &serving.limits)))
 }

@@ -1,7 +1,7 @@
 //! Accepting connections: HTTP/1 and HTTP/2 on one port, gRPC among them.
 //!
-//! Nothing here waits for a client without an end: a first request, a request's body, a client that takes its answer,
-//! and a connection that is idle each have their time.
+//! Every wait for a client has a limit: for the first request, the body of a request, the response to be received, and
+//! an idle connection.
 
 mod body;
 mod connection;
@@ -26,10 +26,10 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// One address it listens on, and what happened there since the start.
+/// A listening address, with counts since the start.
 pub(crate) struct Listener {
     pub(crate) kind: ListenerKind,
-    /// Where it really listens; the port is never 0.
+    /// The bound address; the port is never 0.
     pub(crate) address: SocketAddr,
     pub(crate) figures: ListenerFigures,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Listener {
 pub(crate) struct ListenerFigures {
     pub(crate) accepted: AtomicU64,
     pub(crate) closed: AtomicU64,
-    /// Closed at once, because their address had as many as it may.
+    /// Closed at once, because their address had too many.
     pub(crate) refused: AtomicU64,
     /// Closed because the client was too slow.
     pub(crate) timed_out: AtomicU64,
@@ -47,7 +47,7 @@ pub(crate) struct ListenerFigures {
     pub(crate) handshakes_failed: AtomicU64,
 }
 
-/// What every connection of a listener needs.
+/// State shared by the connections of a listener.
 #[derive(Clone)]
 pub(crate) struct Serving {
     pub(crate) listener: Arc<Listener>,
@@ -60,7 +60,7 @@ pub(crate) struct Serving {
 /// When accepting fails (no file descriptors left), trying again at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves one address until it is told to stop; connections go on as tasks of `connections`.
+/// Serves one address until the server stops; connections continue as tasks of `connections`.
 pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: TaskTracker) {
     let connection_slots = Arc::new(Semaphore::new(serving.limits.connections as usize));
     let peers = Peers::new(serving.limits.connections_per_peer);

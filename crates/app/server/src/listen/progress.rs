@@ -1,18 +1,18 @@
-//! What a connection is doing, so that somebody can tell when it does nothing.
+//! The progress of a connection, to detect stalled ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// Requests and answers of one connection.
+/// Requests and responses of one connection.
 pub(super) struct Progress {
     opened: Instant,
-    /// Requests that were begun, and those that were answered to the last byte handed over.
+    /// Requests that began, and those whose response was sent completely.
     begun: AtomicU64,
     ended: AtomicU64,
     /// When the latest of them ended, in ms since `opened`.
     ended_ms: AtomicU64,
-    answers: Mutex<Vec<Weak<Answer>>>,
+    responses: Mutex<Vec<Weak<ResponseProgress>>>,
 }
 
 /// A request in flight; dropping it ends it.
@@ -20,27 +20,26 @@ pub(super) struct InFlight {
     progress: Arc<Progress>,
 }
 
-/// An answer being sent.
-pub(super) struct Answer {
-    /// By when the client must have taken the latest piece, in ms since the connection was opened; 0 while no piece
-    /// waits for it.
-    due_ms: AtomicU64,
+/// A response being sent.
+pub(super) struct ResponseProgress {
+    /// Deadline for receiving the latest chunk, in ms since the connection was opened; 0 while none is being sent.
+    deadline_ms: AtomicU64,
 }
 
 /// Why a connection should be closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stalled {
-    /// It was not asked for anything in time.
-    NeverAsked,
-    /// It was not asked for anything for a while.
+    /// No first request in time.
+    NoRequest,
+    /// No request for a while.
     Idle,
-    /// A client does not take its answer.
-    NotTaken,
+    /// The client does not receive its response.
+    NotReceived,
 }
 
 /// The times after which a connection is stalled.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct IdleLimits {
     pub(super) first: Duration,
     pub(super) idle: Duration,
 }
@@ -52,7 +51,7 @@ impl Progress {
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             ended_ms: AtomicU64::new(0),
-            answers: Mutex::default(),
+            responses: Mutex::default(),
         })
     }
 
@@ -61,21 +60,23 @@ impl Progress {
         InFlight { progress: self.clone() }
     }
 
-    /// Whether something should end it.
-    pub(super) fn stalled(&self, now: Instant, patience: Patience) -> Option<Stalled> {
+    /// Why it should be closed, if it should.
+    pub(super) fn stalled(&self, now: Instant, limits: IdleLimits) -> Option<Stalled> {
         let now_ms = self.since_opened_ms(now);
         let begun = self.begun.load(Ordering::Acquire);
         if begun == 0 {
-            return (now_ms >= milliseconds(patience.first)).then_some(Stalled::NeverAsked);
+            return (now_ms >= milliseconds(limits.first)).then_some(Stalled::NoRequest);
         }
         if begun == self.ended.load(Ordering::Acquire) {
             let idle_ms = now_ms.saturating_sub(self.ended_ms.load(Ordering::Acquire));
-            return (idle_ms >= milliseconds(patience.idle)).then_some(Stalled::Idle);
+            return (idle_ms >= milliseconds(limits.idle)).then_some(Stalled::Idle);
         }
-        let mut answers = self.answers.lock().expect("no thread panics while it holds the lock");
-        answers.retain(|answer| answer.strong_count() > 0);
-        let late = |answer: &Weak<Answer>| answer.upgrade().is_some_and(|answer| answer.is_late(now_ms));
-        answers.iter().any(late).then_some(Stalled::NotTaken)
+        let mut responses = self.responses.lock().expect("no thread panics while it holds the lock");
+        responses.retain(|response| response.strong_count() > 0);
+        let late = |response: &Weak<ResponseProgress>| {
+            response.upgrade().is_some_and(|response| response.is_late(now_ms))
+        };
+        responses.iter().any(late).then_some(Stalled::NotReceived)
     }
 
     fn since_opened_ms(&self, now: Instant) -> u64 {
@@ -84,22 +85,22 @@ impl Progress {
 }
 
 impl InFlight {
-    /// Watches how its answer is taken.
-    pub(super) fn answer(&self) -> Arc<Answer> {
-        let answer = Arc::new(Answer { due_ms: AtomicU64::new(0) });
-        let mut answers = self.progress.answers.lock().expect("no thread panics while it holds the lock");
-        // Without this a connection that is never looked at (a fast one) would collect them.
-        if answers.len() == answers.capacity() {
-            answers.retain(|answer| answer.strong_count() > 0);
+    /// Registers its response.
+    pub(super) fn response(&self) -> Arc<ResponseProgress> {
+        let response = Arc::new(ResponseProgress { deadline_ms: AtomicU64::new(0) });
+        let mut responses = self.progress.responses.lock().expect("no thread panics while it holds the lock");
+        // A connection that closes before it is checked would collect them.
+        if responses.len() == responses.capacity() {
+            responses.retain(|response| response.strong_count() > 0);
         }
-        answers.push(Arc::downgrade(&answer));
-        answer
+        responses.push(Arc::downgrade(&response));
+        response
     }
 
-    /// A piece was handed over, which must be taken by `due`.
-    pub(super) fn handed_over(&self, answer: &Answer, due: Instant) {
-        let due_ms = self.progress.since_opened_ms(due).max(1);
-        answer.due_ms.store(due_ms, Ordering::Release);
+    /// A chunk is being sent, which must be received by `deadline`.
+    pub(super) fn chunk_sent(&self, response: &ResponseProgress, deadline: Instant) {
+        let deadline_ms = self.progress.since_opened_ms(deadline).max(1);
+        response.deadline_ms.store(deadline_ms, Ordering::Release);
     }
 }
 
@@ -110,15 +111,15 @@ impl Drop for InFlight {
     }
 }
 
-impl Answer {
-    /// Whoever sends asks for the next piece: the latest was taken.
+impl ResponseProgress {
+    /// The next chunk is requested: the latest was received.
     pub(super) fn made_progress(&self) {
-        self.due_ms.store(0, Ordering::Release);
+        self.deadline_ms.store(0, Ordering::Release);
     }
 
     fn is_late(&self, now_ms: u64) -> bool {
-        let due_ms = self.due_ms.load(Ordering::Acquire);
-        due_ms != 0 && now_ms > due_ms
+        let deadline_ms = self.deadline_ms.load(Ordering::Acquire);
+        deadline_ms != 0 && now_ms > deadline_ms
     }
 }
 
@@ -130,45 +131,45 @@ fn milliseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience { first: Duration::from_secs(10), idle: Duration::from_secs(60) };
+    const LIMITS: IdleLimits = IdleLimits { first: Duration::from_secs(10), idle: Duration::from_secs(60) };
 
-    /// So many seconds from now, with a little for what the test itself takes.
+    /// So many seconds from now, with a little for the time of the test itself.
     fn after(seconds: u64) -> Instant {
         Instant::now() + Duration::from_secs(seconds)
     }
 
     #[test]
-    fn a_first_request_must_come_soon_and_the_next_may_take_longer() {
+    fn the_first_request_has_a_shorter_limit_than_the_next() {
         let progress = Progress::new();
-        assert_eq!(progress.stalled(after(8), PATIENCE), None);
-        assert_eq!(progress.stalled(after(10), PATIENCE), Some(Stalled::NeverAsked));
+        assert_eq!(progress.stalled(after(8), LIMITS), None);
+        assert_eq!(progress.stalled(after(10), LIMITS), Some(Stalled::NoRequest));
         let request = progress.begin();
-        assert_eq!(progress.stalled(after(1000), PATIENCE), None, "a question may take long");
+        assert_eq!(progress.stalled(after(1000), LIMITS), None, "a query may run long");
         drop(request);
-        assert_eq!(progress.stalled(after(58), PATIENCE), None);
-        assert_eq!(progress.stalled(after(60), PATIENCE), Some(Stalled::Idle));
+        assert_eq!(progress.stalled(after(58), LIMITS), None);
+        assert_eq!(progress.stalled(after(60), LIMITS), Some(Stalled::Idle));
     }
 
     #[test]
-    fn an_answer_must_be_taken() {
+    fn a_response_must_be_received() {
         let progress = Progress::new();
         let request = progress.begin();
-        let answer = request.answer();
-        assert_eq!(progress.stalled(after(1000), PATIENCE), None, "nothing was handed over yet");
-        request.handed_over(&answer, after(30));
-        assert_eq!(progress.stalled(after(29), PATIENCE), None);
-        assert_eq!(progress.stalled(after(32), PATIENCE), Some(Stalled::NotTaken));
-        answer.made_progress();
-        assert_eq!(progress.stalled(after(32), PATIENCE), None);
+        let response = request.response();
+        assert_eq!(progress.stalled(after(1000), LIMITS), None, "nothing was sent yet");
+        request.chunk_sent(&response, after(30));
+        assert_eq!(progress.stalled(after(29), LIMITS), None);
+        assert_eq!(progress.stalled(after(32), LIMITS), Some(Stalled::NotReceived));
+        response.made_progress();
+        assert_eq!(progress.stalled(after(32), LIMITS), None);
     }
 
     #[test]
-    fn ended_answers_are_forgotten() {
+    fn ended_responses_are_dropped() {
         let progress = Progress::new();
         for _ in 0..10_000 {
             let request = progress.begin();
-            drop(request.answer());
+            drop(request.response());
         }
-        assert!(progress.answers.lock().unwrap().len() < 100);
+        assert!(progress.responses.lock().unwrap().len() < 100);
     }
 }

@@ -13,11 +13,11 @@ pub(crate) struct DataLock {
 const NAME: &str = "lock";
 
 impl DataLock {
-    /// Takes the folder; makes it, readable by nobody else, if it is not there.
+    /// Locks the folder; creates it, readable by its owner only, if it does not exist.
     ///
     /// # Errors
     /// When another process has it, or it cannot be written.
-    pub(crate) fn take(folder: &Path) -> Result<DataLock, String> {
+    pub(crate) fn acquire(folder: &Path) -> Result<DataLock, String> {
         make(folder).map_err(|error| format!("data: {} cannot be made: {error}", folder.display()))?;
         let path = folder.join(NAME);
         let explain = |error: std::io::Error| format!("data: {} cannot be written: {error}", path.display());
@@ -33,7 +33,7 @@ impl DataLock {
             Err(TryLockError::WouldBlock) => return Err(in_use_message(folder, &mut file)),
             Err(TryLockError::Error(error)) => return Err(explain(error)),
         }
-        // The number is for people, the lock is what counts: a full disk must not keep a server from answering.
+        // The id of the process is for people; a full disk must not prevent the server from answering.
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
         Ok(DataLock { _file: file })
     }
@@ -51,10 +51,7 @@ fn in_use_message(folder: &Path, file: &mut File) -> String {
     let mut owner = String::new();
     let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut owner));
     let by = if read.is_ok() && !owner.is_empty() { format!(" (process {owner})") } else { String::new() };
-    format!(
-        "data: another server uses {}{by}; stop it, or give this one a folder of its own",
-        folder.display()
-    )
+    format!("data: another server uses {}{by}; stop it, or use another folder", folder.display())
 }
 
 #[cfg(test)]
@@ -65,12 +62,12 @@ mod tests {
     fn a_folder_has_one_server() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("a/b");
-        let held = DataLock::take(&data).unwrap();
-        let refused = DataLock::take(&data).unwrap_err();
-        assert!(refused.contains("another server uses"), "{refused}");
-        assert!(refused.contains(&std::process::id().to_string()), "{refused}");
+        let held = DataLock::acquire(&data).unwrap();
+        let error = DataLock::acquire(&data).unwrap_err();
+        assert!(error.contains("another server uses"), "{error}");
+        assert!(error.contains(&std::process::id().to_string()), "{error}");
         drop(held);
-        DataLock::take(&data).unwrap();
+        DataLock::acquire(&data).unwrap();
     }
 
     #[test]
@@ -78,7 +75,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();
-        let refused = DataLock::take(&file).unwrap_err();
-        assert!(refused.starts_with("data: "), "{refused}");
+        let error = DataLock::acquire(&file).unwrap_err();
+        assert!(error.starts_with("data: "), "{error}");
     }
 }

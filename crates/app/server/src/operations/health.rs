@@ -1,4 +1,4 @@
-//! Asking a server on this machine whether it runs, for containers without a shell.
+//! The health check of a server on this machine, for containers without a shell.
 
 use crate::settings::ServeSettings;
 use std::io::{self, Read, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Asks the server that runs with these settings for `/healthz`. With TLS it only sees whether somebody accepts:
+/// Requests `/healthz` from the server that runs with these settings. With TLS it only checks that connections are accepted:
 /// the certificate is for the server's name, not for this machine's.
 ///
 /// # Errors
@@ -21,8 +21,8 @@ pub fn check_health(settings: &ServeSettings) -> Result<(), String> {
     }
     stream.set_read_timeout(Some(PATIENCE)).map_err(explain)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(explain)?;
-    let asked = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(asked.as_bytes()).map_err(explain)?;
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).map_err(explain)?;
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).map_err(explain)?;
     match &answer {
@@ -31,7 +31,7 @@ pub fn check_health(settings: &ServeSettings) -> Result<(), String> {
     }
 }
 
-/// Who listens everywhere is asked on loopback.
+/// A server on all addresses is checked on loopback.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -51,10 +51,10 @@ mod tests {
         let port = socket.local_addr().unwrap().port();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = socket.accept().unwrap();
-            let mut asked = [0; 256];
-            let length = stream.read(&mut asked).unwrap();
+            let mut request = [0; 256];
+            let length = stream.read(&mut request).unwrap();
             stream.write_all(answer).unwrap();
-            String::from_utf8_lossy(&asked[..length]).into_owned()
+            String::from_utf8_lossy(&request[..length]).into_owned()
         });
         let http = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
         let found = check_health(&ServeSettings { http, ..ServeSettings::default() });
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_well_says_so() {
+    fn a_healthy_server_passes() {
         assert_eq!(asked_one_that_answers(b"HTTP/1.1 200 OK\r\n\r\nok\n"), Ok(()));
         let ill = asked_one_that_answers(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").unwrap_err();
         assert!(ill.contains("503"), "{ill}");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_not_well() {
+    fn an_absent_server_fails() {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let http = socket.local_addr().unwrap();
         drop(socket);

@@ -1,4 +1,4 @@
-//! What the process uses, as the system tells it; nothing where it tells nothing.
+//! Resource usage of the process as the system reports it; absent where it does not.
 
 /// Figures of this process at one moment.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct ProcessFigures {
     pub(crate) open_files_max: Option<f64>,
 }
 
-/// Linux tells processor time in hundredths of a second, whatever the kernel's own clock is.
+/// Linux reports processor time in hundredths of a second, whatever the kernel's own clock is.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 impl ProcessFigures {

@@ -1,4 +1,4 @@
-//! Spans of its own requests, for those who want to see why Laggard is slow. Off unless an endpoint is given.
+//! Spans of its own requests, to see why Laggard is slow. Off unless an endpoint is set.
 //!
 //! Only questions are traced, at the address of API and pages: receivers would trace what they send to themselves.
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Spans that wait to be sent; when nobody takes them, new ones are let go.
+/// Spans that wait to be sent; beyond this, new ones are dropped.
 const WAITING_MAX: usize = 1024;
 const BATCH_MAX: usize = 256;
 const BATCH_PAUSE: Duration = Duration::from_secs(1);
@@ -65,8 +65,8 @@ impl SelfTracing {
     }
 
     fn context(&self, headers: &HeaderMap) -> Context {
-        let given = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(parse);
-        given.unwrap_or_else(|| Context {
+        let parent = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(parse);
+        parent.unwrap_or_else(|| Context {
             trace: format!("{:016x}{:016x}", self.random.draw(), self.random.draw()),
             parent: String::new(),
         })
@@ -97,7 +97,7 @@ pub(crate) async fn trace(State(tracing): State<SelfTracing>, request: Request, 
         }],
         "status": { "code": if status.is_server_error() { 2 } else { 0 } },
     });
-    // When nobody takes them, requests do not wait.
+    // Requests do not wait for the endpoint.
     let _ = tracing.spans.try_send(span);
     response
 }

@@ -17,7 +17,7 @@ pub(super) enum Encoding {
     Snappy,
 }
 
-/// A zstd frame may ask for a window of 2 to this power: 32 MiB.
+/// Largest window of a zstd frame, as a power of 2: 32 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 
 /// The output buffer doubles from this size on.

@@ -8,7 +8,7 @@ use laggard_model::Losses;
 use laggard_system::available_threads;
 use tokio::sync::Semaphore;
 
-/// What all receivers share: one for the whole server.
+/// State shared by all receivers of the server.
 #[derive(Debug)]
 pub(crate) struct Receivers {
     pub(super) settings: ReceiveSettings,

@@ -48,7 +48,7 @@ impl Admission {
 enum Permission {
     /// None: it is answered without any data.
     None,
-    /// To read about the server as a whole.
+    /// Reading the status of the whole server.
     ReadServer,
     /// To read data.
     Read,
@@ -154,7 +154,7 @@ impl Entrance {
         let Some(token) = caller.token.map(|index| self.admission.tokens.at(index)) else { return Ok(()) };
         match needed {
             Permission::Write if !token.write => Err(AdmissionError::Scope("sending data")),
-            Permission::Read | Permission::ReadServer if !token.read => Err(AdmissionError::Scope("asking")),
+            Permission::Read | Permission::ReadServer if !token.read => Err(AdmissionError::Scope("reading")),
             _ => Ok(()),
         }
     }

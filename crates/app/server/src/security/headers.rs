@@ -1,4 +1,4 @@
-//! Headers that keep browsers from doing what a page of ours never needs.
+//! Headers that forbid browsers what the pages do not need.
 
 use crate::listen::Peer;
 use axum::extract::Request;

@@ -23,7 +23,7 @@ pub(crate) fn routes(admission: Arc<Admission>) -> Router {
     Router::new().route(PATH, methods).layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(admission)
 }
 
-/// What a page has to know before it asks for anything.
+/// What a page needs before its first query.
 #[derive(Serialize)]
 struct Shown {
     /// Whether somebody has to log in.
@@ -32,7 +32,7 @@ struct Shown {
     logged_in: bool,
     /// The name of the token that was shown.
     name: Option<String>,
-    /// Whether it may ask.
+    /// Whether it may read.
     read: bool,
     /// Whether it may send data.
     write: bool,
@@ -63,7 +63,7 @@ async fn show(State(admission): State<Arc<Admission>>, headers: HeaderMap) -> Js
 #[serde(deny_unknown_fields)]
 struct Shows {
     token: String,
-    /// The tenant it wants to look at, where there are several.
+    /// The tenant to show, where there are several.
     tenant: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that a browser sends because some other site told it to.
+//! Rejects requests that a browser sends on behalf of another site.
 //!
 //! Who listens on loopback without tokens trusts everybody on the machine, but not every page that somebody on the
 //! machine looks at. Two ways such a page could reach us: by a name of its own that suddenly means 127.0.0.1 (then
@@ -14,7 +14,7 @@ pub(super) fn names_us(uri: &Uri, headers: &HeaderMap, names: &[String]) -> bool
         Some(authority) => Some(authority.as_str()),
         None => headers.get(HOST).and_then(|value| value.to_str().ok()),
     };
-    // HTTP/1.0 needs no name, and browsers always give one.
+    // HTTP/1.0 needs no host name, and browsers always send one.
     let Some(host) = host else { return true };
     let name = without_port(host);
     is_address(name)

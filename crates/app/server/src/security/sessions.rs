@@ -1,4 +1,4 @@
-//! Browsers that showed a token once: they keep a cookie that scripts cannot read and other sites cannot send.
+//! Sessions of browsers that sent a token once: a cookie that scripts cannot read and other sites cannot send.
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
@@ -76,7 +76,7 @@ impl Sessions {
     }
 }
 
-/// With this prefix browsers take the cookie over TLS only, and from this very host.
+/// With this prefix browsers accept the cookie over TLS only, and from this host only.
 const ENCRYPTED_NAME: &str = "__Host-laggard";
 const PLAIN_NAME: &str = "laggard";
 

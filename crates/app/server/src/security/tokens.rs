@@ -22,20 +22,20 @@ impl Tokens {
         !self.known.is_empty()
     }
 
-    /// The place of the token with this secret. Takes as long for a wrong secret as for a right one.
+    /// The index of the token with this secret. The time does not depend on the secret.
     pub(crate) fn find(&self, secret: &[u8]) -> Option<usize> {
         let mut found = None;
-        for (place, token) in self.known.iter().enumerate() {
+        for (index, token) in self.known.iter().enumerate() {
             if bool::from(token.secret.ct_eq(secret)) {
-                found = Some(place);
+                found = Some(index);
             }
         }
         found
     }
 
-    /// The token at a place that [`Tokens::find`] gave.
-    pub(crate) fn at(&self, place: usize) -> &CheckedToken {
-        &self.known[place]
+    /// The token with an index from [`Tokens::find`].
+    pub(crate) fn at(&self, index: usize) -> &CheckedToken {
+        &self.known[index]
     }
 }
 
@@ -64,8 +64,8 @@ mod tests {
     fn a_token_is_found_by_its_whole_secret() {
         let tokens = Tokens::new([token("a", "0123456789abcdef"), token("b", "0123456789abcdeg")].into());
         assert!(tokens.are_needed());
-        let place = tokens.find(b"0123456789abcdeg").unwrap();
-        assert_eq!(tokens.at(place).name, "b");
+        let index = tokens.find(b"0123456789abcdeg").unwrap();
+        assert_eq!(tokens.at(index).name, "b");
         for wrong in ["", "0123456789abcde", "0123456789abcdefg", "0123456789abcdeF"] {
             assert_eq!(tokens.find(wrong.as_bytes()), None, "{wrong}");
         }

@@ -99,7 +99,7 @@ fn one_alert_an_operation_however_often_it_is_found() {
     assert_eq!((alerts.active.len(), alerts.firing().count(), alerts.resolved.len()), (2, 2, 0));
     let ids: Vec<&str> = alerts.active.iter().map(|alert| alert.id.as_str()).collect();
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 16));
-    assert_eq!(alerts.healthy_until(|_| true), Some(time(-15)), "its first baseline is kept");
+    assert_eq!(alerts.healthy_until(|_| true), Some(time(-15)), "its first baseline stays");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn there_is_room_for_so_many() {
     for minute in 24..30 {
         alerts.apply(&evaluated(&[], minute), rules(), time(minute));
     }
-    assert_eq!((alerts.active.len(), alerts.resolved.len()), (0, ALERTS_MAX), "the earliest made room");
+    assert_eq!((alerts.active.len(), alerts.resolved.len()), (0, ALERTS_MAX), "the earliest was dropped");
     assert_eq!(alerts.resolved.last().unwrap().finding.operation, "one more");
 }
 

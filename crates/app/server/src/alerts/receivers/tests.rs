@@ -12,19 +12,19 @@ use std::time::Instant;
 fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (tell, told) = channel();
+    let (sender, received) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut bytes = [0; 16_384];
             let count = stream.read(&mut bytes).unwrap_or(0);
-            if tell.send(String::from_utf8_lossy(&bytes[..count]).into_owned()).is_err() {
+            if sender.send(String::from_utf8_lossy(&bytes[..count]).into_owned()).is_err() {
                 return;
             }
             answer(&mut stream);
         }
     });
-    (address, told)
+    (address, received)
 }
 
 fn one(change: impl FnOnce(&mut AlertSettings)) -> Receiver {
@@ -74,9 +74,9 @@ fn of_an_endless_answer_little_is_read() {
 
 #[test]
 fn one_that_is_not_there_is_told() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    drop(taken);
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = unused.local_addr().unwrap().to_string();
+    drop(unused);
     assert!(webhook(&address).send(&json!({})).is_err());
 }
 
@@ -85,15 +85,15 @@ fn tokens_and_paths_are_as_told() {
     let ok = |stream: &mut TcpStream| {
         let _ = write!(stream, "HTTP/1.1 204 Fine\r\n\r\n");
     };
-    let (address, told) = server(ok);
+    let (address, received) = server(ok);
     webhook(&address).send(&json!({"a": 1})).unwrap();
-    let head = told.recv().unwrap().to_lowercase();
+    let head = received.recv().unwrap().to_lowercase();
     assert!(head.starts_with("post /hook http/1.1\r\n"), "{head}");
     assert!(head.contains("authorization: bearer 0123456789abcdef\r\n"), "{head}");
     let alertmanager = one(|settings| settings.alertmanager = Some(format!("http://{address}/am/")));
     assert!(alertmanager.is_alertmanager());
     alertmanager.send(&json!([])).unwrap();
-    let head = told.recv().unwrap().to_lowercase();
+    let head = received.recv().unwrap().to_lowercase();
     assert!(
         head.starts_with("post /am/api/v2/alerts http/1.1\r\n") && !head.contains("authorization"),
         "{head}"

@@ -72,8 +72,7 @@ fn kind_of(request: &Request) -> BodyKind {
 }
 
 pub(crate) async fn small_body(request: Request) -> Result<Bytes, ApiError> {
-    let too_large =
-        |_| ApiError::new(ProblemKind::TooLarge, "settings are at most 1 MiB, and must arrive whole");
+    let too_large = |_| ApiError::new(ProblemKind::TooLarge, "settings are incomplete, or larger than 1 MiB");
     to_bytes(request.into_body(), SETTINGS_BYTES_MAX).await.map_err(too_large)
 }
 

@@ -172,7 +172,7 @@ impl Traces {
         let mixed = !sources.both.is_empty() && in_two;
         match mixed {
             true => {
-                Err(ApiError::invalid("give parts file, or parts normal and sample, but not all of them"))
+                Err(ApiError::invalid("send parts file, or parts normal and sample, but not all of them"))
             }
             false => Ok(sources),
         }

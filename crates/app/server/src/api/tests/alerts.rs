@@ -117,7 +117,7 @@ async fn parameters_of_alerts_are_checked() {
     }
 }
 
-/// Waits until a look says this.
+/// Waits until an evaluation has this outcome.
 async fn evaluated(server: &TestServer, outcome: &str) -> Value {
     let begun = Instant::now();
     loop {
@@ -191,7 +191,7 @@ async fn a_fair_sample_of_too_much_data_is_evaluated() {
     let server = TestServer::with(|settings| {
         often(settings);
         settings.alerts.requests_min = 10;
-        // Room for some 75 of the 180 calls.
+        // Memory for some 75 of the 180 calls.
         settings.alerts.memory = Size(75 * 32);
     })
     .await;

@@ -118,11 +118,11 @@ async fn one_trace_span_by_span() {
         (&json!(110_000_000), &json!(true))
     );
     let spans = trace["spans"].as_array().unwrap();
-    let told: Vec<_> = spans
+    let listed: Vec<_> = spans
         .iter()
         .map(|span| (span["operation"].as_str().unwrap(), span["depth"].as_u64().unwrap()))
         .collect();
-    assert_eq!(told, [("buy", 0), ("query", 1), ("read", 2)]);
+    assert_eq!(listed, [("buy", 0), ("query", 1), ("read", 2)]);
     let read = &spans[2];
     assert_eq!((&read["span"], &read["parent"]), (&json!("0000000000000003"), &json!("0000000000000002")));
     assert_eq!(

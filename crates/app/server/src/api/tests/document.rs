@@ -47,7 +47,7 @@ fn the_manual_lists_every_route() {
     let page = include_str!("../../../../../../docs/manual/api.md");
     for route in all() {
         let short = route.path.strip_prefix("/api/v1").unwrap_or(route.path);
-        assert!(page.contains(short), "docs/manual/api.md does not tell of {}", route.path);
+        assert!(page.contains(short), "docs/manual/api.md does not describe {}", route.path);
     }
 }
 

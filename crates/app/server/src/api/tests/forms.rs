@@ -40,9 +40,9 @@ async fn a_file_is_imported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_format_recognizes_is_refused() {
     let server = TestServer::empty().await;
-    let told =
+    let detail =
         server.send(Request::post("/api/v1/import").body(Body::from("hello")).unwrap()).await.problem(422);
-    assert!(!told.contains(server.data.path().to_str().unwrap()), "no path of this machine: {told}");
+    assert!(!detail.contains(server.data.path().to_str().unwrap()), "no path of this machine: {detail}");
     let wrong = Request::post("/api/v1/import?format=zipkin").body(Body::from(otlp())).unwrap();
     assert!(matches!(server.send(wrong).await.status.as_u16(), 200 | 422));
     assert_eq!(left(&server), 0);
@@ -73,8 +73,8 @@ async fn samples_in_a_file_answer_a_question() {
     let answered = server.form("/api/v1/changes?wait=true", json!({"window": "60s"}), file).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
     assert_eq!(answered.json()["input"]["files"], 1);
-    let told = server.form("/api/v1/changes?wait=true", json!({"format": "docx"}), file).await.problem(400);
-    assert!(told.contains("there is no format"));
+    let detail = server.form("/api/v1/changes?wait=true", json!({"format": "docx"}), file).await.problem(400);
+    assert!(detail.contains("there is no format"));
     assert_eq!(left(&server), 0);
 }
 
@@ -91,8 +91,8 @@ async fn kernel_traces_are_uploaded() {
     let path = server.form("/api/v1/kernel/path?wait=true&output=text", json!({"thread": "100"}), file).await;
     assert_eq!(path.status, StatusCode::OK, "{}", path.text());
     let none: &[(&str, &str, &[u8])] = &[("file", "x.dat", b"nothing that is known")];
-    let told = server.form("/api/v1/kernel/stats?wait=true", json!({}), none).await.problem(422);
-    assert!(told.contains("x.dat") && !told.contains("/"), "{told}");
+    let detail = server.form("/api/v1/kernel/stats?wait=true", json!({}), none).await.problem(422);
+    assert!(detail.contains("x.dat") && !detail.contains("/"), "{detail}");
     let both = json!({"normal-to": "+1s", "sample-from": "+1s"});
     let mixed: &[(&str, &str, &[u8])] = &[("file", "a", b"1"), ("normal", "b", b"2")];
     server.form("/api/v1/kernel/diagnose", both, mixed).await.problem(400);

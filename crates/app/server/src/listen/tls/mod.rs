@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// How connections are made safe. Clones share what is read again.
+/// Plain or TLS connections. Clones share the current certificates.
 #[derive(Clone)]
 pub(crate) struct Transport {
     tls: Option<Arc<Tls>>,
@@ -22,16 +22,16 @@ struct Tls {
     current: RwLock<Arc<ServerConfig>>,
 }
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(10);
-/// No certificate is so long; a file that is would only fill the memory.
+/// How often the files are checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// Larger files are not certificates.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 impl Transport {
     /// Reads the certificates, if there are any.
     ///
     /// # Errors
-    /// Which file cannot be read, or does not fit to the others.
+    /// Which file cannot be read, or does not match the others.
     pub(crate) fn load(settings: &TlsSettings) -> Result<Transport, String> {
         if settings.certificate.is_none() {
             return Ok(Transport { tls: None });
@@ -44,21 +44,20 @@ impl Transport {
         self.tls.is_some()
     }
 
-    /// What new connections are accepted with; `None` for plain ones.
+    /// The acceptor for new connections; `None` for plain ones.
     pub(crate) fn acceptor(&self) -> Option<TlsAcceptor> {
         let current = self.tls.as_ref()?.current.read().expect("no thread panics while it holds the lock");
         Some(TlsAcceptor::from(current.clone()))
     }
 
-    /// Reads the files again when they change, until the server stops. A file that cannot be read changes nothing
-    /// but the log.
+    /// Reloads the files when they change, until the server stops. If that fails, it is logged and the old ones stay.
     pub(crate) async fn follow(self, stopping: CancellationToken) {
         let Some(tls) = self.tls else { return };
         let mut seen = stamps(&tls.settings);
         loop {
             tokio::select! {
                 () = stopping.cancelled() => return,
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
             let now = stamps(&tls.settings);
             if now == seen {
@@ -84,7 +83,7 @@ impl Tls {
     }
 }
 
-/// What tells that a file changed.
+/// A file with another stamp has changed.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -107,7 +106,7 @@ fn files(settings: &TlsSettings) -> impl Iterator<Item = &PathBuf> {
 
 fn read(settings: &TlsSettings) -> Result<ServerConfig, String> {
     let (Some(certificate), Some(key)) = (&settings.certificate, &settings.key) else {
-        return Err("tls.certificate and tls.key belong together".to_owned());
+        return Err("tls.certificate and tls.key must both be set".to_owned());
     };
     let chain = certificates(certificate)?;
     let private = PrivateKeyDer::from_pem_slice(&contents(key)?)

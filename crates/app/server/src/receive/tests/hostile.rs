@@ -57,7 +57,7 @@ async fn bodies_that_never_end() {
     server.messages_are_rejected(Receiver::OtlpHttp, 50).await;
 }
 
-/// What unpacks to more than is taken is given up when it does.
+/// Decompression stops at the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bombs() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
@@ -65,7 +65,7 @@ async fn bombs() {
     let of_gzip = gzip(&zeros[..MESSAGE_BYTES_MAX * 150]);
     assert!(of_gzip.len() < MESSAGE_BYTES_MAX, "{}", of_gzip.len());
     let of_zstd = zstd::encode_all(zeros.as_slice(), 1).unwrap();
-    // A frame that asks for a window of 2 GiB.
+    // A frame with a window of 2 GiB.
     let window = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 21 << 3, 0x01, 0x00, 0x00];
     for (encoding, body, status) in
         [("gzip", of_gzip, 413), ("zstd", of_zstd, 413), ("zstd", window.to_vec(), 400)]
@@ -74,7 +74,7 @@ async fn bombs() {
         let answer = server.post("/v1/traces", &[PROTOBUF, ("content-encoding", encoding)], &body).await;
         assert_eq!(answer.status, status, "{encoding} after {:?}", begun.elapsed());
     }
-    // What just fits is taken.
+    // A message at the limit is accepted.
     let fits = gzip(&[b" ".repeat(DECOMPRESSED_BYTES_MAX - 2), b"{}".to_vec()].concat());
     assert_eq!(server.post("/v1/traces", &[JSON, GZIP], &fits).await.status, 200);
     let fits_not = gzip(&[b" ".repeat(DECOMPRESSED_BYTES_MAX - 1), b"{}".to_vec()].concat());
@@ -96,7 +96,7 @@ async fn a_gigabyte_declared_and_in_chunks() {
     while sent < 1 << 30 && chunked.write_all(&chunk).await.is_ok() {
         sent += 0x10000;
     }
-    assert!(sent < 32 << 20, "{sent} bytes were taken");
+    assert!(sent < 32 << 20, "{sent} bytes were accepted");
     server.all_memory_is_released().await;
     others_are_served(&server).await;
 }
@@ -109,7 +109,7 @@ fn bytes_that_are_anything() {
     let good = traces(3, 0);
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..400);
-    let places = (bytes, 0..good.len(), 0..6_usize);
+    let mutations = (bytes, 0..good.len(), 0..6_usize);
     let run = |(bytes, at, which): (Vec<u8>, usize, usize)| {
         let mut damaged = good.clone();
         damaged[at] ^= bytes.first().copied().unwrap_or(1);
@@ -126,16 +126,16 @@ fn bytes_that_are_anything() {
         proptest::prop_assert!(matches!(answer.status, 200 | 400), "{answer:?}");
         Ok(())
     };
-    runner.run(&places, run).unwrap();
+    runner.run(&mutations, run).unwrap();
     runtime.block_on(others_are_served(&server));
 }
 
-/// Connections that ask for nothing are closed, and those beyond the limit wait their turn.
+/// Connections without a request are closed, and those beyond the limit wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_connections() {
-    let server = Server::start_with(ListenerKind::OtlpHttp, |given| {
-        given.limits.connections = 32;
-        given.limits.connections_per_peer = 32;
+    let server = Server::start_with(ListenerKind::OtlpHttp, |settings| {
+        settings.limits.connections = 32;
+        settings.limits.connections_per_peer = 32;
     })
     .await;
     let mut idle = Vec::new();

@@ -73,7 +73,7 @@ async fn streams_that_are_aborted() {
 async fn messages_that_are_too_large() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
-    // A prefix that tells a gigabyte.
+    // A prefix that announces a gigabyte.
     let answer = call(&sender, EXPORT, &[], [&[0, 0x40, 0, 0, 0][..], &[0; 1_000]].concat()).await;
     assert_eq!(answer.code(), "8");
     let answer = call(&sender, EXPORT, &[], framed(&vec![0; MESSAGE_BYTES_MAX + 1], false)).await;

@@ -55,7 +55,7 @@ async fn metrics_become_samples() {
     assert_eq!(server.state.receivers.figures(Receiver::OtlpHttp).samples, 1);
 }
 
-/// What is refused for good: nothing of it is kept, and the answer says why in the form of the request.
+/// Permanent errors: nothing is stored, and the response has the reason in the format of the request.
 #[tokio::test]
 async fn what_cannot_be_read_is_refused() {
     let server = Server::start(ListenerKind::OtlpHttp).await;

@@ -32,7 +32,7 @@ async fn samples_are_taken_and_counted() {
     let server = Server::start(ListenerKind::Http).await;
     let answer = server.post("/api/v1/write", &HEADERS, &snappy(&message(5.0))).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
-    // Both points were taken; only one measures what is of interest.
+    // Both points were accepted; only one measures what is of interest.
     assert_eq!(answer.header("x-prometheus-remote-write-samples-written"), Some("2"));
     let figures = server.state.receivers.figures(Receiver::RemoteWrite);
     assert_eq!((figures.requests, figures.samples), (1, 1));

@@ -41,13 +41,13 @@ impl Server {
 
     pub(super) async fn start_with(kind: ListenerKind, change: impl FnOnce(&mut ServeSettings)) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let mut given = ServeSettings { data: folder.path().to_owned(), ..ServeSettings::default() };
-        given.limits.message = Size(MESSAGE_BYTES_MAX as u64);
-        given.limits.decompressed = Size(DECOMPRESSED_BYTES_MAX as u64);
-        given.limits.header_timeout = "300ms".parse().unwrap();
-        given.limits.idle_timeout = "300ms".parse().unwrap();
-        change(&mut given);
-        let settings = given.check().unwrap();
+        let mut settings = ServeSettings { data: folder.path().to_owned(), ..ServeSettings::default() };
+        settings.limits.message = Size(MESSAGE_BYTES_MAX as u64);
+        settings.limits.decompressed = Size(DECOMPRESSED_BYTES_MAX as u64);
+        settings.limits.header_timeout = "300ms".parse().unwrap();
+        settings.limits.idle_timeout = "300ms".parse().unwrap();
+        change(&mut settings);
+        let settings = settings.check().unwrap();
         let limits = settings.raw.limits;
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
