@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_all_in_headers() {
+    fn a_status_needs_only_headers() {
         let response = status_response(Code::Unauthenticated, "send a token");
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "application/grpc");

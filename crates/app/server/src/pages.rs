@@ -1,6 +1,6 @@
 //! The pages, from the binary.
 //!
-//! Every address that is no file leads to the one page, whose scripts show what the address names. Browsers cache the
+//! Every path that is not a file serves the application, whose scripts show what the path names. Browsers cache the
 //! files and revalidate them by their `ETag`.
 
 use axum::Router;
@@ -14,10 +14,10 @@ use laggard_ui::Asset;
 /// Cached, and revalidated each time.
 const REVALIDATE: &str = "no-cache";
 
-/// Paths of other parts of the server: what they do not know is no page.
+/// Paths of other parts of the server, whose unknown paths are errors.
 const NOT_PAGES: &[&str] = &["api", "assets", "healthz", "readyz", "metrics", "version"];
 
-/// Answers whatever no other route does. To be merged with routes that have no fallback of their own.
+/// The fallback of all routes. To be merged with routes that have no fallback.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().fallback(serve)
 }
@@ -51,7 +51,7 @@ fn find(path: &str) -> Option<&'static Asset> {
     if file.is_some() || NOT_PAGES.contains(&first) {
         return file;
     }
-    // A name with an ending is a file that somebody expects; a page instead of it would only confuse.
+    // A name with an extension is a file; a page instead of it would be confusing.
     let names_file = [".js", ".css", ".map", ".svg", ".png", ".ico", ".json", ".txt", ".xml", ".php"];
     let is_file = !path.contains('/') && names_file.iter().any(|end| path.ends_with(end));
     (!is_file).then(laggard_ui::index)
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_of_a_page_leads_to_the_one_page() {
+    fn every_page_path_serves_the_application() {
         for path in [
             "/",
             "/verdict?since=-1h",
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_not_found() {
+    fn other_paths_are_not_found() {
         for path in ["/api/v2/status", "/api", "/assets/gone.js", "/robots.txt", "/metrics", "/favicon.ico"] {
             assert_eq!(ask("GET", path, &[]).status, StatusCode::NOT_FOUND, "{path}");
         }

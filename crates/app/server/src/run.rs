@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// Why a server could not start or did not end well, in a sentence.
+/// Why a server could not start, or could not stop cleanly.
 #[derive(Debug)]
 pub struct ServeError {
     message: String,
@@ -55,7 +55,7 @@ pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result
         .build()
         .map_err(|error| ServeError::new(format!("no threads: {error}")))?;
     let ended = runtime.block_on(run(settings, &Notice::new(notify_socket)));
-    // A question that is still being answered on a thread of its own would hold the process up.
+    // A query that still runs on a blocking thread would delay the exit.
     runtime.shutdown_background();
     ended
 }

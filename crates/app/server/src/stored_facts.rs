@@ -1,4 +1,4 @@
-//! What reports say about requests from the store.
+//! Input facts of reports about stored requests.
 
 use laggard_engine::Requests;
 use laggard_report::{InputFacts, NamedCount};

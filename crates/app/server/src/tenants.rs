@@ -14,7 +14,7 @@ pub(crate) const TENANT_LENGTH_MAX: usize = 64;
 /// The tenant of a server without tenants.
 const ONLY: &str = "default";
 
-/// What belongs to one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
+/// The state of one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
 /// every admitted request.
 pub(crate) struct Tenant {
     pub(crate) name: Box<str>,
@@ -47,7 +47,7 @@ pub(crate) enum TenantError {
 impl std::fmt::Display for TenantError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            TenantError::Name => write!(f, "this is no name of a tenant; {TENANT_NAMES}"),
+            TenantError::Name => write!(f, "invalid tenant name; allowed: {TENANT_NAMES}"),
             TenantError::TooMany => f.write_str("there are as many tenants as tenants.most allows"),
             TenantError::Store(error) => write!(f, "its store cannot be opened: {error}"),
         }

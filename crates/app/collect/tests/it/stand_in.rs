@@ -60,10 +60,10 @@ impl Host {
         let shared =
             Shared { manner: Manner::Ranges, with_etags: true, files: BTreeMap::new(), requests: vec![] };
         let shared = Arc::new(Mutex::new(shared));
-        let kept = Arc::clone(&shared);
+        let of_thread = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&kept);
+                let shared = Arc::clone(&of_thread);
                 // The client may have closed the connection.
                 std::thread::spawn(move || drop(serve(stream, &shared)));
             }

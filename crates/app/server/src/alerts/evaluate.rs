@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 pub struct EvaluationSettings {
     /// Complete requests that the window and the baseline must each have.
     pub requests_min: u64,
-    /// By how much the requests concerned must take longer to count, as a share of their usual time: 0.2 for a fifth.
+    /// Least slow-down of the affected requests, as a share of their usual time: 0.2 for a fifth.
     pub slower_min: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct Finding {
     pub factor: Option<f64>,
     /// What it adds to a slow call, in nanoseconds.
     pub effect_ns: u64,
-    /// What it adds to the time of the requests concerned, as a share of the rest: 1 makes them take twice as long.
+    /// Time that it adds to the affected requests, as a share of the rest: 1 doubles their time.
     pub slower: f64,
     /// Requests it made slow.
     pub requests_hit: u64,

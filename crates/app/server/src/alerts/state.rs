@@ -1,4 +1,4 @@
-//! The state of continuous detection: one for the whole server.
+//! The state of continuous detection of the server.
 
 use super::detection::Detection;
 use super::evaluate::EvaluationSettings;

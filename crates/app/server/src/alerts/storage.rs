@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The file of a tenant, beside its data.
+/// The file of a tenant, in its data folder.
 pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
     data.join("tenants").join(tenant).join("alerts.json")
 }

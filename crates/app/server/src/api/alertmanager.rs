@@ -32,7 +32,7 @@ const SUSPECTS_MAX: usize = 5;
 /// Longest window: an alert may have been firing for days.
 const WINDOW_MAX_NS: i64 = 6 * 3_600 * 1_000_000_000;
 
-/// What Alertmanager sends; unused fields are ignored.
+/// A message of Alertmanager; unused fields are ignored.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct Message {
     /// `4` since 2018.
@@ -46,7 +46,7 @@ pub(crate) struct Message {
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OthersAlert {
-    /// What it is about.
+    /// Its labels.
     #[serde(default)]
     labels: BTreeMap<String, String>,
     /// When it began, RFC 3339.
@@ -54,12 +54,12 @@ pub(crate) struct OthersAlert {
     /// When it ended; the year 1 while it fires.
     #[serde(default)]
     ends_at: Option<String>,
-    /// What Alertmanager calls it.
+    /// Its id in Alertmanager.
     #[serde(default)]
     fingerprint: Option<String>,
 }
 
-/// How the answer is wanted.
+/// The requested response.
 #[derive(Clone, Copy, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -77,10 +77,10 @@ pub(crate) struct Diagnoses {
     omitted: u64,
 }
 
-/// What was slow in the time of an alert.
+/// The diagnosis of the time of an alert.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Diagnosis {
-    /// What Alertmanager calls the alert.
+    /// The name of the alert.
     fingerprint: Option<String>,
     /// Its name.
     alertname: Option<String>,
@@ -181,7 +181,7 @@ async fn wait_for(state: &AppState, jobs: &[Arc<Job>]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// When the client goes away, nobody wants the answers.
+/// Cancels the jobs when the client disconnects.
 struct Waiting<'a> {
     state: &'a AppState,
     jobs: &'a [Arc<Job>],
@@ -338,58 +338,55 @@ mod tests {
             "0001-01-01T00:00:00Z",
             json!({"job": "cart", "alertname": "Slow"}),
         );
-        let question_of_alert = question(&received, &AlertSettings::default(), NOW).unwrap();
+        let diagnosed = question(&received, &AlertSettings::default(), NOW).unwrap();
         let text = |window: Window| (rfc3339(window.since), rfc3339(window.until));
-        let (since, until) = text(question_of_alert.window);
+        let (since, until) = text(diagnosed.window);
         assert_eq!(
             (since.as_str(), until.as_str()),
             ("2026-01-12T09:15:00.000Z", "2026-01-12T10:00:00.000Z")
         );
-        let (since, until) = text(question_of_alert.baseline);
+        let (since, until) = text(diagnosed.baseline);
         assert_eq!(
             (since.as_str(), until.as_str()),
             ("2026-01-12T07:15:00.000Z", "2026-01-12T09:14:59.999Z")
         );
         assert_eq!(
-            (question_of_alert.service.as_deref(), question_of_alert.alertname.as_deref()),
+            (diagnosed.service.as_deref(), diagnosed.alertname.as_deref()),
             (Some("cart"), Some("Slow"))
         );
     }
 
     #[test]
-    fn the_first_label_that_there_is_names_the_service() {
-        let of = |labels| {
+    fn the_first_present_label_names_the_service() {
+        let service = |labels| {
             let received = alert("2026-01-12T09:30:00Z", "2026-01-12T09:40:00Z", labels);
             question(&received, &AlertSettings::default(), NOW).unwrap().service
         };
-        assert_eq!(of(json!({"job": "b", "service": "a"})).as_deref(), Some("a"));
-        assert_eq!(of(json!({"service_name": "b", "service": ""})).as_deref(), Some("b"));
-        assert_eq!(of(json!({"instance": "x"})), None);
+        assert_eq!(service(json!({"job": "b", "service": "a"})).as_deref(), Some("a"));
+        assert_eq!(service(json!({"service_name": "b", "service": ""})).as_deref(), Some("b"));
+        assert_eq!(service(json!({"instance": "x"})), None);
     }
 
     #[test]
-    fn long_alerts_have_a_bounded_window_and_wrong_ones_are_refused() {
+    fn long_alerts_have_a_bounded_window_and_invalid_ones_are_rejected() {
         let settings = AlertSettings::default();
         let old = alert("2025-01-12T09:30:00Z", "", json!({}));
-        assert!(question(&old, &settings, NOW).is_err(), "an empty end is no time");
+        assert!(question(&old, &settings, NOW).is_err(), "an empty end is not a time");
         let old = alert("2025-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
-        let question_of_alert = question(&old, &settings, NOW).unwrap();
-        assert_eq!(
-            question_of_alert.window.until.unix_ns() - question_of_alert.window.since.unix_ns(),
-            WINDOW_MAX_NS
-        );
+        let diagnosed = question(&old, &settings, NOW).unwrap();
+        assert_eq!(diagnosed.window.until.unix_ns() - diagnosed.window.since.unix_ns(), WINDOW_MAX_NS);
         let later = alert("2027-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
         assert!(question(&later, &settings, NOW).is_err());
     }
 
     #[test]
-    fn alerts_about_the_same_are_asked_once_and_not_too_many() {
+    fn each_window_is_diagnosed_once_up_to_a_limit() {
         let settings = AlertSettings::default();
         let same = alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": "cart"}));
         let (accepted, omitted) = questions(&vec![same; 50], &settings, NOW).unwrap();
         assert_eq!((accepted.len(), omitted), (1, 49));
-        let each = |at: usize| {
-            alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": format!("{at}")}))
+        let each = |index: usize| {
+            alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": format!("{index}")}))
         };
         let (accepted, omitted) = questions(&(0..20).map(each).collect::<Vec<_>>(), &settings, NOW).unwrap();
         assert_eq!((accepted.len(), omitted), (ALERTS_MAX, 12));

@@ -91,9 +91,9 @@ pub(crate) struct AlertRow {
     ended: Option<String>,
     /// Time of a call over the time of such calls before.
     factor: Option<f64>,
-    /// What it adds to a slow call.
+    /// Time that it adds to a slow call.
     effect_ns: u64,
-    /// What it adds to the time of the requests concerned, as a share of the rest.
+    /// Time that it adds to the affected requests, as a share of the rest.
     slower: f64,
     /// Requests it made slow, of those that called it.
     requests_hit: u64,

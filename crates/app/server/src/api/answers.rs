@@ -28,7 +28,7 @@ pub(crate) enum Answer {
     KernelStats(Box<KernelStatsReport>),
 }
 
-/// In which form an answer is wanted.
+/// The requested form of an answer.
 #[derive(Clone, Copy, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -36,10 +36,10 @@ pub(crate) struct FormParameters {
     /// Form of the report: json if absent.
     #[param(inline)]
     pub(crate) output: Option<OutputName>,
-    /// Of text: columns, 40 to 500; 100 if absent.
+    /// Columns of text, 40 to 500; 100 if absent.
     #[param(minimum = 40, maximum = 500)]
     pub(crate) width: Option<u16>,
-    /// Of text: whether with colors.
+    /// Whether text has colors.
     pub(crate) color: Option<bool>,
 }
 

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_slices_are_put_together_once() {
+    fn the_same_slices_are_merged_once() {
         let cache = RequestCache::default();
         let windows: Vec<Vec<Arc<RequestSlice>>> = (0..6).map(|_| vec![slice(), slice()]).collect();
         let made: Vec<Arc<Requests>> = windows

@@ -92,10 +92,10 @@ pub(crate) async fn categories(
 fn list(requests: &Requests, window: Window, service: Option<&str>, limit: usize) -> CategoryList {
     let names = requests.names();
     let entry = |operation| names.operation_key(operation);
-    let found = Categories::of(requests, window, |category| {
+    let matching = Categories::of(requests, window, |category| {
         service.is_none_or(|wanted| entry(category.positions[0].operation).service == wanted)
     });
-    let rows = found.iter().map(|(shape, category)| {
+    let rows = matching.iter().map(|(shape, category)| {
         let (key, gate) = (entry(shape.positions[0].operation), category.gate());
         CategoryRow {
             id: shape.id.short(),

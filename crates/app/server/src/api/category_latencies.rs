@@ -59,7 +59,7 @@ pub(crate) fn reason(gate: &DispersionGate) -> Option<String> {
 }
 
 impl<'a> Categories<'a> {
-    /// Of a window; `wants` selects shapes.
+    /// The categories of a window; `wants` selects shapes.
     pub(crate) fn of(
         requests: &'a Requests,
         window: Window,
@@ -69,11 +69,11 @@ impl<'a> Categories<'a> {
         let wanted: Vec<bool> = shapes.categories().iter().map(wants).collect();
         let mut by_shape = vec![Category::default(); wanted.len()];
         for request in requests.within(window.since, window.until).iter() {
-            let at = shapes.category_of(request.structure());
-            if !wanted[at] || !request.is_complete() {
+            let index = shapes.category_of(request.structure());
+            if !wanted[index] || !request.is_complete() {
                 continue;
             }
-            let category = &mut by_shape[at];
+            let category = &mut by_shape[index];
             category.latencies_ns.push(request.latency().ns() as f64);
             category.weights.push(f64::from(request.adjusted_count().unwrap_or(AdjustedCount::ONE).get()));
             category.errors += u64::from(request.status() == Status::Error);

@@ -14,14 +14,14 @@ use std::time::Duration;
 /// Most spans that one question reads: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 
-/// "The rest" is as much of what is stored around a window as has no more spans than this.
+/// Most spans of the stored data around a window that serve as its baseline.
 pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
 
 /// How long a query waits for others to end.
 const QUEUE_MAX: Duration = Duration::from_secs(20);
 
-/// Answers a query about the requests of a window, away from the threads that serve connections. Only so many run at
-/// a time; the others wait for a while.
+/// Answers a query about the requests of a window on a blocking thread. The number of concurrent queries is limited;
+/// others wait for at most [`QUEUE_MAX`].
 pub(crate) async fn query<T, F>(
     state: &AppState,
     store: &Store,

@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/version`: for whoever runs it.
+//! `/healthz`, `/readyz`, `/version`: for operators and orchestrators.
 
 use super::status::{ProblemRow, is_ready, row};
 use crate::api::state::AppState;
@@ -25,7 +25,7 @@ pub(crate) struct Version {
     version: &'static str,
 }
 
-/// It runs
+/// The process runs
 #[utoipa::path(get, path = "/healthz", tag = "server", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"

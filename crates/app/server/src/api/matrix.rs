@@ -48,11 +48,11 @@ pub(crate) struct RequestMatrix {
     requests: Vec<MatrixRow>,
     /// Columns, in depth-first pre-order.
     positions: Vec<MatrixColumn>,
-    /// What was measured.
+    /// Measured times.
     original: Vec<Vec<u64>>,
-    /// What is usual for requests of that size.
+    /// Usual times of requests of that size.
     low_rank: Vec<Vec<i64>>,
-    /// What deviates from it.
+    /// Deviations from the usual times.
     sparse: Vec<Vec<i64>>,
     /// Requests beyond the limit.
     omitted_requests: u64,
@@ -99,8 +99,8 @@ pub(crate) async fn matrix(
 }
 
 fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Result<RequestMatrix, ApiError> {
-    let found = MatchedCategory::find(requests, window, id)?;
-    let mut category = calls(&found);
+    let matched = MatchedCategory::find(requests, window, id)?;
+    let mut category = calls(&matched);
     let omitted_requests = category.thin(rows) as u64;
     let settings = CloudDiagSettings { columns_max: COLUMNS_MAX, ..CloudDiagSettings::default() };
     let latencies: Vec<f64> = category.requests.iter().map(|row| row.latency_ns as f64).collect();
@@ -112,12 +112,12 @@ fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Resu
     let row = |i: usize, value: &dyn Fn(usize) -> i64| -> Vec<i64> {
         columns.iter().map(|&j| value(i * times.cols() + j)).collect()
     };
-    let sparse_at = |at: usize| parts.sparse[at].round() as i64;
-    let time_at = |at: usize| times.row(at / times.cols())[at % times.cols()];
-    let usual_at = |at: usize| (time_at(at) - parts.sparse[at]).round() as i64;
+    let sparse_at = |cell: usize| parts.sparse[cell].round() as i64;
+    let time_at = |cell: usize| times.row(cell / times.cols())[cell % times.cols()];
+    let usual_at = |cell: usize| (time_at(cell) - parts.sparse[cell]).round() as i64;
     let all = 0..times.rows();
     Ok(RequestMatrix {
-        id: found.shape.id.short(),
+        id: matched.shape.id.short(),
         requests: (category.requests.iter())
             .map(|row| MatrixRow {
                 trace: requests.trace_text(row.trace),
@@ -155,19 +155,19 @@ fn shown(positions: &[laggard_localize::PositionFinding]) -> Vec<usize> {
 }
 
 /// The calls of a category as the methods' input.
-fn calls(found: &MatchedCategory<'_>) -> CategoryCalls {
+fn calls(matched: &MatchedCategory<'_>) -> CategoryCalls {
     let to_position = |position: &laggard_assembly::ShapePosition| CategoryPosition {
         operation: position.operation,
         parent: position.parent,
     };
     let mut out = CategoryCalls {
-        id: found.shape.id,
-        positions: found.shape.positions.iter().map(to_position).collect(),
-        requests: Vec::with_capacity(found.requests.len()),
+        id: matched.shape.id,
+        positions: matched.shape.positions.iter().map(to_position).collect(),
+        requests: Vec::with_capacity(matched.requests.len()),
         calls: Vec::new(),
         left_out: 0,
     };
-    for request in &found.requests {
+    for request in &matched.requests {
         let row = out.requests.len() as u32;
         out.requests.push(RequestRow {
             start: request.start(),
@@ -176,7 +176,7 @@ fn calls(found: &MatchedCategory<'_>) -> CategoryCalls {
             weight: request.adjusted_count().unwrap_or(AdjustedCount::ONE).get(),
         });
         let first = out.calls.len();
-        for (node, &position) in found.positions_of(request).iter().enumerate() {
+        for (node, &position) in matched.positions_of(request).iter().enumerate() {
             let time_ns = request.self_time()[node].ns();
             out.calls.push(Call { request: row, position, replica: request.replica(node), time_ns });
         }

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_as_openmetrics_has_it() {
+    fn the_text_follows_openmetrics() {
         let mut out = Exposition::default();
         out.family("laggard_received_bytes", Kind::Counter, "Bytes of messages");
         out.sample("laggard_received_bytes_total", &[("receiver", "a\"b\\c\nd")], 1_768_208_400.0);

@@ -94,7 +94,7 @@ pub(crate) fn routes(state: AppState) -> Router {
     for Route { path, handler } in all() {
         router = router.route(path, handler.fallback(not_allowed));
     }
-    // What is no address of the API is no page either.
+    // Unknown paths of the API are errors, not pages.
     for path in ["/api", "/api/", "/api/{*rest}"] {
         router = router.route(path, any(not_found));
     }

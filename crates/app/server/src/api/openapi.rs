@@ -58,7 +58,7 @@ pub(crate) struct Document;
 
 static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
-/// The OpenAPI document as it is served: problems are of a media type of their own.
+/// The OpenAPI document as it is served: problems have their own media type.
 pub fn document() -> Value {
     let mut document = serde_json::to_value(Document::openapi()).expect("a document of our own is JSON");
     let paths = document["paths"].as_object_mut().into_iter().flatten();

@@ -113,11 +113,11 @@ struct Bins {
 }
 
 impl Bins {
-    fn new(window: Window, wanted: i64) -> Bins {
+    fn new(window: Window, bins: i64) -> Bins {
         let length = window.until.unix_ns().saturating_sub(window.since.unix_ns());
         // Both ends belong to the window.
-        let bin_ns = (length / wanted).saturating_add(1);
-        Bins { window, bin_ns, bins: wanted }
+        let bin_ns = (length / bins).saturating_add(1);
+        Bins { window, bin_ns, bins }
     }
 
     fn of(&self, time: Timestamp) -> usize {

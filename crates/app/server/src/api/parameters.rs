@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_have_a_usual_length() {
+    fn windows_have_a_default_length() {
         let now = Timestamp::from_unix_ns(5_000_000_000_000);
         let read = |since: Option<&str>, until: Option<&str>| {
             let moment = |text: Option<&str>| text.map(|text| Moment::parse_exact(text).unwrap());

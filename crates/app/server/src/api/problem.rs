@@ -21,7 +21,7 @@ pub(crate) struct ApiError {
 pub(crate) enum ProblemKind {
     /// An invalid parameter or setting.
     Invalid,
-    /// There is nothing of that name.
+    /// Nothing has this name.
     NotFound,
     /// The path has no such method.
     MethodNotAllowed,
@@ -33,7 +33,7 @@ pub(crate) enum ProblemKind {
     TooLarge,
     /// The body has an unsupported type.
     WrongType,
-    /// What was uploaded cannot be read.
+    /// The uploaded data cannot be read.
     Unreadable,
     /// There is too little data for an answer.
     TooLittleData,
@@ -94,11 +94,11 @@ pub(crate) struct ProblemDocument {
     /// `urn:laggard:` and a word for programs.
     #[serde(rename = "type")]
     uri: String,
-    /// What it is in general.
+    /// The kind of problem in words.
     title: &'static str,
     /// The status, again.
     status: u16,
-    /// What it is here.
+    /// The cause in this case.
     detail: String,
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_is_a_document_that_says_when_to_come_back() {
+    fn a_problem_document_has_a_retry_delay() {
         let response =
             ApiError::from(AppendError::Busy(std::time::Duration::from_millis(2500))).into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

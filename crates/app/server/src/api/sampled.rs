@@ -21,7 +21,7 @@ const SAMPLES_MAX: usize = 16 << 20;
 /// Memory for the spans of uploaded files.
 const SPAN_BYTES_MAX: usize = 1 << 30;
 
-/// Windows, and what is to be said of them.
+/// Windows with their facts and cautions.
 pub(crate) struct Sampled {
     pub(crate) table: WindowTable,
     pub(crate) facts: SampleFacts,
@@ -111,7 +111,7 @@ pub(crate) fn read_files(
     Ok(outcome)
 }
 
-/// What was read, before it becomes windows.
+/// Samples and spans before they become windows.
 struct LoadedInput {
     samples: SampleTable,
     requests: Arc<Requests>,
@@ -146,7 +146,7 @@ fn empty_table() -> SampleTable {
     SampleTable::new(SampleLimits { samples_max: SAMPLES_MAX, ..SampleLimits::default() })
 }
 
-/// Samples and spans of the same files, each in a table of their own.
+/// Samples and spans of the same files, each in its own table.
 struct Mixed {
     samples: SampleTable,
     spans: Ingest,

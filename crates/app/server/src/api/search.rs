@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 const LISTED: usize = 50;
 const LISTED_MAX: usize = 1_000;
 
-/// What is searched for.
+/// Parameters of a search.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -67,7 +67,7 @@ impl From<Status> for StatusName {
     }
 }
 
-/// What was result.
+/// Traces that match.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SearchResult {
     /// The latest first; a trace once.
@@ -110,14 +110,14 @@ pub(crate) async fn search(
         return Err(ApiError::invalid("min_ms is larger than max_ms"));
     }
     let answer = query(&state, &tenant.store, window, move |requests| {
-        let wanted = Wanted {
-            forms: forms(requests, &parameters),
+        let filter = RequestFilter {
+            structures: matching_structures(requests, &parameters),
             status: parameters.status,
             least: least.unwrap_or(Nanos::ZERO),
             most: most.unwrap_or(Nanos::from_ns(u64::MAX)),
             only_complete: parameters.category.is_some(),
         };
-        Ok(find(requests, window, &wanted, limit))
+        Ok(find(requests, window, &filter, limit))
     });
     Ok(Json(answer.await?))
 }
@@ -130,20 +130,20 @@ fn nanos(name: &str, ms: Option<f64>) -> Result<Option<Nanos>, ApiError> {
     }
 }
 
-/// Requests that are wanted.
-struct Wanted {
-    /// Whether the call tree is: by form.
-    forms: Vec<bool>,
+/// Selects requests.
+struct RequestFilter {
+    /// Whether a call tree matches, by structure.
+    structures: Vec<bool>,
     status: Option<StatusName>,
     least: Nanos,
     most: Nanos,
-    /// Whether only complete ones are.
+    /// Whether incomplete requests are left out.
     only_complete: bool,
 }
 
-impl Wanted {
-    fn has(&self, request: &RequestView<'_>) -> bool {
-        self.forms[request.structure()]
+impl RequestFilter {
+    fn matches(&self, request: &RequestView<'_>) -> bool {
+        self.structures[request.structure()]
             && self.status.is_none_or(|status| status == request.status().into())
             && (self.least..=self.most).contains(&request.latency())
             && (!self.only_complete || request.is_complete())
@@ -151,32 +151,33 @@ impl Wanted {
 }
 
 /// Which call trees match: there are few of them, so that requests need not be searched.
-fn forms(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
+fn matching_structures(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
     let names = requests.names();
-    let wanted: Vec<bool> = (0..names.operations())
-        .map(|at| names.operation_key(OperationId::from_index(at)))
+    let operations: Vec<bool> = (0..names.operations())
+        .map(|index| names.operation_key(OperationId::from_index(index)))
         .map(|key| {
             parameters.service.as_deref().is_none_or(|service| service == key.service)
                 && parameters.operation.as_deref().is_none_or(|operation| operation == key.operation)
         })
         .collect();
     let shapes = requests.shapes(ShapeRule::Canonical, threads());
-    let in_category = |form: usize| {
-        let id = shapes.categories()[shapes.category_of(form)].id;
+    let in_category = |structure: usize| {
+        let id = shapes.categories()[shapes.category_of(structure)].id;
         parameters.category.as_deref().is_none_or(|wanted| id.short() == wanted || id.to_string() == wanted)
     };
-    let calls =
-        |form: usize| requests.structures()[form].operation.iter().any(|operation| wanted[operation.index()]);
-    (0..requests.structures().len()).map(|form| calls(form) && in_category(form)).collect()
+    let calls = |structure: usize| {
+        requests.structures()[structure].operation.iter().any(|operation| operations[operation.index()])
+    };
+    (0..requests.structures().len()).map(|structure| calls(structure) && in_category(structure)).collect()
 }
 
-fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> SearchResult {
+fn find(requests: &Requests, window: Window, filter: &RequestFilter, limit: usize) -> SearchResult {
     let range = requests.within(window.since, window.until);
     let mut result = SearchResult { traces: Vec::new(), scanned: range.len() as u64, omitted: 0 };
     let mut seen = HashSet::new();
-    for at in (range.first()..range.first() + range.len()).rev() {
-        let request = requests.request(at);
-        if !wanted.has(&request) || seen.contains(&request.trace()) {
+    for index in (range.first()..range.first() + range.len()).rev() {
+        let request = requests.request(index);
+        if !filter.matches(&request) || seen.contains(&request.trace()) {
             continue;
         }
         if result.traces.len() == limit {

@@ -36,7 +36,7 @@ pub(crate) struct ServiceRow {
     operations: u64,
     /// Its replicas that were called.
     replicas: u64,
-    /// Of requests that enter there.
+    /// Figures of requests that enter there.
     #[serde(flatten)]
     figures: Figures,
 }

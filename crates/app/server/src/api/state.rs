@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// One for the whole server. What belongs to one tenant is an extension of the request, see [`crate::tenants::Tenant`].
+/// The state of the server. The state of a tenant is an extension of the request, see [`crate::tenants::Tenant`].
 pub(crate) struct ApiState {
     pub(crate) tenants: Arc<Tenants>,
     pub(crate) admission: Arc<Admission>,

@@ -29,7 +29,7 @@ pub(crate) struct TraceDocument {
     spans: Vec<TraceSpan>,
     /// Spans beyond the limit.
     omitted: u64,
-    /// What assembly repaired or mistrusted.
+    /// Repairs and doubts of assembly.
     losses: BTreeMap<&'static str, LossRow>,
 }
 
@@ -98,7 +98,7 @@ fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {
     let (assembled, rows) = CallRows::assemble(&stored.spans);
     let names = &stored.names;
     let fingerprints: Vec<Fingerprint> =
-        (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
+        (0..names.operations()).map(|index| names.fingerprint(OperationId::from_index(index))).collect();
     let mut shaper = Shaper::new(ShapeRule::Canonical, &fingerprints);
     let requests = assembled.requests.iter().map(|request| TraceRequest {
         start_ns: request.start.unix_ns(),

@@ -77,15 +77,15 @@ impl<'a> MatchedCategory<'a> {
     pub(crate) fn find(all: &'a Requests, window: Window, id: &str) -> Result<MatchedCategory<'a>, ApiError> {
         let shapes = all.shapes(ShapeRule::Canonical, threads());
         let known = |category: &ShapeCategory| category.id.short() == id || category.id.to_string() == id;
-        let at = shapes.categories().iter().position(known);
+        let index = shapes.categories().iter().position(known);
         let requests: Vec<RequestView<'a>> = (all.within(window.since, window.until).iter())
-            .filter(|request| request.is_complete() && at == Some(shapes.category_of(request.structure())))
+            .filter(|request| request.is_complete() && index == Some(shapes.category_of(request.structure())))
             .collect();
-        match at {
-            Some(at) if !requests.is_empty() => {
-                Ok(MatchedCategory { shape: &shapes.categories()[at], requests, all })
+        match index {
+            Some(index) if !requests.is_empty() => {
+                Ok(MatchedCategory { shape: &shapes.categories()[index], requests, all })
             }
-            _ => Err(ApiError::not_found(format_args!("the window holds no request of a category {id:?}"))),
+            _ => Err(ApiError::not_found(format_args!("the window has no request of a category {id:?}"))),
         }
     }
 
@@ -103,10 +103,10 @@ struct Calls {
 }
 
 fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree, ApiError> {
-    let found = MatchedCategory::find(requests, window, id)?;
-    let mut calls = vec![Calls::default(); found.shape.positions.len()];
-    for request in &found.requests {
-        for (node, &position) in found.positions_of(request).iter().enumerate() {
+    let matched = MatchedCategory::find(requests, window, id)?;
+    let mut calls = vec![Calls::default(); matched.shape.positions.len()];
+    for request in &matched.requests {
+        for (node, &position) in matched.positions_of(request).iter().enumerate() {
             let calls = &mut calls[position as usize];
             calls.self_ns.push(request.self_time()[node].ns());
             calls.inclusive_ns.push(request.inclusive_time()[node].ns());
@@ -114,9 +114,9 @@ fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree
         }
     }
     let names = requests.names();
-    let entry = names.operation_key(found.shape.positions[0].operation);
+    let entry = names.operation_key(matched.shape.positions[0].operation);
     let positions =
-        found.shape.positions.iter().zip(calls).zip(0..).map(|((shape_position, mut calls), position)| {
+        matched.shape.positions.iter().zip(calls).zip(0..).map(|((shape_position, mut calls), position)| {
             let key = names.operation_key(shape_position.operation);
             TreePosition {
                 position,
@@ -124,7 +124,7 @@ fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree
                 service: key.service.to_owned(),
                 operation: key.operation.to_owned(),
                 kind: key.kind.name(),
-                calls_mean: calls.self_ns.len() as f64 / found.requests.len() as f64,
+                calls_mean: calls.self_ns.len() as f64 / matched.requests.len() as f64,
                 self_p50_ns: quantile(&mut calls.self_ns, 50),
                 self_p99_ns: quantile(&mut calls.self_ns, 99),
                 inclusive_p50_ns: quantile(&mut calls.inclusive_ns, 50),
@@ -133,10 +133,10 @@ fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree
             }
         });
     Ok(CategoryTree {
-        id: found.shape.id.short(),
+        id: matched.shape.id.short(),
         service: entry.service.to_owned(),
         operation: entry.operation.to_owned(),
-        requests: found.requests.len() as u64,
+        requests: matched.requests.len() as u64,
         positions: positions.collect(),
     })
 }

@@ -19,15 +19,15 @@ const SETTINGS_BYTES_MAX: usize = 1 << 20;
 /// How many uploads of the largest size there is quota for at a time.
 const UPLOADS_AT_ONCE: u64 = 4;
 
-/// Where uploads lie, and how much there is of them.
+/// The folder of uploads, with their total size.
 pub(crate) struct UploadFolder {
     folder: PathBuf,
     bytes: Arc<AtomicU64>,
-    /// Of one request.
+    /// Most bytes of one request.
     bytes_max: u64,
 }
 
-/// What a file is for.
+/// The role of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// The data of the question.
@@ -42,12 +42,12 @@ pub(crate) enum Part {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Upload {
     pub(crate) part: Part,
-    /// What its sender calls it, as far as that is sanitize.
+    /// The sender's name for it, sanitized.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
 
-/// The files of one request; they are deleted when this is let go of.
+/// The files of one request; they are deleted when this is dropped.
 pub(crate) struct Uploads {
     folder: TempDir,
     files: Vec<Upload>,
@@ -184,7 +184,7 @@ fn sanitize(name: &str) -> String {
     }
 }
 
-/// What a form held: settings as JSON text, and files.
+/// The content of a form: settings as JSON text, and files.
 pub(crate) struct FormData {
     pub(crate) settings: Option<Vec<u8>>,
     pub(crate) uploads: Uploads,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn uploads_are_bounded_and_vanish() {
+    async fn uploads_are_limited_and_deleted() {
         let data = tempfile::tempdir().unwrap();
         let folder = UploadFolder::new(data.path(), 10);
         let mut uploads = folder.open().unwrap();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_run_before_left_is_deleted() {
+    async fn uploads_of_an_earlier_run_are_deleted() {
         let data = tempfile::tempdir().unwrap();
         let left = data.path().join("uploads/old");
         std::fs::create_dir_all(&left).unwrap();

@@ -159,12 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_waiting_counts() {
-        let begun = Instant::now();
-        let after = |seconds| begun + Duration::from_secs(seconds);
+    fn only_time_spent_waiting_counts() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
         let mut waiting = Waiting::new(Duration::from_secs(10));
-        assert_eq!(waiting.deadline(begun, 0), after(10));
-        assert_eq!(waiting.deadline(after(4), 0), after(10), "it goes on waiting");
+        assert_eq!(waiting.deadline(start, 0), after(10));
+        assert_eq!(waiting.deadline(after(4), 0), after(10), "it continues waiting");
         waiting.arrived(after(4));
         // The server is busy for a minute with what came: 6 s are left, and one more for the bytes.
         assert_eq!(waiting.deadline(after(64), BYTES_PER_SECOND), after(71));

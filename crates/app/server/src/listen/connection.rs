@@ -53,7 +53,7 @@ where
     let mut connection = std::pin::pin!(connection);
     let ending = tokio::select! {
         _ = connection.as_mut() => return Ending::Closed,
-        // Requests in flight go on; who stops the server limits for how long.
+        // Requests in flight continue; the stopping server limits for how long.
         () = serving.stopping.cancelled() => None,
         stalled = watch(&progress, serving) => Some(stalled),
     };

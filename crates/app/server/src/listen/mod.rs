@@ -66,7 +66,8 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
     let peers = Peers::new(serving.limits.connections_per_peer);
     loop {
         let next = async {
-            let permit = connection_slots.clone().acquire_owned().await.expect("nobody closes the semaphore");
+            let permit =
+                connection_slots.clone().acquire_owned().await.expect("the semaphore is never closed");
             (permit, socket.accept().await)
         };
         let (permit, accepted) = tokio::select! {
@@ -98,7 +99,7 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
 
 /// One connection, from the first byte to the last.
 async fn serve_stream(stream: TcpStream, peer: SocketAddr, serving: &Serving) {
-    // Answers are small and wait for nobody; failing to say so costs milliseconds, no more.
+    // Responses are sent at once, without waiting for more data; if that cannot be set, it costs milliseconds.
     let _ = stream.set_nodelay(true);
     let figures = &serving.listener.figures;
     let ending = match serving.transport.acceptor() {

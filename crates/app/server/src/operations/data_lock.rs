@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_says_so() {
+    fn an_invalid_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// the certificate is for the server's name, not for this machine's.
 ///
 /// # Errors
-/// When nobody answers, or not as a server that is well.
+/// When there is no response, or not that of a healthy server.
 pub fn check_health(settings: &ServeSettings) -> Result<(), String> {
     let address = reachable(settings.http);
     let explain = |error: io::Error| format!("{address}: {error}");
@@ -57,9 +57,9 @@ mod tests {
             String::from_utf8_lossy(&request[..length]).into_owned()
         });
         let http = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
-        let found = check_health(&ServeSettings { http, ..ServeSettings::default() });
+        let result = check_health(&ServeSettings { http, ..ServeSettings::default() });
         assert!(server.join().unwrap().starts_with("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:"));
-        found
+        result
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Running it: configuration, logs, starting and stopping as a service.
+//! Running as a service: configuration, logs, start and stop.
 
 mod data_lock;
 mod health;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Where systemd wants to be sent; without it nothing is sent.
+/// The notification socket of systemd; without it nothing is sent.
 pub(crate) struct Notice {
     socket: Option<SocketAddr>,
 }
@@ -27,7 +27,7 @@ impl Notice {
         self.notify("STOPPING=1\n");
     }
 
-    /// Whether systemd hears it changes nothing here: it will say so itself.
+    /// Errors are ignored: systemd detects missing notifications itself.
     fn notify(&self, text: &str) {
         let Some(address) = &self.socket else { return };
         let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(text.as_bytes(), address));
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn systemd_is_told() {
+    fn systemd_is_notified() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();

@@ -35,7 +35,7 @@ fn resident_bytes(status: &str) -> Option<f64> {
     Some(kibibytes * 1024.0)
 }
 
-/// The name of the program stands in parentheses and may hold anything: fields are counted behind it.
+/// The name of the program is in parentheses and may have any characters: fields are counted after it.
 fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_in_what_the_system_tells() {
+    fn figures_are_parsed_from_proc() {
         assert_eq!(resident_bytes("Name:\tlaggard\nVmRSS:\t    2048 kB\n"), Some(2_097_152.0));
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 9 0 100 1 2";
         assert_eq!(cpu_seconds(stat), Some(3.0));

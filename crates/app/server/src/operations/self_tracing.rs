@@ -37,7 +37,7 @@ struct Random {
 }
 
 impl Random {
-    /// 64 bits that nobody can foresee well enough to matter for the id of a span.
+    /// 64 pseudo-random bits, good enough for the id of a span.
     fn draw(&self) -> u64 {
         self.keys.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed))
     }
@@ -55,7 +55,7 @@ struct Context {
 }
 
 impl SelfTracing {
-    /// Starts the task that sends, if there is somebody to send to.
+    /// Starts the task that sends, if there is an endpoint.
     pub(crate) fn start(settings: &SelfTracingSettings, stopping: CancellationToken) -> Option<SelfTracing> {
         let endpoint = settings.endpoint.clone()?;
         let (spans, waiting) = mpsc::channel(WAITING_MAX);
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_goes_on_in_the_trace_it_names() {
+    fn a_request_continues_the_trace_of_its_header() {
         let context = parse("00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01").unwrap();
         assert_eq!(context.trace, "0af7651916cd43dd8448eb211c80319c");
         assert_eq!(context.parent, "00f067aa0ba902b7");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_numbers_fill_their_range() {
+    fn random_numbers_cover_their_range() {
         let random = Random { keys: RandomState::new(), drawn: AtomicU64::new(0) };
         let drawn: Vec<f64> = (0..10_000).map(|_| random.share()).collect();
         let mean = drawn.iter().sum::<f64>() / 10_000.0;

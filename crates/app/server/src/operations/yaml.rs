@@ -17,8 +17,9 @@ pub(super) fn read(text: &str) -> Result<ServeSettings, SettingError> {
     }
     serde_saphyr::from_str(text).map_err(|error| {
         let message = error.without_snippet().to_string();
-        let line =
-            error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
+        let line = error
+            .location()
+            .map(|location| format!("line {}, column {}: ", location.line(), location.column()));
         SettingError::new(format_args!("{}{message}", line.unwrap_or_default()))
     })
 }

@@ -52,7 +52,7 @@ pub(crate) struct ReceiverFigures {
     pub(crate) bytes: u64,
 }
 
-/// Counters behind [`ReceiverFigures`].
+/// Counters of [`ReceiverFigures`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     requests: AtomicU64,
@@ -78,7 +78,7 @@ pub(super) struct IngestResult {
     pub(super) reason: String,
 }
 
-/// Statistics: nothing is read through them that another thread wrote.
+/// Counters order no other memory accesses.
 const ORDER: Ordering = Ordering::Relaxed;
 
 impl Counters {

@@ -5,11 +5,11 @@ use http::StatusCode;
 use laggard_store::AppendError;
 use std::time::Duration;
 
-/// A message that was not ingested: nothing of it was stored.
+/// A message was not ingested: nothing of it is stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ReceiveError {
     pub(super) kind: ErrorKind,
-    /// What is wrong and what to do about it, in a sentence.
+    /// The problem and its remedy, in a sentence.
     pub(super) text: String,
     /// When the sender should retry; `None` for a permanent error.
     pub(super) retry_after: Option<Duration>,

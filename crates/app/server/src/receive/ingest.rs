@@ -79,7 +79,7 @@ async fn decode(
     let _slot = receivers.decode_slots.acquire().await.expect("the semaphore is never closed");
     let tenant = Arc::clone(tenant);
     let decoding = tokio::task::spawn_blocking(move || decode_inline(&tenant, message, bytes_max));
-    // A panic in a reader is a bug, but the server must go on.
+    // A panic in a reader is a bug, but the server must continue.
     decoding.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a message could not be read");
         Err(ReceiveError::permanent(ErrorKind::Malformed, "the message could not be read"))

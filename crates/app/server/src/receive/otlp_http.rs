@@ -32,7 +32,7 @@ const TRACES: Signal = Signal { protobuf: MessageKind::TracesProtobuf, json: Mes
 const METRICS: Signal = Signal { protobuf: MessageKind::MetricsProtobuf, json: MessageKind::MetricsJson };
 const LOGS: Signal = Signal { protobuf: MessageKind::LogsProtobuf, json: MessageKind::LogsJson };
 
-/// `/v1/traces`, `/v1/metrics` and `/v1/logs`, for its own listener.
+/// `/v1/traces`, `/v1/metrics` and `/v1/logs`, for a separate listener.
 pub(crate) fn routes(receivers: Arc<Receivers>) -> Router {
     let route = |signal: Signal| {
         post(

@@ -18,7 +18,7 @@ use http::{HeaderMap, StatusCode, header};
 use laggard_formats::MessageKind;
 use std::sync::Arc;
 
-/// `/api/v1/write`, beside the API.
+/// `/api/v1/write`.
 pub(crate) fn routes(receivers: Arc<Receivers>) -> Router {
     Router::new().route("/api/v1/write", post(write)).with_state(receivers)
 }

@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use laggard_formats::MessageKind;
 use std::sync::Arc;
 
-/// `/api/v2/spans`, for its own listener.
+/// `/api/v2/spans`, for a separate listener.
 pub(crate) fn routes(receivers: Arc<Receivers>) -> Router {
     Router::new()
         .route("/api/v2/spans", post(spans))

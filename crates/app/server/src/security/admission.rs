@@ -1,4 +1,4 @@
-//! Admission of every request: who sends it, are they allowed to, and which tenant's data is it about?
+//! Admission of every request: its sender, their permissions, and the tenant.
 
 use super::error::AdmissionError;
 use super::headers::harden;
@@ -92,7 +92,7 @@ async fn admit(State(entrance): State<Entrance>, mut request: Request, next: Nex
     }
 }
 
-/// Who sent a request.
+/// The sender of a request.
 struct Caller {
     /// Index of their token; `None` where no token is needed.
     token: Option<usize>,

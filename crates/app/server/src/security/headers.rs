@@ -10,11 +10,11 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue};
 
-/// Everything from this server, no script or style within a page, in nobody's frame.
+/// Everything from this server, no inline scripts or styles, no frames.
 const PAGE_POLICY: &str = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
                            frame-ancestors 'none'";
 
-/// For a report as HTML, which brings its styles along: it may run nothing and reach nothing.
+/// For a report as HTML with inline styles: no scripts, no other resources.
 pub(crate) const REPORT_POLICY: &str =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
@@ -27,7 +27,7 @@ const ALWAYS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// Adds them to every answer. What a handler set itself stays.
+/// Adds them to every response, unless a handler set them.
 pub(super) async fn harden(request: Request, next: Next) -> Response {
     let api = request.uri().path().starts_with("/api/");
     let encrypted = request.extensions().get::<Peer>().is_some_and(|peer| peer.encrypted);

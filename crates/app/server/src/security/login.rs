@@ -26,7 +26,7 @@ pub(crate) fn routes(admission: Arc<Admission>) -> Router {
 /// What a page needs before its first query.
 #[derive(Serialize)]
 struct Shown {
-    /// Whether somebody has to log in.
+    /// Whether a login is needed.
     required: bool,
     /// Whether this browser did.
     logged_in: bool,
@@ -58,10 +58,10 @@ async fn show(State(admission): State<Arc<Admission>>, headers: HeaderMap) -> Js
     })
 }
 
-/// What a browser shows.
+/// The body of a login.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shows {
+struct Login {
     token: String,
     /// The tenant to show, where there are several.
     tenant: Option<String>,
@@ -70,16 +70,16 @@ struct Shows {
 async fn log_in(
     State(admission): State<Arc<Admission>>,
     Extension(peer): Extension<Peer>,
-    Json(shows): Json<Shows>,
+    Json(login): Json<Login>,
 ) -> Response {
-    let Some(token) = admission.tokens.find(shows.token.trim().as_bytes()) else {
-        tracing::warn!(peer = %peer.address, "somebody tried to log in with a token that nobody knows");
-        return problem(StatusCode::UNAUTHORIZED, "nobody knows this token");
+    let Some(token) = admission.tokens.find(login.token.trim().as_bytes()) else {
+        tracing::warn!(peer = %peer.address, "login with an unknown token");
+        return problem(StatusCode::UNAUTHORIZED, "unknown token");
     };
-    if shows.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
-        return problem(StatusCode::BAD_REQUEST, "this is no name of a tenant");
+    if login.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
+        return problem(StatusCode::BAD_REQUEST, "invalid tenant name");
     }
-    match admission.sessions.begin(token, shows.tenant.map(String::into_boxed_str)) {
+    match admission.sessions.begin(token, login.tenant.map(String::into_boxed_str)) {
         Ok(id) => (StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&id, peer.encrypted))]).into_response(),
         Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, &format!("no random numbers: {error}")),
     }

@@ -1,4 +1,4 @@
-//! Who may do what: tokens, sessions, the origin of requests.
+//! Access control: tokens, sessions, the origin of requests.
 
 mod admission;
 mod error;

@@ -1,8 +1,8 @@
 //! Rejects requests that a browser sends on behalf of another site.
 //!
-//! Who listens on loopback without tokens trusts everybody on the machine, but not every page that somebody on the
-//! machine looks at. Two ways such a page could reach us: by a name of its own that suddenly means 127.0.0.1 (then
-//! `Host` is that name), and by a plain request across sites (then the browser says so).
+//! A server on loopback without tokens trusts all users of the machine, but not every page in their browsers. Such a page
+//! could reach the server by DNS rebinding (then `Host` is the name of the other site), or by a cross-site request (then
+//! the browser declares it).
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, Method, Uri};

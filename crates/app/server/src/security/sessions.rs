@@ -23,14 +23,14 @@ pub(crate) struct Sessions {
     open: Mutex<HashMap<SessionId, Session>>,
 }
 
-/// What a browser may do.
+/// A browser's session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Session {
-    /// Which token it showed.
+    /// Index of its token.
     pub(crate) token: usize,
-    /// The tenant that was chosen with it.
+    /// The tenant that was chosen at login.
     pub(crate) tenant: Option<Box<str>>,
-    begun: Instant,
+    started: Instant,
 }
 
 impl Sessions {
@@ -47,12 +47,12 @@ impl Sessions {
         }
         let id: SessionId = id.into();
         let mut open = self.open.lock().expect("no thread panics while it holds the lock");
-        open.retain(|_, session| session.begun.elapsed() < LENGTH);
+        open.retain(|_, session| session.started.elapsed() < LENGTH);
         if open.len() >= SESSIONS_MAX {
-            let oldest = open.iter().min_by_key(|(_, session)| session.begun).map(|(id, _)| id.clone());
+            let oldest = open.iter().min_by_key(|(_, session)| session.started).map(|(id, _)| id.clone());
             oldest.and_then(|id| open.remove(&id));
         }
-        open.insert(id.clone(), Session { token, tenant, begun: Instant::now() });
+        open.insert(id.clone(), Session { token, tenant, started: Instant::now() });
         Ok(id)
     }
 
@@ -66,7 +66,7 @@ impl Sessions {
         let open = self.open.lock().expect("no thread panics while it holds the lock");
         let (known, session) = open.get_key_value(id)?;
         let same = bool::from(known.as_bytes().ct_eq(id.as_bytes()));
-        (same && now.saturating_duration_since(session.begun) < LENGTH).then(|| session.clone())
+        (same && now.saturating_duration_since(session.started) < LENGTH).then(|| session.clone())
     }
 
     /// Ends the session that these headers name.
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_lasts_for_half_a_day_or_until_it_is_ended() {
+    fn a_session_lasts_for_half_a_day_or_until_logout() {
         let sessions = Sessions::default();
         let id = sessions.begin(3, Some("shop".into())).unwrap();
         let held = headers(&format!("theme=dark; laggard={id}"));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_only_so_many() {
+    fn the_number_of_sessions_is_limited() {
         let sessions = Sessions::default();
         let first = sessions.begin(0, None).unwrap();
         for _ in 0..SESSIONS_MAX {

@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
-/// All tokens; none means that nobody has to show one.
+/// All tokens; without any, requests need none.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     known: Arc<[CheckedToken]>,
@@ -17,20 +17,20 @@ impl Tokens {
         Tokens { known }
     }
 
-    /// Whether somebody has to show one.
+    /// Whether requests need a token.
     pub(crate) fn are_needed(&self) -> bool {
         !self.known.is_empty()
     }
 
     /// The index of the token with this secret. The time does not depend on the secret.
     pub(crate) fn find(&self, secret: &[u8]) -> Option<usize> {
-        let mut found = None;
+        let mut matching = None;
         for (index, token) in self.known.iter().enumerate() {
             if bool::from(token.secret.ct_eq(secret)) {
-                found = Some(index);
+                matching = Some(index);
             }
         }
-        found
+        matching
     }
 
     /// The token with an index from [`Tokens::find`].
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_by_its_whole_secret() {
+    fn a_token_matches_its_complete_secret() {
         let tokens = Tokens::new([token("a", "0123456789abcdef"), token("b", "0123456789abcdeg")].into());
         assert!(tokens.are_needed());
         let index = tokens.find(b"0123456789abcdeg").unwrap();

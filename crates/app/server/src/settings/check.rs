@@ -34,7 +34,7 @@ impl fmt::Debug for CheckedToken {
     }
 }
 
-/// A slice must be so many times as long as a trace may be idle, or every trace would be cut by one.
+/// Smallest ratio of a slice to the idle time of traces; with shorter slices most traces would be split.
 const IDLE_SLICE_RATIO: u32 = 2;
 
 /// Shorter secrets can be guessed.

@@ -75,7 +75,7 @@ fn watch(alerts: &mut AlertList, requests: &Arc<Requests>, from: i64, to: i64) -
 }
 
 #[test]
-fn what_gets_slow_is_found_and_as_long_as_it_lasts() {
+fn slow_operations_have_findings_until_they_recover() {
     // Three hours quiet, four slow, one quiet: longer slow than the baseline is long.
     let requests = requests(0..480, |at| (180..420).contains(&at));
     let mut alerts = AlertList::default();
@@ -91,7 +91,7 @@ fn what_gets_slow_is_found_and_as_long_as_it_lasts() {
 }
 
 #[test]
-fn what_is_slow_every_day_at_this_time_is_no_news() {
+fn daily_slow_downs_are_no_findings() {
     const DAY: i64 = 24 * 60;
     let backup = |at: i64| (300..330).contains(&(at % DAY));
     let requests = requests(0..DAY + 400, backup);
@@ -105,7 +105,7 @@ fn what_is_slow_every_day_at_this_time_is_no_news() {
 }
 
 #[test]
-fn an_incident_of_yesterday_excuses_nothing() {
+fn a_slow_down_of_yesterday_does_not_hide_one_of_today() {
     const DAY: i64 = 24 * 60;
     let requests = requests(0..DAY + 400, |at| (300..330).contains(&(at % DAY)));
     let mut alerts = AlertList::default();
@@ -115,7 +115,7 @@ fn an_incident_of_yesterday_excuses_nothing() {
 }
 
 #[test]
-fn too_few_requests_are_told() {
+fn too_few_requests_are_an_error() {
     let requests = requests(0..140, |at| at > 125);
     let alerts = AlertList::default();
     assert_eq!(evaluation(&alerts, &requests, 20).unwrap_err(), TooFewRequests { window: 90, baseline: 31 });
@@ -123,7 +123,7 @@ fn too_few_requests_are_told() {
 }
 
 #[test]
-fn without_its_baseline_an_alert_is_not_over() {
+fn an_alert_without_its_baseline_does_not_resolve() {
     let all = requests(0..400, |at| at >= 180);
     let mut alerts = AlertList::default();
     watch(&mut alerts, &all, 170, 200);

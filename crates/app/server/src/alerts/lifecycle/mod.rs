@@ -105,7 +105,7 @@ pub enum AlertState {
     Pending,
     /// Receivers are notified.
     Firing,
-    /// Requests are no longer slower, or nobody can say.
+    /// Requests are no longer slower, or could not be evaluated.
     Resolved,
 }
 

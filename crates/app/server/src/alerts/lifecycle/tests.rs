@@ -73,7 +73,7 @@ fn run(evaluations: &str) -> String {
 }
 
 #[test]
-fn two_of_three_looks_fire_and_two_without_it_end_it() {
+fn two_findings_of_three_fire_and_two_without_resolve() {
     assert_eq!(run("..xx...."), "..pFFr..");
     assert_eq!(run("x.x"), "ppF", "two of the last three");
     assert_eq!(run("x..x..x..."), "ppppppppp.", "one in three never does, and is forgotten");
@@ -81,7 +81,7 @@ fn two_of_three_looks_fire_and_two_without_it_end_it() {
 }
 
 #[test]
-fn what_never_fired_is_not_remembered() {
+fn pending_alerts_are_discarded() {
     let mut alerts = AlertList::default();
     alerts.apply(&evaluated(&["read"], 0), rules(), time(0));
     for minute in 1..4 {
@@ -91,7 +91,7 @@ fn what_never_fired_is_not_remembered() {
 }
 
 #[test]
-fn one_alert_an_operation_however_often_it_is_found() {
+fn an_operation_has_one_alert() {
     let mut alerts = AlertList::default();
     for minute in 0..50 {
         alerts.apply(&evaluated(&["read", "write"], minute), rules(), time(minute));
@@ -103,7 +103,7 @@ fn one_alert_an_operation_however_often_it_is_found() {
 }
 
 #[test]
-fn what_cannot_be_judged_or_lasts_is_over_in_the_end() {
+fn alerts_without_evaluations_and_lasting_ones_resolve() {
     let mut alerts = AlertList::default();
     for minute in 0..2 {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -126,7 +126,7 @@ fn what_cannot_be_judged_or_lasts_is_over_in_the_end() {
 }
 
 #[test]
-fn what_nobody_could_judge_is_not_over() {
+fn incomplete_evaluations_do_not_resolve() {
     let mut alerts = AlertList::default();
     for minute in 0..2 {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -139,7 +139,7 @@ fn what_nobody_could_judge_is_not_over() {
 }
 
 #[test]
-fn there_is_room_for_so_many() {
+fn the_number_of_alerts_is_limited() {
     let mut alerts = AlertList::default();
     let names: Vec<String> = (0..ALERTS_MAX + 5).map(|at| format!("operation {at}")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -164,7 +164,7 @@ fn there_is_room_for_so_many() {
 }
 
 #[test]
-fn an_alert_of_yesterday_is_known() {
+fn yesterdays_alert_is_remembered() {
     let mut alerts = AlertList::default();
     for minute in 0..2 {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));

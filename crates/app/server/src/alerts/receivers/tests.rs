@@ -55,7 +55,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn one_that_never_answers_is_given_up() {
+fn a_receiver_that_never_answers_times_out() {
     let (address, _told) = server(|_| std::thread::sleep(Duration::from_secs(30)));
     let begun = Instant::now();
     assert!(webhook(&address).send(&json!({"x": "y".repeat(1 << 20)})).is_err());
@@ -63,7 +63,7 @@ fn one_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn of_an_endless_answer_little_is_read() {
+fn an_endless_response_is_truncated() {
     let (address, _told) = server(|stream| {
         let _ = write!(stream, "HTTP/1.1 500 No\r\n\r\n\u{1b}[31m");
         while stream.write_all(&[b'x'; 4096]).is_ok() {}
@@ -73,7 +73,7 @@ fn of_an_endless_answer_little_is_read() {
 }
 
 #[test]
-fn one_that_is_not_there_is_told() {
+fn an_absent_receiver_is_an_error() {
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = unused.local_addr().unwrap().to_string();
     drop(unused);
@@ -81,7 +81,7 @@ fn one_that_is_not_there_is_told() {
 }
 
 #[test]
-fn tokens_and_paths_are_as_told() {
+fn tokens_and_paths_are_those_of_the_settings() {
     let ok = |stream: &mut TcpStream| {
         let _ = write!(stream, "HTTP/1.1 204 Fine\r\n\r\n");
     };
@@ -101,7 +101,7 @@ fn tokens_and_paths_are_as_told() {
 }
 
 #[test]
-fn an_alert_outlives_some_messages_that_did_not_arrive() {
+fn an_alert_outlives_lost_messages() {
     let receiver = one(|settings| settings.alertmanager = Some("http://localhost".to_owned()));
     let at = Timestamp::from_unix_ns(0);
     assert_eq!(receiver.valid_until(at).unix_ns(), 4 * 60 * 1_000_000_000);

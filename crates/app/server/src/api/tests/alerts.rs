@@ -63,7 +63,7 @@ async fn the_time_of_an_alert_is_diagnosed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_no_request_enters_at_stands_for_all() {
+async fn a_service_without_entry_requests_means_all_requests() {
     let server = shop_with_short_windows().await;
     let labels = [json!({"service": "db"}), json!({"service_name": "db"}), json!({})];
     let answer = server.post("/api/v1/alertmanager", message(&labels)).await.json();
@@ -84,7 +84,7 @@ async fn answers_can_be_fetched_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_message_is_refused() {
+async fn invalid_messages_are_rejected() {
     let server = TestServer::empty().await;
     for wrong in [
         json!([]),
@@ -149,12 +149,12 @@ fn recent(seconds: i64) -> Batch {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_that_judges_nothing_says_why() {
+async fn a_skipped_evaluation_has_a_reason() {
     let server = TestServer::with(often).await;
     crate::alerts::start(&server.state.alerts);
     let nothing = evaluated(&server, "nothing_new").await;
     assert_eq!(nothing["last"]["text"], "nothing is stored yet");
-    // What is imported about last winter is no reason to wake somebody.
+    // Imported historical data never triggers alerts.
     server.append(shop()).await;
     evaluated(&server, "old_data").await;
     server.append(recent(150)).await;
@@ -173,7 +173,7 @@ async fn a_look_that_judges_nothing_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_fits_is_not_read() {
+async fn data_beyond_the_memory_is_not_read() {
     let server = TestServer::with(|settings| {
         often(settings);
         settings.alerts.memory = Size(64);

@@ -23,7 +23,7 @@ fn every_route_is_in_the_document_and_the_reverse() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_route_takes_the_methods_of_the_document_and_no_other() {
+async fn routes_have_exactly_the_documented_methods() {
     let server = TestServer::empty().await;
     for (path, methods) in documented() {
         let uri = path.replace("{id}", "0");
@@ -52,7 +52,7 @@ fn the_manual_lists_every_route() {
 }
 
 #[test]
-fn every_setting_of_a_question_has_a_schema_with_words() {
+fn every_setting_of_a_question_has_a_described_schema() {
     let document = serde_json::to_value(Document::openapi()).unwrap();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     for name in ["DiagnoseParams", "CompareParams", "Windows"] {
@@ -81,7 +81,7 @@ fn schemas_of_reports_are_those_of_the_document() {
 }
 
 #[test]
-fn problems_are_of_a_media_type_of_their_own() {
+fn problems_have_their_own_media_type() {
     let document = document();
     let mut problems = 0;
     for method in
@@ -111,7 +111,7 @@ async fn the_document_is_served_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_a_problem() {
+async fn unknown_paths_are_problems() {
     let server = TestServer::empty().await;
     for uri in ["/api/v1/nothing", "/api/", "/api/v2/status", "/api/v1/jobs/xyz", "/api/v1/traces/abc"] {
         server.get(uri).await.problem(404);

@@ -38,7 +38,7 @@ async fn a_file_is_imported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_format_recognizes_is_refused() {
+async fn unrecognized_files_are_rejected() {
     let server = TestServer::empty().await;
     let detail =
         server.send(Request::post("/api/v1/import").body(Body::from("hello")).unwrap()).await.problem(422);
@@ -61,7 +61,7 @@ async fn uploads_have_a_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn samples_in_a_file_answer_a_question() {
+async fn samples_can_be_uploaded_with_a_question() {
     let server = TestServer::empty().await;
     let mut table = String::from("time,server,transaction,transactions,utilization\n");
     for minute in 0..120 {
@@ -103,7 +103,7 @@ async fn kernel_traces_are_uploaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_that_is_cut_off_is_refused() {
+async fn an_incomplete_form_is_rejected() {
     let server = TestServer::empty().await;
     let request =
         Request::post("/api/v1/kernel/stats").header("content-type", "multipart/form-data; boundary=cut");

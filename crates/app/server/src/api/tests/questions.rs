@@ -63,7 +63,7 @@ async fn a_report_is_served_as_a_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_little_data_is_said() {
+async fn too_little_data_is_a_problem() {
     let server = TestServer::empty().await;
     let answered = server.post("/api/v1/diagnose?wait=true", json!({})).await;
     assert_eq!(
@@ -104,12 +104,12 @@ async fn a_job_is_followed_fetched_and_listed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_waits_is_canceled() {
     let server = TestServer::with_shop().await;
-    let (end, told) = std::sync::mpsc::channel::<()>();
-    let told = Arc::new(std::sync::Mutex::new(told));
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let ended = Arc::new(std::sync::Mutex::new(ended));
     for _ in 0..2 {
-        let told = told.clone();
+        let ended = ended.clone();
         let work = move |_: &super::super::jobs::Progress| {
-            let _ = told.lock().unwrap().recv();
+            let _ = ended.lock().unwrap().recv();
             Err(super::super::ApiError::invalid("enough"))
         };
         server.state.api.jobs.submit("default", "diagnose", work).unwrap();
@@ -124,14 +124,14 @@ async fn a_job_that_waits_is_canceled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_goes_away_while_waiting_cancels() {
+async fn a_disconnect_cancels_the_job() {
     let server = TestServer::with_shop().await;
-    let (end, told) = std::sync::mpsc::channel::<()>();
-    let told = Arc::new(std::sync::Mutex::new(told));
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let ended = Arc::new(std::sync::Mutex::new(ended));
     for _ in 0..2 {
-        let told = told.clone();
+        let ended = ended.clone();
         let work = move |_: &super::super::jobs::Progress| {
-            let _ = told.lock().unwrap().recv();
+            let _ = ended.lock().unwrap().recv();
             Err(super::super::ApiError::invalid("enough"))
         };
         server.state.api.jobs.submit("default", "diagnose", work).unwrap();
@@ -151,8 +151,8 @@ async fn two_windows_are_compared() {
     let comparison = answered.json();
     assert_eq!((&comparison["kind"], &comparison["verdict"]), (&json!("comparison"), &json!("unchanged")));
     assert_eq!(comparison["before"]["input"]["requests"], 105);
-    let told = server.post("/api/v1/compare", json!({})).await.problem(400);
-    assert!(told.contains("two windows"), "{told}");
+    let detail = server.post("/api/v1/compare", json!({})).await.problem(400);
+    assert!(detail.contains("two windows"), "{detail}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,8 +171,8 @@ async fn settings_are_checked_before_anything_is_read() {
         ("kernel/stats", json!({}), "kernel traces are needed"),
         ("kernel/path", json!({"execution": 0}), "execution"),
     ] {
-        let told = server.post(&format!("/api/v1/{path}"), settings).await.problem(400);
-        assert!(told.contains(wanted), "{path}: {told}");
+        let detail = server.post(&format!("/api/v1/{path}"), settings).await.problem(400);
+        assert!(detail.contains(wanted), "{path}: {detail}");
     }
     let request = Request::post("/api/v1/diagnose").header("content-type", "text/csv");
     server.send(request.body(Body::from("a,b")).unwrap()).await.problem(415);
@@ -183,7 +183,7 @@ async fn settings_are_checked_before_anything_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stored_samples_answer_for_the_processor() {
+async fn changes_are_computed_from_stored_samples() {
     let server = TestServer::empty().await;
     server.append(shop_samples()).await;
     let settings = json!({"since": START, "until": START + 7_200 * SECOND});

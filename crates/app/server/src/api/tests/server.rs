@@ -5,7 +5,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_runs_and_is_ready() {
+async fn a_server_is_healthy_and_ready() {
     let server = TestServer::empty().await;
     assert_eq!(server.get("/healthz").await.text(), "ok\n");
     assert_eq!(server.ok("/readyz").await, json!({"ready": true, "problems": []}));

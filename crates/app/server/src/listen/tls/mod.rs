@@ -140,12 +140,12 @@ fn roots(file: &Path) -> Result<RootCertStore, String> {
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let contents = contents(file)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&contents).collect();
-    let found = found.map_err(|error| format!("{}: {error}", file.display()))?;
-    if found.is_empty() {
-        return Err(format!("{}: there is no certificate in it (PEM)", file.display()));
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&contents).collect();
+    let chain = chain.map_err(|error| format!("{}: {error}", file.display()))?;
+    if chain.is_empty() {
+        return Err(format!("{}: no certificate (PEM)", file.display()));
     }
-    Ok(found)
+    Ok(chain)
 }
 
 fn contents(file: &Path) -> Result<Vec<u8>, String> {

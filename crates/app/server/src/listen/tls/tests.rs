@@ -100,7 +100,7 @@ async fn agree(transport: &Transport, client: &TlsConnector) -> bool {
 }
 
 #[tokio::test]
-async fn clients_trust_the_certificate_and_a_new_one_is_taken() {
+async fn certificates_are_reloaded() {
     let (root, other) = (Root::new(), Root::new());
     let files = Files::new(&root.sign("laggard.test"));
     let transport = Transport::load(&files.settings()).unwrap();
@@ -118,7 +118,7 @@ async fn clients_trust_the_certificate_and_a_new_one_is_taken() {
 }
 
 #[tokio::test]
-async fn mutual_tls_wants_a_certificate_of_the_right_root() {
+async fn mutual_tls_needs_a_certificate_of_the_right_root() {
     let (root, clients) = (Root::new(), Root::new());
     let files = Files::new(&root.sign("laggard.test"));
     let roots = files.folder.path().join("roots.pem");
@@ -130,20 +130,20 @@ async fn mutual_tls_wants_a_certificate_of_the_right_root() {
 }
 
 #[test]
-fn files_that_do_not_fit_say_which() {
+fn mismatched_files_are_named() {
     let root = Root::new();
     let (one, other) = (root.sign("laggard.test"), root.sign("laggard.test"));
     let files = Files::new(&Pair { certificate: one.certificate.clone(), key: other.key });
     let refused = |files: &Files| Transport::load(&files.settings()).err().unwrap();
     assert!(refused(&files).contains("do not fit"), "{}", refused(&files));
     files.write(&Pair { certificate: String::new(), key: one.key });
-    assert!(refused(&files).contains("there is no certificate in it"), "{}", refused(&files));
+    assert!(refused(&files).contains("no certificate"), "{}", refused(&files));
     std::fs::remove_file(files.folder.path().join("tls.crt")).unwrap();
     assert!(refused(&files).contains("tls.crt"), "{}", refused(&files));
 }
 
 #[test]
-fn a_file_that_changed_has_another_stamp() {
+fn a_changed_file_has_another_stamp() {
     let root = Root::new();
     let files = Files::new(&root.sign("laggard.test"));
     let before = stamps(&files.settings());

@@ -47,7 +47,7 @@ fn an_empty_file_changes_nothing() {
 }
 
 #[test]
-fn mistakes_are_found_with_their_line() {
+fn errors_in_a_file_have_a_line() {
     for (text, line, word) in [
         ("http: 127.0.0.1:4316\nstore:\n  keepfor: 3d\n", "line 3", "keepfor"),
         ("zipkim: 127.0.0.1:9411\n", "line 1", "zipkim"),
@@ -66,7 +66,7 @@ fn mistakes_are_found_with_their_line() {
 }
 
 #[test]
-fn a_later_value_counts() {
+fn later_sources_override_earlier_ones() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("laggard.yaml");
     std::fs::write(&file, "store:\n  idle: 20s\n  slice: 10m\ndata: /a\n").unwrap();

@@ -30,24 +30,24 @@ pub(super) async fn read_one(
 ) -> Result<Frame, ReceiveError> {
     let mut chunks = Chunks::new(body);
     let mut prefix = Vec::with_capacity(PREFIX_BYTES);
-    let mut begun: Option<(Prefix, BodyBuffer)> = None;
+    let mut partial: Option<(Prefix, BodyBuffer)> = None;
     while let Some(mut chunk) = chunks.next().await? {
-        if begun.is_none() {
+        if partial.is_none() {
             let missing = (PREFIX_BYTES - prefix.len()).min(chunk.len());
             prefix.extend_from_slice(&chunk.split_to(missing));
             let Ok(prefix) = <[u8; PREFIX_BYTES]>::try_from(prefix.as_slice()) else { continue };
             let head = Prefix::parse(prefix)?;
             let buffer = BodyBuffer::new(in_flight, Some(head.length as u64), settings)?;
-            begun = Some((head, buffer));
+            partial = Some((head, buffer));
         }
-        if let Some((head, buffer)) = &mut begun {
+        if let Some((head, buffer)) = &mut partial {
             if buffer.len() + chunk.len() > head.length {
                 return Err(malformed("more than one message in a unary call"));
             }
             buffer.add(&chunk).await?;
         }
     }
-    match begun {
+    match partial {
         Some((head, buffer)) if buffer.len() == head.length => {
             Ok(Frame { is_compressed: head.is_compressed, body: buffer.finish() })
         }

@@ -38,7 +38,7 @@ const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encodin
 /// gRPC's binary headers have no padding.
 const BASE64: base64::engine::GeneralPurpose = base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// `Export` of each signal, for its own listener.
+/// `Export` of each signal, for a separate listener.
 pub(crate) fn routes(receivers: Arc<Receivers>) -> Router {
     let route = |kind: MessageKind| {
         post(

@@ -1,4 +1,4 @@
-//! OTLP over gRPC, with a client of HTTP/2 that knows nothing of gRPC.
+//! OTLP over gRPC, with a plain HTTP/2 client.
 
 use super::Headers;
 use super::encode::{framed, gzip, metrics, traces};
@@ -11,7 +11,7 @@ use http::{HeaderMap, Request};
 
 pub(super) const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -68,7 +68,7 @@ pub(super) async fn call(
 }
 
 #[tokio::test]
-async fn spans_are_taken_however_they_are_packed() {
+async fn spans_are_accepted_in_every_encoding() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let message = traces(3, 0);
@@ -89,7 +89,7 @@ async fn spans_are_taken_however_they_are_packed() {
 }
 
 #[tokio::test]
-async fn what_is_rejected_is_told() {
+async fn rejected_records_are_reported() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let answer = call(&sender, EXPORT, &[], framed(&traces(2, 3), false)).await;
@@ -105,7 +105,7 @@ async fn what_is_rejected_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_refused() {
+async fn other_requests_are_rejected() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let message = traces(1, 0);
@@ -138,7 +138,7 @@ async fn what_is_no_call_is_refused() {
 }
 
 #[tokio::test]
-async fn probes_of_health_are_answered() {
+async fn health_checks_are_answered() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let answer = call(&connect(&server).await, "/grpc.health.v1.Health/Check", &[], framed(b"", false)).await;
     assert_eq!((answer.code(), answer.body.as_slice()), ("0", &b"\0\0\0\0\x02\x08\x01"[..]));
@@ -146,7 +146,7 @@ async fn probes_of_health_are_answered() {
 
 /// `RetryInfo` of a second, as the specification of OTLP wants it.
 #[tokio::test]
-async fn senders_are_told_when_to_come_back() {
+async fn overloads_have_a_retry_delay() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let mut all = server.state.receivers.in_flight.permit();

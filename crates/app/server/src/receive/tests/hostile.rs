@@ -25,7 +25,7 @@ async fn is_closed(stream: &mut TcpStream) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn headers_that_never_end() {
+async fn endless_headers_time_out() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let mut slow = Vec::new();
     for _ in 0..50 {
@@ -41,7 +41,7 @@ async fn headers_that_never_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_that_never_end() {
+async fn endless_bodies_time_out() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let mut slow = Vec::new();
     for _ in 0..50 {
@@ -59,7 +59,7 @@ async fn bodies_that_never_end() {
 
 /// Decompression stops at the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bombs() {
+async fn decompression_is_limited() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let zeros = vec![0; 64 << 20];
     let of_gzip = gzip(&zeros[..MESSAGE_BYTES_MAX * 150]);
@@ -83,7 +83,7 @@ async fn bombs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gigabyte_declared_and_in_chunks() {
+async fn oversized_bodies_are_rejected() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n";
     let mut declared = server.connect().await;
@@ -103,7 +103,7 @@ async fn a_gigabyte_declared_and_in_chunks() {
 
 /// Bytes that are anything are answered, by a status that fits.
 #[test]
-fn bytes_that_are_anything() {
+fn mutated_messages_do_not_crash() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(Server::start(ListenerKind::OtlpHttp));
     let good = traces(3, 0);
@@ -132,7 +132,7 @@ fn bytes_that_are_anything() {
 
 /// Connections without a request are closed, and those beyond the limit wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_connections() {
+async fn connections_are_limited() {
     let server = Server::start_with(ListenerKind::OtlpHttp, |settings| {
         settings.limits.connections = 32;
         settings.limits.connections_per_peer = 32;

@@ -15,7 +15,7 @@ async fn others_are_served(server: &Server) {
 
 /// A preface, and nothing after it; or not even that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_say_nothing() {
+async fn silent_connections_are_closed() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     for first in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"[..], b"PRI * HT", b""] {
         let mut stream = server.connect().await;
@@ -29,7 +29,7 @@ async fn connections_that_say_nothing() {
 
 /// Calls that begin and never go on are ended, each for itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_that_never_end() {
+async fn endless_streams_time_out() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let mut open = Vec::new();
@@ -50,7 +50,7 @@ async fn streams_that_never_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_that_are_aborted() {
+async fn aborted_streams_are_released() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let message = framed(&traces(500, 0), false);
     for _ in 0..4 {
@@ -70,7 +70,7 @@ async fn streams_that_are_aborted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_that_are_too_large() {
+async fn oversized_messages_are_rejected() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     // A prefix that announces a gigabyte.

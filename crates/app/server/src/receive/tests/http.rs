@@ -10,7 +10,7 @@ const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
 
 #[tokio::test]
-async fn spans_are_taken_however_they_are_packed() {
+async fn spans_are_accepted_in_every_encoding() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let message = traces(3, 0);
     let zstd = zstd::encode_all(message.as_slice(), 3).unwrap();
@@ -32,7 +32,7 @@ async fn spans_are_taken_however_they_are_packed() {
 }
 
 #[tokio::test]
-async fn json_is_answered_in_json_and_what_is_rejected_is_told() {
+async fn json_is_answered_in_json_with_rejected_records() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let answer = server.post("/v1/traces", &[JSON], TRACES_JSON.as_bytes()).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
@@ -57,7 +57,7 @@ async fn metrics_become_samples() {
 
 /// Permanent errors: nothing is stored, and the response has the reason in the format of the request.
 #[tokio::test]
-async fn what_cannot_be_read_is_refused() {
+async fn unreadable_messages_are_rejected() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let message = traces(2, 0);
     let cases: [(&str, Headers<'_>, &[u8], u16); 9] = [
@@ -82,7 +82,7 @@ async fn what_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn senders_are_told_when_to_come_back() {
+async fn overloads_have_a_retry_delay() {
     let server = Server::start(ListenerKind::OtlpHttp).await;
     let mut all = server.state.receivers.in_flight.permit();
     all.grow_to(server.state.receivers.settings.in_flight_bytes_max).await.unwrap();
@@ -95,7 +95,7 @@ async fn senders_are_told_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn zipkins_spans_are_taken() {
+async fn zipkin_spans_are_accepted() {
     let server = Server::start(ListenerKind::Zipkin).await;
     let span = Encoder::default().bytes(1, [b't'; 16]).bytes(3, [0, 0, 0, 0, 0, 0, 0, 2]);
     let span = span.bytes(5, "get").fixed64(6, 1_700_000_000_000_000).number(7, 5);

@@ -28,7 +28,7 @@ const HEADERS: [(&str, &str); 3] = [
 ];
 
 #[tokio::test]
-async fn samples_are_taken_and_counted() {
+async fn samples_are_accepted_and_counted() {
     let server = Server::start(ListenerKind::Http).await;
     let answer = server.post("/api/v1/write", &HEADERS, &snappy(&message(5.0))).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
@@ -39,7 +39,7 @@ async fn samples_are_taken_and_counted() {
 }
 
 #[tokio::test]
-async fn what_is_no_remote_write_is_refused() {
+async fn other_messages_are_rejected() {
     let server = Server::start(ListenerKind::Http).await;
     let two = ("content-type", "application/x-protobuf;proto=io.prometheus.write.v2.Request");
     let other = ("content-type", "application/x-protobuf;proto=x.Y");

@@ -97,7 +97,7 @@ impl Server {
         panic!("{:?}", self.state.receivers.figures(receiver));
     }
 
-    /// Posts over a connection of its own.
+    /// Posts over a new connection.
     pub(super) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut stream = self.connect().await;
         let mut head = format!(
