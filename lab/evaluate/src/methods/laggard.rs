@@ -107,5 +107,6 @@ fn of_operation(suspect: &Suspect) -> String {
 }
 
 fn of_replica(suspect: &ReplicaSuspect) -> String {
-    format!("{} (p {:.1e})", suspect.replica, suspect.p_value)
+    let p = suspect.p_value.map_or_else(|| "not tested".to_owned(), |p| format!("p {p:.1e}"));
+    format!("{} ({p})", suspect.replica)
 }

@@ -177,10 +177,10 @@ const REPLICA: &[(&str, Kind)] = &[
 ];
 
 #[test]
-fn the_json_holds_every_field_of_schema_version_1() {
+fn the_json_holds_every_field_of_schema_version_2() {
     let incident = incident(SLOW_HOST, &[]);
     let report = diagnose(&incident.traces(), &[]).json();
-    assert_eq!(report["schema_version"], 1);
+    assert_eq!(report["schema_version"], 2);
     assert!(holds(Text, &report["verdict"]) && holds(Text, &report["headline"]));
     assert!(report["input"]["losses"].is_object());
     for (list, fields) in [("categories", CATEGORY), ("suspects", SUSPECT), ("replicas", REPLICA)] {

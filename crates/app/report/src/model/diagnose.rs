@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 /// Version of the JSON schema. Fields may be added within a version; none is removed or changes meaning.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The answer to one question over one input.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -176,7 +176,6 @@ pub struct Category {
     /// Whether the dispersion or the tail gate selected it.
     pub anomalous: bool,
     /// Whether it had enough requests to be judged.
-    #[serde(rename = "analysed")]
     pub analyzed: bool,
     /// Median latency.
     pub latency_p50_ns: u64,
@@ -428,8 +427,8 @@ pub struct ReplicaSuspect {
     pub score: f64,
     /// Median excess of its slow calls over the usual call, in nanoseconds of self time.
     pub effect_ns: u64,
-    /// The smallest adjusted p-value over its operations.
-    pub p_value: f64,
+    /// The smallest adjusted p-value over its operations; `None` where none was tested.
+    pub p_value: Option<f64>,
     /// Slow calls and all calls of the implicated operations on it.
     pub slow_calls: u64,
     /// All its calls of those operations.
@@ -458,8 +457,8 @@ pub struct ReplicaHeatCell {
     pub calls: u64,
     /// Slow calls.
     pub slow: u64,
-    /// Mean self time over the operation's usual self time; 1 is usual.
-    pub factor: f64,
+    /// Mean self time over the operation's usual self time; 1 is usual, `None` where it was not measured.
+    pub factor: Option<f64>,
     /// Whether the replica test flagged this cell.
     pub flagged: bool,
 }

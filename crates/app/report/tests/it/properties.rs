@@ -74,11 +74,11 @@ fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) 
     }
     for replica in &mut report.replicas {
         (replica.replica, replica.service) = (name(), name());
-        (replica.p_value, replica.calls) = (number(), count());
+        (replica.p_value, replica.calls) = (Some(number()), count());
     }
     if let Some(map) = &mut report.heat_map {
         map.operations.iter_mut().chain(&mut map.replicas).for_each(|title| *title = name());
-        map.cells.iter_mut().flatten().for_each(|cell| cell.factor = number());
+        map.cells.iter_mut().flatten().for_each(|cell| cell.factor = Some(number()));
     }
     if let Some(latency) = &mut report.latency {
         latency.hit.iter_mut().for_each(|requests| *requests = count());

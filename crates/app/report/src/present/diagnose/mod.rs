@@ -390,7 +390,7 @@ fn replicas(report: &Report) -> Section {
             Cell::name(SpanStyle::Service, &replica.service),
             Cell::excess(replica.effect_ns).tone(Tone::Bad),
             Cell::count_of(replica.slow_calls, replica.calls),
-            Cell::p_value(replica.p_value),
+            replica.p_value.map_or_else(Cell::empty, Cell::p_value),
         ]);
         if replica.operations.len() < 2 {
             return row;

@@ -76,17 +76,17 @@ pub(super) fn heat_map(report: &Report) -> Option<Section> {
         return None;
     }
     let cell = |cell: &crate::ReplicaHeatCell| HeatCell {
-        color: Color::heat(step(cell.factor)),
+        color: Color::heat(cell.factor.map_or(0, step)),
         words: format!(
             "{}, {} of {} slow{}",
-            numbers::factor(cell.factor),
+            cell.factor.map_or_else(|| "not measured".to_owned(), numbers::factor),
             numbers::count(cell.slow),
             numbers::counted(cell.calls, "call"),
             if cell.flagged { ", flagged" } else { "" }
         ),
         symbol: None,
         framed: cell.flagged,
-        pale: false,
+        pale: cell.factor.is_none(),
     };
     let heat_map = HeatMap {
         caption: "Factor over the usual self time, by operation and replica".to_owned(),

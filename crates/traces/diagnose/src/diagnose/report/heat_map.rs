@@ -37,7 +37,7 @@ pub(crate) fn heat_map(context: &Context<'_>) -> Option<ReplicaHeatMap> {
         row.replicas.iter().find(|figures| figures.replica == replica).map(|figures| ReplicaHeatCell {
             calls: figures.calls,
             slow: figures.slow_calls,
-            factor: figures.factor.unwrap_or(USUAL),
+            factor: figures.factor,
             flagged: figures.is_culprit && !row.culprits.is_empty(),
         })
     };

@@ -76,7 +76,7 @@ fn summarize(
         p_value: implications
             .iter()
             .filter_map(|implication| implication.figures.p_value)
-            .fold(1.0, f64::min),
+            .reduce(f64::min),
         slow_calls: sum(|figures| figures.slow_calls),
         calls: sum(|figures| figures.calls),
         operations: implications
