@@ -137,7 +137,7 @@ fn reports_keep_their_promises() {
         assert!(!suspect.trace_ids.is_empty() && suspect.trace_ids.len() <= 5);
         assert!(suspect.effect_ns > 0 && suspect.factor > 1.0 && suspect.requests_hit > 0);
     }
-    assert!(report.replicas.iter().all(|replica| replica.p_value <= 0.01));
+    assert!(report.replicas.iter().all(|replica| replica.p_value.is_some_and(|p| p <= 0.01)));
     let requests: u64 = report.categories.iter().map(|category| category.requests).sum();
     assert_eq!(requests, report.input.requests);
 }
