@@ -124,7 +124,7 @@ fn settings(arguments: &Record) -> Result<RecordSettings, CommandError> {
         buffer_bytes: arguments.buffer.map(|bytes| bytes as u64),
         mode: if arguments.overwrite { RecordMode::FlightRecorder } else { RecordMode::Stream },
         markers: if arguments.marker { MarkerMode::Required } else { MarkerMode::IfPossible },
-        place: if arguments.top_level { BufferLocation::TopLevel } else { BufferLocation::Auto },
+        location: if arguments.top_level { BufferLocation::TopLevel } else { BufferLocation::Auto },
         guardian: GuardianProgram { program, arguments: vec![GUARDIAN.into()] },
     })
 }

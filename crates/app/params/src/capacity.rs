@@ -140,7 +140,7 @@ impl CapacityParams {
             changes: self.changes.iter().map(|change| (**change).clone()).chain(more).collect(),
             load_factor: self.load.as_deref().map(|load| load.0),
             front: windows.front.clone(),
-            windows: if self.all_windows { CountedWindows::All } else { CountedWindows::InForce },
+            windows: if self.all_windows { CountedWindows::All } else { CountedWindows::Current },
             ..CapacitySettings::new(latency_max.0)
         };
         set::apply(&self.set, &mut settings, "capacity")?;

@@ -10,109 +10,109 @@ pub(crate) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The 16-bit number at `at`.
+    /// The 16-bit number at `offset`.
     #[inline]
-    pub(crate) fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
-        let found = *bytes.get(at..)?.first_chunk()?;
+    pub(crate) fn u16(self, bytes: &[u8], offset: usize) -> Option<u16> {
+        let encoded = *bytes.get(offset..)?.first_chunk()?;
         Some(match self {
-            ByteOrder::Little => u16::from_le_bytes(found),
-            ByteOrder::Big => u16::from_be_bytes(found),
+            ByteOrder::Little => u16::from_le_bytes(encoded),
+            ByteOrder::Big => u16::from_be_bytes(encoded),
         })
     }
 
-    /// The 32-bit number at `at`.
+    /// The 32-bit number at `offset`.
     #[inline]
-    pub(crate) fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
-        let found = *bytes.get(at..)?.first_chunk()?;
+    pub(crate) fn u32(self, bytes: &[u8], offset: usize) -> Option<u32> {
+        let encoded = *bytes.get(offset..)?.first_chunk()?;
         Some(match self {
-            ByteOrder::Little => u32::from_le_bytes(found),
-            ByteOrder::Big => u32::from_be_bytes(found),
+            ByteOrder::Little => u32::from_le_bytes(encoded),
+            ByteOrder::Big => u32::from_be_bytes(encoded),
         })
     }
 
-    /// The 64-bit number at `at`.
+    /// The 64-bit number at `offset`.
     #[inline]
-    pub(crate) fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
-        let found = *bytes.get(at..)?.first_chunk()?;
+    pub(crate) fn u64(self, bytes: &[u8], offset: usize) -> Option<u64> {
+        let encoded = *bytes.get(offset..)?.first_chunk()?;
         Some(match self {
-            ByteOrder::Little => u64::from_le_bytes(found),
-            ByteOrder::Big => u64::from_be_bytes(found),
+            ByteOrder::Little => u64::from_le_bytes(encoded),
+            ByteOrder::Big => u64::from_be_bytes(encoded),
         })
     }
 
-    /// The unsigned number of 1, 2, 4 or 8 bytes at `at`; none of another size.
+    /// The unsigned number of 1, 2, 4 or 8 bytes at `offset`; `None` for another size.
     #[inline]
-    pub(crate) fn unsigned(self, bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    pub(crate) fn unsigned(self, bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
         match size {
-            1 => bytes.get(at).map(|&byte| u64::from(byte)),
-            2 => self.u16(bytes, at).map(u64::from),
-            4 => self.u32(bytes, at).map(u64::from),
-            8 => self.u64(bytes, at),
+            1 => bytes.get(offset).map(|&byte| u64::from(byte)),
+            2 => self.u16(bytes, offset).map(u64::from),
+            4 => self.u32(bytes, offset).map(u64::from),
+            8 => self.u64(bytes, offset),
             _ => None,
         }
     }
 }
 
-/// Reads one thing after another.
+/// Reads values one after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
-    at: usize,
+    offset: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// From the first byte.
+    /// A cursor at the first byte.
     pub(crate) fn new(bytes: &'a [u8], order: ByteOrder) -> Cursor<'a> {
-        Cursor { bytes, order, at: 0 }
+        Cursor { bytes, order, offset: 0 }
     }
 
     /// The next `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(count)?;
-        let found = self.bytes.get(self.at..end)?;
-        self.at = end;
-        Some(found)
+        let end = self.offset.checked_add(count)?;
+        let bytes = self.bytes.get(self.offset..end)?;
+        self.offset = end;
+        Some(bytes)
     }
 
     /// The next 16-bit number.
     pub(crate) fn u16(&mut self) -> Option<u16> {
-        let found = self.order.u16(self.bytes, self.at)?;
-        self.at += 2;
-        Some(found)
+        let value = self.order.u16(self.bytes, self.offset)?;
+        self.offset += 2;
+        Some(value)
     }
 
     /// The next 32-bit number.
     pub(crate) fn u32(&mut self) -> Option<u32> {
-        let found = self.order.u32(self.bytes, self.at)?;
-        self.at += 4;
-        Some(found)
+        let value = self.order.u32(self.bytes, self.offset)?;
+        self.offset += 4;
+        Some(value)
     }
 
     /// The next 64-bit number.
     pub(crate) fn u64(&mut self) -> Option<u64> {
-        let found = self.order.u64(self.bytes, self.at)?;
-        self.at += 8;
-        Some(found)
+        let value = self.order.u64(self.bytes, self.offset)?;
+        self.offset += 8;
+        Some(value)
     }
 
     /// The bytes up to the next zero byte, which is passed over.
     pub(crate) fn zero_ended(&mut self) -> Option<&'a [u8]> {
-        let rest = self.bytes.get(self.at..)?;
+        let rest = self.bytes.get(self.offset..)?;
         let length = memchr::memchr(0, rest)?;
-        self.at += length + 1;
+        self.offset += length + 1;
         rest.get(..length)
     }
 
     /// How many bytes were passed over.
     pub(crate) fn position(&self) -> usize {
-        self.at
+        self.offset
     }
 
     /// The bytes still to come.
     #[cfg(test)]
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.bytes.get(self.offset..).unwrap_or_default()
     }
 }
 

@@ -46,8 +46,8 @@ pub fn transcript(path: &Path, bytes: u64) -> Option<Transcript> {
         events.push(describe(event, texts));
     });
     assert!(events.len() as u64 <= bytes.max(1) * 4, "{} events from {bytes} bytes", events.len());
-    for (loss, found) in read.losses.iter() {
-        assert!(found.example.len() <= MESSAGE_BYTES_MAX, "{}: the example is too long", loss.name());
+    for (loss, entry) in read.losses.iter() {
+        assert!(entry.example.len() <= MESSAGE_BYTES_MAX, "{}: the example is too long", loss.name());
     }
     Some(Transcript { events, read })
 }
@@ -92,15 +92,15 @@ fn write(path: PathBuf, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A path that is a copy of a trace cut off somewhere: its events are events of the whole trace, but for the one at the
-/// cut. `whole` is the transcript of the trace before the cut.
+/// A path that is a copy of a trace cut off somewhere: its events are events of the complete trace, but for the one at the
+/// cut. `complete` is the transcript of the trace before the cut.
 ///
 /// # Panics
 /// When a promise is broken.
-pub fn check_truncated(whole: &Transcript, path: &Path, bytes: u64) {
+pub fn check_truncated(complete: &Transcript, path: &Path, bytes: u64) {
     let Some(cut) = transcript(path, bytes) else { return };
-    let known: HashSet<&str> = whole.events.iter().map(String::as_str).collect();
+    let known: HashSet<&str> = complete.events.iter().map(String::as_str).collect();
     let invented = cut.events.iter().filter(|event| !known.contains(event.as_str())).count();
-    assert!(invented <= 1, "{invented} events are not in the whole trace");
-    assert!(cut.events.len() <= whole.events.len() + 1, "more events than the whole trace has");
+    assert!(invented <= 1, "{invented} events are not in the complete trace");
+    assert!(cut.events.len() <= complete.events.len() + 1, "more events than the complete trace has");
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 /// A trace that cannot be read as what it is.
 #[derive(Debug)]
 pub enum KernelTraceError {
-    /// The file system said no.
+    /// A file system error.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         source: std::io::Error,
     },
     /// No format recognizes it.

@@ -55,8 +55,8 @@ fn insert(waiting: &mut VecDeque<KernelEvent>, event: KernelEvent) {
     if waiting.back().is_none_or(|last| last.time <= event.time) {
         return waiting.push_back(event);
     }
-    let at = waiting.partition_point(|other| other.time <= event.time);
-    waiting.insert(at, event);
+    let index = waiting.partition_point(|other| other.time <= event.time);
+    waiting.insert(index, event);
 }
 
 /// A trace that is read event by event.
@@ -124,20 +124,20 @@ pub fn read_together(
     mut each: impl FnMut(usize, &KernelEvent, &KernelTexts),
 ) -> Vec<ReadTrace> {
     let mut traces: Vec<Merged> = traces.into_iter().map(Merged::new).collect();
-    let next = |at: usize, trace: &mut Merged| {
-        trace.next().map(|event| KernelEvent { time: on_one_clock(at, event.time), ..event })
+    let next = |index: usize, trace: &mut Merged| {
+        trace.next().map(|event| KernelEvent { time: on_one_clock(index, event.time), ..event })
     };
     let mut heads: Vec<Option<KernelEvent>> =
-        traces.iter_mut().enumerate().map(|(at, trace)| next(at, trace)).collect();
+        traces.iter_mut().enumerate().map(|(index, trace)| next(index, trace)).collect();
     let earliest = |heads: &[Option<KernelEvent>]| {
-        let known = heads.iter().enumerate().filter_map(|(at, head)| Some((head.as_ref()?.time, at)));
-        known.min().map(|(_, at)| at)
+        let known = heads.iter().enumerate().filter_map(|(index, head)| Some((head.as_ref()?.time, index)));
+        known.min().map(|(_, index)| index)
     };
-    while let Some(at) = earliest(&heads) {
-        if let Some(event) = heads[at].take() {
-            each(at, &event, &traces[at].batch.texts);
+    while let Some(index) = earliest(&heads) {
+        if let Some(event) = heads[index].take() {
+            each(index, &event, &traces[index].batch.texts);
         }
-        heads[at] = next(at, &mut traces[at]);
+        heads[index] = next(index, &mut traces[index]);
     }
     traces.into_iter().map(Merged::finish).collect()
 }
@@ -152,12 +152,12 @@ mod tests {
     struct EventHandoff {
         cpu: u16,
         times: VecDeque<u64>,
-        piece: usize,
+        batch_size: usize,
     }
 
     impl EventStream for EventHandoff {
         fn read(&mut self, batch: &mut EventBatch) -> StreamState {
-            for ns in self.times.drain(..self.piece.min(self.times.len())) {
+            for ns in self.times.drain(..self.batch_size.min(self.times.len())) {
                 batch.events.push(KernelEvent {
                     time: KernelTime::from_ns(ns),
                     cpu: Cpu(self.cpu),
@@ -170,29 +170,29 @@ mod tests {
         }
     }
 
-    fn merged(streams: Vec<Vec<u64>>, piece: usize) -> (Vec<(u64, u16)>, Losses) {
+    fn merged(streams: Vec<Vec<u64>>, batch_size: usize) -> (Vec<(u64, u16)>, Losses) {
         let streams = streams.into_iter().zip(0..).map(|(times, cpu)| {
-            Box::new(EventHandoff { cpu, times: times.into(), piece }) as Box<dyn EventStream>
+            Box::new(EventHandoff { cpu, times: times.into(), batch_size }) as Box<dyn EventStream>
         });
         let trace =
             KernelTrace { facts: TraceFacts::default(), losses: Losses::none(), streams: streams.collect() };
-        let mut seen = Vec::new();
-        let read = trace.read(|event, _| seen.push((event.time.ns(), event.cpu.0)));
-        (seen, read.losses)
+        let mut order_read = Vec::new();
+        let read = trace.read(|event, _| order_read.push((event.time.ns(), event.cpu.0)));
+        (order_read, read.losses)
     }
 
     #[test]
     fn streams_are_merged_by_time_and_then_by_their_order() {
-        let (seen, losses) = merged(vec![vec![1, 5, 5, 9], vec![2, 5, 8], vec![]], 2);
-        assert_eq!(seen, [(1, 0), (2, 1), (5, 0), (5, 0), (5, 1), (8, 1), (9, 0)]);
+        let (order_read, losses) = merged(vec![vec![1, 5, 5, 9], vec![2, 5, 8], vec![]], 2);
+        assert_eq!(order_read, [(1, 0), (2, 1), (5, 0), (5, 0), (5, 1), (8, 1), (9, 0)]);
         assert!(losses.is_empty());
     }
 
     #[test]
     fn disorder_within_the_window_is_sorted_and_beyond_it_moved() {
         let ms = REORDER_WINDOW_NS;
-        let (seen, losses) = merged(vec![vec![ms, 0, 3 * ms, 2 * ms + 1, 2 * ms, 9 * ms, ms + 7]], 1);
-        let times: Vec<u64> = seen.iter().map(|&(time, _)| time).collect();
+        let (order_read, losses) = merged(vec![vec![ms, 0, 3 * ms, 2 * ms + 1, 2 * ms, 9 * ms, ms + 7]], 1);
+        let times: Vec<u64> = order_read.iter().map(|&(time, _)| time).collect();
         assert_eq!(times, [0, ms, 2 * ms, 2 * ms + 1, 3 * ms, 3 * ms, 9 * ms]);
         assert_eq!(losses.count(Loss::TimeWentBack), 1);
     }
@@ -200,18 +200,20 @@ mod tests {
     #[test]
     fn traces_are_read_together_on_one_clock() {
         let trace = |times: &[u64]| {
-            let stream = EventHandoff { cpu: 0, times: times.iter().copied().collect(), piece: 2 };
+            let stream = EventHandoff { cpu: 0, times: times.iter().copied().collect(), batch_size: 2 };
             KernelTrace {
                 facts: TraceFacts::default(),
                 losses: Losses::none(),
                 streams: vec![Box::new(stream)],
             }
         };
-        let mut seen = Vec::new();
+        let mut order_read = Vec::new();
         let traces = vec![trace(&[1, 5, 9]), trace(&[104, 105, 120]), trace(&[])];
-        let on_one_clock = |at: usize, time: KernelTime| KernelTime::from_ns(time.ns() - 100 * at as u64);
-        let read = read_together(traces, on_one_clock, |at, event, _| seen.push((event.time.ns(), at)));
-        assert_eq!(seen, [(1, 0), (4, 1), (5, 0), (5, 1), (9, 0), (20, 1)]);
+        let on_one_clock =
+            |index: usize, time: KernelTime| KernelTime::from_ns(time.ns() - 100 * index as u64);
+        let read =
+            read_together(traces, on_one_clock, |index, event, _| order_read.push((event.time.ns(), index)));
+        assert_eq!(order_read, [(1, 0), (4, 1), (5, 0), (5, 1), (9, 0), (20, 1)]);
         assert_eq!(read.len(), 3);
     }
 
@@ -219,15 +221,15 @@ mod tests {
         #[test]
         fn nothing_is_lost_and_small_disorder_always_sorted(
             steps in prop::collection::vec((0_u64..400_000, 0_u64..REORDER_WINDOW_NS), 0..300),
-            piece in 1_usize..40,
+            batch_size in 1_usize..40,
         ) {
             let mut base = 0;
             let times: Vec<u64> = steps.iter().map(|(step, jitter)| { base += step; base + jitter }).collect();
-            let (seen, losses) = merged(vec![times.clone(), vec![700_000]], piece);
+            let (order_read, losses) = merged(vec![times.clone(), vec![700_000]], batch_size);
             let mut expected: Vec<(u64, u16)> = times.iter().map(|&time| (time, 0)).collect();
             expected.push((700_000, 1));
             expected.sort_unstable();
-            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(order_read, expected);
             prop_assert!(losses.is_empty());
         }
     }

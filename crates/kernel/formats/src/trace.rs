@@ -60,7 +60,7 @@ pub enum StreamState {
 /// chunk of lines; none is allowed); after [`StreamState::Ended`] it is not called again. Damage is counted in the
 /// batch's losses, and the stream goes on behind it where it can, else ends. No input panics.
 pub trait EventStream: Send {
-    /// Reads the next piece.
+    /// Reads the next batch of events.
     fn read(&mut self, batch: &mut EventBatch) -> StreamState;
 }
 
@@ -77,7 +77,7 @@ pub struct KernelTrace {
 /// What is left when a trace has been read.
 #[derive(Debug, Default)]
 pub struct ReadTrace {
-    /// What the trace said of itself.
+    /// What the trace states about itself.
     pub facts: TraceFacts,
     /// The texts its events refer to.
     pub texts: KernelTexts,

@@ -172,15 +172,15 @@ mod tests {
         let text: Vec<u8> =
             (0..200_000_u32).flat_map(|number| number.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
         for packed in [gzipped(&text), zstd::encode_all(text.as_slice(), 1).unwrap()] {
-            let (found, losses) = unpacked(&packed[..packed.len() / 2]);
-            assert!(!found.is_empty() && text.starts_with(&found));
+            let (text_before, losses) = unpacked(&packed[..packed.len() / 2]);
+            assert!(!text_before.is_empty() && text.starts_with(&text_before));
             assert_eq!(losses.count(Loss::TruncatedInput), 1);
         }
         let mut damaged = gzipped(&text);
         let middle = damaged.len() / 2;
         damaged[middle..middle + 64].fill(0xff);
-        let (found, losses) = unpacked(&damaged);
-        assert!(found.len() < text.len() + 300_000);
+        let (text_before, losses) = unpacked(&damaged);
+        assert!(text_before.len() < text.len() + 300_000);
         assert!(!losses.is_empty());
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_that_tells_the_compression_is_taken_off() {
+    fn the_file_ending_of_the_compression_is_removed() {
         let inner = |wrapping: Compressor, path: &str| wrapping.inner_path(Path::new(path));
         assert_eq!(inner(Compressor::Zstd, "a/trace.dat.zst"), Path::new("a/trace.dat"));
         assert_eq!(inner(Compressor::Gzip, "report.txt.gz"), Path::new("report.txt"));

@@ -130,10 +130,10 @@ fn lttng(text: &mut String, settings: &RecordSettings, events: &[EventName], com
         text.push_str("lttng enable-event --kernel --channel=laggard --syscall --all\n");
     }
     for uprobe in &settings.uprobes {
-        let place = quoted(&format!("elf:{}:{}", uprobe.binary.display(), uprobe.function));
+        let probe = quoted(&format!("elf:{}:{}", uprobe.binary.display(), uprobe.function));
         let name = quoted(&uprobe.function);
         let _ =
-            writeln!(text, "lttng enable-event --kernel --channel=laggard --userspace-probe={place} {name}");
+            writeln!(text, "lttng enable-event --kernel --channel=laggard --userspace-probe={probe} {name}");
     }
     text.push_str("lttng add-context --kernel --channel=laggard --type=tid\n");
     let _ = writeln!(text, "lttng start\n{command}\nlttng stop\nlttng destroy");
@@ -157,7 +157,7 @@ mod tests {
             buffer_bytes: None,
             mode: RecordMode::Stream,
             markers: MarkerMode::IfPossible,
-            place: BufferLocation::Auto,
+            location: BufferLocation::Auto,
             guardian: GuardianProgram { program: "laggard".into(), arguments: Vec::new() },
         }
     }

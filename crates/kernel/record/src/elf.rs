@@ -8,9 +8,9 @@ use std::path::Path;
 /// Why a function was not found.
 #[derive(Debug)]
 pub enum ElfError {
-    /// The file system said no.
+    /// A file system error.
     Io(io::Error),
-    /// It is no program of 64 bits in this machine's byte order, or is damaged.
+    /// Not a 64-bit program in the byte order of this machine, or damaged.
     NotReadable(&'static str),
     /// It has no such function.
     NoFunction {
@@ -87,7 +87,7 @@ pub fn function_offset(binary: &Path, function: &str) -> Result<u64, ElfError> {
 const SYMBOL_BYTES: usize = 24;
 /// The type of a symbol that is a function.
 const FUNCTION: u8 = 2;
-/// The section of a symbol that is elsewhere.
+/// The section of a symbol that is defined in another file.
 const UNDEFINED: u64 = 0;
 const SYMBOL_TABLES: [u64; 2] = [2, 11];
 const SEGMENT_LOADED: u64 = 1;
@@ -156,14 +156,14 @@ impl Elf {
         self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
     }
 
-    /// Where an address of memory comes from.
+    /// The file offset of an address in memory.
     fn file_offset(&self, address: u64) -> Result<u64, ElfError> {
         let loaded = self.segments.iter().filter(|part| part.kind == SEGMENT_LOADED);
-        let mut places = loaded.filter_map(|part| {
+        let mut offsets = loaded.filter_map(|part| {
             let inside = address.checked_sub(part.link)?;
             (inside < part.bytes).then(|| part.offset.checked_add(inside))?
         });
-        places.next().ok_or(ElfError::NotReadable("the function is not in the file"))
+        offsets.next().ok_or(ElfError::NotReadable("the function is not in the file"))
     }
 }
 
@@ -210,14 +210,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_offset_is_taken_as_it_is() {
+    fn an_offset_is_returned_unchanged() {
         assert_eq!(function_offset(Path::new("/nowhere"), "0x1f0").unwrap(), 0x1f0);
         assert!(function_offset(Path::new("/nowhere"), "0xyz").is_err());
     }
 
     #[test]
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-    fn functions_of_this_program_are_found() {
+    fn functions_of_this_program_have_offsets() {
         let this = std::env::current_exe().unwrap();
         let offset = function_offset(&this, "main").unwrap();
         assert!(offset > 0 && offset < std::fs::metadata(&this).unwrap().len());

@@ -1,23 +1,23 @@
-//! Why nothing can be recorded, and what helps.
+//! Why nothing can be recorded, with advice.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A recording that could not be made. Its text says what is missing and how to get it.
+/// A recording that could not be made. Its text names what is missing and how to get it.
 #[derive(Debug)]
 pub enum RecordError {
     /// The machine does not run Linux.
     NotLinux,
     /// A right is missing.
     Permission {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: std::io::Error,
     },
     /// The kernel has no tracefs, or none that can be mounted.
     NoTracefs {
-        /// What the kernel said.
+        /// The error of the kernel.
         source: std::io::Error,
     },
     /// Events without which no path can be computed.
@@ -37,23 +37,23 @@ pub enum RecordError {
     },
     /// The kernel refuses something else.
     Kernel {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// What it said.
+        /// The error of the kernel.
         source: std::io::Error,
     },
     /// The command cannot be run.
     Command {
         /// The program.
         program: PathBuf,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: std::io::Error,
     },
     /// The file cannot be written.
     Output {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
 }
@@ -69,7 +69,7 @@ impl fmt::Display for RecordError {
                 "{what}: {source}. Recording the kernel needs root, or CAP_SYS_ADMIN and the right to write to \
                  tracefs: try `sudo laggard record …`. In a container, run it on the host, or start the container \
                  with --privileged. Without root, perf can record where /proc/sys/kernel/perf_event_paranoid is -1: \
-                 `laggard record --print-commands` tells how"
+                 `laggard record --print-commands` shows how"
             ),
             RecordError::NoTracefs { source } => write!(
                 f,

@@ -38,16 +38,16 @@ impl FromStr for EventName {
     }
 }
 
-/// What happens when an event is not there.
+/// What happens when an event does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
     /// Nothing is recorded.
     Required,
-    /// One of these must be there.
+    /// At least one of these events must exist.
     OneWakeup,
-    /// It is recorded without, and that is said.
+    /// The recording proceeds without it, with a warning.
     Wanted,
-    /// It is recorded without, silently.
+    /// The recording proceeds without it, silently.
     Optional,
 }
 

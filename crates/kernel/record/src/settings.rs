@@ -79,16 +79,16 @@ pub struct GuardianProgram {
     pub arguments: Vec<OsString>,
 }
 
-/// Everything a recording needs to know.
+/// The settings of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordSettings {
     /// The file that is written.
     pub output: PathBuf,
     /// Its version.
     pub form: DatForm,
-    /// How long is recorded.
+    /// What is recorded, and thereby for how long.
     pub target: RecordTarget,
-    /// At most this long.
+    /// Maximum duration.
     pub duration: Option<Duration>,
     /// Groups of events beside those of a path.
     pub groups: Vec<EventGroup>,
@@ -96,14 +96,14 @@ pub struct RecordSettings {
     pub events: Vec<EventName>,
     /// Functions whose calls and returns are recorded.
     pub uprobes: Vec<Uprobe>,
-    /// Bytes of buffer for each CPU; a default by the machine's memory if not given.
+    /// Bytes of buffer for each CPU; `None`: a default that depends on the memory of the machine.
     pub buffer_bytes: Option<u64>,
     /// When the buffer is read.
     pub mode: RecordMode,
     /// Whether markers are recorded.
     pub markers: MarkerMode,
     /// Which buffer is recorded to.
-    pub place: BufferLocation,
+    pub location: BufferLocation,
     /// The second process that undoes everything when this one dies.
     pub guardian: GuardianProgram,
 }

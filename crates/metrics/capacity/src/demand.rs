@@ -39,7 +39,7 @@ pub fn busy_demand(busy_s: f64, transactions: f64) -> f64 {
     if transactions > 0.0 { busy_s / transactions } else { f64::NAN }
 }
 
-/// Outbound calls of a transaction type to one callee in a stretch of time.
+/// Outbound calls of a transaction type to one callee in one time interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OutboundTime {
     /// Calls.

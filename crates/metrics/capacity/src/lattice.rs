@@ -49,8 +49,12 @@ impl PopulationVectors {
 
 /// Operations it takes; infinite when it would not fit into memory.
 pub(crate) fn lattice_cost(network: &ClassNetwork) -> f64 {
-    let kept = PopulationVectors::count_of(network) * network.stations().len() as f64;
-    if kept > NUMBERS_MAX { f64::INFINITY } else { 4.0 * kept * network.classes().len() as f64 }
+    let stored_numbers = PopulationVectors::count_of(network) * network.stations().len() as f64;
+    if stored_numbers > NUMBERS_MAX {
+        f64::INFINITY
+    } else {
+        4.0 * stored_numbers * network.classes().len() as f64
+    }
 }
 
 /// Solves it. Every queue has at most one core.
@@ -61,14 +65,15 @@ pub(crate) fn lattice(network: &ClassNetwork) -> ClassSolution {
     let mut queues = vec![0.0; vectors.count * stations];
     let mut clients = vec![0; vectors.most.len()];
     let mut residence_s = vec![vec![0.0; clients.len()]; stations];
-    for at in 1..vectors.count {
+    for vector in 1..vectors.count {
         vectors.advance(&mut clients);
         for class in (0..clients.len()).filter(|class| clients[*class] > 0) {
-            let seen = (at - vectors.step[class]) * stations;
-            let response_s = residences(network, class, &queues[seen..seen + stations], &mut residence_s);
+            let first_queue = (vector - vectors.step[class]) * stations;
+            let response_s =
+                residences(network, class, &queues[first_queue..first_queue + stations], &mut residence_s);
             let throughput = clients[class] as f64 / (network.classes()[class].think_s + response_s);
             for (station, residence_s) in residence_s.iter().enumerate() {
-                queues[at * stations + station] += throughput * residence_s[class];
+                queues[vector * stations + station] += throughput * residence_s[class];
             }
         }
     }

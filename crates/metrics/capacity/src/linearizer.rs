@@ -20,24 +20,25 @@ const TOLERANCE: f64 = 1e-8;
 
 /// Schweitzer's and Bard's fixed point: the shares stay as they are when a client leaves.
 pub(crate) fn schweitzer(network: &ClassNetwork) -> ClassSolution {
-    let whole = population(network, None);
-    let shares = fixed_point(network, &whole, ClientShares::initial(network), &DepartureShift::none(network));
+    let all_clients = population(network, None);
+    let shares =
+        fixed_point(network, &all_clients, ClientShares::initial(network), &DepartureShift::none(network));
     ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Schweitzer)
 }
 
 pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
-    let whole = population(network, None);
+    let all_clients = population(network, None);
     let mut shift = DepartureShift::none(network);
-    let mut shares = fixed_point(network, &whole, ClientShares::initial(network), &shift);
+    let mut shares = fixed_point(network, &all_clients, ClientShares::initial(network), &shift);
     for _ in 1..ROUNDS {
         let mut next = DepartureShift::none(network);
-        for leaving in (0..whole.len()).filter(|class| whole[*class] > 0.0) {
+        for leaving in (0..all_clients.len()).filter(|class| all_clients[*class] > 0.0) {
             let fewer = population(network, Some(leaving));
-            let left = fixed_point(network, &fewer, shares.clone(), &shift);
-            next.set(leaving, &fewer, &left, &shares);
+            let after_departure = fixed_point(network, &fewer, shares.clone(), &shift);
+            next.set(leaving, &fewer, &after_departure, &shares);
         }
         shift = next;
-        shares = fixed_point(network, &whole, shares, &shift);
+        shares = fixed_point(network, &all_clients, shares, &shift);
     }
     ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Linearizer)
 }
@@ -51,7 +52,7 @@ fn population(network: &ClassNetwork, leaving: Option<usize>) -> Vec<f64> {
 #[derive(Clone)]
 struct ClientShares {
     /// Mean share of time of a client of each class at each station, `[station][class]`; the rest is think time.
-    at: Vec<Vec<f64>>,
+    share: Vec<Vec<f64>>,
     /// Transactions a second a client of the class makes.
     rate: Vec<f64>,
     /// Residence times, `[station][class]`.
@@ -61,7 +62,7 @@ struct ClientShares {
 /// How shares and rates change when a client of a class leaves.
 struct DepartureShift {
     /// `[leaving][station][class]`.
-    at: Vec<Vec<Vec<f64>>>,
+    share: Vec<Vec<Vec<f64>>>,
     /// `[leaving][class]`.
     rate: Vec<Vec<f64>>,
 }
@@ -70,16 +71,23 @@ impl DepartureShift {
     fn none(network: &ClassNetwork) -> DepartureShift {
         let (classes, stations) = (network.classes().len(), network.stations().len());
         DepartureShift {
-            at: vec![vec![vec![0.0; classes]; stations]; classes],
+            share: vec![vec![vec![0.0; classes]; stations]; classes],
             rate: vec![vec![0.0; classes]; classes],
         }
     }
 
-    fn set(&mut self, leaving: usize, fewer: &[f64], left: &ClientShares, whole: &ClientShares) {
+    fn set(
+        &mut self,
+        leaving: usize,
+        fewer: &[f64],
+        after_departure: &ClientShares,
+        all_clients: &ClientShares,
+    ) {
         for class in (0..fewer.len()).filter(|class| fewer[*class] > 0.0) {
-            self.rate[leaving][class] = left.rate[class] - whole.rate[class];
-            for station in 0..whole.at.len() {
-                self.at[leaving][station][class] = left.at[station][class] - whole.at[station][class];
+            self.rate[leaving][class] = after_departure.rate[class] - all_clients.rate[class];
+            for station in 0..all_clients.share.len() {
+                self.share[leaving][station][class] =
+                    after_departure.share[station][class] - all_clients.share[station][class];
             }
         }
     }
@@ -90,7 +98,7 @@ impl ClientShares {
     fn initial(network: &ClassNetwork) -> ClientShares {
         let residence_s: Vec<Vec<f64>> =
             network.stations().iter().map(|station| station.demands_s.clone()).collect();
-        let mut shares = ClientShares { at: residence_s.clone(), rate: Vec::new(), residence_s };
+        let mut shares = ClientShares { share: residence_s.clone(), rate: Vec::new(), residence_s };
         shares.update(network, 1.0);
         shares
     }
@@ -104,8 +112,8 @@ impl ClientShares {
                 Some(old) => *old += weight * (rate - *old),
                 None => self.rate.push(rate),
             }
-            for (at, residence_s) in self.at.iter_mut().zip(&self.residence_s) {
-                at[class] += weight * (residence_s[class] * rate - at[class]);
+            for (share, residence_s) in self.share.iter_mut().zip(&self.residence_s) {
+                share[class] += weight * (residence_s[class] * rate - share[class]);
             }
         }
     }
@@ -118,15 +126,15 @@ fn fixed_point(
     start: ClientShares,
     shift: &DepartureShift,
 ) -> ClientShares {
-    let left: Vec<Vec<StationContent>> =
-        (0..network.stations().len()).map(|at| shift.by_arriving(network, at, clients)).collect();
+    let departure_change: Vec<Vec<StationContent>> =
+        (0..network.stations().len()).map(|at| shift.content_changes(network, at, clients)).collect();
     let mut shares = start;
     for iteration in 0..ITERATIONS_MAX {
         let mut change: f64 = 0.0;
         for (at, station) in network.stations().iter().enumerate() {
-            let sight = StationView::new(station, &shares, at, clients);
-            for (class, left) in left[at].iter().enumerate() {
-                let residence_s = sight.residence_s(class, *left);
+            let view = StationView::new(station, &shares, at, clients);
+            for (class, departure_change) in departure_change[at].iter().enumerate() {
+                let residence_s = view.residence_s(class, *departure_change);
                 let old = &mut shares.residence_s[at][class];
                 change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
                 *old = residence_s;
@@ -151,19 +159,20 @@ struct StationContent {
 }
 
 impl DepartureShift {
-    /// What the leave of a client of each class changes at a station by what the others then do.
-    fn by_arriving(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<StationContent> {
+    /// By class of a departing client: how the content of a station changes because the other clients then behave
+    /// differently.
+    fn content_changes(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<StationContent> {
         let demands_s = &network.stations()[at].demands_s;
-        let of = |arriving: usize| {
-            let mut found = StationContent::default();
+        let change = |arriving: usize| {
+            let mut content = StationContent::default();
             for (class, count) in clients.iter().enumerate() {
                 let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
-                found.clients += others * self.at[arriving][at][class];
-                found.busy += others * self.rate[arriving][class] * demands_s[class];
+                content.clients += others * self.share[arriving][at][class];
+                content.busy += others * self.rate[arriving][class] * demands_s[class];
             }
-            found
+            content
         };
-        (0..clients.len()).map(of).collect()
+        (0..clients.len()).map(change).collect()
     }
 }
 
@@ -182,16 +191,16 @@ impl<'a> StationView<'a> {
         let own: Vec<StationContent> = (0..clients.len())
             .map(|class| match clients[class] > 0.0 {
                 true => StationContent {
-                    clients: shares.at[at][class],
+                    clients: shares.share[at][class],
                     busy: shares.rate[class] * station.demands_s[class],
                 },
                 false => StationContent::default(),
             })
             .collect();
         let mut all = StationContent::default();
-        for (found, count) in own.iter().zip(clients) {
-            all.clients += count * found.clients;
-            all.busy += count * found.busy;
+        for (content, count) in own.iter().zip(clients) {
+            all.clients += count * content.clients;
+            all.busy += count * content.busy;
         }
         let cores = station.cores().unwrap_or(1.0);
         let idle = IdleCores::new(all.busy / f64::from(station.replicas), cores);
@@ -199,14 +208,15 @@ impl<'a> StationView<'a> {
     }
 
     /// Residence time of a class whose client finds all others; `left` is the change by its departure.
-    fn residence_s(&self, class: usize, left: StationContent) -> f64 {
+    fn residence_s(&self, class: usize, departure_change: StationContent) -> f64 {
         let demand_s = self.station.demands_s[class];
         let Service::Queue { cores } = self.station.service else { return demand_s };
         let replicas = f64::from(self.station.replicas);
-        let clients = (self.all.clients - self.own[class].clients + left.clients).max(0.0) / replicas;
-        let busy = (self.all.busy - self.own[class].busy + left.busy).max(0.0) / replicas;
+        let clients =
+            (self.all.clients - self.own[class].clients + departure_change.clients).max(0.0) / replicas;
+        let busy = (self.all.busy - self.own[class].busy + departure_change.busy).max(0.0) / replicas;
         // No client is served faster than alone, regardless of the estimates.
-        demand_s * ((1.0 + clients + self.idle.of(busy)) / cores).max(1.0)
+        demand_s * ((1.0 + clients + self.idle.at(busy)) / cores).max(1.0)
     }
 }
 
@@ -233,7 +243,7 @@ impl IdleCores {
         IdleCores { cores, busy, value, slope }
     }
 
-    fn of(&self, busy: f64) -> f64 {
+    fn at(&self, busy: f64) -> f64 {
         if self.cores <= 1.0 {
             return 0.0;
         }

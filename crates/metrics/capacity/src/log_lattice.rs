@@ -146,22 +146,22 @@ impl ConvolutionSweep {
         };
         let residence_s = |class: usize| {
             let all = self.vectors.count - 1;
-            let found = if self.vectors.most[class] > 0 { all - self.vectors.step[class] } else { all };
-            station.demands_s[class] * (numerator[found] - everything[found]).exp()
+            let vector = if self.vectors.most[class] > 0 { all - self.vectors.step[class] } else { all };
+            station.demands_s[class] * (numerator[vector] - everything[vector]).exp()
         };
         (0..self.classes).map(residence_s).collect()
     }
 
     /// Multiplies by `F′(y) = [Σ_{j<l} f(j)(1 − j/c) yʲ + f(l)/c · yˡ/(1 − y/c)] / (1 − y/c)` with `l = ⌊c⌋`.
     fn derivative(&self, others: &LogConstants, demand: &[f64], cores: f64) -> LogConstants {
-        let whole = cores.floor() as usize;
+        let full_cores = cores.floor() as usize;
         let mut factor = 1.0;
         let mut weights = Vec::new();
-        for j in 0..whole {
+        for j in 0..full_cores {
             weights.push(factor * (1.0 - j as f64 / cores));
             factor /= ((j + 1) as f64).min(cores);
         }
-        let mut tail = vec![0.0; whole];
+        let mut tail = vec![0.0; full_cores];
         tail.push(factor / cores);
         let mut sum = self.polynomial(others, demand, &tail);
         self.divide(&mut sum, demand, cores);

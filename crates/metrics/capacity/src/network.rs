@@ -21,7 +21,7 @@ pub enum Service {
     },
 }
 
-/// A place where clients spend time: a tier.
+/// A station where clients spend time: a tier.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Station {
     /// Service demand of a transaction in seconds, visits times service time, summed over the replicas; ≥ 0.
@@ -165,19 +165,19 @@ impl Network {
 
     /// The station that saturates first (the first of equal ones), `argmax D/c`; `None` when none queues.
     pub fn bottleneck(&self) -> Option<usize> {
-        let mut found = None;
+        let mut bottleneck = None;
         let mut lowest = f64::INFINITY;
         for (at, station) in self.stations.iter().enumerate() {
             if station.saturation() < lowest {
                 lowest = station.saturation();
-                found = Some(at);
+                bottleneck = Some(at);
             }
         }
-        found
+        bottleneck
     }
 }
 
-/// Why something is no network.
+/// Why a network is invalid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum NetworkError {
     /// A demand is negative or not finite.

@@ -34,7 +34,7 @@ fn open_load(station: &Station, rate: f64) -> Option<StationLoad> {
 }
 
 /// The largest rate at which the mean response time is at most `target_s`, with its solution; `None` when even a
-/// request alone takes longer. Infinite loads cannot be asked for: without any queue the answer is `None`, too.
+/// request alone takes longer. `None` also without any queue, because the rate would be infinite.
 pub fn most_throughput(network: &Network, target_s: f64) -> Option<Solution> {
     let saturation = network.stations().iter().map(Station::saturation).fold(f64::INFINITY, f64::min);
     if network.unqueued_s() > target_s || !saturation.is_finite() {

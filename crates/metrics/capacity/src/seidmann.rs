@@ -22,5 +22,5 @@ pub fn seidmann(network: &Network) -> Network {
             _ => stations.push(*station),
         }
     }
-    Network::new(stations, network.think_s()).expect("the same demands in other places")
+    Network::new(stations, network.think_s()).expect("the same demands, at other stations")
 }

@@ -63,7 +63,7 @@ impl Tier {
 pub struct System {
     /// The tiers.
     pub tiers: Vec<Tier>,
-    /// Mean think time in seconds; 0 where it is not known and only rates are asked for.
+    /// Mean think time in seconds; 0 when it is unknown and only rates are of interest.
     pub think_s: f64,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn utilization_counts_what_runs_beside() {
+    fn utilization_includes_background_load() {
         // 20 % beside, and 20 a second of 15 ms.
         let used = system().tiers[0].utilization(&[3.0, 1.0], 20.0);
         assert!((used - 0.5).abs() < 1e-12);

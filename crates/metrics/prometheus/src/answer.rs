@@ -24,7 +24,7 @@ pub(crate) struct MatrixSeries {
 pub(crate) struct MatrixPoint {
     /// Nanoseconds since the epoch; in whole milliseconds, as in Prometheus.
     pub(crate) ns: i64,
-    /// The value; NaN for text that is no number.
+    /// The value; NaN for text that is not a number.
     pub(crate) value: f64,
 }
 
@@ -46,11 +46,11 @@ fn number(text: &str) -> f64 {
     }
 }
 
-/// What a range query gave.
+/// The result of a range query.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Matrix {
     pub(crate) series: Vec<MatrixSeries>,
-    /// What the server mistrusts about its own answer.
+    /// Warnings of the server about its answer.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn matrix(body: &[u8], url: &str, query: &str) -> Result<Matrix, Prom
     })?;
     let data = answer.data.ok_or_else(|| unexpected("there is no data in it".to_owned()))?;
     if data.result_type != "matrix" {
-        return Err(unexpected(format!("a {:?} where a matrix is due", quoted(&data.result_type))));
+        return Err(unexpected(format!("a {:?} instead of a matrix", quoted(&data.result_type))));
     }
     let series = serde_json::from_value(data.result).map_err(|error| unexpected(error.to_string()))?;
     let error_message = answer.warnings.into_iter().chain(answer.infos).flatten();
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_text_and_may_be_none() {
+    fn values_are_text_and_may_be_no_numbers() {
         let body = br#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"up"},
             "values":[[1768208400.123,"1.5"],[1768208401,"NaN"],[1768208402,"+Inf"],[1768208403,"-Inf"],[1768208404,"x"]]}]},
             "warnings":["half\u0007 an answer"]}"#;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_is_told() {
+    fn other_answers_than_a_matrix_are_errors() {
         let error_message = |body: &str| matrix(body.as_bytes(), "u", "q").unwrap_err().to_string();
         assert!(error_message("<html>login</html>").contains("<html>login"));
         assert!(error_message(r#"{"status":"success"}"#).contains("no data"));

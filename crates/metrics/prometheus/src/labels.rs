@@ -75,10 +75,10 @@ impl LabelMap {
 
 fn name(groups: &[Vec<String>], labels: &BTreeMap<String, String>) -> String {
     for group in groups {
-        let found: Vec<&str> =
+        let values: Vec<&str> =
             group.iter().filter_map(|label| labels.get(label)).map(String::as_str).collect();
-        if found.iter().any(|value| !value.is_empty()) {
-            return found.join(" ");
+        if values.iter().any(|value| !value.is_empty()) {
+            return values.join(" ");
         }
     }
     String::new()
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_group_that_is_there_counts() {
+    fn the_first_present_group_of_labels_is_used() {
         let labels = |all: &[(&str, &str)]| all.iter().map(|&(l, v)| (l.to_owned(), v.to_owned())).collect();
         let map = LabelMap::default();
         let names = map.names(&labels(&[

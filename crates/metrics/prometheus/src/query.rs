@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_explained() {
+    fn invalid_queries_are_explained() {
         for (text, word) in [
             ("", "begin with"),
             ("up", "begin with"),

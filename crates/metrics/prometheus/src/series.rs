@@ -1,4 +1,4 @@
-//! Series of a matrix to series of samples: labels that no name is made of are summed or averaged away.
+//! Series of a matrix to series of samples: series that differ only in unused labels are summed or averaged.
 
 use crate::Query;
 use crate::answer::MatrixSeries;
@@ -6,10 +6,10 @@ use crate::labels::SeriesNames;
 use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// How series of the same names become one.
+/// How series with the same names are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum JoinRule {
-    /// What each grew by is summed, so that one that ends or starts anew does not disturb the others.
+    /// Increments of each counter are summed, so that a counter that ends or restarts does not disturb the others.
     Counters,
     /// Values of one instant are summed.
     Sum,
@@ -29,16 +29,9 @@ const fn joining(measure: Measure) -> JoinRule {
     }
 }
 
-/// Whether a value at an instant stands for the step before it.
+/// Whether a value at an instant represents the step before it.
 const fn covers_a_step(measure: Measure) -> bool {
     !matches!(measure, Measure::Cores | Measure::Clients)
-}
-
-/// State of one series of the server.
-#[derive(Debug, Default)]
-struct RawSeries {
-    /// Value of the last reading, and its instant in ns.
-    last: Option<CounterReading>,
 }
 
 /// One reading of a series.
@@ -51,21 +44,17 @@ struct CounterReading {
     value: f64,
 }
 
-/// What one series of samples is made of: `(ns, value)`, for counters what was added.
-#[derive(Debug, Default)]
-struct JoinedPoints {
-    events: Vec<(i64, f64)>,
-}
-
 /// All responses to one query, joined.
 #[derive(Debug)]
 pub(crate) struct JoinedSeries<'q> {
     query: &'q Query,
     step_ns: i64,
-    raw: HashMap<Vec<(String, String)>, RawSeries>,
+    /// The last reading of each series of the server.
+    last_readings: HashMap<Vec<(String, String)>, Option<CounterReading>>,
     /// Instants at which each target was scraped.
     targets: HashMap<Vec<String>, BTreeSet<i64>>,
-    joined: BTreeMap<SeriesNames, JoinedPoints>,
+    /// For each series of samples `(ns, value)`; for counters, the value is an increment.
+    joined: BTreeMap<SeriesNames, Vec<(i64, f64)>>,
     points: u64,
 }
 
@@ -80,7 +69,7 @@ impl<'q> JoinedSeries<'q> {
         JoinedSeries {
             query,
             step_ns,
-            raw: HashMap::new(),
+            last_readings: HashMap::new(),
             targets: HashMap::new(),
             joined: BTreeMap::new(),
             points: 0,
@@ -89,7 +78,7 @@ impl<'q> JoinedSeries<'q> {
 
     /// Series of the server, and readings of them.
     pub(crate) fn series(&self) -> u64 {
-        self.raw.len() as u64
+        self.last_readings.len() as u64
     }
 
     pub(crate) fn points(&self) -> u64 {
@@ -98,17 +87,22 @@ impl<'q> JoinedSeries<'q> {
 
     /// Adds the response for a later time range. `read` contains for each series and step the instant at which the
     /// value was scraped; equal instants are the same reading.
-    pub(crate) fn add(&mut self, all: &[MatrixSeries], read: Option<&ReadTimes>, sink: &mut dyn Sink) {
-        let mut kept: Vec<Vec<CounterReading>> = Vec::with_capacity(all.len());
-        for series in all {
+    pub(crate) fn add(
+        &mut self,
+        series_of_answer: &[MatrixSeries],
+        read: Option<&ReadTimes>,
+        sink: &mut dyn Sink,
+    ) {
+        let mut all_readings: Vec<Vec<CounterReading>> = Vec::with_capacity(series_of_answer.len());
+        for series in series_of_answer {
             let readings = self.readings(series, read, sink);
             self.targets
                 .entry(target(series))
                 .or_default()
                 .extend(readings.iter().map(|reading| reading.read_ns));
-            kept.push(readings);
+            all_readings.push(readings);
         }
-        for (series, readings) in all.iter().zip(kept) {
+        for (series, readings) in series_of_answer.iter().zip(all_readings) {
             for _ in &series.histograms {
                 sink.lose(Loss::OtherSignal, &|| format!("a native histogram of {}", self.query.promql));
             }
@@ -123,9 +117,9 @@ impl<'q> JoinedSeries<'q> {
         sink: &mut dyn Sink,
     ) -> Vec<CounterReading> {
         let key = identity(series);
-        let times = read.map(|read| read.of.get(&key));
-        let mut last = self.raw.get(&key).and_then(|raw| raw.last).map(|reading| reading.read_ns);
-        let mut kept = Vec::new();
+        let times = read.map(|read| read.instants.get(&key));
+        let mut last = self.last_readings.get(&key).copied().flatten().map(|reading| reading.read_ns);
+        let mut readings = Vec::new();
         for point in series.points() {
             let read_ns = match times {
                 None => point.ns,
@@ -143,38 +137,42 @@ impl<'q> JoinedSeries<'q> {
                 sink.lose(Loss::SampleLimit, &|| self.query.promql.clone());
                 continue;
             }
-            kept.push(CounterReading { step_ns: point.ns, read_ns, value: point.value * self.query.factor });
+            readings.push(CounterReading {
+                step_ns: point.ns,
+                read_ns,
+                value: point.value * self.query.factor,
+            });
         }
-        kept
+        readings
     }
 
     fn join(&mut self, series: &MatrixSeries, readings: &[CounterReading], sink: &mut dyn Sink) {
         let names = self.query.labels.names(&series.metric);
-        let raw = self.raw.entry(identity(series)).or_default();
+        let last = self.last_readings.entry(identity(series)).or_default();
         let joined = self.joined.entry(names).or_default();
         let read = &self.targets[&target(series)];
         for &reading in readings {
             if joining(self.query.measure) != JoinRule::Counters {
-                joined.events.push((reading.step_ns, reading.value));
+                joined.push((reading.step_ns, reading.value));
             } else if reading.value.is_finite() && reading.value >= 0.0 {
-                count(joined, raw.last, reading, read, || {
+                add_increment(joined, *last, reading, read, || {
                     sink.lose(Loss::CounterReset, &|| self.query.promql.clone());
                 });
             } else {
                 sink.lose(Loss::InvalidSample, &|| self.query.promql.clone());
                 continue;
             }
-            raw.last = Some(reading);
+            *last = Some(reading);
         }
     }
 
-    /// Hands everything on, series by series in order of time.
+    /// Passes all samples to `sink`, series by series in order of time.
     pub(crate) fn emit(mut self, sink: &mut dyn Sink) {
         let measure = self.query.measure;
         for (names, mut joined) in std::mem::take(&mut self.joined) {
-            joined.events.sort_by_key(|event| event.0);
+            joined.sort_by_key(|event| event.0);
             let mut total = 0.0;
-            for event in joined.events.chunk_by(|a, b| a.0 == b.0) {
+            for event in joined.chunk_by(|a, b| a.0 == b.0) {
                 let sum: f64 = event.iter().map(|event| event.1).sum();
                 total += sum;
                 let (ns, value) = match joining(measure) {
@@ -206,29 +204,29 @@ fn mean(events: &[(i64, f64)]) -> f64 {
     known.iter().sum::<f64>() / known.len() as f64
 }
 
-/// Adds what a counter grew by. One that was not there when its target was read before began at 0.
-fn count(
-    joined: &mut JoinedPoints,
+/// Adds the increment of a counter. A counter that did not exist at the previous reading of its target started at 0.
+fn add_increment(
+    joined: &mut Vec<(i64, f64)>,
     last: Option<CounterReading>,
     reading: CounterReading,
     read: &BTreeSet<i64>,
-    mut fell: impl FnMut(),
+    mut on_reset: impl FnMut(),
 ) {
-    let grown = match last {
+    let increment = match last {
         Some(last) if reading.value >= last.value => reading.value - last.value,
         Some(_) => {
-            fell();
+            on_reset();
             reading.value
         }
         None => match read.range(..reading.read_ns).next_back() {
             Some(&before) => {
-                joined.events.push((before, 0.0));
+                joined.push((before, 0.0));
                 reading.value
             }
             None => 0.0,
         },
     };
-    joined.events.push((reading.read_ns, grown));
+    joined.push((reading.read_ns, increment));
 }
 
 /// The labels of a series but for the name of its metric.
@@ -244,17 +242,17 @@ fn target(series: &MatrixSeries) -> Vec<String> {
 /// When the values of a range query were scraped: the response to `timestamp(…)` of the same selector.
 #[derive(Debug, Default)]
 pub(crate) struct ReadTimes {
-    of: HashMap<Vec<(String, String)>, HashMap<i64, i64>>,
+    instants: HashMap<Vec<(String, String)>, HashMap<i64, i64>>,
 }
 
 impl ReadTimes {
-    pub(crate) fn new(all: &[MatrixSeries]) -> ReadTimes {
-        let mut of = HashMap::new();
-        for series in all {
+    pub(crate) fn new(series_of_answer: &[MatrixSeries]) -> ReadTimes {
+        let mut instants = HashMap::new();
+        for series in series_of_answer {
             let times = series.points().filter(|point| point.value.is_finite());
             let times = times.map(|point| (point.ns, (point.value * 1e3).round() as i64 * 1_000_000));
-            of.insert(identity(series), times.collect());
+            instants.insert(identity(series), times.collect());
         }
-        ReadTimes { of }
+        ReadTimes { instants }
     }
 }

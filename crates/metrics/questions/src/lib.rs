@@ -1,4 +1,4 @@
-//! Questions about samples: what changed what the CPU does (`changes`), how many clients a system can serve
+//! Questions about samples: what changed the CPU use (`changes`), how many clients a system can serve
 //! (`capacity`), and how long transactions take without queueing (`signature`).
 //!
 //! ```text

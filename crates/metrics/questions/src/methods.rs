@@ -1,8 +1,8 @@
-//! The registry of methods: one row each. Command line, help and evaluation come from the rows.
+//! The registry of methods, one row each, for the command line, help and evaluation.
 
 use laggard_model::MethodRow;
 
-/// How a method that looks for changes is picked.
+/// A method that finds changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChangeMethod {
     /// Estimates the noise level from the data, so that no error has to be allowed in advance.
@@ -13,7 +13,7 @@ pub enum ChangeMethod {
 }
 
 impl ChangeMethod {
-    /// The word for `--method`.
+    /// The name for `--method`.
     pub fn name(self) -> &'static str {
         let row = CHANGE_METHODS.iter().find(|row| row.method == self);
         row.expect("every method has a row").name
@@ -25,7 +25,7 @@ pub static CHANGE_METHODS: &[MethodRow<ChangeMethod>] = &[
     MethodRow {
         method: ChangeMethod::Adaptive,
         name: "adaptive",
-        question: "Code, workload or something foreign: since when do transactions cost something else?",
+        question: "Code, workload, or another process: what changed the CPU use, and when?",
         reads: "transactions and CPU by window",
         source: "this project, from Cherkasova et al. 2009",
         manual: "docs/manual/methods/changes.md",

@@ -1,21 +1,22 @@
-//! What was read of samples, for every report that starts from a table of windows.
+//! The summary of the samples, for every report on a table of windows.
 
 use laggard_model::{Nanos, Timestamp};
+use laggard_numeric::Matrix;
 use laggard_report::{InputFacts, NamedCount, SampleSummary, SampledServer, Window, rfc3339};
 use laggard_samples::{ServerWindows, WindowTable};
 
-/// What only the reader of samples knows.
+/// Facts on the input of samples.
 #[derive(Clone, Debug, Default)]
 pub struct SampleFacts {
     /// Inputs, bytes, formats.
     pub input: InputFacts,
     /// Samples read.
     pub samples: u64,
-    /// Spans read from which samples were made.
+    /// Spans that were converted to samples.
     pub spans: u64,
 }
 
-/// Sums up a table of windows and what it was read from.
+/// Summarizes a table of windows and its input.
 pub fn sample_summary(table: &WindowTable, facts: &SampleFacts) -> SampleSummary {
     let counts = &table.system.counts;
     let known = |row: usize| counts.row(row).iter().any(|count| count.is_finite());
@@ -56,6 +57,11 @@ pub(crate) fn seconds(length: Nanos) -> f64 {
     length.ns() as f64 / 1e9
 }
 
+/// The element, or NaN outside the matrix: response times and calls may be missing altogether.
+pub(crate) fn cell(matrix: &Matrix, row: usize, column: usize) -> f64 {
+    if row < matrix.rows() && column < matrix.cols() { matrix.get(row, column) } else { f64::NAN }
+}
+
 fn sampled_server(server: &ServerWindows) -> SampledServer {
     let known: Vec<f64> = server.utilization.iter().copied().filter(|used| used.is_finite()).collect();
     let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
@@ -75,14 +81,15 @@ fn transactions(table: &WindowTable) -> Vec<NamedCount> {
         (0..counts.rows()).map(|row| counts.get(row, column)).filter(|count| count.is_finite()).sum()
     };
     let names = table.transactions.iter().enumerate().take(counts.cols());
-    names.map(|(at, name)| NamedCount { name: name.clone(), count: total(at).round() as u64 }).collect()
+    names
+        .map(|(column, name)| NamedCount { name: name.clone(), count: total(column).round() as u64 })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use laggard_model::Losses;
-    use laggard_numeric::Matrix;
     use laggard_samples::TransactionWindows;
 
     fn table() -> WindowTable {

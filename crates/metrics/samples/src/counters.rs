@@ -78,41 +78,41 @@ mod tests {
 
     fn all(points: &[(i64, f64)], is_read: bool) -> (Vec<(i64, i64, f64)>, Losses) {
         let mut losses = Losses::none();
-        let mut found = Vec::new();
+        let mut found_increments = Vec::new();
         increments(
             &counter(points),
             0,
             |_| is_read,
             &mut losses,
             |increment| {
-                found.push((increment.from, increment.to, increment.mass));
+                found_increments.push((increment.from, increment.to, increment.mass));
             },
         );
-        (found, losses)
+        (found_increments, losses)
     }
 
     #[test]
-    fn a_fall_is_a_new_start_from_zero() {
-        let (found, losses) = all(&[(0, 5.0), (10, 7.0), (20, 3.0), (30, 3.0)], false);
-        assert_eq!(found, [(0, 10, 2.0), (10, 20, 3.0), (20, 30, 0.0)]);
+    fn a_decrease_is_a_restart_from_zero() {
+        let (found_increments, losses) = all(&[(0, 5.0), (10, 7.0), (20, 3.0), (30, 3.0)], false);
+        assert_eq!(found_increments, [(0, 10, 2.0), (10, 20, 3.0), (20, 30, 0.0)]);
         assert_eq!(losses.count(Loss::CounterReset), 1);
     }
 
     #[test]
     fn a_long_gap_is_left_out_and_counted() {
-        let (found, losses) = all(&[(0, 5.0), (10, 7.0), (20, 8.0), (50, 20.0), (60, 21.0)], true);
-        assert_eq!(found, [(0, 10, 2.0), (10, 20, 1.0), (50, 60, 1.0)]);
+        let (found_increments, losses) = all(&[(0, 5.0), (10, 7.0), (20, 8.0), (50, 20.0), (60, 21.0)], true);
+        assert_eq!(found_increments, [(0, 10, 2.0), (10, 20, 1.0), (50, 60, 1.0)]);
         assert_eq!((losses.count(Loss::CounterReset), losses.count(Loss::CounterGap)), (0, 1));
-        let (found, _) = all(&[(0, 5.0), (10, 7.0), (20, 8.0), (45, 20.0), (55, 21.0)], true);
-        assert_eq!(found.len(), 4, "one missed reading is no gap");
+        let (found_increments, _) = all(&[(0, 5.0), (10, 7.0), (20, 8.0), (45, 20.0), (55, 21.0)], true);
+        assert_eq!(found_increments.len(), 4, "one missed reading is no gap");
     }
 
     #[test]
-    fn a_new_start_after_a_gap_counts_while_others_are_read() {
+    fn a_restart_after_a_gap_is_counted_while_others_are_read() {
         let points = [(0, 5.0), (10, 7.0), (20, 8.0), (90, 4.0), (100, 5.0)];
         assert_eq!(all(&points, true).0[2], (80, 90, 4.0));
-        let (found, losses) = all(&points, false);
-        assert_eq!((found.len(), losses.count(Loss::CounterGap)), (3, 1));
+        let (found_increments, losses) = all(&points, false);
+        assert_eq!((found_increments.len(), losses.count(Loss::CounterGap)), (3, 1));
     }
 
     #[test]

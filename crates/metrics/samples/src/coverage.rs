@@ -9,7 +9,7 @@ const SLOTS: u32 = 64 * WORDS as u32;
 /// Number of words of bits, one bit per part.
 const WORDS: usize = 4;
 
-/// Which parts of a window.
+/// A set of slots of a window, one bit each.
 type SlotMask = [u64; WORDS];
 
 /// Minimum covered share of a known window; the known part is then extrapolated to the window.
@@ -91,8 +91,8 @@ impl Coverage {
             return false;
         }
         let length = self.grid.length().ns() as f64;
-        let into = ns.saturating_sub(self.grid.start_of(window).unix_ns()) as f64;
-        let slot = ((into / length * f64::from(SLOTS)) as usize).min(SLOTS as usize - 1);
+        let offset_ns = ns.saturating_sub(self.grid.start_of(window).unix_ns()) as f64;
+        let slot = ((offset_ns / length * f64::from(SLOTS)) as usize).min(SLOTS as usize - 1);
         self.covered[(window - self.windows.start) as usize][slot / 64] >> (slot % 64) & 1 == 1
     }
 
@@ -140,8 +140,8 @@ impl Coverage {
         if events == 0 {
             return;
         }
-        let apart = self.last_event_ns.saturating_sub(self.first_event_ns) as f64 / events as f64;
-        let allowed = (3.0 * apart).max(self.grid.length().ns() as f64 / 20.0);
+        let distance_ns = self.last_event_ns.saturating_sub(self.first_event_ns) as f64 / events as f64;
+        let allowed = (3.0 * distance_ns).max(self.grid.length().ns() as f64 / 20.0);
         let (first, last) =
             (self.grid.window_of(self.first_event_ns), self.grid.window_of(self.last_event_ns));
         let before = self.first_event_ns.saturating_sub(self.grid.start_of(first).unix_ns()) as f64;
@@ -187,35 +187,35 @@ mod tests {
     use super::*;
     use laggard_model::Nanos;
 
-    fn coverage() -> Coverage {
+    fn empty_coverage() -> Coverage {
         Coverage::new(Grid::new(Nanos::from_ns(6400), Nanos::ZERO), 0..4)
     }
 
     #[test]
     fn dense_samples_make_windows_known_from_three_quarters() {
-        let mut seen = coverage();
+        let mut coverage = empty_coverage();
         for at in 0..256 {
             // The third window misses a quarter of its samples, the fourth half of them.
             if !(128..144).contains(&at) && !(192..224).contains(&at) {
-                seen.cover(at * 100, at * 100 + 100);
+                coverage.cover(at * 100, at * 100 + 100);
             }
         }
         use WindowKnown::{Partly, Share};
-        assert_eq!(seen.known(), [Share(1.0), Share(1.0), Share(0.75), Partly]);
-        assert!(seen.covers(12_799) && !seen.covers(12_801) && !seen.covers(-1));
-        seen.mark_unknown(100, 6400);
-        assert_eq!(seen.known()[0], Partly);
+        assert_eq!(coverage.known(), [Share(1.0), Share(1.0), Share(0.75), Partly]);
+        assert!(coverage.covers(12_799) && !coverage.covers(12_801) && !coverage.covers(-1));
+        coverage.mark_unknown(100, 6400);
+        assert_eq!(coverage.known()[0], Partly);
     }
 
     #[test]
     fn single_events_make_a_window_known_but_for_the_ends() {
-        let mut seen = coverage();
+        let mut coverage = empty_coverage();
         for ns in [5000, 6500, 9000, 14_000, 19_300] {
-            seen.event(ns);
+            coverage.event(ns);
         }
         // The last event is at 19,300, just after the border, and nothing follows.
         assert_eq!(
-            seen.known(),
+            coverage.known(),
             [
                 WindowKnown::Share(1.0),
                 WindowKnown::Share(1.0),
@@ -224,16 +224,16 @@ mod tests {
             ]
         );
         for ns in 5000..19_300 {
-            seen.event(ns);
+            coverage.event(ns);
         }
         assert_eq!(
-            seen.known(),
+            coverage.known(),
             [WindowKnown::Partly, WindowKnown::Share(1.0), WindowKnown::Share(1.0), WindowKnown::Partly]
         );
     }
 
     #[test]
     fn nothing_is_a_gap() {
-        assert_eq!(coverage().known(), [WindowKnown::Gap; 4]);
+        assert_eq!(empty_coverage().known(), [WindowKnown::Gap; 4]);
     }
 }

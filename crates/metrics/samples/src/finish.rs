@@ -74,10 +74,10 @@ fn transactions<'g>(
     losses: &mut Losses,
     cautions: &mut Vec<String>,
 ) -> Result<AllTransactions<'g>, WindowError> {
-    let Columns { of, names } = columns(groups, settings.transactions_max, losses);
+    let Columns { by_name, names } = columns(groups, settings.transactions_max, losses);
     let callees = callees(groups, settings.transactions_max, losses);
     let frame =
-        TableFrame { grid: span.grid, windows: span.windows.clone(), columns: of, types: names.len() };
+        TableFrame { grid: span.grid, windows: span.windows.clone(), columns: by_name, types: names.len() };
     let counted = || groups.iter().filter(|(_, group)| group.has_counts());
     let tables: usize = counted().map(|(_, group)| 1 + group.calls.len().min(callees.names.len())).sum();
     let cells = frame.rows().saturating_mul(3 * names.len()).saturating_mul(tables + 1);
@@ -89,8 +89,8 @@ fn transactions<'g>(
         check_spacing(server_key, group, settings.length)?;
         reported.insert(server_key.clone(), sum_transactions(server_key, group, &frame, &callees, losses));
     }
-    let untold = groups.iter().filter(|(_, group)| !group.transactions.is_empty() && !group.has_counts());
-    cautions.extend(untold.map(|(server_key, _)| {
+    let uncounted = groups.iter().filter(|(_, group)| !group.transactions.is_empty() && !group.has_counts());
+    cautions.extend(uncounted.map(|(server_key, _)| {
         format!(
             "Response times of {} were not used, because nothing counts its transactions.",
             server_key.description()
@@ -170,9 +170,9 @@ fn servers<'g>(
         if !has_cpu && (*server_key == ServerKey::SYSTEM || !group.has_counts()) {
             continue;
         }
-        let mut found = utilization(span, server_key, group, unit, &settings.cores, losses);
-        cautions.extend(found.caution.take());
-        servers.push(ServerUtilization { server_key: server_key.clone(), utilization: found });
+        let mut utilization = utilization(span, server_key, group, unit, &settings.cores, losses);
+        cautions.extend(utilization.caution.take());
+        servers.push(ServerUtilization { server_key: server_key.clone(), utilization });
     }
     servers
 }

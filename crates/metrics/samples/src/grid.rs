@@ -19,7 +19,7 @@ const JITTER_SHARE: f64 = 0.05;
 const AGREEMENT_MIN: f64 = 0.9;
 
 impl Grid {
-    /// Windows that start at whole multiples of their length since the epoch, moved by `phase`.
+    /// Windows that start at multiples of their length since the epoch, moved by `phase`.
     pub fn new(length: Nanos, phase: Nanos) -> Grid {
         let length_ns = i64::try_from(length.ns()).unwrap_or(i64::MAX).max(1);
         Grid { origin_ns: i64::try_from(phase.ns()).unwrap_or(0) % length_ns, length_ns }
@@ -49,40 +49,42 @@ impl Grid {
     }
 
     /// Moves an end of an interval to a nearby window border.
-    fn snap(self, ns: i64, stretch_ns: i64) -> i64 {
-        let near = (stretch_ns as f64 * JITTER_SHARE) as i64;
-        let into = ns.saturating_sub(self.origin_ns).rem_euclid(self.length_ns);
-        match into {
-            into if into <= near => ns.saturating_sub(into),
-            into if self.length_ns - into <= near => ns.saturating_add(self.length_ns - into),
+    fn snap(self, ns: i64, length_ns: i64) -> i64 {
+        let jitter_ns = (length_ns as f64 * JITTER_SHARE) as i64;
+        let offset_ns = ns.saturating_sub(self.origin_ns).rem_euclid(self.length_ns);
+        match offset_ns {
+            offset_ns if offset_ns <= jitter_ns => ns.saturating_sub(offset_ns),
+            offset_ns if self.length_ns - offset_ns <= jitter_ns => {
+                ns.saturating_add(self.length_ns - offset_ns)
+            }
             _ => ns,
         }
     }
 
     /// Calls `each` with every window of `windows` that an interval overlaps, and the share of the interval in it.
     pub(crate) fn overlaps(self, from: i64, to: i64, windows: &Range<i64>, mut each: impl FnMut(usize, f64)) {
-        let stretch_ns = to.saturating_sub(from);
-        let (left, right) = (self.snap(from, stretch_ns), self.snap(to, stretch_ns));
+        let length_ns = to.saturating_sub(from);
+        let (left, right) = (self.snap(from, length_ns), self.snap(to, length_ns));
         if left >= right {
-            let window = self.window_of(from.saturating_add(stretch_ns / 2));
+            let window = self.window_of(from.saturating_add(length_ns / 2));
             if windows.contains(&window) {
                 each((window - windows.start) as usize, 1.0);
             }
             return;
         }
-        let whole = right.saturating_sub(left) as f64;
+        let total_ns = right.saturating_sub(left) as f64;
         let first = self.window_of(left).max(windows.start);
         let last = self.window_of(right - 1).min(windows.end - 1);
         for window in first..=last {
             let start = self.start_of(window).unix_ns().max(left);
             let end = self.start_of(window + 1).unix_ns().min(right);
-            each((window - windows.start) as usize, end.saturating_sub(start) as f64 / whole);
+            each((window - windows.start) as usize, end.saturating_sub(start) as f64 / total_ns);
         }
     }
 }
 
 /// The grid for some series: if samples cover intervals of one length that divides the window, and share a phase,
-/// windows start at that phase, so that no sample is split. Else they start at whole multiples.
+/// windows start at that phase, so that no sample is split. Else they start at multiples of their length.
 pub(crate) fn grid_for<'s>(series: impl Iterator<Item = &'s Series>, length: Nanos) -> Grid {
     let plain = Grid::new(length, Nanos::ZERO);
     let spaced: Vec<(&Series, i64)> =
@@ -114,11 +116,11 @@ fn common_phase<'s>(series: impl Iterator<Item = &'s Series>, spacing: i64) -> O
     phases.sort_unstable();
     let tolerance = (spacing as f64 * JITTER_SHARE / 2.0) as i64;
     let agreed = |candidate: &i64| {
-        let near = phases.iter().filter(|&&phase| {
-            let apart = (phase - candidate).rem_euclid(spacing);
-            apart <= tolerance || spacing - apart <= tolerance
+        let close = phases.iter().filter(|&&phase| {
+            let distance = (phase - candidate).rem_euclid(spacing);
+            distance <= tolerance || spacing - distance <= tolerance
         });
-        near.count() as f64 >= AGREEMENT_MIN * phases.len() as f64
+        close.count() as f64 >= AGREEMENT_MIN * phases.len() as f64
     };
     // A few may deviate on either side, so several are tried; a round phase first.
     let at = |tenth: usize| phases.get(phases.len() * tenth / 10).copied();
@@ -132,14 +134,14 @@ mod tests {
     use laggard_model::{Measure, SampleRecord};
 
     fn overlaps(from: i64, to: i64) -> Vec<(usize, f64)> {
-        let mut found = Vec::new();
+        let mut overlaps = Vec::new();
         let grid = Grid::new(Nanos::from_ns(100), Nanos::ZERO);
-        grid.overlaps(from, to, &(0..10), |window, share| found.push((window, share)));
-        found
+        grid.overlaps(from, to, &(0..10), |window, share| overlaps.push((window, share)));
+        overlaps
     }
 
     #[test]
-    fn a_stretch_is_shared_by_overlap() {
+    fn an_interval_is_divided_by_overlap() {
         assert_eq!(overlaps(50, 250), [(0, 0.25), (1, 0.5), (2, 0.25)]);
         assert_eq!(overlaps(100, 200), [(1, 1.0)]);
         assert_eq!(overlaps(-100, 100), [(0, 0.5)], "what lies before the first window is left out");
@@ -147,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn trembling_ends_are_put_on_the_border() {
+    fn ends_close_to_a_border_are_moved_to_it() {
         assert_eq!(overlaps(102, 203), [(1, 1.0)]);
         assert_eq!(overlaps(98, 199), [(1, 1.0)]);
         assert_eq!(overlaps(99, 101), [(0, 0.5), (1, 0.5)]);
     }
 
     #[test]
-    fn windows_inside_are_whole() {
+    fn only_complete_windows_are_inside() {
         let grid = Grid::new(Nanos::from_ns(100), Nanos::from_ns(30));
         let time = Timestamp::from_unix_ns;
         assert_eq!(grid.windows_inside(time(30), time(229)), 0..2);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_one_instant_stays_and_impossible_values_go() {
+    fn the_first_point_of_an_instant_is_used_and_invalid_values_removed() {
         let mut losses = Losses::none();
         let points = [(5, 1.0), (3, 2.0), (5, 9.0), (4, f64::NAN), (6, -1.0), (7, f64::INFINITY)];
         let mut counter = series(Measure::TransactionsTotal, &points);

@@ -13,7 +13,7 @@ pub(crate) struct SampleInterval {
 /// A sample extends to the next one of its series if that is within this multiple of the usual length.
 const REACH_FACTOR: f64 = 1.5;
 
-/// The usual length of the stretches of a series: its median distance when it is regular; else, because types that
+/// The usual length of the intervals of a series: its median distance when it is regular; else, because types that
 /// did not occur are left out of some tables, the shortest usual distance of all series beside it.
 pub(crate) fn usual_length(series: &Series, shortest: Option<i64>) -> Option<i64> {
     let (median, low) = (series.spacing_quantile(0.5), series.spacing_quantile(0.1));
@@ -28,7 +28,7 @@ pub(crate) fn shortest<'s>(series: impl Iterator<Item = &'s Series>) -> Option<i
     series.filter_map(|series| series.spacing_quantile(0.1)).min()
 }
 
-/// The stretches of a series whose usual length is known.
+/// The intervals of a series whose usual length is known.
 pub(crate) fn sample_intervals(points: &[Point], length: i64) -> impl Iterator<Item = SampleInterval> {
     let reach = (length as f64 * REACH_FACTOR) as i64;
     points.iter().enumerate().map(move |(at, point)| {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_reaches_to_the_next_unless_that_is_far() {
+    fn an_interval_ends_at_the_next_sample_if_that_is_close() {
         let points = [0, 10, 24, 60].map(|ns| Point { ns, value: 1.0 });
         let ends: Vec<i64> = sample_intervals(&points, 10).map(|interval| interval.to).collect();
         assert_eq!(ends, [10, 24, 34, 70]);

@@ -52,7 +52,7 @@ impl SampleTable {
         self.samples as u64
     }
 
-    /// Distinct series kept.
+    /// Number of stored series.
     pub fn series(&self) -> u64 {
         self.series.len() as u64
     }
@@ -89,18 +89,19 @@ impl SampleTable {
         self.losses.merge(&later.losses);
         for series in later.series {
             let number = self.number(&series.record());
-            let room = self.limits.samples_max - self.samples;
-            let taken = series.points.len().min(room);
-            self.losses
-                .add_many(Loss::SampleLimit, (series.points.len() - taken) as u64, || series.to_string());
+            let free_samples = self.limits.samples_max - self.samples;
+            let stored_points = series.points.len().min(free_samples);
+            self.losses.add_many(Loss::SampleLimit, (series.points.len() - stored_points) as u64, || {
+                series.to_string()
+            });
             match number {
-                None => self.losses.add_many(Loss::SeriesLimit, taken as u64, || series.to_string()),
+                None => self.losses.add_many(Loss::SeriesLimit, stored_points as u64, || series.to_string()),
                 Some(number) => {
-                    self.samples += taken;
+                    self.samples += stored_points;
                     let points = &mut self.series[number as usize].points;
-                    match points.is_empty() && taken == series.points.len() {
+                    match points.is_empty() && stored_points == series.points.len() {
                         true => *points = series.points,
-                        false => points.extend_from_slice(&series.points[..taken]),
+                        false => points.extend_from_slice(&series.points[..stored_points]),
                     }
                 }
             }
@@ -155,10 +156,10 @@ impl Sink for SampleTable {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         let record = SampleRecord {
-            server: rows_of(sample.server),
-            tier: rows_of(sample.tier),
-            transaction: rows_of(sample.transaction),
-            callee: rows_of(sample.callee),
+            server: truncated_name(sample.server),
+            tier: truncated_name(sample.tier),
+            transaction: truncated_name(sample.transaction),
+            callee: truncated_name(sample.callee),
             ..*sample
         };
         let Some(number) = self.number(&record) else {
@@ -198,8 +199,8 @@ fn write_key(key: &mut Vec<u8>, record: &SampleRecord<'_>) {
     }
 }
 
-/// A name within [`NAME_BYTES_MAX`], cut between characters.
-fn rows_of(name: &str) -> &str {
+/// A name truncated to [`NAME_BYTES_MAX`] at a character boundary.
+fn truncated_name(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limits_samples_are_counted_and_not_kept() {
+    fn samples_beyond_the_limits_are_counted_and_dropped() {
         let mut table = SampleTable::new(SampleLimits { series_max: 2, samples_max: 4 });
         for name in ["a", "b", "c", "a", "b", "c", "a"] {
             push(&mut table, name, 0);
@@ -233,12 +234,12 @@ mod tests {
         assert_eq!((table.series(), table.samples()), (2, 4));
         assert_eq!(table.losses().count(Loss::SeriesLimit), 2);
         assert_eq!(table.losses().count(Loss::SampleLimit), 1);
-        let mut whole = SampleTable::new(SampleLimits { series_max: 1, samples_max: 3 });
-        push(&mut whole, "b", 5);
-        whole.merge(table);
-        assert_eq!((whole.series(), whole.samples()), (1, 3));
-        assert_eq!(whole.losses().count(Loss::SeriesLimit), 2 + 2);
-        assert_eq!(whole.losses().count(Loss::SampleLimit), 1);
+        let mut table_with_limits = SampleTable::new(SampleLimits { series_max: 1, samples_max: 3 });
+        push(&mut table_with_limits, "b", 5);
+        table_with_limits.merge(table);
+        assert_eq!((table_with_limits.series(), table_with_limits.samples()), (1, 3));
+        assert_eq!(table_with_limits.losses().count(Loss::SeriesLimit), 2 + 2);
+        assert_eq!(table_with_limits.losses().count(Loss::SampleLimit), 1);
     }
 
     #[test]
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_run_into_each_other_are_different_series() {
+    fn names_with_equal_concatenations_are_different_series() {
         let mut table = SampleTable::default();
         push(&mut table, "ab", 0);
         table.sample(&SampleRecord {

@@ -8,6 +8,7 @@ use crate::points::Series;
 use crate::sample_intervals::{sample_intervals, usual_length};
 use crate::settings::{CoresOf, UtilizationUnit};
 use laggard_model::{Loss, Losses};
+use laggard_numeric::median;
 use std::ops::Range;
 
 /// The windows to fill.
@@ -17,14 +18,14 @@ pub(crate) struct WindowSpan {
     pub(crate) windows: Range<i64>,
 }
 
-/// A value up to this is one a fraction of all cores may have.
+/// Largest utilization value that may be a fraction; larger values are percentages.
 const FRACTION_MAX: f64 = 1.5;
 
-/// Values above that make a series one of percent when at least this share of them is …
+/// A series is in percent when at least this share of its values is above [`FRACTION_MAX`].
 const PERCENT_SHARE: f64 = 0.01;
 
-/// Decides what utilization values are: percent when any series says so, because one export has one unit, and an
-/// idle server in percent looks like a busy one in fractions. A series says so when at least 1 % of its values,
+/// Decides the unit of utilization values: percent when any series is in percent, because one export has one unit, and
+/// an idle server in percent looks like a busy one in fractions. A series is in percent when at least 1 % of its values,
 /// and at least two unless it has only one, are above 1.5.
 pub(crate) fn unit_of<'s>(all: impl Iterator<Item = &'s Series>) -> UtilizationUnit {
     let mut all = all.filter(|series| {
@@ -47,22 +48,10 @@ pub(crate) fn cores_of(
         return Some(cores);
     }
     // Several series of one server (its processors, its containers) add up.
-    let medians =
-        group.cores.iter().filter_map(|series| median(series.points.iter().map(|p| p.value).collect()));
+    let with_points = group.cores.iter().filter(|series| !series.points.is_empty());
+    let medians = with_points
+        .map(|series| median(&mut series.points.iter().map(|point| point.value).collect::<Vec<f64>>()));
     Some(medians.sum::<f64>()).filter(|&cores| cores > 0.0)
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    Some(if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    })
 }
 
 /// The time average of some series by window: their mean, weighted by overlap; NaN where too little is covered.
@@ -137,7 +126,7 @@ pub(crate) struct Utilization {
     pub(crate) by_window: Vec<f64>,
     /// Its capacity, if known or assumed.
     pub(crate) cores: Option<f64>,
-    /// A whole sentence.
+    /// What was assumed, as a sentence.
     pub(crate) caution: Option<String>,
 }
 
@@ -186,7 +175,7 @@ pub(crate) fn utilization(
     Utilization { by_window, cores, caution }
 }
 
-/// Rounding and sampling make a busy server seem busier than it can be; up to this it is not worth counting.
+/// Excess over 1 that rounding alone can cause; a larger excess is counted as a loss.
 const ROUNDING: f64 = 1e-6;
 
 fn clamp(values: &mut [f64], server_key: &ServerKey<'_>, losses: &mut Losses) {

@@ -77,28 +77,28 @@ pub enum UtilizationUnit {
 pub enum WindowError {
     /// No sample in the requested time has transaction counts or utilization.
     NoSamples {
-        /// Samples there are at all.
+        /// Number of samples.
         samples: u64,
     },
     /// Windows are shorter than what the samples cover.
     TooFine {
-        /// The length asked for.
+        /// The requested length.
         length: Nanos,
-        /// How far samples are apart.
+        /// Distance between samples.
         spacing: Nanos,
         /// What they measure, as a phrase.
         what: String,
     },
     /// The length is outside [`LENGTH_MIN`] to [`LENGTH_MAX`].
     Length {
-        /// The length asked for.
+        /// The requested length.
         length: Nanos,
     },
-    /// Servers or tiers were asked for that the samples do not name.
+    /// A requested server or tier does not occur in the samples.
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// What there is, a few of it.
+        /// Some of the known names.
         known: Vec<String>,
     },
     /// The table would not fit.
@@ -118,8 +118,8 @@ impl fmt::Display for WindowError {
             }
             WindowError::NoSamples { samples } => write!(
                 f,
-                "none of {samples} samples tells transactions or CPU utilization of a whole window in the time \
-                 asked for; look at --since, --until and --window"
+                "none of {samples} samples has transactions or CPU utilization of a complete window in the requested \
+                 time; check --since, --until and --window"
             ),
             WindowError::TooFine { length, spacing, what } => write!(
                 f,
@@ -132,11 +132,15 @@ impl fmt::Display for WindowError {
                 write!(f, "a window of {} is not between 1 ms and 366 days", plain(*length))
             }
             WindowError::Unknown { name, known } => {
-                write!(f, "samples name no server or tier {name:?}; there is {}", known.join(", "))
+                write!(
+                    f,
+                    "no server or tier in the samples is named {name:?}; known are {}",
+                    known.join(", ")
+                )
             }
             WindowError::TooLarge { windows, cells } => write!(
                 f,
-                "{windows} windows make a table of {cells} numbers, more than {CELLS_MAX}; take longer windows, \
+                "{windows} windows make a table of {cells} numbers, more than {CELLS_MAX}; use longer windows, \
                  less time, or some servers only (--window, --since, --server)"
             ),
         }

@@ -48,7 +48,7 @@ pub(crate) fn system(
         .collect();
     // A sum recorded for the tier is better than the sum over single servers.
     match of_tier.iter().find(|(server_key, _)| server_key.server.is_empty()) {
-        Some((_, whole)) => Some((*whole).clone()),
+        Some((_, tier_sums)) => Some((*tier_sums).clone()),
         None => sum(of_tier.iter().map(|(_, reported)| *reported)),
     }
 }
@@ -75,17 +75,17 @@ fn sum<'t>(all: impl Iterator<Item = &'t TransactionSums>) -> Option<Transaction
         let empty = || crate::window_sums::WindowSums::unknown(calls.1.counts.rows(), calls.1.counts.cols());
         sum.calls.entry(calls.0.clone()).or_insert_with(empty);
     }
-    let lives: Vec<_> = all.iter().map(|reported| reported.known_rows()).collect();
+    let known_rows: Vec<_> = all.iter().map(|reported| reported.known_rows()).collect();
     for row in 0..sum.transactions.counts.rows() {
         let silent = all
             .iter()
-            .zip(&lives)
+            .zip(&known_rows)
             .any(|(reported, known_rows)| known_rows.contains(&row) && !reported.transactions.is_known(row));
-        let tallies: Vec<_> = all.iter().map(|reported| &reported.transactions).collect();
-        sum.transactions.sum_row(row, &tallies, silent);
+        let summands: Vec<_> = all.iter().map(|reported| &reported.transactions).collect();
+        sum.transactions.sum_row(row, &summands, silent);
         for (callee, sums) in &mut sum.calls {
-            let tallies: Vec<_> = all.iter().filter_map(|reported| reported.calls.get(callee)).collect();
-            sums.sum_row(row, &tallies, silent);
+            let summands: Vec<_> = all.iter().filter_map(|reported| reported.calls.get(callee)).collect();
+            sums.sum_row(row, &summands, silent);
         }
     }
     Some(sum)
@@ -104,7 +104,7 @@ impl crate::window_sums::WindowSums {
         sums
     }
 
-    /// Makes one row the sum of the known rows of others; unknown when told so, or when none is known.
+    /// Makes one row the sum of the known rows of others; unknown when `is_unknown` is set or none is known.
     fn sum_row(&mut self, row: usize, others: &[&Self], is_unknown: bool) {
         let known = || others.iter().filter(|other| other.is_known(row));
         let counts = self.counts.row_mut(row);

@@ -40,7 +40,7 @@ pub(crate) fn sum_transactions(
     for (callee, types) in &group.calls {
         let mut filler = WindowFiller::new(frame, &mut coverage, losses);
         filler.fill(types);
-        let name = callees.names[callees.of[callee]].clone();
+        let name = callees.names[callees.by_name[callee]].clone();
         match calls.get_mut(&name) {
             Some(sums) => sums.add(&filler.sums),
             None => {

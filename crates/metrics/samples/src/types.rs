@@ -37,15 +37,15 @@ fn counts(series: &[&Series]) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Columns<'s> {
     /// The column of each name as it is in the series.
-    pub(crate) of: BTreeMap<&'s str, usize>,
+    pub(crate) by_name: BTreeMap<&'s str, usize>,
     /// The names to show, sorted.
     pub(crate) names: Vec<String>,
 }
 
-/// Columns for all types of all places, at most `most`; the rarest share one.
+/// Columns for all transaction types of all servers and calls, at most `columns_max`; the rarest types share one.
 pub(crate) fn columns<'s>(
     groups: &BTreeMap<ServerKey<'_>, ServerSeries<'s>>,
-    most: usize,
+    columns_max: usize,
     losses: &mut Losses,
 ) -> Columns<'s> {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
@@ -55,27 +55,31 @@ pub(crate) fn columns<'s>(
             *sizes.entry(name).or_default() += series.iter().map(|series| size(series)).sum::<f64>();
         }
     }
-    pooled(sizes, most, losses)
+    pooled(sizes, columns_max, losses)
 }
 
-/// Names by size: the largest keep their own column.
-pub(crate) fn pooled<'s>(sizes: BTreeMap<&'s str, f64>, most: usize, losses: &mut Losses) -> Columns<'s> {
+/// The largest names get their own column; the others share [`OTHER`].
+pub(crate) fn pooled<'s>(
+    sizes: BTreeMap<&'s str, f64>,
+    columns_max: usize,
+    losses: &mut Losses,
+) -> Columns<'s> {
     let mut ranked: Vec<(&str, f64)> = sizes.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let kept = if ranked.len() > most { most.max(1) - 1 } else { ranked.len() };
-    losses.add_many(Loss::TransactionLimit, (ranked.len() - kept) as u64, || {
-        format!("{} is the first beyond {most}", ranked[kept].0)
+    let own_columns = if ranked.len() > columns_max { columns_max.max(1) - 1 } else { ranked.len() };
+    losses.add_many(Loss::TransactionLimit, (ranked.len() - own_columns) as u64, || {
+        format!("{} is the first beyond {columns_max}", ranked[own_columns].0)
     });
-    let shown = |at: usize| if at < kept { ranked[at].0 } else { OTHER };
-    let shown = |at: usize| if shown(at).is_empty() { ALL } else { shown(at) };
-    let mut names: Vec<String> = (0..ranked.len()).map(|at| shown(at).to_owned()).collect();
+    let shown = |rank: usize| if rank < own_columns { ranked[rank].0 } else { OTHER };
+    let shown = |rank: usize| if shown(rank).is_empty() { ALL } else { shown(rank) };
+    let mut names: Vec<String> = (0..ranked.len()).map(|rank| shown(rank).to_owned()).collect();
     names.sort();
     names.dedup();
-    let column = |at: usize| {
-        names.binary_search_by(|name| name.as_str().cmp(shown(at))).expect("every shown name is listed")
+    let column = |rank: usize| {
+        names.binary_search_by(|name| name.as_str().cmp(shown(rank))).expect("every shown name is listed")
     };
-    let of = ranked.iter().enumerate().map(|(at, &(name, _))| (name, column(at))).collect();
-    Columns { of, names }
+    let by_name = ranked.iter().enumerate().map(|(rank, &(name, _))| (name, column(rank))).collect();
+    Columns { by_name, names }
 }
 
 /// About how many transactions a series counts; 0 for one of times.
@@ -104,11 +108,11 @@ mod tests {
         let mut losses = Losses::none();
         let all = pooled(sizes.clone(), 4, &mut losses);
         assert_eq!(all.names, ["(all)", "a", "b", "c"]);
-        assert_eq!(all.of[""], 0);
+        assert_eq!(all.by_name[""], 0);
         assert!(losses.is_empty());
         let some = pooled(sizes, 3, &mut losses);
         assert_eq!(some.names, ["(all)", "(other)", "b"]);
-        assert_eq!((some.of["a"], some.of["c"], some.of["b"]), (1, 1, 2));
+        assert_eq!((some.by_name["a"], some.by_name["c"], some.by_name["b"]), (1, 1, 2));
         assert_eq!(losses.count(Loss::TransactionLimit), 2);
     }
 }

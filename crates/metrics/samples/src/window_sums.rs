@@ -182,13 +182,15 @@ impl<'f, 's> WindowFiller<'f, 's> {
             .map(|series| series.points.as_slice())
             .collect();
         let length = self.length_of(series, shortest);
-        let mut at = vec![0; paired.len()];
+        let mut next = vec![0; paired.len()];
         for interval in sample_intervals(&series.points, length) {
             let weight = match paired.is_empty() {
                 true => 1.0,
-                false => {
-                    paired.iter().zip(&mut at).map(|(points, at)| value_at(points, at, interval.from)).sum()
-                }
+                false => paired
+                    .iter()
+                    .zip(&mut next)
+                    .map(|(points, next)| value_at(points, next, interval.from))
+                    .sum(),
             };
             if weight > 0.0 {
                 self.spread(interval.from, interval.to, weight * interval.value, SumTarget::Time);
@@ -201,9 +203,15 @@ impl<'f, 's> WindowFiller<'f, 's> {
         let spacing = series.spacing().unwrap_or_else(|| self.frame.grid.length().ns() as i64);
         let window_ns = self.frame.grid.length().ns() as i64;
         let mut grown = Vec::new();
-        let seen = &*self.coverage;
-        increments(series, window_ns, |ns| seen.covers(ns), self.losses, |increment| grown.push(increment));
-        grown.extend(birth(series, spacing, |ns| seen.covers(ns)));
+        let coverage = &*self.coverage;
+        increments(
+            series,
+            window_ns,
+            |ns| coverage.covers(ns),
+            self.losses,
+            |increment| grown.push(increment),
+        );
+        grown.extend(birth(series, spacing, |ns| coverage.covers(ns)));
         for increment in grown {
             self.spread(increment.from, increment.to, increment.mass, target);
         }
@@ -279,12 +287,12 @@ impl WindowSums {
     }
 }
 
-/// The value of a series at an instant, walking on from where the last one was found; 0 when there is none.
-fn value_at(points: &[Point], at: &mut usize, ns: i64) -> f64 {
-    while points.get(*at).is_some_and(|point| point.ns < ns) {
-        *at += 1;
+/// The value of a series at an instant, searching forward from index `next`; 0 when there is none.
+fn value_at(points: &[Point], next: &mut usize, ns: i64) -> f64 {
+    while points.get(*next).is_some_and(|point| point.ns < ns) {
+        *next += 1;
     }
-    points.get(*at).filter(|point| point.ns == ns && !point.value.is_nan()).map_or(0.0, |point| point.value)
+    points.get(*next).filter(|point| point.ns == ns && !point.value.is_nan()).map_or(0.0, |point| point.value)
 }
 
 fn form(series: &Series) -> SeriesForm {

@@ -70,18 +70,18 @@ pub(super) struct EnumLabel {
 impl EnumMapping {
     /// The ranges of every label of that name; LTTng's leading underscores may be on one side only.
     pub(super) fn ranges(&self, name: &str) -> Vec<Range> {
-        let found = |same: &dyn Fn(&str) -> bool| -> Vec<Range> {
+        let ranges_of = |same: &dyn Fn(&str) -> bool| -> Vec<Range> {
             self.labels
                 .iter()
                 .filter(|label| same(&label.name))
                 .flat_map(|label| label.ranges.clone())
                 .collect()
         };
-        let exact = found(&|label| label == name);
+        let exact = ranges_of(&|label| label == name);
         if !exact.is_empty() {
             return exact;
         }
-        found(&|label| plain(label) == plain(name))
+        ranges_of(&|label| plain(label) == plain(name))
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn plain(name: &str) -> &str {
 /// A number.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct IntegerClass {
-    /// Bits; 0 when each byte tells whether another follows (LEB128). Above 64 it is passed over.
+    /// Bits; 0 when each byte contains whether another follows (LEB128). Values above 64 are skipped.
     pub(super) bits: u32,
     /// Two's complement.
     pub(super) signed: bool,
@@ -179,7 +179,7 @@ pub(super) enum FieldKind {
     Variant { selector: Option<Reference>, choices: Vec<Choice> },
     /// Many of one class.
     Array { count: ElementCount, element: Class },
-    /// There when the selector is in the ranges (not 0, when none are given).
+    /// Present when the selector is in the ranges (without ranges: when it is not 0).
     Optional { selector: Reference, ranges: Option<Vec<Range>>, class: Class },
 }
 

@@ -46,7 +46,7 @@ impl StreamPlan {
     #[inline]
     pub(super) fn position(&self, class: u64) -> Option<usize> {
         match self.dense.get(usize::try_from(class).ok()?) {
-            Some(found) => found.map(|position| position as usize),
+            Some(position) => position.map(|position| position as usize),
             None => self.sparse.get(&class).map(|position| *position as usize),
         }
     }
@@ -152,10 +152,10 @@ fn stream_plan(
     };
     for (&id, event) in &stream.events {
         let mut compiler = compiler.clone();
-        let found = event_plan(event, &mut compiler, contexts, meanings, left)
+        let event_plan = event_plan(event, &mut compiler, contexts, meanings, left)
             .map_err(|reason| format!("event `{}`: {reason}", event.name))?;
         plan.slots = plan.slots.max(compiler.slots());
-        plan.add(id, found);
+        plan.add(id, event_plan);
     }
     Ok(plan)
 }

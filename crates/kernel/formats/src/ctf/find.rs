@@ -42,15 +42,15 @@ pub(super) fn traces(path: &Path) -> Vec<PathBuf> {
     } else {
         path
     };
-    let mut found = Vec::new();
+    let mut folders_found = Vec::new();
     let mut left = ENTRIES_MAX;
-    find_metadata(folder, DEPTH_MAX, &mut left, &mut found);
-    found
+    find_metadata(folder, DEPTH_MAX, &mut left, &mut folders_found);
+    folders_found
 }
 
-fn find_metadata(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+fn find_metadata(folder: &Path, depth: usize, left: &mut usize, folders_found: &mut Vec<PathBuf>) {
     if is_trace(folder) {
-        found.push(folder.to_owned());
+        folders_found.push(folder.to_owned());
         return;
     }
     if depth == 0 {
@@ -67,9 +67,9 @@ fn find_metadata(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<
         .collect();
     folders.sort();
     for folder in folders {
-        if found.len() >= TRACES_MAX {
+        if folders_found.len() >= TRACES_MAX {
             return;
         }
-        find_metadata(&folder, depth - 1, left, found);
+        find_metadata(&folder, depth - 1, left, folders_found);
     }
 }

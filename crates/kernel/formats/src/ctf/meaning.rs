@@ -193,8 +193,8 @@ fn syscall(system: &str, name: &str) -> Option<EventMeaning> {
         ("syscall_exit_", PacketSide::Exit),
         ("sys_", PacketSide::Entry),
     ] {
-        if let Some(found) = name.strip_prefix(prefix) {
-            return call(side, if found == "unknown" { "" } else { found });
+        if let Some(call_name) = name.strip_prefix(prefix) {
+            return call(side, if call_name == "unknown" { "" } else { call_name });
         }
     }
     None

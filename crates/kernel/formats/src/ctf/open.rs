@@ -48,11 +48,11 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
         }
         return read_folder(described);
     }
-    let mut found = Vec::new();
+    let mut described = Vec::new();
     for folder in &folders {
-        found.push(describe(folder, options)?);
+        described.push(describe(folder, options)?);
     }
-    let (mut wanted, others): (Vec<ScannedMetadata>, Vec<ScannedMetadata>) = found
+    let (mut wanted, others): (Vec<ScannedMetadata>, Vec<ScannedMetadata>) = described
         .into_iter()
         .partition(|trace| trace.decoder.wants_something() && matches!(trace.domain(), "kernel" | ""));
     let names = |traces: &[ScannedMetadata]| -> String {

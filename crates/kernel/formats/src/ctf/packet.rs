@@ -88,21 +88,21 @@ pub(super) fn head(
     Ok(head)
 }
 
-fn stream_plan(decoder: &Decoder, told: Option<u64>) -> Result<(u64, &StreamPlan), NoPacketHead> {
-    let found = match told {
+fn stream_plan(decoder: &Decoder, stream_id: Option<u64>) -> Result<(u64, &StreamPlan), NoPacketHead> {
+    let stream = match stream_id {
         Some(id) => decoder.streams.get(&id).map(|plan| (id, plan)),
         None => decoder.streams.iter().min_by_key(|(id, _)| **id).map(|(id, plan)| (*id, plan)),
     };
-    found.ok_or(NoPacketHead::Damaged("it is of a stream that the metadata does not have"))
+    stream.ok_or(NoPacketHead::Damaged("its stream is not in the metadata"))
 }
 
 fn check(head: &PacketHead) -> Result<(), NoPacketHead> {
     let content = head.content_bits.or(head.packet_bits).unwrap_or(u64::MAX);
-    let whole = head.packet_bits.unwrap_or(u64::MAX);
+    let packet_bits = head.packet_bits.unwrap_or(u64::MAX);
     if !head.packet_bits.unwrap_or(0).is_multiple_of(8) {
         return Err(NoPacketHead::Damaged("its size is no number of bytes"));
     }
-    if content > whole || head.events_at > content {
+    if content > packet_bits || head.events_at > content {
         return Err(NoPacketHead::Damaged("its sizes contradict each other"));
     }
     Ok(())

@@ -178,12 +178,12 @@ impl CtfStream {
         let mut from = from;
         loop {
             let bytes = self.window.bytes(from);
-            let found = [[0xc1, 0x1f, 0xfc, 0xc1], [0xc1, 0xfc, 0x1f, 0xc1]]
+            let offset = [[0xc1, 0x1f, 0xfc, 0xc1], [0xc1, 0xfc, 0x1f, 0xc1]]
                 .iter()
                 .filter_map(|magic| memchr::memmem::find(bytes, magic))
                 .min();
-            if let Some(found) = found {
-                return from + found as u64;
+            if let Some(offset) = offset {
+                return from + offset as u64;
             }
             // The last three bytes can be the beginning of one.
             from += bytes.len().saturating_sub(3) as u64;
@@ -197,13 +197,13 @@ impl CtfStream {
     fn begin(&mut self, head: PacketHead, batch: &mut EventBatch) {
         let start = self.next;
         let left = self.window.file_bytes() - start;
-        let whole = head.packet_bits.map_or(left, |bits| bits / 8);
+        let packet_bytes = head.packet_bits.map_or(left, |bits| bits / 8);
         let content = head.content_bits.or(head.packet_bits).unwrap_or(left.saturating_mul(8));
         if self.class != Some(head.class) {
             self.class = Some(head.class);
             self.class_names = vec![None; self.decoder.streams[&head.class].events()];
         }
-        self.tell_lost(head.begin.unwrap_or(u64::MAX), batch);
+        self.report_losses(head.begin.unwrap_or(u64::MAX), batch);
         if let Some(begin) = head.begin {
             let bits = self.decoder.streams[&head.class].begin_bits;
             self.clock = advanced(self.clock, begin, bits);
@@ -227,7 +227,7 @@ impl CtfStream {
         self.packet = Some(Packet {
             cpu,
             start,
-            next: start.saturating_add(whole.max(1)),
+            next: start.saturating_add(packet_bytes.max(1)),
             content,
             origin: start,
             at: head.events_at,
@@ -261,7 +261,7 @@ impl CtfStream {
     }
 
     /// Says that events were lost after those of the packet before, which ended at `end` at the latest.
-    fn tell_lost(&mut self, end: u64, batch: &mut EventBatch) {
+    fn report_losses(&mut self, end: u64, batch: &mut EventBatch) {
         let Some(lost) = self.lost.take() else { return };
         let clock = lost.end.min(end).max(self.clock);
         batch.events.push(lost_event(time(clock, lost.frequency), lost.cpu, Some(lost.count)));
@@ -290,12 +290,12 @@ impl CtfStream {
                 break;
             }
             let before = cursor;
-            let found = reading.event(&mut cursor, batch);
-            if found == Ok(()) && cursor.at > before.at {
+            let result = reading.event(&mut cursor, batch);
+            if result == Ok(()) && cursor.at > before.at {
                 continue;
             }
             cursor = before;
-            progress = match found {
+            progress = match result {
                 Err(PlanStop::Short) if end < content => StreamProgress::More,
                 _ => StreamProgress::Damaged(Loss::MalformedRecord),
             };
@@ -342,7 +342,7 @@ impl EventStream for CtfStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         let Some(mut packet) = self.packet.take() else {
             let Some(head) = self.next_head(&mut batch.losses) else {
-                self.tell_lost(u64::MAX, batch);
+                self.report_losses(u64::MAX, batch);
                 return StreamState::Ended;
             };
             self.begin(head, batch);

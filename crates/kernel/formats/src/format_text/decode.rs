@@ -41,11 +41,11 @@ pub(crate) struct Decoder {
     scratch: DecodeScratch,
 }
 
-/// What a record turned out to be.
+/// The result of decoding a record.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum DecodedEvent {
     Event(KernelEvent),
-    /// Nobody asked for it.
+    /// An event that was not requested.
     Unwanted,
     /// No format text has its number, or it is shorter than its format says.
     Malformed,
@@ -168,11 +168,11 @@ impl RecordDecoder<'_> {
             }
             &EventPlan::Marker { text } => EventKind::Marker { text: self.marker(text)? },
             &EventPlan::SyscallEntry { number, name } => {
-                EventKind::SyscallEntry { number: self.call(number)?, name: self.is_buffer_kept(name) }
+                EventKind::SyscallEntry { number: self.call(number)?, name: self.text_id(name) }
             }
             &EventPlan::SyscallExit { number, name, returned } => EventKind::SyscallExit {
                 number: self.call(number)?,
-                name: self.is_buffer_kept(name),
+                name: self.text_id(name),
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
             &EventPlan::PacketSent { buffer, .. } => {
@@ -184,7 +184,7 @@ impl RecordDecoder<'_> {
             EventPlan::Other { name, fields } => {
                 write_fields(fields, self.record, self.plans.order, &mut self.scratch.fields);
                 let fields = self.texts.intern(&self.scratch.fields);
-                EventKind::Other { name: self.is_buffer_kept(*name), fields }
+                EventKind::Other { name: self.text_id(*name), fields }
             }
             _ => return None,
         })
@@ -250,7 +250,7 @@ impl RecordDecoder<'_> {
     }
 
     /// The handle of a plan's text in the trace's table.
-    fn is_buffer_kept(&mut self, text: PlanText) -> TextId {
+    fn text_id(&mut self, text: PlanText) -> TextId {
         let ids = &mut self.scratch.text_ids;
         if ids.is_empty() {
             ids.extend(self.plans.texts.iter().map(|text| self.texts.intern(text)));

@@ -7,7 +7,7 @@ use crate::bytes::{ByteOrder, until_zero};
 pub(crate) struct NumberField {
     /// Bytes from the record's start.
     pub(crate) offset: usize,
-    /// Its bytes.
+    /// Its size in bytes.
     pub(crate) size: usize,
     /// Whether it may be negative.
     pub(crate) signed: bool,
@@ -17,42 +17,42 @@ impl NumberField {
     /// Its value; a negative one with all higher bits set.
     #[inline]
     pub(crate) fn read(self, record: &[u8], order: ByteOrder) -> Option<u64> {
-        let found = order.unsigned(record, self.offset, self.size)?;
+        let value = order.unsigned(record, self.offset, self.size)?;
         if !self.signed || self.size >= 8 {
-            return Some(found);
+            return Some(value);
         }
         let unused = 64 - 8 * self.size as u32;
-        Some((((found << unused) as i64) >> unused) as u64)
+        Some((((value << unused) as i64) >> unused) as u64)
     }
 
     /// Its lower 32 bits.
     #[inline]
     pub(crate) fn read_u32(self, record: &[u8], order: ByteOrder) -> Option<u32> {
-        order.unsigned(record, self.offset, self.size).map(|found| found as u32)
+        order.unsigned(record, self.offset, self.size).map(|value| value as u32)
     }
 }
 
 /// A run of bytes in a record, or what points to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BytesField {
-    /// At its own place.
+    /// At a fixed offset.
     Fixed {
         /// Bytes from the record's start.
         offset: usize,
-        /// Its bytes.
+        /// Its size in bytes.
         size: usize,
     },
-    /// From a place to the record's end (an array declared with no size).
+    /// From an offset to the record's end (an array declared with no size).
     Rest {
         /// Bytes from the record's start.
         offset: usize,
     },
-    /// `__data_loc`: a word at `offset` tells the place from the record's start (low half) and the size.
+    /// `__data_loc`: a word at `offset` contains the offset from the record's start (low half) and the size.
     DataLocation {
         /// Bytes from the record's start.
         offset: usize,
     },
-    /// `__rel_loc`: the same, with the place told from the end of that word.
+    /// `__rel_loc`: the same, with the offset counted from the end of that word.
     RelativeLocation {
         /// Bytes from the record's start.
         offset: usize,
@@ -105,11 +105,11 @@ mod tests {
         let mut record = vec![0; 4];
         record.extend_from_slice(b"virtio0\0");
         record[..4].copy_from_slice(&(4_u32 | 8 << 16).to_le_bytes());
-        let found = BytesField::DataLocation { offset: 0 }.read_text(&record, ByteOrder::Little);
-        assert_eq!(found, Some(&b"virtio0"[..]));
+        let text = BytesField::DataLocation { offset: 0 }.read_text(&record, ByteOrder::Little);
+        assert_eq!(text, Some(&b"virtio0"[..]));
         record[..4].copy_from_slice(&(8_u32 << 16).to_le_bytes());
-        let found = BytesField::RelativeLocation { offset: 0 }.read_text(&record, ByteOrder::Little);
-        assert_eq!(found, Some(&b"virtio0"[..]));
+        let text = BytesField::RelativeLocation { offset: 0 }.read_text(&record, ByteOrder::Little);
+        assert_eq!(text, Some(&b"virtio0"[..]));
         record[..4].copy_from_slice(&(9_u32 << 16).to_le_bytes());
         assert_eq!(BytesField::RelativeLocation { offset: 0 }.read(&record, ByteOrder::Little), None);
     }

@@ -5,18 +5,18 @@ use laggard_model::{KernelTexts, TextId};
 /// Slots of the table. A host has more threads than that, but few run at one time.
 const SLOTS: usize = 1024;
 
-/// A name as records carry it: 16 bytes, the rest zero.
+/// A name as in records: 16 bytes, padded with zeros.
 type PaddedName = [u8; 16];
 
-/// Handles of the names seen last, by what their bytes hash to.
+/// Handles of the latest names, by the hash of their bytes.
 #[derive(Debug, Default)]
 pub(super) struct ThreadNames {
-    /// Empty before the first name: a file may speak of many CPUs that have none.
+    /// Empty before the first name: a file may list many CPUs without any name.
     slots: Vec<(PaddedName, TextId)>,
 }
 
 impl ThreadNames {
-    /// The handle of a name, given up to its first zero byte.
+    /// The handle of a name without its padding.
     #[inline]
     pub(super) fn id(&mut self, name: &[u8], texts: &mut KernelTexts) -> TextId {
         if name.len() > 16 {

@@ -70,8 +70,8 @@ fn write_numbers(bytes: &[u8], size: usize, signed: bool, order: ByteOrder, into
         if index > 0 {
             into.push(',');
         }
-        let whole = super::fields::NumberField { offset: 0, size, signed };
-        write_number(whole.read(element, order).unwrap_or_default(), signed, into);
+        let element_field = super::fields::NumberField { offset: 0, size, signed };
+        write_number(element_field.read(element, order).unwrap_or_default(), signed, into);
     }
     into.push('}');
 }

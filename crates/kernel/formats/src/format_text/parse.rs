@@ -40,7 +40,7 @@ pub(crate) struct Field {
     pub(crate) shape: FieldShape,
 }
 
-/// What a format text says.
+/// The contents of a format text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EventFormat {
     /// The folder it lay in (`sched`).
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_tell_what_a_field_holds() {
+    fn declarations_define_the_kind_of_a_field() {
         let number = |offset, size, signed| FieldShape::Number(NumberField { offset, size, signed });
         assert_eq!(shape("field:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;"), number(24, 4, true));
         assert_eq!(shape("field:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;"), number(8, 8, false));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn old_kernels_tell_no_sign() {
+    fn old_kernels_do_not_write_the_sign() {
         assert_eq!(
             shape("field:unsigned int vec;\toffset:8;\tsize:4;"),
             FieldShape::Number(NumberField { offset: 8, size: 4, signed: false })

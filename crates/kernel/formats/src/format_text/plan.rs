@@ -39,7 +39,7 @@ pub(super) enum SwitchSide {
     Exit,
 }
 
-/// A text that a plan refers to: its place in the list of the plans' texts.
+/// A text that a plan refers to: its index in the list of the plans' texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PlanText(pub(super) usize);
 
@@ -193,8 +193,8 @@ fn ipi(name: &str) -> Option<EventPlan> {
         (None, Some(vector)) => (SwitchSide::Exit, vector),
         (None, None) => return None,
     };
-    let found = IPI_VECTORS.iter().find(|(name, _)| *name == vector);
-    Some(EventPlan::Ipi(side, found.map_or(IpiVector::Other, |&(_, vector)| vector)))
+    let known = IPI_VECTORS.iter().find(|(name, _)| *name == vector);
+    Some(EventPlan::Ipi(side, known.map_or(IpiVector::Other, |&(_, vector)| vector)))
 }
 
 /// `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`, and their exits.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_kind_or_lacks_a_field_is_other_when_asked_for() {
+    fn requested_events_without_a_kind_or_a_field_are_other_events() {
         assert!(matches!(plan("any", "wanted", "a b"), EventPlan::Other { fields, .. } if fields.len() == 2));
         assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), EventPlan::Other { .. }));
         assert_eq!(plan("sched", "sched_waking", "comm"), EventPlan::Unwanted);

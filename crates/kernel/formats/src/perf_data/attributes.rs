@@ -71,12 +71,12 @@ impl Attribute {
         })
     }
 
-    /// The size an attribute says it has, within what there is.
-    pub(super) fn told_bytes(bytes: &[u8], order: ByteOrder) -> Option<usize> {
-        let told = order.u32(bytes, 4)? as usize;
+    /// The declared size of an attribute; `None` when there are fewer bytes.
+    pub(super) fn declared_bytes(bytes: &[u8], order: ByteOrder) -> Option<usize> {
+        let size = order.u32(bytes, 4)? as usize;
         // The first version has no size.
-        let told = if told == 0 { ATTRIBUTE_BYTES_MIN } else { told };
-        (told <= bytes.len()).then_some(told)
+        let size = if size == 0 { ATTRIBUTE_BYTES_MIN } else { size };
+        (size <= bytes.len()).then_some(size)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_are_found_in_both_byte_orders() {
+    fn flags_are_read_in_both_byte_orders() {
         let mut bytes = vec![0; 96];
         bytes[0..4].copy_from_slice(&2_u32.to_le_bytes());
         bytes[8..16].copy_from_slice(&317_u64.to_le_bytes());

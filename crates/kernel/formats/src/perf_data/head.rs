@@ -141,10 +141,10 @@ impl PerfHead {
         let bytes = section.content(file, limit)?;
         let mut ids_left = IDS_MAX;
         for entry in bytes.chunks_exact(each_bytes) {
-            let (own, place) = entry.split_at(own_bytes);
+            let (own, section) = entry.split_at(own_bytes);
             let Some(mut attribute) = Attribute::parse(own, self.order) else { continue };
-            if let Some(place) = FileSection::read(&mut Cursor::new(place, self.order)) {
-                let ids = place.content(file, 8 * ids_left as u64)?;
+            if let Some(section) = FileSection::read(&mut Cursor::new(section, self.order)) {
+                let ids = section.content(file, 8 * ids_left as u64)?;
                 attribute.ids = numbers(&ids, self.order);
                 ids_left -= attribute.ids.len();
             }
@@ -205,7 +205,7 @@ impl PerfHead {
     }
 
     fn add_attribute(&mut self, record: PerfRecord<'_>) {
-        let Some(own_bytes) = Attribute::told_bytes(record.body, self.order) else { return };
+        let Some(own_bytes) = Attribute::declared_bytes(record.body, self.order) else { return };
         let (own, ids) = record.body.split_at(own_bytes);
         if let Some(mut attribute) = Attribute::parse(own, self.order)
             && self.attributes.len() < ATTRIBUTES_MAX
@@ -217,10 +217,10 @@ impl PerfHead {
 
     /// Names before the first sample belong to threads that already existed; they have no time.
     fn add_thread(&mut self, record: PerfRecord<'_>) {
-        let told = self.order.u32(record.body, 4).zip(record.body.get(8..));
+        let thread = self.order.u32(record.body, 4).zip(record.body.get(8..));
         let time = SampleLayouts::new(&self.attributes, self.order)
             .and_then(|layouts| layouts.trailer(record.body).time_ns);
-        if let (Some((tid, name)), None | Some(0), true) = (told, time, self.threads.len() < THREADS_MAX) {
+        if let (Some((tid, name)), None | Some(0), true) = (thread, time, self.threads.len() < THREADS_MAX) {
             let name = String::from_utf8_lossy(until_zero(name)).into_owned();
             self.threads.push(ThreadName { tid: Tid(tid), name });
         }

@@ -10,10 +10,10 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 /// Bytes of a record's head: kind, flags, size.
 const HEAD_BYTES: usize = 8;
 
-/// The file is read in pieces of this size.
+/// The file is read in parts of this size.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Compressed records are unpacked in pieces of this size.
+/// Compressed records are decompressed in parts of this size.
 const PLAIN_BYTES: usize = 128 << 10;
 
 /// Bytes not yet consumed.
@@ -121,7 +121,7 @@ impl Records {
 
     fn find(&mut self) -> io::Result<RecordLocation> {
         loop {
-            match self.whole(&self.plain) {
+            match self.complete_record(&self.plain) {
                 CompleteRecord::Yes(head) => return Ok(RecordLocation::InPlain(head)),
                 CompleteRecord::Malformed => return Ok(RecordLocation::Nothing(NextRecord::Malformed)),
                 CompleteRecord::No => {}
@@ -153,7 +153,7 @@ impl Records {
     }
 
     /// Whether a complete record is buffered.
-    fn whole(&self, pending: &PendingRecord) -> CompleteRecord {
+    fn complete_record(&self, pending: &PendingRecord) -> CompleteRecord {
         let Some(head) = RecordHead::parse(pending.rest(), self.order) else { return CompleteRecord::No };
         match head.size {
             size if size < HEAD_BYTES => CompleteRecord::Malformed,
@@ -165,7 +165,7 @@ impl Records {
     /// Reads the file until a complete record is buffered.
     fn in_file(&mut self) -> io::Result<RecordLocation> {
         loop {
-            match self.whole(&self.block) {
+            match self.complete_record(&self.block) {
                 CompleteRecord::Yes(head) => return Ok(RecordLocation::InFile(head)),
                 CompleteRecord::Malformed => return Ok(RecordLocation::Nothing(NextRecord::Malformed)),
                 CompleteRecord::No => {}
@@ -214,21 +214,21 @@ impl Records {
         Ok(Some(()))
     }
 
-    /// Unpacks a piece; `None` when it is damaged. One stream runs through all compressed records of a file.
+    /// Decompresses the next part; `None` when it is damaged. One stream runs through all compressed records of a file.
     fn unpack(&mut self) -> Option<()> {
         if self.decoder.is_none() {
             self.decoder = Decoder::new().ok();
         }
         let decoder = self.decoder.as_mut()?;
         self.plain.compact();
-        let kept = self.plain.bytes.len();
-        self.plain.bytes.resize(kept + PLAIN_BYTES, 0);
+        let plain_before = self.plain.bytes.len();
+        self.plain.bytes.resize(plain_before + PLAIN_BYTES, 0);
         let mut input = InBuffer::around(&self.packed.bytes[self.packed.at..]);
-        let mut output = OutBuffer::around(&mut self.plain.bytes[kept..]);
+        let mut output = OutBuffer::around(&mut self.plain.bytes[plain_before..]);
         decoder.run(&mut input, &mut output).ok()?;
         let (read, written) = (input.pos(), output.pos());
         self.packed.at += read;
-        self.plain.bytes.truncate(kept + written);
+        self.plain.bytes.truncate(plain_before + written);
         self.more_plain = written == PLAIN_BYTES;
         // Neither read nor written with input left: nothing would ever come.
         (read > 0 || written > 0 || self.packed.rest().is_empty()).then_some(())

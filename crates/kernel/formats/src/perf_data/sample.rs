@@ -23,13 +23,12 @@ pub(super) struct SampleOrigin {
 /// A sample of a tracepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sample<'a> {
-    /// When and where.
-    pub(super) place: SampleOrigin,
+    pub(super) origin: SampleOrigin,
     /// The tracepoint's record.
     pub(super) raw: &'a [u8],
 }
 
-/// Where the parts lie in the records of one event.
+/// Offsets of the fields in the records of one event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SampleLayout {
     tracepoint: bool,
@@ -41,7 +40,7 @@ struct SampleLayout {
     time_at: Option<usize>,
     id_at: Option<usize>,
     cpu_at: Option<usize>,
-    /// In samples: where the parts begin whose size varies.
+    /// In samples: where the fields of variable size begin.
     varying_at: usize,
 }
 
@@ -50,23 +49,23 @@ impl SampleLayout {
         use sample_bits::*;
         let has = |bit: u64| attribute.sample_type & bit != 0;
         let mut at = 0;
-        let mut place = |bit: u64| {
-            let found = has(bit).then_some(at);
+        let mut next_field = |bit: u64| {
+            let offset = has(bit).then_some(at);
             at += if has(bit) { 8 } else { 0 };
-            found
+            offset
         };
-        let identifier = place(IDENTIFIER);
-        place(IP);
-        let tid_at = place(TID).map(|at| at + 4);
-        let time_at = place(TIME);
-        place(ADDR);
-        let id_at = identifier.or(place(ID));
+        let identifier = next_field(IDENTIFIER);
+        next_field(IP);
+        let tid_at = next_field(TID).map(|at| at + 4);
+        let time_at = next_field(TIME);
+        next_field(ADDR);
+        let id_at = identifier.or(next_field(ID));
         if identifier.is_some() {
-            place(ID);
+            next_field(ID);
         }
-        place(STREAM_ID);
-        let cpu_at = place(CPU);
-        place(PERIOD);
+        next_field(STREAM_ID);
+        let cpu_at = next_field(CPU);
+        next_field(PERIOD);
         SampleLayout {
             tracepoint: attribute.tracepoint,
             sample_type: attribute.sample_type,
@@ -117,16 +116,16 @@ impl SampleLayout {
             return SampleOrigin::default();
         }
         let mut from_end = 0;
-        let mut place = |bit: u64| {
+        let mut previous_field = |bit: u64| {
             from_end += if self.has(bit) { 8 } else { 0 };
             if self.has(bit) { body.len().checked_sub(from_end) } else { None }
         };
-        place(IDENTIFIER);
-        let cpu_at = place(CPU);
-        place(STREAM_ID);
-        place(ID);
-        let time_at = place(TIME);
-        let tid_at = place(TID);
+        previous_field(IDENTIFIER);
+        let cpu_at = previous_field(CPU);
+        previous_field(STREAM_ID);
+        previous_field(ID);
+        let time_at = previous_field(TIME);
+        let tid_at = previous_field(TID);
         SampleOrigin {
             time_ns: time_at.and_then(|at| order.u64(body, at)),
             cpu: cpu_at.and_then(|at| order.u32(body, at)),
@@ -139,13 +138,13 @@ impl SampleLayout {
 #[derive(Clone, Debug)]
 pub(super) struct SampleLayouts {
     order: ByteOrder,
-    /// One an event, or a single one when all are alike.
+    /// One for each event, or a single one when all are equal.
     layouts: Vec<SampleLayout>,
     by_id: HashMap<u64, usize>,
 }
 
 impl SampleLayouts {
-    /// For these events; `None` when there is none.
+    /// Layouts of these events; `None` when there are none.
     pub(super) fn new(attributes: &[Attribute], order: ByteOrder) -> Option<SampleLayouts> {
         let layouts: Vec<SampleLayout> = attributes.iter().map(SampleLayout::new).collect();
         let first = *layouts.first()?;
@@ -159,7 +158,7 @@ impl SampleLayouts {
         Some(SampleLayouts { order, layouts, by_id })
     }
 
-    /// A sample of a tracepoint; `None` when it is another or does not hold what it should.
+    /// The kind of a sample, with the record of its tracepoint.
     #[inline]
     pub(super) fn sample<'a>(&self, body: &'a [u8]) -> SampleKind<'a> {
         let layout = self.of(body);
@@ -168,15 +167,15 @@ impl SampleLayouts {
         }
         let order = self.order;
         let Some(raw) = layout.raw(body, order) else { return SampleKind::Malformed };
-        let place = SampleOrigin {
+        let origin = SampleOrigin {
             time_ns: layout.time_at.and_then(|at| order.u64(body, at)),
             cpu: layout.cpu_at.and_then(|at| order.u32(body, at)),
             tid: layout.tid_at.and_then(|at| order.u32(body, at)),
         };
-        SampleKind::Tracepoint(Sample { place, raw })
+        SampleKind::Tracepoint(Sample { origin, raw })
     }
 
-    /// When and where a record that is no sample was written.
+    /// Origin of a record that is no sample.
     pub(super) fn trailer(&self, body: &[u8]) -> SampleOrigin {
         self.layouts[0].trailer(body, self.order)
     }

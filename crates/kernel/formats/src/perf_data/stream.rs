@@ -65,8 +65,10 @@ impl PerfStream {
         if let Some(loss) = loss {
             batch.losses.add(loss, || "perf's records".to_owned());
         }
-        let untold = self.lost_in_all.saturating_sub(self.lost);
-        batch.losses.add_many(Loss::LostEvents, untold, || "counted at the end of the recording".to_owned());
+        let unreported = self.lost_in_all.saturating_sub(self.lost);
+        batch
+            .losses
+            .add_many(Loss::LostEvents, unreported, || "counted at the end of the recording".to_owned());
         StreamState::Ended
     }
 }
@@ -138,7 +140,7 @@ impl RecordContext<'_> {
             SampleKind::Other => return,
             SampleKind::Malformed => return self.malformed(body),
         };
-        let Some((time, cpu)) = instant(sample.place) else { return self.malformed(body) };
+        let Some((time, cpu)) = instant(sample.origin) else { return self.malformed(body) };
         match self.decoder.decode(sample.raw, time, cpu, &mut self.batch.texts) {
             DecodedEvent::Event(event) => self.push(event),
             DecodedEvent::Unwanted => {}
@@ -159,30 +161,30 @@ impl RecordContext<'_> {
     /// `LOST` has a number before the count, `LOST_SAMPLES` does not. Without a time it is the sum at the end.
     fn lost(&mut self, body: &[u8], count_at: usize) {
         let Some(count) = self.order.u64(body, count_at) else { return self.malformed(body) };
-        let place = self.layouts.trailer(body);
-        let Some(time) = place.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns) else {
+        let origin = self.layouts.trailer(body);
+        let Some(time) = origin.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns) else {
             *self.lost_in_all = self.lost_in_all.saturating_add(count);
             return;
         };
         *self.lost = self.lost.saturating_add(count);
         self.batch.losses.add_many(Loss::LostEvents, count, || format!("at {} ns", time.ns()));
-        self.cut(place, time, Some(count));
+        self.mark_loss(origin, time, Some(count));
     }
 
     /// The kernel stopped recording for a while because events came too fast.
     fn throttled(&mut self, body: &[u8]) {
-        let place = self.layouts.trailer(body);
+        let origin = self.layouts.trailer(body);
         let Some(time) = self.order.u64(body, 0).map(KernelTime::from_ns) else {
             return self.malformed(body);
         };
         self.batch.losses.add(Loss::LostInterval, || format!("throttled at {} ns", time.ns()));
-        self.cut(place, time, None);
+        self.mark_loss(origin, time, None);
     }
 
     /// Marks the loss on its CPU, or on all if the CPU is unknown.
-    fn cut(&mut self, place: SampleOrigin, time: KernelTime, count: Option<u64>) {
-        let told = place.cpu.and_then(|cpu| u16::try_from(cpu).ok());
-        let cpus: Vec<u16> = told.map_or_else(|| self.cpus.iter().copied().collect(), |cpu| vec![cpu]);
+    fn mark_loss(&mut self, origin: SampleOrigin, time: KernelTime, count: Option<u64>) {
+        let cpu = origin.cpu.and_then(|cpu| u16::try_from(cpu).ok());
+        let cpus: Vec<u16> = cpu.map_or_else(|| self.cpus.iter().copied().collect(), |cpu| vec![cpu]);
         for cpu in cpus {
             let kind = EventKind::Lost { count };
             self.push(KernelEvent { time, cpu: Cpu(cpu), flags: None, recorded: None, kind });
@@ -191,39 +193,39 @@ impl RecordContext<'_> {
 
     /// Threads that existed when the recording began have no time: their names are collected separately.
     fn renamed(&mut self, body: &[u8]) {
-        let place = self.layouts.trailer(body);
+        let origin = self.layouts.trailer(body);
         let (Some(tid), Some(name)) = (self.order.u32(body, 4), body.get(8..)) else {
             return self.malformed(body);
         };
         let name = self.batch.texts.intern(&String::from_utf8_lossy(until_zero(name)));
-        self.aside(place, EventKind::Rename { tid: Tid(tid), name });
+        self.push_own_record(origin, EventKind::Rename { tid: Tid(tid), name });
     }
 
     /// Process, parent process, thread, parent thread, time.
     fn forked(&mut self, body: &[u8]) {
-        let place = self.layouts.trailer(body);
+        let origin = self.layouts.trailer(body);
         let (Some(child), Some(parent)) = (self.order.u32(body, 8), self.order.u32(body, 12)) else {
             return self.malformed(body);
         };
         let child_name = laggard_model::TextId::EMPTY;
-        self.aside(place, EventKind::Fork { parent: Tid(parent), child: Tid(child), child_name });
+        self.push_own_record(origin, EventKind::Fork { parent: Tid(parent), child: Tid(child), child_name });
     }
 
     fn exited(&mut self, body: &[u8]) {
-        let place = self.layouts.trailer(body);
+        let origin = self.layouts.trailer(body);
         let Some(tid) = self.order.u32(body, 8) else { return self.malformed(body) };
-        self.aside(place, EventKind::Exit { tid: Tid(tid) });
+        self.push_own_record(origin, EventKind::Exit { tid: Tid(tid) });
     }
 
-    /// One of perf's own records as an event, if it has a time and a CPU.
-    fn aside(&mut self, place: SampleOrigin, kind: EventKind) {
-        if let Some((time, cpu)) = instant(place) {
-            self.push(KernelEvent { time, cpu, flags: None, recorded: place.tid.map(Tid), kind });
+    /// Adds one of perf's own records as an event, if it has a time and a CPU.
+    fn push_own_record(&mut self, origin: SampleOrigin, kind: EventKind) {
+        if let Some((time, cpu)) = instant(origin) {
+            self.push(KernelEvent { time, cpu, flags: None, recorded: origin.tid.map(Tid), kind });
         }
     }
 }
 
-fn instant(place: SampleOrigin) -> Option<(KernelTime, Cpu)> {
-    let time = place.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns)?;
-    Some((time, Cpu(u16::try_from(place.cpu?).ok()?)))
+fn instant(origin: SampleOrigin) -> Option<(KernelTime, Cpu)> {
+    let time = origin.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns)?;
+    Some((time, Cpu(u16::try_from(origin.cpu?).ok()?)))
 }

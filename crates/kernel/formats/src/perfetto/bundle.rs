@@ -5,43 +5,43 @@ use crate::trace::EventBatch;
 use laggard_model::{ContextFlags, Cpu, EventKind, KernelEvent, KernelTime, Loss, PrevState, TextId, Tid};
 use laggard_wire::{Fields, Value, varint};
 
-/// What one CPU's compact records leave out, kept from bundle to bundle.
+/// The thread that runs on a CPU, which compact records leave out; carried over from bundle to bundle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningThread {
     /// The thread that got the CPU last, and its name.
     thread: Option<(Tid, TextId)>,
 }
 
-/// Reads one bundle and appends its events in time order; whether it was whole.
+/// Reads one bundle and appends its events in time order; returns whether it was complete.
 pub(super) fn read(bundle: &[u8], cpu: Cpu, running: &mut RunningThread, batch: &mut EventBatch) -> bool {
     let first = batch.events.len();
-    let mut whole = true;
+    let mut is_complete = true;
     let (mut lost, mut compact) = (false, Vec::new());
     for field in Fields::new(bundle) {
         match field {
-            Ok((2, Value::Bytes(event))) => whole &= events::read(event, cpu, batch),
+            Ok((2, Value::Bytes(event))) => is_complete &= events::read(event, cpu, batch),
             Ok((3, Value::Varint(flag))) => lost = flag != 0,
             Ok((4, Value::Bytes(bytes))) => compact.push(bytes),
             Ok(_) => {}
-            Err(_) => whole = false,
+            Err(_) => is_complete = false,
         }
     }
     if lost {
         running.thread = None;
     }
     for bytes in compact {
-        whole &= CompactSched::read(bytes).is_some_and(|columns| columns.append(cpu, running, batch));
+        is_complete &= CompactSched::read(bytes).is_some_and(|columns| columns.append(cpu, running, batch));
     }
     batch.events[first..].sort_by_key(|event| event.time);
-    keep_running(&batch.events[first..], running);
+    update_running(&batch.events[first..], running);
     if lost {
-        tell_loss(cpu, first, batch);
+        report_loss(cpu, first, batch);
     }
-    whole
+    is_complete
 }
 
-/// A bundle may hold full switches too; the last one in time tells who runs.
-fn keep_running(events: &[KernelEvent], running: &mut RunningThread) {
+/// A bundle may hold full switches too; the latest one gives the running thread.
+fn update_running(events: &[KernelEvent], running: &mut RunningThread) {
     let switch = events.iter().rev().find_map(|event| match event.kind {
         EventKind::Switch { next, next_name, .. } => Some((next, next_name)),
         _ => None,
@@ -49,7 +49,7 @@ fn keep_running(events: &[KernelEvent], running: &mut RunningThread) {
     running.thread = switch.or(running.thread);
 }
 
-fn tell_loss(cpu: Cpu, first: usize, batch: &mut EventBatch) {
+fn report_loss(cpu: Cpu, first: usize, batch: &mut EventBatch) {
     let time = batch.events.get(first).map_or(KernelTime::default(), |event| event.time);
     batch.losses.add(Loss::LostInterval, || format!("CPU {} before {} ns", cpu.0, time.ns()));
     let kind = EventKind::Lost { count: None };
@@ -123,7 +123,7 @@ impl<'a> CompactSched<'a> {
             let next = Tid(next as u32);
             let next_name = self.name(self.switch_names.get(index), batch);
             let prev = running.thread.replace((next, next_name));
-            // The record does not tell who left the CPU: without the one before, it cannot be told.
+            // The record does not contain the thread that left the CPU; it is known only from the previous switch.
             let Some((prev, prev_name)) = prev else { continue };
             let prev_state = PrevState(state as u32);
             let kind = EventKind::Switch { prev, prev_name, prev_state, next, next_name };

@@ -45,12 +45,13 @@ impl<'a> EventValues<'a> {
         let mut values = EventValues::default();
         for field in Fields::new(fields) {
             let (number, value) = field.ok()?;
-            let Some(at) = usize::try_from(number).ok().filter(|&at| at < values.numbers.len()) else {
+            let Some(index) = usize::try_from(number).ok().filter(|&index| index < values.numbers.len())
+            else {
                 continue;
             };
             match value {
-                Value::Varint(number) => values.numbers[at] = number,
-                Value::Bytes(text) => values.texts[at] = text,
+                Value::Varint(number) => values.numbers[index] = number,
+                Value::Bytes(text) => values.texts[index] = text,
                 Value::Fixed64(_) | Value::Fixed32(_) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What a trace tells of its clock and its host.
+//! Clock and host of a trace.
 
 use crate::trace::TraceFacts;
 use laggard_model::ClockMap;

@@ -80,8 +80,8 @@ fn open(path: &Path, _options: &OpenOptions) -> Result<KernelTrace, KernelTraceE
     walk.facts = TraceFacts { format: "Perfetto".to_owned(), clock: "boot".to_owned(), bytes, ..walk.facts };
     walk.through(path, File::open(path).map_err(io_error)?).map_err(io_error)?;
     walk.facts.cpus = u32::try_from(walk.bundles.len()).unwrap_or(u32::MAX);
-    let stream = |(cpu, places)| -> Box<dyn EventStream> {
-        Box::new(stream::BundleStream::new(path.to_owned(), Arc::clone(&shared), cpu, places))
+    let stream = |(cpu, positions)| -> Box<dyn EventStream> {
+        Box::new(stream::BundleStream::new(path.to_owned(), Arc::clone(&shared), cpu, positions))
     };
     let streams = walk.bundles.into_iter().map(stream).collect();
     Ok(KernelTrace { facts: walk.facts, losses: walk.losses, streams })
@@ -92,9 +92,9 @@ impl PacketWalk {
         let mut packets = Packets::new(BufReader::new(file));
         let mut packet = Vec::new();
         loop {
-            let (found, place) = packets.next(&mut packet)?;
-            let example = || format!("{} at byte {}", path.display(), place.offset);
-            match found {
+            let (next, range) = packets.next(&mut packet)?;
+            let example = || format!("{} at byte {}", path.display(), range.offset);
+            match next {
                 NextPacket::End => return Ok(()),
                 NextPacket::Oversized => self.losses.add(Loss::OversizedRecord, example),
                 NextPacket::Broken => {
@@ -103,7 +103,7 @@ impl PacketWalk {
                 }
                 NextPacket::Packet => {
                     let mut number = 0;
-                    if !self.packet(&packet, place, &mut number, MessageNesting::Outside) {
+                    if !self.packet(&packet, range, &mut number, MessageNesting::Outside) {
                         self.losses.add(Loss::MalformedRecord, example);
                     }
                 }
@@ -111,29 +111,29 @@ impl PacketWalk {
         }
     }
 
-    fn note_bundle(&mut self, cpu: u16, place: BundlePosition) {
+    fn note_bundle(&mut self, cpu: u16, position: BundlePosition) {
         self.bundle_count += 1;
         if self.bundle_count > BUNDLES_MAX {
             self.losses.add(Loss::OversizedRecord, || format!("bundles beyond {BUNDLES_MAX} in one trace"));
             return;
         }
-        self.bundles.entry(cpu).or_default().push(place);
+        self.bundles.entry(cpu).or_default().push(position);
     }
 
-    /// Notes what a packet holds; whether it was whole.
+    /// Notes the contents of a packet; returns whether it was complete.
     fn packet(
         &mut self,
         packet: &[u8],
-        place: PacketRange,
+        range: PacketRange,
         number: &mut u32,
         nesting: MessageNesting,
     ) -> bool {
-        let mut whole = true;
-        whole &= packets::contents(packet, |content| match content {
+        let mut is_complete = true;
+        is_complete &= packets::contents(packet, |content| match content {
             PacketField::Bundle(bundle) => {
                 self.note_bundle(
                     packets::cpu_of(bundle).unwrap_or(0),
-                    BundlePosition { packet: place, number: *number },
+                    BundlePosition { packet: range, number: *number },
                 );
                 *number += 1;
             }
@@ -143,14 +143,14 @@ impl PacketWalk {
                 (Some(inside), MessageNesting::Outside) => {
                     for field in Fields::new(&inside).flatten() {
                         if let (1, Value::Bytes(packet)) = field {
-                            self.packet(packet, place, number, MessageNesting::Compressed);
+                            self.packet(packet, range, number, MessageNesting::Compressed);
                         }
                     }
                 }
-                _ => self.losses.add(Loss::CorruptCompression, || format!("packet at byte {}", place.offset)),
+                _ => self.losses.add(Loss::CorruptCompression, || format!("packet at byte {}", range.offset)),
             },
         });
-        whole
+        is_complete
     }
 }
 

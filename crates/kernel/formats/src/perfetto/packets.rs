@@ -39,22 +39,22 @@ impl<R: BufRead> Packets<R> {
         Packets { input, offset: 0 }
     }
 
-    /// Reads the next packet into `into`; also tells where its contents lie.
+    /// Reads the next packet into `into`, and returns the range of its contents.
     pub(super) fn next(&mut self, into: &mut Vec<u8>) -> io::Result<(NextPacket, PacketRange)> {
-        let nowhere = PacketRange { offset: self.offset, bytes: 0 };
+        let empty_range = PacketRange { offset: self.offset, bytes: 0 };
         let mut head = [0_u8; 20];
         let mut used = 0;
         loop {
             let read = self.input.read(&mut head[used..=used])?;
             if read == 0 {
-                let found = if used == 0 { NextPacket::End } else { NextPacket::Broken };
-                return Ok((found, nowhere));
+                let packet = if used == 0 { NextPacket::End } else { NextPacket::Broken };
+                return Ok((packet, empty_range));
             }
             used += 1;
             match header(&head[..used]) {
                 Ok(None) if used < head.len() - 1 => {}
-                Ok(Some(found)) => return self.contents(found.field, found.contents, used, into),
-                _ => return Ok((NextPacket::Broken, nowhere)),
+                Ok(Some(header)) => return self.contents(header.field, header.contents, used, into),
+                _ => return Ok((NextPacket::Broken, empty_range)),
             }
         }
     }
@@ -76,26 +76,26 @@ impl<R: BufRead> Packets<R> {
                 return Ok((NextPacket::Broken, PacketRange { offset, bytes: 0 }));
             }
         };
-        let place = PacketRange { offset, bytes };
+        let range = PacketRange { offset, bytes };
         let is_packet = field == PACKET && matches!(contents, Contents::Bytes(_));
         if bytes > PACKET_BYTES_MAX || !is_packet {
             let skipped = io::copy(&mut self.input.by_ref().take(bytes), &mut io::sink())?;
             into.clear();
             self.offset = offset + skipped;
-            let whole = skipped == bytes;
-            let found = if !whole {
+            let is_complete = skipped == bytes;
+            let packet = if !is_complete {
                 NextPacket::Broken
             } else if is_packet {
                 NextPacket::Oversized
             } else {
                 NextPacket::Packet
             };
-            return Ok((found, place));
+            return Ok((packet, range));
         }
         into.clear();
         let read = self.input.by_ref().take(bytes).read_to_end(into)?;
         self.offset = offset + read as u64;
-        Ok((if read as u64 == bytes { NextPacket::Packet } else { NextPacket::Broken }, place))
+        Ok((if read as u64 == bytes { NextPacket::Packet } else { NextPacket::Broken }, range))
     }
 }
 
@@ -107,13 +107,13 @@ pub(super) enum PacketField<'a> {
     Clocks(&'a [u8]),
     /// `system_info`.
     System(&'a [u8]),
-    /// `compressed_packets`: a whole trace, deflated.
+    /// `compressed_packets`: a complete trace, compressed with deflate.
     Deflated(&'a [u8]),
     /// The same with zstd.
     Zstd(&'a [u8]),
 }
 
-/// Calls `each` for what matters in a packet; whether the packet was whole.
+/// Calls `each` for the relevant parts of a packet; returns whether the packet was complete.
 pub(super) fn contents<'a>(packet: &'a [u8], mut each: impl FnMut(PacketField<'a>)) -> bool {
     for field in Fields::new(packet) {
         match field {

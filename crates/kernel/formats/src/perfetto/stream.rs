@@ -16,7 +16,7 @@ pub(super) struct BundleStream {
     /// Shared by the streams of all CPUs.
     file: Arc<SharedFile>,
     cpu: u16,
-    places: std::vec::IntoIter<BundlePosition>,
+    positions: std::vec::IntoIter<BundlePosition>,
     running: RunningThread,
     /// The bundles of the packet read last: several of them may be this CPU's.
     packet: Option<u64>,
@@ -28,21 +28,21 @@ impl BundleStream {
         path: PathBuf,
         file: Arc<SharedFile>,
         cpu: u16,
-        places: Vec<BundlePosition>,
+        positions: Vec<BundlePosition>,
     ) -> BundleStream {
-        let (places, running) = (places.into_iter(), RunningThread::default());
-        BundleStream { path, file, cpu, places, running, packet: None, bundles: Vec::new() }
+        let (positions, running) = (positions.into_iter(), RunningThread::default());
+        BundleStream { path, file, cpu, positions, running, packet: None, bundles: Vec::new() }
     }
 
-    fn load(&mut self, place: PacketRange) -> io::Result<()> {
-        if self.packet == Some(place.offset) {
+    fn load(&mut self, range: PacketRange) -> io::Result<()> {
+        if self.packet == Some(range.offset) {
             return Ok(());
         }
-        self.packet = Some(place.offset);
+        self.packet = Some(range.offset);
         self.bundles.clear();
         let mut packet = Vec::new();
-        let count = usize::try_from(place.bytes).unwrap_or(usize::MAX);
-        self.file.read_at(place.offset, count, &mut packet)?;
+        let count = usize::try_from(range.bytes).unwrap_or(usize::MAX);
+        self.file.read_at(range.offset, count, &mut packet)?;
         collect(&packet, &mut self.bundles);
         Ok(())
     }
@@ -69,18 +69,18 @@ fn collect(packet: &[u8], bundles: &mut Vec<Vec<u8>>) {
 
 impl EventStream for BundleStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
-        let Some(place) = self.places.next() else { return StreamState::Ended };
-        if let Err(error) = self.load(place.packet) {
+        let Some(position) = self.positions.next() else { return StreamState::Ended };
+        if let Err(error) = self.load(position.packet) {
             batch.losses.add(Loss::TruncatedInput, || format!("{}: {error}", self.path.display()));
             return StreamState::Ended;
         }
-        let whole = match self.bundles.get(place.number as usize) {
+        let is_complete = match self.bundles.get(position.number as usize) {
             Some(bytes) => bundle::read(bytes, Cpu(self.cpu), &mut self.running, batch),
             None => false,
         };
-        if !whole {
+        if !is_complete {
             batch.losses.add(Loss::MalformedRecord, || {
-                format!("{} at byte {}", self.path.display(), place.packet.offset)
+                format!("{} at byte {}", self.path.display(), position.packet.offset)
             });
         }
         StreamState::More

@@ -75,12 +75,12 @@ fn compact_columns_are_events_in_time_order() {
 fn full_events_of_two_cpus_are_merged() {
     let waking = [bytes(1, b"a"), integer(2, 5), integer(5, 0)].concat();
     let event = |time, kind: Vec<u8>| bytes(2, &[integer(1, time), integer(2, 3), kind].concat());
-    let one = bytes(
+    let compact_bundle = bytes(
         1,
         &[integer(1, 0), event(30, bytes(20, &waking)), event(50, bytes(24, &integer(1, 3)))].concat(),
     );
     let two = bytes(1, &[integer(1, 1), event(40, bytes(3, &bytes(2, b"B|3|x\n")))].concat());
-    let (events, read) = read(&[packet(&one), packet(&two)].concat());
+    let (events, read) = read(&[packet(&compact_bundle), packet(&two)].concat());
     assert_eq!(events.iter().map(|event| event.cpu.0).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!(events[0].recorded, Some(Tid(3)));
     let EventKind::Marker { text } = events[1].kind else { panic!() };
@@ -120,7 +120,7 @@ fn a_loss_forgets_who_was_running() {
 }
 
 #[test]
-fn the_clock_and_the_kernel_are_told() {
+fn the_clock_and_the_kernel_are_read() {
     let clock = |id, ns| bytes(1, &[integer(1, id), integer(2, ns)].concat());
     let clocks = packet(&bytes(6, &[clock(6, 1_000), clock(1, 1_700_000_000_000_001_000)].concat()));
     let system = packet(&bytes(45, &bytes(1, &bytes(3, b"6.1.0-android"))));
@@ -131,9 +131,9 @@ fn the_clock_and_the_kernel_are_told() {
 
 #[test]
 fn every_cut_gives_a_prefix_and_a_loss() {
-    let whole = [packet(&compact()), packet(&compact())].concat();
-    for cut in 1..whole.len() {
-        let (events, read) = read(&whole[..cut]);
+    let two_packets = [packet(&compact()), packet(&compact())].concat();
+    for cut in 1..two_packets.len() {
+        let (events, read) = read(&two_packets[..cut]);
         assert!(events.len() < 5);
         let clean = cut == packet(&compact()).len();
         assert_eq!(read.losses.is_empty(), clean, "cut at {cut}");

@@ -27,8 +27,8 @@ const PAGE_BYTES_MAX: usize = 64 << 20;
 impl PageLayout {
     /// From the text of `header_page`; `None` when it makes no sense.
     pub(crate) fn parse(header_page: &str, order: ByteOrder, page_bytes: usize) -> Option<PageLayout> {
-        let place = |name: &str| header_page.lines().filter_map(field).find(|field| field.name == name);
-        let (commit, data) = (place("commit")?, place("data")?);
+        let field_named = |name: &str| header_page.lines().filter_map(field).find(|field| field.name == name);
+        let (commit, data) = (field_named("commit")?, field_named("data")?);
         let layout = PageLayout {
             order,
             page_bytes,

@@ -61,8 +61,9 @@ impl<'a> Page<'a> {
         let missed = if commit & MISSED_EVENTS == 0 {
             MissedEvents::None
         } else {
-            let told = order.unsigned(data, size, layout.long_bytes).filter(|_| commit & MISSED_STORED != 0);
-            told.filter(|&count| count > 0).map_or(MissedEvents::Some, MissedEvents::Count)
+            let missed_count =
+                order.unsigned(data, size, layout.long_bytes).filter(|_| commit & MISSED_STORED != 0);
+            missed_count.filter(|&count| count > 0).map_or(MissedEvents::Some, MissedEvents::Count)
         };
         Some(Page { layout, time, missed, records, truncated: records.len() < size })
     }
@@ -125,10 +126,10 @@ impl<'a> Page<'a> {
     }
 }
 
-/// An absolute stamp of 59 bits with the bits above from the time before it; a stamp below that time has wrapped.
+/// The time of an absolute stamp of 59 bits: the higher bits come from the time before it; a stamp below that time has wrapped.
 fn absolute(stamp: u64, before: u64) -> u64 {
     let stamp = stamp & ((1 << STAMP_BITS) - 1);
-    let above = before >> STAMP_BITS << STAMP_BITS;
-    let found = above | stamp;
-    if above != 0 && found < before { found.wrapping_add(1 << STAMP_BITS) } else { found }
+    let high_bits = before >> STAMP_BITS << STAMP_BITS;
+    let time = high_bits | stamp;
+    if high_bits != 0 && time < before { time.wrapping_add(1 << STAMP_BITS) } else { time }
 }

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_apart_by_their_buffers_where_those_stay() {
+    fn packets_are_identified_by_buffers_that_stay_in_memory() {
         let sent = kind("net_dev_queue", "dev=lo skbaddr=00000000253ad48a len=66");
         assert_eq!(sent, Some(EventKind::PacketSent(Socket::Buffer(0x253a_d48a))));
         let received = kind("netif_receive_skb", "dev=lo skbaddr=0xffff88812345 len=66");

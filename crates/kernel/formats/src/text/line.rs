@@ -80,7 +80,7 @@ fn bracketed(line: &str) -> Option<ClockAnchor<'_>> {
 /// Where an ASCII letter stands next, if it is near the line's beginning.
 fn find_early(line: &str, letter: u8, from: usize) -> Option<usize> {
     let near = line.bytes().take(ANCHOR_BYTES_MAX).skip(from);
-    near.into_iter().position(|byte| byte == letter).map(|at| from + at)
+    near.into_iter().position(|byte| byte == letter).map(|index| from + index)
 }
 
 fn behind_bracket(line: &str, open: usize) -> Option<ClockAnchor<'_>> {

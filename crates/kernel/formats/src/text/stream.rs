@@ -55,7 +55,7 @@ impl<R: BufRead> TextStream<R> {
     }
 
     fn take_line(&mut self, batch: &mut EventBatch) {
-        let whole = self.line.ends_with(b"\n");
+        let is_complete = self.line.ends_with(b"\n");
         let text = String::from_utf8_lossy(&self.line);
         let text = text.trim_end();
         if let Some(lost) = lost_events(text) {
@@ -67,7 +67,7 @@ impl<R: BufRead> TextStream<R> {
         }
         let Some(line) = line::parse(text) else {
             if !is_remark(text) {
-                let loss = if whole { Loss::MalformedRecord } else { Loss::TruncatedInput };
+                let loss = if is_complete { Loss::MalformedRecord } else { Loss::TruncatedInput };
                 batch.losses.add(loss, || self.position());
             }
             return;

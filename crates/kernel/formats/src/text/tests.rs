@@ -29,7 +29,7 @@ fn one_line_is_one_event() {
 }
 
 #[test]
-fn losses_are_told_where_they_are() {
+fn losses_are_reported_where_they_occur() {
     let text = format!("{SWITCH}CPU:1 [68 EVENTS DROPPED]\n{SWITCH}CPU:0 [LOST 2 EVENTS]\n");
     let batch = read(text.as_bytes());
     assert_eq!(batch.losses.count(Loss::LostEvents), 70);
@@ -70,7 +70,7 @@ fn binary_is_not_taken_for_text() {
 }
 
 #[test]
-fn other_events_are_read_when_asked_for() {
+fn other_events_are_read_on_request() {
     let line = b" app-7 [000] 1.5: probe_app:handle: (401136) id=4\n";
     assert!(read(line).events.is_empty());
     let batch = read_with(line, OpenOptions { also: vec!["probe_app:handle".to_owned()] });

@@ -122,13 +122,13 @@ fn assemble(
     if !filled.is_empty() {
         losses.add_many(Loss::MissingStream, empty.len() as u64, || format!("CPU {}", empty[0].cpu));
     }
-    let (apart, overlapping) = apart(filled);
+    let (disjoint, overlapping) = disjoint(filled);
     losses.add_many(Loss::MalformedRecord, overlapping, || "CPUs whose pages are another CPU's".to_owned());
-    let streams = apart
+    let streams = disjoint
         .into_iter()
-        .map(|at| {
+        .map(|pages| {
             let (file, decoder) = (Arc::clone(&file), decoder.another());
-            Box::new(CpuStream::new(file, layout, pages_are, scale, decoder, at)) as Box<dyn EventStream>
+            Box::new(CpuStream::new(file, layout, pages_are, scale, decoder, pages)) as Box<dyn EventStream>
         })
         .collect();
     let facts = facts(&file, preamble, head, clock);
@@ -136,14 +136,14 @@ fn assemble(
 }
 
 /// Removes CPUs whose pages overlap another's, and returns their number: a damaged table would repeat events.
-fn apart(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
+fn disjoint(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
     let before = cpus.len();
     cpus.sort_by_key(|cpu| (cpu.offset, cpu.cpu));
     let mut end = 0;
     cpus.retain(|cpu| {
-        let kept = cpu.offset >= end;
-        end = if kept { cpu.offset.saturating_add(cpu.bytes) } else { end };
-        kept
+        let is_disjoint = cpu.offset >= end;
+        end = if is_disjoint { cpu.offset.saturating_add(cpu.bytes) } else { end };
+        is_disjoint
     });
     let overlapping = before - cpus.len();
     cpus.sort_by_key(|cpu| cpu.cpu);
@@ -175,10 +175,10 @@ fn pages_are(
 
 /// The clock's name: the word in brackets of the file `trace_clock`, or the whole of a single word.
 fn clock_name(buffer: &CpuBuffers, head: &TraceHead) -> String {
-    let told = Some(&buffer.clock).filter(|clock| !clock.is_empty()).or(head.options.clock.as_ref());
-    let told = told.map_or("", String::as_str);
-    let chosen = told.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    let single = || Some(told.trim()).filter(|told| !told.contains(char::is_whitespace));
+    let clock = Some(&buffer.clock).filter(|clock| !clock.is_empty()).or(head.options.clock.as_ref());
+    let clock = clock.map_or("", String::as_str);
+    let chosen = clock.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let single = || Some(clock.trim()).filter(|clock| !clock.contains(char::is_whitespace));
     chosen.or_else(single).unwrap_or_default().to_owned()
 }
 

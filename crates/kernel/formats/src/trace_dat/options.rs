@@ -1,4 +1,4 @@
-//! Options: numbered pieces of what a file says of itself.
+//! Options: numbered facts of a file about itself.
 
 use super::head::{CpuBuffers, CpuPages, CycleLength, TraceHead};
 use crate::bytes::{ByteOrder, Cursor, until_zero};

@@ -1,4 +1,4 @@
-//! Version 6: the head in one piece, then the pages.
+//! Version 6: one contiguous head, then the pages.
 
 use super::head::{CpuBuffers, CpuPages, Preamble, SECTION_BYTES_MAX, TraceHead};
 use super::options::{self, ListKind};

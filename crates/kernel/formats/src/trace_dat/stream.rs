@@ -99,7 +99,7 @@ impl CpuStream {
     }
 
     /// Reads pages into `self.pages`.
-    fn piece(&mut self) -> std::io::Result<PageRead> {
+    fn read_pages(&mut self) -> std::io::Result<PageRead> {
         match self.pages_are {
             PageSource::Plain => self.plain(),
             PageSource::Chunks(compression) => self.chunk(compression),
@@ -110,8 +110,8 @@ impl CpuStream {
         if self.next >= self.end {
             return Ok(PageRead::End);
         }
-        let whole_pages = (READ_BYTES / self.layout.page_bytes).max(1) * self.layout.page_bytes;
-        let count = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(whole_pages);
+        let read_bytes = (READ_BYTES / self.layout.page_bytes).max(1) * self.layout.page_bytes;
+        let count = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(read_bytes);
         self.file.read_at(self.next, count, &mut self.pages)?;
         self.next += self.pages.len() as u64;
         if self.pages.is_empty() {
@@ -202,7 +202,7 @@ fn lost(missed: MissedEvents, cpu: Cpu, losses: &mut laggard_model::Losses) -> O
 impl EventStream for CpuStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         let cpu = self.cpu.0;
-        let loss = match self.piece() {
+        let loss = match self.read_pages() {
             Ok(PageRead::Pages) => {
                 self.decode(batch);
                 return StreamState::More;

@@ -27,7 +27,7 @@ pub struct CpuPages<'a> {
 /// Writes a trace to an empty file and returns its size in bytes.
 ///
 /// # Errors
-/// What the file system says, of the file or of the pages.
+/// An error of the file system, in the file or in the pages.
 pub fn write(form: DatForm, out: &mut File, head: &TraceHead, cpus: &mut [CpuPages<'_>]) -> io::Result<u64> {
     match form {
         DatForm::V6 => v6::write(out, head, cpus),

@@ -1,4 +1,4 @@
-//! The options both versions share: what a trace says of itself.
+//! The options both versions share: facts of a trace about itself.
 
 use super::TraceHead;
 
@@ -27,7 +27,7 @@ fn put_text(bytes: &mut Vec<u8>, id: u16, text: &str) {
     put(bytes, id, &[text.as_bytes(), b"\0"].concat());
 }
 
-/// Appends what a trace says of itself.
+/// Appends facts of a trace about itself.
 pub(super) fn put_facts(bytes: &mut Vec<u8>, head: &TraceHead) {
     if let Some(offset) = head.calendar_offset_ns {
         put_text(bytes, id::DATE, &format!("{:#x}", offset.div_euclid(1000)));

@@ -76,8 +76,8 @@ impl Writer<'_> {
     }
 
     /// Overwrites what was not known before, and returns to the end.
-    fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.out.seek(SeekFrom::Start(at))?;
+    fn patch(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.out.seek(SeekFrom::Start(offset))?;
         self.out.write_all(bytes)?;
         self.out.seek(SeekFrom::Start(self.position)).map(|_| ())
     }
@@ -92,16 +92,16 @@ impl Writer<'_> {
         self.put(&bytes.to_ne_bytes())
     }
 
-    /// Writes a section and gives back where it begins.
+    /// Writes a section and returns its offset.
     fn section(&mut self, id: u16, name: &str, data: &[u8], packing: PagePacking) -> io::Result<u64> {
-        let at = self.position;
+        let offset = self.position;
         let body = match packing {
             PagePacking::Plain => data.to_vec(),
             PagePacking::Zstd => self.chunk(data)?,
         };
         self.section_head(id, name, packing, body.len() as u64)?;
         self.put(&body)?;
-        Ok(at)
+        Ok(offset)
     }
 
     /// Compressed bytes after their sizes, compressed and plain.
@@ -115,7 +115,7 @@ impl Writer<'_> {
         Ok(chunk)
     }
 
-    /// The sections of texts, and the options that find them.
+    /// The sections of texts; returns the options that refer to them.
     fn sections(&mut self, head: &TraceHead) -> io::Result<Vec<u8>> {
         let mut options = Vec::new();
         for (id, name, data) in [
@@ -126,19 +126,19 @@ impl Writer<'_> {
             (section::PRINTK, "printk", head.printk_section()),
             (section::COMMAND_LINES, "command lines", head.command_lines_section()),
         ] {
-            let at = self.section(id, name, &data, PagePacking::Zstd)?;
-            options::put(&mut options, id, &at.to_ne_bytes());
+            let offset = self.section(id, name, &data, PagePacking::Zstd)?;
+            options::put(&mut options, id, &offset.to_ne_bytes());
         }
         Ok(options)
     }
 
-    /// The pages: each CPU's at the begin of a page of the file.
+    /// The pages: those of each CPU begin at a page boundary of the file.
     fn buffer(
         &mut self,
         head: &TraceHead,
         cpus: &mut [CpuPages<'_>],
     ) -> io::Result<(u64, Vec<PlacedSection>)> {
-        let at = self.position;
+        let offset = self.position;
         self.section_head(section::BUFFER, "buffer", PagePacking::Zstd, 0)?;
         let begin = self.position;
         let mut placed = Vec::new();
@@ -148,8 +148,8 @@ impl Writer<'_> {
             placed.push(self.cpu(head.page_bytes, cpu)?);
         }
         let bytes = self.position - begin;
-        self.patch(at + 8, &bytes.to_ne_bytes())?;
-        Ok((at, placed))
+        self.patch(offset + 8, &bytes.to_ne_bytes())?;
+        Ok((offset, placed))
     }
 
     /// One CPU's chunks. Their count of 4 bytes comes first and is not included in the size in the table.
@@ -163,16 +163,16 @@ impl Writer<'_> {
         let mut left = cpu.bytes;
         let mut plain = vec![0; chunk_bytes as usize];
         while left > 0 {
-            let piece = &mut plain[..left.min(chunk_bytes) as usize];
-            cpu.pages.read_exact(piece)?;
-            left -= piece.len() as u64;
-            let chunk = self.chunk(piece)?;
+            let pages = &mut plain[..left.min(chunk_bytes) as usize];
+            cpu.pages.read_exact(pages)?;
+            left -= pages.len() as u64;
+            let chunk = self.chunk(pages)?;
             self.put(&chunk)?;
         }
         Ok(PlacedSection { cpu: cpu.cpu, offset, bytes: self.position - begin })
     }
 
-    /// The only section of options, and where it begins.
+    /// The only section of options, and its offset.
     fn options(
         &mut self,
         head: &TraceHead,

@@ -28,7 +28,7 @@ impl Buffer {
         settings: &RecordSettings,
     ) -> Result<Buffer, RecordError> {
         let copies = tracefs.exists(COPY_MARKERS);
-        let top = settings.place == BufferLocation::TopLevel
+        let top = settings.location == BufferLocation::TopLevel
             || (settings.markers == MarkerMode::Required && !copies)
             || !tracefs.exists("instances");
         let buffer = match top {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_asked_for_in_kilobytes() {
+    fn the_buffer_size_is_written_in_kilobytes() {
         assert_eq!(buffer_kilobytes(Some(1 << 20), 2), 1024);
         assert_eq!(buffer_kilobytes(Some(1), 2), 8);
         assert!(buffer_kilobytes(None, 2) <= 16 << 10);

@@ -104,18 +104,18 @@ fn marker_symbol() -> Vec<u8> {
     let Ok(symbols) = File::open("/proc/kallsyms") else { return Vec::new() };
     let lines = BufReader::new(symbols).lines().map_while(Result::ok);
     let from_marker = lines.skip_while(|line| !line.ends_with(" tracing_mark_write"));
-    let both: Vec<String> = from_marker.take(2).map(|line| format!("{line}\n")).collect();
-    match both.iter().any(|line| line.starts_with("0000000000000000")) {
+    let symbol_lines: Vec<String> = from_marker.take(2).map(|line| format!("{line}\n")).collect();
+    match symbol_lines.iter().any(|line| line.starts_with("0000000000000000")) {
         true => Vec::new(),
-        false => both.concat().into_bytes(),
+        false => symbol_lines.concat().into_bytes(),
     }
 }
 
 /// Names of threads: those cached by the kernel during recording, and those of other threads that are still running.
 fn command_lines(tracefs: &Tracefs) -> Vec<u8> {
     let mut names: BTreeMap<u32, String> = living_threads();
-    let kept = tracefs.text("saved_cmdlines");
-    names.extend(kept.lines().filter_map(|line| {
+    let cached_names = tracefs.text("saved_cmdlines");
+    names.extend(cached_names.lines().filter_map(|line| {
         let (pid, name) = line.trim_start().split_once(' ')?;
         (name != "<...>").then_some((pid.parse().ok()?, name.to_owned()))
     }));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calendar_is_found_from_the_monotonic_clock() {
+    fn the_calendar_is_computed_from_the_monotonic_clock() {
         let offset = calendar_offset_ns();
         let now = ns(clock_gettime(ClockId::Monotonic)) + offset;
         assert!((now - ns(clock_gettime(ClockId::Realtime))).abs() < 1_000_000_000);

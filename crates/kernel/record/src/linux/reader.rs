@@ -118,13 +118,13 @@ impl CpuReader {
     fn wait(&self) -> io::Result<bool> {
         let stop = PollFd::new(&*self.stopped, PollFlags::IN);
         let pages = PollFd::new(&self.pages, PollFlags::IN);
-        let mut both = [stop, pages];
+        let mut descriptors = [stop, pages];
         let watched = match self.mode {
-            RecordMode::Stream => &mut both[..],
-            RecordMode::FlightRecorder => &mut both[..1],
+            RecordMode::Stream => &mut descriptors[..],
+            RecordMode::FlightRecorder => &mut descriptors[..1],
         };
         match poll(watched, None) {
-            Ok(_) => Ok(both[0].revents().is_empty()),
+            Ok(_) => Ok(descriptors[0].revents().is_empty()),
             Err(rustix::io::Errno::INTR) => Ok(true),
             Err(error) => Err(error.into()),
         }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_their_owner() {
+    fn names_contain_their_owner() {
         assert_eq!(TraceOwner::of(&instance_name(), '-'), Some(TraceOwner::this()));
         assert_eq!(TraceOwner::of(&probe_group(), '_'), Some(TraceOwner::this()));
         assert!(TraceOwner::this().lives());

@@ -17,7 +17,7 @@ const USUAL: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 pub(super) const PUBLIC: &str = USUAL[0];
 
 /// Bytes per read; the longest text that is read at once has a few thousand.
-const PIECE: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 /// tracefs, opened.
 pub(super) struct Tracefs {
@@ -41,12 +41,12 @@ impl Tracefs {
         Ok(Tracefs { root, private: Some(mount) })
     }
 
-    /// Whether it is where programs look for it.
+    /// Whether it is mounted where programs expect it.
     pub(super) fn is_public(&self) -> bool {
-        self.private.is_none() && USUAL.iter().any(|place| self.root == Path::new(place))
+        self.private.is_none() && USUAL.iter().any(|mount_point| self.root == Path::new(mount_point))
     }
 
-    /// Where a file of it is.
+    /// The path of one of its files.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         self.root.join(file)
     }
@@ -55,15 +55,15 @@ impl Tracefs {
         self.path(file).exists()
     }
 
-    /// A file's bytes. Some files give everything to the first read and nothing to later ones: it must be large.
+    /// A file's bytes. Some files return their entire content at the first read, so the buffer must be large.
     pub(super) fn read(&self, file: &str) -> io::Result<Vec<u8>> {
         let mut opened = fs::File::open(self.path(file))?;
         let mut bytes = Vec::new();
-        let mut piece = vec![0; PIECE];
+        let mut buffer = vec![0; READ_BYTES];
         loop {
-            match opened.read(&mut piece) {
+            match opened.read(&mut buffer) {
                 Ok(0) => return Ok(bytes),
-                Ok(read) => bytes.extend(&piece[..read]),
+                Ok(read) => bytes.extend(&buffer[..read]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -98,17 +98,19 @@ impl Tracefs {
 /// The mount point of tracefs; usual ones first.
 fn mounted() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let places: Vec<&str> = mounts
+    let mount_points: Vec<&str> = mounts
         .lines()
         .filter_map(|line| {
             let mut words = line.split(' ').skip(1);
-            let place = words.next()?;
-            (words.next()? == "tracefs").then_some(place)
+            let mount_point = words.next()?;
+            (words.next()? == "tracefs").then_some(mount_point)
         })
         .collect();
-    let usual = USUAL.into_iter().find(|place| places.contains(place));
+    let usual = USUAL.into_iter().find(|mount_point| mount_points.contains(mount_point));
     // Blanks of a path are written as \040 there; such a mount point is skipped.
-    usual.or_else(|| places.into_iter().find(|place| !place.contains('\\'))).map(PathBuf::from)
+    usual
+        .or_else(|| mount_points.into_iter().find(|mount_point| !mount_point.contains('\\')))
+        .map(PathBuf::from)
 }
 
 fn private_mount() -> rustix::io::Result<OwnedFd> {
@@ -124,8 +126,8 @@ pub(super) fn mount_publicly() -> Result<(), RecordError> {
 }
 
 /// Unmounts what [`mount_publicly`] mounted, unless it is in use.
-pub(super) fn unmount(place: &Path) -> io::Result<()> {
-    Ok(rustix::mount::unmount(place, rustix::mount::UnmountFlags::empty())?)
+pub(super) fn unmount(mount_point: &Path) -> io::Result<()> {
+    Ok(rustix::mount::unmount(mount_point, rustix::mount::UnmountFlags::empty())?)
 }
 
 fn mount_error(source: io::Error) -> RecordError {

@@ -25,7 +25,7 @@ impl UndoAction {
     /// As a line for the guardian.
     pub(super) fn to_line(&self) -> String {
         match self {
-            UndoAction::Unmount(place) => format!("unmount\t{}", place.display()),
+            UndoAction::Unmount(mount_point) => format!("unmount\t{}", mount_point.display()),
             UndoAction::RemoveInstance(name) => format!("remove\t{name}"),
             UndoAction::Write { file, value } => format!("write\t{file}\t{value}"),
             UndoAction::Append { file, value } => format!("append\t{file}\t{value}"),
@@ -49,7 +49,7 @@ impl UndoAction {
     /// Undoes it. Succeeds if it is already gone.
     pub(super) fn apply(&self, tracefs: &Tracefs) -> io::Result<()> {
         let done = match self {
-            UndoAction::Unmount(place) => tracefs::unmount(place),
+            UndoAction::Unmount(mount_point) => tracefs::unmount(mount_point),
             UndoAction::RemoveInstance(name) => remove_instance(tracefs, name),
             UndoAction::Write { file, value } => tracefs.write(file, value),
             UndoAction::Append { file, value } => tracefs.append(file, value),

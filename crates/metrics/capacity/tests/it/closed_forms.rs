@@ -62,7 +62,7 @@ fn balanced_network() {
 /// By hand, two stations (1 s, 2 s), no think time. N = 1: R = 1 + 2, X = 1/3, Q = 1/3 and 2/3. N = 2:
 /// R = 4/3 + 10/3 = 14/3, X = 3/7, Q = 4/7 and 10/7. N = 3: R = 11/7 + 34/7 = 45/7, X = 7/15.
 #[test]
-fn by_hand() {
+fn a_network_computed_by_hand() {
     let network = Network::new(vec![Station::queue(1.0), Station::queue(2.0)], 0.0).unwrap();
     let expected = [(1.0 / 3.0, 2.0 / 3.0), (3.0 / 7.0, 10.0 / 7.0), (7.0 / 15.0, 34.0 / 15.0)];
     let mut exact = ExactMva::new(&network);
@@ -134,7 +134,7 @@ fn seidmann_keeps_demand_and_saturation() {
 }
 
 #[test]
-fn approximate_search_finds_what_steps_find() {
+fn approximate_search_agrees_with_stepping() {
     let network = Network::new(vec![Station::cores(0.02, 4.0), Station::queue(0.004)], 1.0).unwrap();
     for target_s in [0.01, 0.024, 0.03, 0.1, 2.0] {
         let exact = most_clients(&network, target_s, 1_000_000, WORK_MAX);
@@ -153,7 +153,7 @@ fn approximate_search_finds_what_steps_find() {
 }
 
 #[test]
-fn between_whole_clients_is_between_their_solutions() {
+fn fractional_populations_interpolate_between_neighbors() {
     let network = Network::new(vec![Station::queue(1.0), Station::queue(2.0)], 0.0).unwrap();
     close(solve_fractional(&network, 1.5, WORK_MAX).throughput, (1.0 / 3.0 + 3.0 / 7.0) / 2.0, 1e-14);
     close(solve_fractional(&network, 2.0, WORK_MAX).throughput, 3.0 / 7.0, 1e-14);
@@ -161,7 +161,7 @@ fn between_whole_clients_is_between_their_solutions() {
 }
 
 #[test]
-fn asymptotes() {
+fn bounds_are_the_asymptotes() {
     let network = Network::new(vec![Station::cores(0.02, 4.0), Station::queue(0.008)], 1.0).unwrap();
     let got = bounds(&network);
     assert_eq!(got.bottleneck, Some(1));
@@ -185,7 +185,7 @@ fn equation_six() {
 }
 
 #[test]
-fn what_is_no_network_is_an_error() {
+fn invalid_networks_are_errors() {
     let bad = |stations, think_s| Network::new(stations, think_s).unwrap_err();
     assert_eq!(bad(vec![Station::queue(-1.0)], 0.0), NetworkError::Demand(-1.0));
     assert!(matches!(bad(vec![Station::queue(f64::NAN)], 0.0), NetworkError::Demand(_)));
@@ -199,10 +199,10 @@ fn what_is_no_network_is_an_error() {
 
 /// Half of the time at the queue passes after the answer: the same throughput, half of the response time.
 #[test]
-fn work_after_the_answer_competes_but_does_not_count() {
-    let whole = Network::new(vec![Station::queue(0.01)], 0.2).unwrap();
+fn work_after_the_answer_uses_cores_but_is_not_in_the_response_time() {
+    let undivided = Network::new(vec![Station::queue(0.01)], 0.2).unwrap();
     let half = Network::new(vec![Station::queue(0.01).answered(0.5)], 0.2).unwrap();
-    let (all, part) = (solve(&whole, 25, WORK_MAX), solve(&half, 25, WORK_MAX));
+    let (all, part) = (solve(&undivided, 25, WORK_MAX), solve(&half, 25, WORK_MAX));
     close(part.throughput, all.throughput, 1e-15);
     close(part.response_s, all.response_s / 2.0, 1e-14);
     close(solve(&half, 25, 0.0).response_s, part.response_s, 0.04);

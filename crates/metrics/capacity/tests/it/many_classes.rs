@@ -85,7 +85,7 @@ fn agree(a: &ClassSolution, b: &ClassSolution, tolerance: f64) {
 
 /// Classes with equal demands are one class.
 #[test]
-fn equal_classes_are_one() {
+fn equal_classes_equal_one_class() {
     let network =
         Network::new(vec![Station::cores(0.1, 4.0), Station::queue(0.02).replicated(2)], 0.7).unwrap();
     let one = solve(&network, 40, WORK_MAX);
@@ -127,7 +127,7 @@ fn linearizer_is_close_to_exact() {
 }
 
 #[test]
-fn the_algorithm_is_chosen_by_size_and_told() {
+fn the_solution_names_the_algorithm_chosen_by_size() {
     let algorithm = |clients, cores| {
         let stations = vec![station(&[0.02; 2], cores)];
         let classes = ClassNetwork::new(vec![class(clients, 1.0), class(clients, 2.0)], stations).unwrap();

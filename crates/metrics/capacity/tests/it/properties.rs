@@ -46,11 +46,11 @@ proptest! {
         stations in stations(), think_s in 0.01..2.0_f64, target_s in 0.0..1.0_f64
     ) {
         let network = Network::new(stations, think_s).unwrap();
-        let found = most_clients(&network, target_s, 2_000, 1e12);
+        let largest = most_clients(&network, target_s, 2_000, 1e12);
         let mut exact = ExactMva::new(&network);
-        prop_assert!(found.clients == 0 || exact.advance_to(found.clients).response_s <= target_s);
-        prop_assert!(found.at_limit == (found.clients == 2_000));
-        prop_assert!(found.at_limit || exact.step().response_s > target_s);
+        prop_assert!(largest.clients == 0 || exact.advance_to(largest.clients).response_s <= target_s);
+        prop_assert!(largest.at_limit == (largest.clients == 2_000));
+        prop_assert!(largest.at_limit || exact.step().response_s > target_s);
     }
 
     #[test]

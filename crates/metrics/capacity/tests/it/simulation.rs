@@ -214,7 +214,7 @@ fn throughput_and_response_of_one_class() {
 
 /// Under processor sharing only the mean of a service matters.
 #[test]
-fn processor_sharing_does_not_care_how_service_varies() {
+fn processor_sharing_is_insensitive_to_service_variation() {
     for length in [ServiceLength::Fixed, ServiceLength::Mixed] {
         let tiers = [
             tier(0.040, 2.0, 1, length, ServiceOrder::Shared),

@@ -25,7 +25,7 @@ fn rates_become_samples_with_the_names_of_their_labels() {
     let sample = &got.collected.samples[0];
     assert_eq!((sample.server.as_str(), sample.tier.as_str()), ("a:80", "shop"));
     assert_eq!(sample.measure, Measure::TransactionRate);
-    let received_query = &server.received_query()[0];
+    let received_query = &server.received_queries()[0];
     assert_eq!(
         (received_query.path.as_str(), received_query.method.as_str()),
         ("/api/v1/query_range", "GET")
@@ -34,7 +34,7 @@ fn rates_become_samples_with_the_names_of_their_labels() {
 }
 
 #[test]
-fn a_long_time_is_asked_in_parts_below_the_limit() {
+fn a_long_time_range_is_queried_in_parts_below_the_limit() {
     let server = StandIn::new(|_, received_query| {
         let instants: Vec<f64> = received_query.instants().collect();
         if instants.len() > 11_000 {
@@ -50,7 +50,7 @@ fn a_long_time_is_asked_in_parts_below_the_limit() {
 }
 
 #[test]
-fn what_is_too_much_at_once_is_asked_in_smaller_parts() {
+fn a_refused_time_range_is_queried_in_smaller_parts() {
     let server = StandIn::new(|_, received_query| {
         let instants: Vec<f64> = received_query.instants().collect();
         if instants.len() > 100 {
@@ -83,7 +83,7 @@ fn chunks_and_compression_are_understood() {
     let got = get(settings(&server), "rate=sum(x)", range(30, 15)).unwrap();
     let values: Vec<String> = got.of("").iter().map(|sample| sample.1.to_string()).collect();
     assert_eq!(values, ["1", "NaN", "inf"]);
-    assert_eq!(server.received_query()[0].header("accept-encoding"), Some("gzip"));
+    assert_eq!(server.received_queries()[0].header("accept-encoding"), Some("gzip"));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn credentials_are_sent_and_warnings_handed_on() {
     let got =
         get(ClientSettings { credentials, ..settings(&server) }, "clients=sum(x)", range(0, 15)).unwrap();
     assert_eq!(got.fetched.warnings, ["a store is missing"]);
-    assert_eq!(server.received_query()[0].header("authorization"), Some("Basic bWU6c2VjcmV0"));
+    assert_eq!(server.received_queries()[0].header("authorization"), Some("Basic bWU6c2VjcmV0"));
     assert_eq!(got.of(""), [(0.0, 1.0)], "clients are counted at an instant");
 }
 
@@ -110,7 +110,7 @@ fn a_long_query_is_sent_in_the_body() {
     let query = format!("rate=sum({})", "x_+_".repeat(1_000));
     let got = get(settings(&server), &query, range(30, 15)).unwrap();
     assert_eq!(got.fetched.series, 0);
-    let received_query = &server.received_query()[0];
+    let received_query = &server.received_queries()[0];
     assert_eq!((received_query.method.as_str(), received_query.query.len()), ("POST", 4_005));
     assert_eq!(received_query.end, 30.0);
 }

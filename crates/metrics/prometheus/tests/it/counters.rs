@@ -11,7 +11,7 @@ fn at(received_query: &ReceivedQuery, wanted: impl Fn(f64) -> Option<f64>) -> Va
 }
 
 #[test]
-fn series_that_differ_in_other_labels_add_up_by_what_they_grew() {
+fn increments_of_series_that_differ_in_other_labels_are_added() {
     let server = StandIn::new(|_, received_query| {
         success(&[
             (r#""route":"/buy","instance":"a","code":"200""#, at(received_query, |t| Some(100.0 + t))),
@@ -63,7 +63,7 @@ fn repeated_values_are_no_readings() {
 }
 
 #[test]
-fn numbers_that_no_counter_can_have_are_counted() {
+fn invalid_counter_values_are_counted() {
     let server = StandIn::new(|_, _| {
         success(&[(
             "",

@@ -11,33 +11,39 @@ fn failure(server: &StandIn) -> PrometheusError {
 }
 
 #[test]
-fn an_overloaded_server_is_asked_again() {
+fn queries_to_an_overloaded_server_are_repeated() {
     let server = StandIn::new(|number, _| match number {
         0 => answer("503 Service Unavailable", "", b"starting"),
         1 => answer("429 Too Many Requests", "Retry-After: 0\r\n", b""),
         _ => success(&[("", vec![(0.0, "1".to_owned())])]),
     });
     assert_eq!(get(settings(&server), "rate=sum(x)", range(30, 15)).unwrap().fetched.points, 1);
-    assert_eq!(server.received_query().len(), 3);
+    assert_eq!(server.received_queries().len(), 3);
 }
 
 #[test]
-fn one_that_stays_overloaded_is_given_up() {
+fn a_server_that_stays_overloaded_is_an_error() {
     let server = StandIn::new(|_, _| answer("503 Service Unavailable", "", b"starting up\x07"));
-    let said = failure(&server).to_string();
-    assert!(said.contains("503") && said.contains("starting up") && said.contains("retried"), "{said}");
-    assert_eq!(server.received_query().len(), 4);
+    let message = failure(&server).to_string();
+    assert!(
+        message.contains("503") && message.contains("starting up") && message.contains("retried"),
+        "{message}"
+    );
+    assert_eq!(server.received_queries().len(), 4);
 }
 
 #[test]
-fn a_refused_query_is_told_in_the_servers_words_and_not_repeated() {
+fn a_refused_query_is_reported_with_the_message_of_the_server_and_not_repeated() {
     let server = StandIn::new(|_, _| {
         let body = br#"{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": parse error"}"#;
         answer("400 Bad Request", "", body)
     });
-    let said = failure(&server).to_string();
-    assert!(said.contains("bad_data") && said.contains("parse error") && said.contains("sum(x)"), "{said}");
-    assert_eq!(server.received_query().len(), 1);
+    let message = failure(&server).to_string();
+    assert!(
+        message.contains("bad_data") && message.contains("parse error") && message.contains("sum(x)"),
+        "{message}"
+    );
+    assert_eq!(server.received_queries().len(), 1);
 }
 
 #[test]
@@ -45,28 +51,28 @@ fn redirects_are_not_followed() {
     let elsewhere = StandIn::new(|_, _| success(&[]));
     let location = format!("Location: {}/api/v1/query_range\r\n", elsewhere.url());
     let server = StandIn::new(move |_, _| answer("302 Found", &location, b""));
-    let said = failure(&server).to_string();
-    assert!(said.contains("302") && said.contains("redirects are not followed"), "{said}");
-    assert!(elsewhere.received_query().is_empty());
+    let message = failure(&server).to_string();
+    assert!(message.contains("302") && message.contains("redirects are not followed"), "{message}");
+    assert!(elsewhere.received_queries().is_empty());
 }
 
 #[test]
-fn missing_rights_and_wrong_paths_come_with_what_to_try() {
+fn missing_rights_and_wrong_paths_come_with_advice() {
     for (status, word) in [("401 Unauthorized", "--bearer-token-file"), ("404 Not Found", "/api/v1")] {
         let server = StandIn::new(move |_, _| answer(status, "", b""));
-        let said = failure(&server).to_string();
-        assert!(said.contains(word), "{said}");
+        let message = failure(&server).to_string();
+        assert!(message.contains(word), "{message}");
     }
 }
 
 #[test]
-fn what_is_not_prometheus_is_told() {
+fn an_answer_of_another_server_is_an_error() {
     let server = StandIn::new(|_, _| answer("200 OK", "", b"<html>welcome</html>"));
     assert!(failure(&server).to_string().contains("<html>welcome"), "{}", failure(&server));
     let cut = StandIn::new(|_, _| {
-        let mut whole = success(&[("", vec![(0.0, "1".to_owned())])]);
-        whole.truncate(whole.len() - 20);
-        whole
+        let mut body = success(&[("", vec![(0.0, "1".to_owned())])]);
+        body.truncate(body.len() - 20);
+        body
     });
     assert!(matches!(failure(&cut), PrometheusError::Unreachable { .. }), "{}", failure(&cut));
 }
@@ -82,11 +88,11 @@ fn a_slow_server_and_a_closed_port_do_not_answer() {
         tries: 1,
         ..settings(server)
     };
-    let said = get(quick(&slow), "rate=sum(x)", range(30, 15)).err().unwrap().to_string();
-    assert!(said.contains("no answer within 0.05 s"), "{said}");
+    let message = get(quick(&slow), "rate=sum(x)", range(30, 15)).err().unwrap().to_string();
+    assert!(message.contains("no answer within 0.05 s"), "{message}");
     let closed = ClientSettings { tries: 1, ..ClientSettings::new("http://127.0.0.1:1") };
-    let said = get(closed, "rate=sum(x)", range(30, 15)).err().unwrap().to_string();
-    assert!(said.contains("does not answer"), "{said}");
+    let message = get(closed, "rate=sum(x)", range(30, 15)).err().unwrap().to_string();
+    assert!(message.contains("does not answer"), "{message}");
 }
 
 #[test]
@@ -99,5 +105,5 @@ fn an_answer_that_swells_is_stopped() {
     let small = ClientSettings { answer_bytes_max: 1 << 20, ..settings(&server) };
     let error = get(small, "rate=sum(x)", range(30, 15)).err().unwrap();
     assert!(matches!(error, PrometheusError::TooLarge { .. }), "{error}");
-    assert_eq!(server.received_query().len(), 2, "less time was tried before");
+    assert_eq!(server.received_queries().len(), 2, "less time was tried before");
 }

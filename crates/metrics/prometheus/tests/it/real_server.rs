@@ -1,4 +1,4 @@
-//! The real server, where `prometheus` is on the path: it scrapes itself, and is asked about itself.
+//! The real server, where `prometheus` is on the path: it scrapes itself, and the test queries those metrics.
 
 use crate::get;
 use laggard_model::{Nanos, Timestamp};

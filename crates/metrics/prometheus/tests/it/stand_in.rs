@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What was asked.
+/// A query the server received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceivedQuery {
     pub(crate) method: String,
@@ -18,7 +18,7 @@ pub(crate) struct ReceivedQuery {
 }
 
 impl ReceivedQuery {
-    /// The instants asked for.
+    /// The instants of the query.
     pub(crate) fn instants(&self) -> impl Iterator<Item = f64> + use<> {
         let (start, end, step) = (self.start, self.end, self.step);
         (0..).map(move |at| start + f64::from(at) * step).take_while(move |&time| time <= end + 1e-6)
@@ -35,38 +35,38 @@ impl ReceivedQuery {
 /// The stand-in. Its thread ends with the process.
 pub(crate) struct StandIn {
     port: u16,
-    received_query: Arc<Mutex<Vec<ReceivedQuery>>>,
+    received_queries: Arc<Mutex<Vec<ReceivedQuery>>>,
 }
 
 impl StandIn {
-    /// A server that answers the n-th question (from 0) with the bytes of `answer`.
+    /// A server that answers the n-th query (from 0) with the bytes of `answer`.
     pub(crate) fn new(answer: impl Fn(usize, &ReceivedQuery) -> Vec<u8> + Send + 'static) -> StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let received_query = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&received_query);
+        let received_queries = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::clone(&received_queries);
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let Ok(mut connection) = connection else { continue };
-                let Some(question) = read(&connection) else { continue };
+                let Some(query) = read(&connection) else { continue };
                 let number = {
-                    let mut seen = seen.lock().unwrap();
-                    seen.push(question.clone());
-                    seen.len() - 1
+                    let mut received = received.lock().unwrap();
+                    received.push(query.clone());
+                    received.len() - 1
                 };
-                let _ = connection.write_all(&answer(number, &question));
+                let _ = connection.write_all(&answer(number, &query));
             }
         });
-        StandIn { port, received_query }
+        StandIn { port, received_queries }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Everything asked so far.
-    pub(crate) fn received_query(&self) -> Vec<ReceivedQuery> {
-        self.received_query.lock().unwrap().clone()
+    /// All queries received so far.
+    pub(crate) fn received_queries(&self) -> Vec<ReceivedQuery> {
+        self.received_queries.lock().unwrap().clone()
     }
 }
 
@@ -123,7 +123,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// A whole answer.
+/// A complete HTTP response.
 pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let mut bytes =

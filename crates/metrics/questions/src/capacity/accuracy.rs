@@ -1,4 +1,4 @@
-//! The model against what was observed.
+//! Compares the model with the observations.
 
 use super::loads::Load;
 use super::model::{Model, work_each};
@@ -7,11 +7,11 @@ use laggard_capacity::Solution;
 use laggard_report::{ClientsBasis, ModelAccuracy, ObservedLoad, TierError, Trust};
 use laggard_samples::WindowTable;
 
-/// Errors up to which an answer is trusted, and up to which it is trusted with care.
+/// Maximum errors for good and for fair trust.
 const GOOD: f64 = 0.1;
 const FAIR: f64 = 0.2;
 
-/// Every stretch beside what the model makes of it.
+/// An observed load and the model's solution for it.
 pub(super) struct Compared<'a> {
     load: &'a Load,
     model: Option<Solution>,
@@ -19,10 +19,10 @@ pub(super) struct Compared<'a> {
 
 pub(super) fn compare<'a>(model: &Model, loads: &'a [Load]) -> Vec<Compared<'a>> {
     let work_max = work_each(loads.len());
-    loads.iter().map(|load| Compared { load, model: model.at(load, work_max) }).collect()
+    loads.iter().map(|load| Compared { load, model: model.solve(load, work_max) }).collect()
 }
 
-/// Sums of deviations and of what was observed.
+/// Weighted sums of deviations and of observed values.
 #[derive(Clone, Copy, Default)]
 struct Deviation {
     absolute: f64,
@@ -51,16 +51,16 @@ impl Deviation {
 pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccuracy {
     let (mut throughput, mut response) = (Deviation::default(), Deviation::default());
     let mut used = vec![Deviation::default(); model.tiers.len()];
-    for Compared { load, model: found } in compared {
-        let Some(found) = found else { continue };
+    for Compared { load, model: solution } in compared {
+        let Some(solution) = solution else { continue };
         if model.is_closed() {
-            throughput.add(found.throughput, load.throughput(), load.seconds);
+            throughput.add(solution.throughput, load.throughput(), load.seconds);
         }
-        response.add(found.response_s, load.response_s, load.transactions());
-        let model_used = model.utilization(&load.counts, found.throughput);
-        for (at, sum) in used.iter_mut().enumerate() {
-            let observed = load.utilization.get(at).copied().unwrap_or(f64::NAN);
-            sum.add(model_used[at].unwrap_or(f64::NAN), observed, load.seconds);
+        response.add(solution.response_s, load.response_s, load.transactions());
+        let model_used = model.utilization(&load.counts, solution.throughput);
+        for (tier, sum) in used.iter_mut().enumerate() {
+            let observed = load.utilization.get(tier).copied().unwrap_or(f64::NAN);
+            sum.add(model_used[tier].unwrap_or(f64::NAN), observed, load.seconds);
         }
     }
     let tiers = model.tiers.iter().zip(&used);
@@ -70,7 +70,7 @@ pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccurac
     let errors = [throughput.error(), response.error()].into_iter().flatten();
     let worst = errors.chain(utilization.iter().map(|tier| tier.error)).fold(0.0, f64::max);
     let trust = match response.error() {
-        // Without response times nothing says whether the model has all of them.
+        // Without response times it is unknown whether the model includes all of the time.
         None => Trust::Poor,
         Some(_) if worst <= GOOD => Trust::Good,
         Some(_) if worst <= FAIR => Trust::Fair,
@@ -86,25 +86,25 @@ pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccurac
     }
 }
 
-/// What was observed, for charts.
+/// The observed loads, for charts.
 pub(super) fn observed(table: &WindowTable, model: &Model, compared: &[Compared<'_>]) -> Vec<ObservedLoad> {
     let known = |value: f64| value.is_finite().then_some(value);
-    let row = |Compared { load, model: found }: &Compared<'_>| ObservedLoad {
+    let row = |Compared { load, model: solution }: &Compared<'_>| ObservedLoad {
         since_ns: window_start(table, load.first).unix_ns(),
         until_ns: window_start(table, load.last + 1).unix_ns(),
         clients: known(load.clients),
         throughput: load.throughput(),
         response_s: known(load.response_s),
         utilization: (0..model.tiers.len())
-            .map(|at| load.utilization.get(at).copied().and_then(known))
+            .map(|tier| load.utilization.get(tier).copied().and_then(known))
             .collect(),
-        model_throughput: found.as_ref().filter(|_| model.is_closed()).map(|found| found.throughput),
-        model_response_s: found.as_ref().map(|found| found.response_s),
+        model_throughput: solution.as_ref().filter(|_| model.is_closed()).map(|solution| solution.throughput),
+        model_response_s: solution.as_ref().map(|solution| solution.response_s),
     };
     compared.iter().map(row).collect()
 }
 
-/// What limits trust, as sentences.
+/// Limitations of the model, as sentences.
 pub(super) fn cautions(model: &Model, accuracy: &ModelAccuracy) -> Vec<String> {
     let mut cautions = Vec::new();
     let errors =
@@ -128,15 +128,15 @@ pub(super) fn cautions(model: &Model, accuracy: &ModelAccuracy) -> Vec<String> {
     }
     if accuracy.response.is_none() {
         cautions.push(
-            "No response times were measured, so the model's cannot be checked: waits other than for these processors \
-             are not in it."
+            "No response times were measured, so the model's response times cannot be checked: it includes only waits \
+             for these processors."
                 .to_owned(),
         );
     }
     if model.clients == ClientsBasis::FromThinkTime {
         cautions.push(
-            "The number of clients is not measured but computed from throughput, response time and the think time \
-             given."
+            "The number of clients is not measured but computed from throughput, response time and the specified think \
+             time."
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! The capacity by stretch of time, and the least of them.
+//! The capacity for each observed load, and the smallest of them.
 
 use super::loads::Load;
 use super::model::{Model, shares, work_each};
@@ -10,22 +10,22 @@ use laggard_numeric::median_of;
 use laggard_report::{CapacityAnswer, CurvePoint, TransactionResponse, WindowCapacity, rfc3339};
 use laggard_samples::WindowTable;
 
-/// Points of a curve.
+/// Number of points of a curve.
 const POINTS: u64 = 80;
 
-/// How far beyond the capacity a curve goes.
+/// End of a curve as a multiple of the capacity.
 const BEYOND: f64 = 1.3;
 
-/// What is asked.
+/// The latency target and the limit of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LatencyTarget {
     /// Mean response time in seconds.
     pub(super) latency_max_s: f64,
-    /// Clients at which the search ends.
+    /// Number of clients at which the search ends.
     pub(super) clients_max: u64,
 }
 
-/// The most that one mix allows.
+/// The capacity for one mix.
 #[derive(Clone, Debug)]
 struct Most {
     clients: Option<u64>,
@@ -34,7 +34,7 @@ struct Most {
 }
 
 impl Most {
-    /// What is compared: clients, or the rate.
+    /// Number of clients, or the rate if those are unknown.
     fn amount(&self) -> f64 {
         self.clients.map_or(self.solution.throughput, |clients| clients as f64)
     }
@@ -42,45 +42,46 @@ impl Most {
 
 fn most(model: &Model, network: &Network, target: LatencyTarget, work_max: f64) -> Most {
     if model.is_closed() {
-        let found = most_clients(network, target.latency_max_s, target.clients_max, work_max);
-        return Most { clients: Some(found.clients), at_limit: found.at_limit, solution: found.solution };
+        let result = most_clients(network, target.latency_max_s, target.clients_max, work_max);
+        return Most { clients: Some(result.clients), at_limit: result.at_limit, solution: result.solution };
     }
-    let nothing = || open_solution(network, 0.0).expect("no load saturates nothing");
-    let found = most_throughput(network, target.latency_max_s);
-    let without_queue = found.is_none() && network.bottleneck().is_none();
-    Most { clients: None, at_limit: without_queue, solution: found.unwrap_or_else(nothing) }
+    let idle = || open_solution(network, 0.0).expect("no load saturates nothing");
+    let result = most_throughput(network, target.latency_max_s);
+    let without_queue = result.is_none() && network.bottleneck().is_none();
+    Most { clients: None, at_limit: without_queue, solution: result.unwrap_or_else(idle) }
 }
 
-/// The answer for mixes that were observed, or for one that was `given`. `None` when nothing takes any time.
+/// The answer for the observed mixes, or for a requested mix. `None` if no transaction takes any time.
 pub(super) fn answer(
     table: &WindowTable,
     model: &Model,
     loads: &[Load],
-    given: Option<&[f64]>,
+    requested_mix: Option<&[f64]>,
     target: LatencyTarget,
 ) -> Option<CapacityAnswer> {
     let observed: Vec<&Load> = loads.iter().filter(|load| model.network(&load.counts).is_some()).collect();
-    let windows = if given.is_some() { Vec::new() } else { by_window(table, model, &observed, target) };
-    let binding = least(&windows);
-    let mix = match (given, binding) {
+    let windows =
+        if requested_mix.is_some() { Vec::new() } else { by_window(table, model, &observed, target) };
+    let binding = least_allowing(&windows);
+    let mix = match (requested_mix, binding) {
         (Some(mix), _) => shares(mix),
-        (None, Some(at)) => shares(&observed[at].counts),
+        (None, Some(index)) => shares(&observed[index].counts),
         (None, None) => return None,
     };
     let network = model.network(&mix)?;
     let most = most(model, &network, target, WORK_MAX);
     let limits = bounds(&network);
     let until = end_of_curve(&most, loads, limits.knee_clients);
-    let all = given.is_none().then(|| model.network(&model.mix)).flatten();
+    let all = requested_mix.is_none().then(|| model.network(&model.mix)).flatten();
     Some(CapacityAnswer {
         clients: most.clients,
         at_limit: most.at_limit,
         throughput: most.solution.throughput,
         response_s: most.solution.response_s,
-        bottleneck: limits.bottleneck.map_or_else(String::new, |at| model.tiers[at].tier.clone()),
+        bottleneck: limits.bottleneck.map_or_else(String::new, |index| model.tiers[index].tier.clone()),
         algorithm: most.solution.algorithm.name().to_owned(),
         exact: most.solution.algorithm.is_exact(),
-        binding: binding.map(|at| at as u32),
+        binding: binding.map(|index| index as u32),
         clients_median: median_over(&windows, |row| row.clients.map(|clients| clients as f64)),
         throughput_median: median_over(&windows, |row| Some(row.throughput))
             .unwrap_or(most.solution.throughput),
@@ -106,20 +107,20 @@ fn by_window(
     let mut rows = Vec::new();
     for load in loads {
         let mix = shares(&load.counts);
-        let found = match &last {
-            Some((same, found)) if *same == mix => found.clone(),
+        let result = match &last {
+            Some((same, result)) if *same == mix => result.clone(),
             _ => {
-                let network = model.network(&mix).expect("only mixes that take time are asked about");
+                let network = model.network(&mix).expect("every load has a network");
                 most(model, &network, target, work_max)
             }
         };
-        rows.push(row(table, load, &found));
-        last = Some((mix, found));
+        rows.push(row(table, load, &result));
+        last = Some((mix, result));
     }
     rows
 }
 
-fn row(table: &WindowTable, load: &Load, found: &Most) -> WindowCapacity {
+fn row(table: &WindowTable, load: &Load, result: &Most) -> WindowCapacity {
     let (since, until) = (window_start(table, load.first), window_start(table, load.last + 1));
     WindowCapacity {
         since_ns: since.unix_ns(),
@@ -127,58 +128,58 @@ fn row(table: &WindowTable, load: &Load, found: &Most) -> WindowCapacity {
         since: rfc3339(since),
         until: rfc3339(until),
         transactions: load.transactions().round() as u64,
-        clients: found.clients,
-        throughput: found.solution.throughput,
+        clients: result.clients,
+        throughput: result.solution.throughput,
     }
 }
 
-/// The first of the least: by clients, or by rate.
-fn least(windows: &[WindowCapacity]) -> Option<usize> {
+/// Index of the smallest capacity, by clients or by rate; ties: the first.
+fn least_allowing(windows: &[WindowCapacity]) -> Option<usize> {
     let amount = |row: &WindowCapacity| row.clients.map_or(row.throughput, |clients| clients as f64);
-    let mut found: Option<usize> = None;
-    for (at, row) in windows.iter().enumerate() {
-        if found.is_none_or(|best| amount(row) < amount(&windows[best])) {
-            found = Some(at);
+    let mut result: Option<usize> = None;
+    for (index, row) in windows.iter().enumerate() {
+        if result.is_none_or(|best| amount(row) < amount(&windows[best])) {
+            result = Some(index);
         }
     }
-    found
+    result
 }
 
-fn median_over(windows: &[WindowCapacity], of: impl Fn(&WindowCapacity) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = windows.iter().map(of).collect();
+fn median_over(windows: &[WindowCapacity], value: impl Fn(&WindowCapacity) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = windows.iter().map(value).collect();
     values.filter(|values| !values.is_empty()).map(|values| median_of(&values))
 }
 
 fn responses(model: &Model, mix: &[f64], solution: &Solution) -> Vec<TransactionResponse> {
-    let of = |(at, name): (usize, &String)| TransactionResponse {
+    let value = |(index, name): (usize, &String)| TransactionResponse {
         transaction: name.clone(),
-        share: mix[at],
-        response_s: model.system.response_s(at, mix, solution),
+        share: mix[index],
+        response_s: model.system.response_s(index, mix, solution),
     };
-    model.transactions.iter().enumerate().map(of).collect()
+    model.transactions.iter().enumerate().map(value).collect()
 }
 
-/// Clients (or the rate) at the right end of the curves: beyond the capacity and beyond what was observed.
+/// Clients (or the rate) at the right end of the curves: beyond the capacity and the observed loads.
 fn end_of_curve(most: &Most, loads: &[Load], knee: f64) -> f64 {
     let observed = loads.iter().map(|load| match most.clients {
         Some(_) => load.clients,
         None => load.throughput(),
     });
     let peak = observed.filter(|value| value.is_finite()).fold(0.0, f64::max);
-    let least = if most.amount() <= 0.0 && peak <= 0.0 && knee.is_finite() { knee } else { 0.0 };
-    (BEYOND * most.amount()).max(1.1 * peak).max(least).max(1.0)
+    let least_allowing = if most.amount() <= 0.0 && peak <= 0.0 && knee.is_finite() { knee } else { 0.0 };
+    (BEYOND * most.amount()).max(1.1 * peak).max(least_allowing).max(1.0)
 }
 
 fn points(model: &Model, network: &Network, mix: &[f64], until: f64) -> Vec<CurvePoint> {
     let solutions = match model.is_closed() {
         true => {
             let mut clients: Vec<u64> =
-                (1..=POINTS).map(|at| (until * at as f64 / POINTS as f64).ceil() as u64).collect();
+                (1..=POINTS).map(|index| (until * index as f64 / POINTS as f64).ceil() as u64).collect();
             clients.dedup();
             curve(network, &clients, WORK_MAX)
         }
         false => {
-            let rates = (1..=POINTS).map(|at| until * at as f64 / POINTS as f64);
+            let rates = (1..=POINTS).map(|index| until * index as f64 / POINTS as f64);
             rates.filter_map(|rate| open_solution(network, rate)).collect()
         }
     };

@@ -1,11 +1,11 @@
-//! Where the latency of each transaction type goes (equation 6).
+//! The breakdown of the latency of each transaction type (equation 6).
 
-use super::loads::cell;
+use crate::sample_summary::cell;
 use laggard_capacity::{OutboundTime, latency_parts};
 use laggard_report::TransactionLatency;
 use laggard_samples::WindowTable;
 
-/// The breakdown, and windows left out because calls took longer than the transactions they belong to.
+/// The breakdown, and the number of windows left out because calls took longer than their transactions.
 pub(super) struct Breakdown {
     pub(super) rows: Vec<TransactionLatency>,
     pub(super) overlapping: u64,
@@ -38,8 +38,8 @@ pub(super) fn breakdown(table: &WindowTable, windows: &[usize], demands_s: &[f64
                     sum.response_s += count * parts.response_s;
                     sum.service_s += count * parts.service_s;
                     sum.queueing_s += count * parts.queueing_s;
-                    let both = sum.callees_s.iter_mut().zip(&parts.callees_s);
-                    both.for_each(|(sum, part)| *sum += count * part);
+                    let pairs = sum.callees_s.iter_mut().zip(&parts.callees_s);
+                    pairs.for_each(|(sum, part)| *sum += count * part);
                 }
                 None => result.overlapping += 1,
             }
@@ -55,9 +55,9 @@ pub(super) fn breakdown(table: &WindowTable, windows: &[usize], demands_s: &[f64
     result
 }
 
-/// Calls whose number or time is unknown count as none.
+/// The outbound calls; calls with unknown number or time count as none.
 fn outbound(table: &WindowTable, window: usize, column: usize) -> Vec<OutboundTime> {
-    let of = |outbound: &laggard_samples::OutboundWindows| {
+    let calls_of = |outbound: &laggard_samples::OutboundWindows| {
         let calls = cell(&outbound.counts, window, column);
         let time_s = cell(&outbound.time_s, window, column);
         match calls.is_finite() && time_s.is_finite() {
@@ -65,5 +65,5 @@ fn outbound(table: &WindowTable, window: usize, column: usize) -> Vec<OutboundTi
             false => OutboundTime { calls: 0.0, time_s: 0.0 },
         }
     };
-    table.system.outbound.iter().map(of).collect()
+    table.system.outbound.iter().map(calls_of).collect()
 }

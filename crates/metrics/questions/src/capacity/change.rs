@@ -1,11 +1,11 @@
-//! Changes that a what-if asks about, as people write them.
+//! Parses changes for a what-if.
 
 use std::fmt;
 
-/// What of a tier or transaction is changed.
+/// The changed property of a tier or transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Property {
-    /// Seconds a transaction takes there.
+    /// Seconds per transaction at the tier.
     Demand,
     /// Load-balanced servers.
     Servers,
@@ -13,10 +13,10 @@ pub enum Property {
     Cores,
 }
 
-/// To what.
+/// The new value, absolute or relative.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Amount {
-    /// So many times what it is.
+    /// A multiple of the current value.
     Factor(f64),
     /// Seconds, servers or cores.
     Value(f64),
@@ -27,17 +27,17 @@ pub enum Amount {
 pub struct WhatIfChange {
     /// A transaction, a tier, or a transaction and a tier with a dot between.
     pub target: String,
-    /// What of it.
+    /// The property.
     pub property: Property,
-    /// To what.
+    /// The new value.
     pub amount: Amount,
 }
 
 impl WhatIfChange {
-    /// Reads a change.
+    /// Parses a change.
     ///
     /// # Errors
-    /// A sentence that says what to write instead.
+    /// A sentence with the valid syntax.
     pub fn parse(text: &str) -> Result<WhatIfChange, String> {
         let Some((left, value)) = text.rsplit_once('=') else { return Err(how(text)) };
         let Some((target, property)) = left.rsplit_once('.') else { return Err(how(text)) };
@@ -57,10 +57,10 @@ impl WhatIfChange {
         })
     }
 
-    /// `app=4` as so many servers.
+    /// Parses `app=4` as a number of servers.
     ///
     /// # Errors
-    /// A sentence that says what to write instead.
+    /// A sentence with the valid syntax.
     pub fn servers(text: &str) -> Result<WhatIfChange, String> {
         match text.rsplit_once('=') {
             Some((tier, count)) => WhatIfChange::parse(&format!("{tier}.servers={count}")),
@@ -98,7 +98,7 @@ fn relative(text: &str) -> Option<Amount> {
             .parse::<f64>()
             .ok()
             .filter(|_| signed)
-            .map(|it| Amount::Factor(1.0 + it / 100.0));
+            .map(|percent| Amount::Factor(1.0 + percent / 100.0));
     }
     text.strip_prefix(['x', '×'])?.trim().parse().ok().map(Amount::Factor)
 }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_read() {
+    fn changes_are_parsed() {
         let read = |text| WhatIfChange::parse(text).unwrap();
         let cart = read("cart.demand=-30%");
         assert_eq!((cart.target.as_str(), cart.property), ("cart", Property::Demand));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_change_says_what_to_write() {
+    fn errors_state_the_valid_syntax() {
         for text in [
             "",
             "cart",

@@ -1,5 +1,5 @@
-//! Which windows tell of the application as it is now: those since its last change, without times in which
-//! something foreign ran.
+//! Selects the windows of the current version of the application: those since its last change, without times of foreign
+//! load.
 
 use super::WINDOWS_MIN;
 use super::what_if::plain;
@@ -10,18 +10,22 @@ use laggard_report::rfc3339;
 use laggard_samples::{ServerWindows, WindowTable};
 use std::num::NonZeroUsize;
 
-/// Transaction types of a server that are told apart when changes are sought; rarer ones are pooled.
+/// Maximum number of transaction types of a server in the search for changes; rarer ones are pooled.
 const TYPES_MAX: usize = 20;
 
-/// The windows to look at, and why others were left out, as sentences.
-pub(super) struct InForce {
+/// The selected windows, and sentences on why others were left out.
+pub(super) struct CurrentWindows {
     pub(super) windows: Vec<usize>,
     pub(super) cautions: Vec<String>,
 }
 
-/// Asks every server. Where too few windows would remain, all stay, and a sentence says so.
-pub(super) fn in_force(table: &WindowTable, windows: &[usize], threads: NonZeroUsize) -> InForce {
-    let mut keep: Vec<bool> = vec![true; table.windows];
+/// Excludes windows by the changes of every server; all windows are used, with a caution, if too few would remain.
+pub(super) fn current_windows(
+    table: &WindowTable,
+    windows: &[usize],
+    threads: NonZeroUsize,
+) -> CurrentWindows {
+    let mut is_current: Vec<bool> = vec![true; table.windows];
     let mut cautions = Vec::new();
     for server in &table.servers {
         let observed = ObservedServer::of(table, server, TYPES_MAX);
@@ -30,28 +34,28 @@ pub(super) fn in_force(table: &WindowTable, windows: &[usize], threads: NonZeroU
         };
         let left_out = left_out(&analysis, &observed.observations.windows);
         cautions.extend(left_out.sentence(table, server));
-        left_out.old.iter().chain(&left_out.foreign).for_each(|window| keep[*window] = false);
+        left_out.old.iter().chain(&left_out.foreign).for_each(|window| is_current[*window] = false);
     }
-    let kept: Vec<usize> = windows.iter().copied().filter(|window| keep[*window]).collect();
-    if kept.len() == windows.len() {
-        return InForce { windows: kept, cautions: vec![] };
+    let current: Vec<usize> = windows.iter().copied().filter(|window| is_current[*window]).collect();
+    if current.len() == windows.len() {
+        return CurrentWindows { windows: current, cautions: vec![] };
     }
-    if kept.len() < WINDOWS_MIN {
+    if current.len() < WINDOWS_MIN {
         let caution = format!(
-            "The application changed or something foreign ran, and only {} windows would remain without those times: all \
-             count as one. See `laggard changes`.",
-            kept.len()
+            "The application changed or another process used the CPU, and only {} windows would remain without those \
+             times, so all windows are used. See `laggard changes`.",
+            current.len()
         );
-        return InForce { windows: windows.to_vec(), cautions: vec![caution] };
+        return CurrentWindows { windows: windows.to_vec(), cautions: vec![caution] };
     }
-    InForce { windows: kept, cautions }
+    CurrentWindows { windows: current, cautions }
 }
 
-/// Windows of one server that tell of something else.
+/// The excluded windows of one server.
 struct LeftOut {
-    /// Another state of the application.
+    /// Windows of an earlier version of the application.
     old: Vec<usize>,
-    /// Something foreign.
+    /// Windows with foreign load.
     foreign: Vec<usize>,
 }
 
@@ -80,7 +84,7 @@ impl LeftOut {
         if let Some(last) = self.old.iter().max() {
             let until = rfc3339(window_start(table, last + 1));
             parts.push(format!(
-                "{} windows until {until} in which the application was another than now",
+                "{} windows from before the last application change, until {until}",
                 self.old.len()
             ));
         }

@@ -1,14 +1,14 @@
-//! From observations to tiers with demands.
+//! Estimates the demands of tiers from observations.
 
-use super::loads::{ServerGroup, cell};
-use crate::sample_summary::seconds;
+use super::loads::ServerGroup;
+use crate::sample_summary::{cell, seconds};
 use laggard_capacity::{BACKGROUND_MAX, Service, Tier, busy_demand};
 use laggard_changes::{FittedModel, ModelSettings, Observations, fit_model};
 use laggard_numeric::Matrix;
 use laggard_report::{TierKind, TierModel};
 use laggard_samples::WindowTable;
 
-/// Name of the part of the response time that nothing else explains.
+/// Name of the tier for the part of the response time that no other tier explains.
 pub(super) const OTHER: &str = "other";
 
 /// A tier from the utilization of its servers.
@@ -48,10 +48,10 @@ pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usiz
 fn observations(table: &WindowTable, group: &ServerGroup, rows: &[usize]) -> Observations {
     let types = table.transactions.len();
     let mut counts = Matrix::zeros(rows.len(), types);
-    for (at, &window) in rows.iter().enumerate() {
+    for (row, &window) in rows.iter().enumerate() {
         for column in 0..types {
             let count = cell(&table.system.counts, window, column);
-            counts.set(at, column, if count.is_finite() { count.max(0.0) } else { 0.0 });
+            counts.set(row, column, if count.is_finite() { count.max(0.0) } else { 0.0 });
         }
     }
     Observations {
@@ -83,18 +83,18 @@ fn from_fit(fit: &FittedModel) -> Demands {
     )
 }
 
-/// Too few windows for a model by type: `D = U·c/X`, the same for all.
+/// The demands with too few windows for a model by type: `D = U·c/X`, the same for all types.
 fn from_law(observations: &Observations, types: usize) -> Demands {
     let busy_s: f64 =
         observations.utilization.iter().map(|used| used * observations.window_s * observations.cores).sum();
     let transactions: f64 = observations.counts.data().iter().sum();
     let demand_s = busy_demand(busy_s, transactions);
     let demand_s = if demand_s.is_finite() { demand_s } else { 0.0 };
-    let source = "Utilization law, the same for every transaction: the windows do not tell types apart.";
+    let source = "Utilization law, the same for every transaction: the windows do not distinguish types.";
     (vec![demand_s; types], 0.0, Vec::new(), Vec::new(), source.to_owned())
 }
 
-/// Outbound calls whose callee's processors are not known: time as it was measured, at every load the same.
+/// Outbound calls to callees without known processors: delays with the measured time, the same at every load.
 pub(super) fn call_tiers(
     table: &WindowTable,
     groups: &[ServerGroup],

@@ -1,30 +1,29 @@
-//! What was observed: windows with transactions, and stretches of them that are long enough to have a mix.
+//! Observed loads: windows with transactions, joined until they have enough transactions for a mix.
 
-use crate::sample_summary::seconds;
-use laggard_numeric::Matrix;
+use crate::sample_summary::{cell, seconds};
 use laggard_samples::{TransactionWindows, WindowTable};
 
-/// Transactions a stretch should have: its shares are then known to some percent.
+/// Minimum number of transactions of a load: its shares are then known to a few percent.
 pub(super) const TRANSACTIONS_MIN: f64 = 100.0;
 
 // Limit: intervals of a capacity report | longer intervals
-/// Stretches at most; with more windows they are longer.
-const STRETCHES_MAX: usize = 1_440;
+/// Maximum number of loads; with more windows, each is longer.
+const LOADS_MAX: usize = 1_440;
 
-/// Part of the transactions of a window whose response time must be known for its mean to be.
+/// Minimum share of a window's transactions with known response times for its mean to be used.
 const KNOWN_SHARE_MIN: f64 = 0.9;
 
-/// A tier whose servers tell their utilization.
+/// A tier whose servers have a known utilization.
 #[derive(Clone, Debug)]
 pub(super) struct ServerGroup {
-    /// Its name, for people and for `--set`.
+    /// Its name, in reports and for `--set`.
     pub(super) name: String,
     /// Rows of the table's servers.
     pub(super) servers: Vec<usize>,
     /// Mean cores of a server.
     pub(super) cores: f64,
-    /// Whether every server tells its cores.
-    pub(super) cores_told: bool,
+    /// Whether the cores of every server are known.
+    pub(super) has_known_cores: bool,
     /// Whether servers differ in their cores.
     pub(super) uneven: bool,
 }
@@ -38,17 +37,17 @@ impl ServerGroup {
 
 /// The tiers with a known utilization, by name.
 pub(super) fn server_groups(table: &WindowTable) -> Vec<ServerGroup> {
-    let known = |at: &usize| table.servers[*at].utilization.iter().any(|used| used.is_finite());
+    let known = |index: &usize| table.servers[*index].utilization.iter().any(|used| used.is_finite());
     let mut groups: Vec<ServerGroup> = Vec::new();
-    for at in (0..table.servers.len()).filter(known) {
-        let name = &table.servers[at].tier;
+    for index in (0..table.servers.len()).filter(known) {
+        let name = &table.servers[index].tier;
         match groups.last_mut() {
-            Some(last) if table.servers[last.servers[0]].tier == *name => last.servers.push(at),
+            Some(last) if table.servers[last.servers[0]].tier == *name => last.servers.push(index),
             _ => groups.push(ServerGroup {
                 name: name.clone(),
-                servers: vec![at],
+                servers: vec![index],
                 cores: 1.0,
-                cores_told: false,
+                has_known_cores: false,
                 uneven: false,
             }),
         }
@@ -59,9 +58,10 @@ pub(super) fn server_groups(table: &WindowTable) -> Vec<ServerGroup> {
 
 impl ServerGroup {
     fn describe(&mut self, table: &WindowTable) {
-        let cores: Vec<f64> = self.servers.iter().map(|at| table.servers[*at].cores.unwrap_or(1.0)).collect();
+        let cores: Vec<f64> =
+            self.servers.iter().map(|index| table.servers[*index].cores.unwrap_or(1.0)).collect();
         self.cores = cores.iter().sum::<f64>() / cores.len() as f64;
-        self.cores_told = self.servers.iter().all(|at| table.servers[*at].cores.is_some());
+        self.has_known_cores = self.servers.iter().all(|index| table.servers[*index].cores.is_some());
         self.uneven = cores.iter().any(|each| (each / self.cores - 1.0).abs() > 0.01);
         if self.name.is_empty() {
             self.name = match self.servers.as_slice() {
@@ -72,11 +72,11 @@ impl ServerGroup {
         }
     }
 
-    /// Mean utilization of its cores in a window; NaN when fewer than half of its servers tell.
+    /// Mean utilization of its cores in a window; NaN if it is known for fewer than half of its servers.
     pub(super) fn utilization(&self, table: &WindowTable, window: usize) -> f64 {
         let (mut used, mut cores, mut known) = (0.0, 0.0, 0);
-        for &at in &self.servers {
-            let server = &table.servers[at];
+        for &index in &self.servers {
+            let server = &table.servers[index];
             let value = server.utilization.get(window).copied().unwrap_or(f64::NAN);
             if value.is_finite() {
                 known += 1;
@@ -88,21 +88,16 @@ impl ServerGroup {
     }
 }
 
-/// The element, or NaN outside the matrix: response times and calls may be missing altogether.
-pub(super) fn cell(matrix: &Matrix, row: usize, column: usize) -> f64 {
-    if row < matrix.rows() && column < matrix.cols() { matrix.get(row, column) } else { f64::NAN }
-}
-
-/// Sums over some windows. What is unknown in all of them is NaN.
+/// Sums and means over several windows; NaN if unknown in all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     /// First window.
     pub(super) first: usize,
     /// Last window.
     pub(super) last: usize,
-    /// Windows with data among them.
+    /// Number of windows with data.
     pub(super) windows: usize,
-    /// Their length together in seconds.
+    /// Total length in seconds.
     pub(super) seconds: f64,
     /// Transactions by type.
     pub(super) counts: Vec<f64>,
@@ -134,7 +129,7 @@ pub(super) fn usable_windows(table: &WindowTable) -> Vec<usize> {
     (0..table.windows).filter(|window| total(*window) > 0.0).collect()
 }
 
-/// Mean response time of a window over all types; NaN when too much of it is unknown.
+/// Mean response time of a window over all types; NaN if too many response times are unknown.
 fn mean_response_s(system: &TransactionWindows, window: usize, columns: usize) -> f64 {
     let (mut all, mut known, mut sum) = (0.0, 0.0, 0.0);
     for column in 0..columns {
@@ -151,7 +146,7 @@ fn mean_response_s(system: &TransactionWindows, window: usize, columns: usize) -
     if known > 0.0 && known >= KNOWN_SHARE_MIN * all { sum / known } else { f64::NAN }
 }
 
-/// A mean whose weights are those of the known values.
+/// A weighted mean over the known values.
 #[derive(Clone, Copy, Default)]
 struct Mean {
     sum: f64,
@@ -204,26 +199,26 @@ pub(super) fn pooled(table: &WindowTable, groups: &[ServerGroup], windows: &[usi
     }
 }
 
-/// Stretches of windows, in order, each with enough transactions; what is left over joins the last.
-pub(super) fn stretches(table: &WindowTable, groups: &[ServerGroup], windows: &[usize]) -> Vec<Load> {
-    let length_min = windows.len().div_ceil(STRETCHES_MAX).max(1);
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut part = Vec::new();
+/// Successive windows joined to loads with enough transactions each; remaining windows join the last load.
+pub(super) fn load_intervals(table: &WindowTable, groups: &[ServerGroup], windows: &[usize]) -> Vec<Load> {
+    let length_min = windows.len().div_ceil(LOADS_MAX).max(1);
+    let mut intervals: Vec<Vec<usize>> = Vec::new();
+    let mut interval = Vec::new();
     let mut transactions = 0.0;
     for &window in windows {
         let columns = 0..table.transactions.len();
         let counts = columns.map(|column| cell(&table.system.counts, window, column));
         transactions += counts.filter(|count| count.is_finite()).sum::<f64>();
-        part.push(window);
-        if part.len() >= length_min && transactions >= TRANSACTIONS_MIN {
-            parts.push(std::mem::take(&mut part));
+        interval.push(window);
+        if interval.len() >= length_min && transactions >= TRANSACTIONS_MIN {
+            intervals.push(std::mem::take(&mut interval));
             transactions = 0.0;
         }
     }
-    match parts.last_mut() {
-        Some(last) => last.append(&mut part),
-        None if part.is_empty() => {}
-        None => parts.push(part),
+    match intervals.last_mut() {
+        Some(last) => last.append(&mut interval),
+        None if interval.is_empty() => {}
+        None => intervals.push(interval),
     }
-    parts.iter().map(|part| pooled(table, groups, part)).collect()
+    intervals.iter().map(|interval| pooled(table, groups, interval)).collect()
 }

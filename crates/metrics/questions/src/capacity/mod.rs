@@ -1,11 +1,11 @@
-//! How much is left?
+//! How many clients a system can serve within a latency target.
 //!
 //! ```text
-//! WindowTable ─► stretches of windows ─► tiers with demands, think time ─► System
+//! WindowTable ─► loads (joined windows) ─► tiers with demands, think time ─► System
 //!                        │                                                   │ mean value analysis
 //!                        └──── observed X, R, U ◄── model's error ───────────┤
 //!                                                                            ▼
-//!                                     capacity by stretch, the least of them, what-if ─► CapacityReport
+//!                                     capacity by load, the smallest of them, what-if ─► CapacityReport
 //! ```
 
 mod accuracy;
@@ -31,25 +31,25 @@ use laggard_report::{
 };
 use laggard_samples::WindowTable;
 use laggard_settings::{Settings, settings};
-use loads::{Load, ServerGroup, pooled, server_groups, stretches, usable_windows};
+use loads::{Load, ServerGroup, load_intervals, pooled, server_groups, usable_windows};
 use model::Model;
 use std::num::NonZeroUsize;
 
-/// Windows with transactions and utilization that an answer needs.
+/// Minimum number of windows with transactions and utilization.
 pub const WINDOWS_MIN: usize = 10;
 
-/// Windows at the end that count as now.
+/// Number of windows at the end that are the current load.
 const NOW_WINDOWS: usize = 10;
 
-/// Part of the capacity from which on a system is near its limit.
+/// Share of the capacity from which a system is near its limit.
 const NEAR: f64 = 0.8;
 
 settings! {
     group "capacity";
-    /// Latency target, and what if.
+    /// Latency target and what-if.
     #[derive(Clone, PartialEq, Debug)]
     pub struct CapacitySettings {
-        /// Clients at which the search ends
+        /// Number of clients at which the search ends
         clients_max ("clients-max", "clients"): u64 = 1_000_000, within(1.0, 1e7), "cost";
     }
     other {
@@ -61,23 +61,23 @@ settings! {
         mix: Option<Vec<(String, f64)>> = None;
         /// Changes for a what-if.
         changes: Vec<WhatIfChange> = Vec::new();
-        /// How many times the present load, for a what-if.
+        /// Multiple of the current load, for a what-if.
         load_factor: Option<f64> = None;
-        /// The tier that transactions enter; without it, the first that is nobody's callee.
+        /// The tier that transactions enter; `None`: the first that no other tier calls.
         front: Option<String> = None;
-        /// Whether all windows count, or only those of the application as it is now.
-        windows: CountedWindows = CountedWindows::InForce;
-        /// Threads to use; they change no bit of the answer.
+        /// The windows to use.
+        windows: CountedWindows = CountedWindows::Current;
+        /// Number of threads; the result does not depend on it.
         threads: NonZeroUsize = NonZeroUsize::MIN;
     }
 }
 
-/// Which windows count.
+/// The windows to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CountedWindows {
-    /// Those since the last change of the application, without times in which something foreign ran.
-    InForce,
-    /// All.
+    /// Windows since the last change of the application, without times of foreign load.
+    Current,
+    /// All windows.
     All,
 }
 
@@ -103,10 +103,10 @@ impl CapacitySettings {
     }
 }
 
-/// Answers how many clients the system can take.
+/// Computes how many clients the system can serve.
 ///
 /// # Errors
-/// A setting that names what is not there, as a sentence.
+/// A setting with an unknown name, as a sentence.
 pub fn capacity(
     table: &WindowTable,
     facts: &SampleFacts,
@@ -136,8 +136,8 @@ pub fn capacity(
     report.missing = remarks::missing(table, &groups, &windows);
     if report.missing.is_empty() {
         let counted = match settings.windows {
-            CountedWindows::InForce => current_windows::in_force(table, &windows, settings.threads),
-            CountedWindows::All => current_windows::InForce { windows, cautions: vec![] },
+            CountedWindows::Current => current_windows::current_windows(table, &windows, settings.threads),
+            CountedWindows::All => current_windows::CurrentWindows { windows, cautions: vec![] },
         };
         report.cautions.extend(counted.cautions);
         fill(&mut report, table, &groups, &counted.windows, settings)?;
@@ -154,10 +154,10 @@ fn fill(
     windows: &[usize],
     settings: &CapacitySettings,
 ) -> Result<(), String> {
-    let mut loads = stretches(table, groups, windows);
+    let mut loads = load_intervals(table, groups, windows);
     let everything = pooled(table, groups, windows);
     let mut model = without_clients(table, groups, windows, &everything, settings)?;
-    report.cautions.extend(low_load::fit_calm(table, &mut model, &loads));
+    report.cautions.extend(low_load::fit_low_load(table, &mut model, &loads));
     let mut now = pooled(table, groups, &windows[windows.len().saturating_sub(NOW_WINDOWS)..]);
     report.cautions.extend(think::set_clients(&mut model, &everything, &loads, settings.think_s));
     think::fill_clients(&model, &mut loads);
@@ -182,7 +182,7 @@ fn fill(
     Ok(())
 }
 
-/// Tiers with processors and calls; the rest follows from what they explain.
+/// The model of processors and calls, before clients and other delays are known.
 fn without_clients(
     table: &WindowTable,
     groups: &[ServerGroup],

@@ -1,19 +1,19 @@
-//! The model in force: tiers with names, clients, think time.
+//! The model of a system: tiers with names, clients, think time.
 
 use super::loads::Load;
 use laggard_capacity::{Network, Solution, System, Tier, WORK_MAX, open_solution, solve_fractional};
 use laggard_report::{ClientsBasis, ThinkTime, TierLoad, TierModel};
 
-/// Everything an answer needs.
+/// The model of a system.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     /// Transaction types.
     pub(super) transactions: Vec<String>,
-    /// Tiers by position: numbers …
+    /// The tiers, for solving.
     pub(super) system: System,
-    /// … and what the report says of them.
+    /// The same tiers, for the report.
     pub(super) tiers: Vec<TierModel>,
-    /// Where clients come from.
+    /// How the number of clients is known.
     pub(super) clients: ClientsBasis,
     /// The think time, if known.
     pub(super) think: Option<ThinkTime>,
@@ -29,7 +29,7 @@ impl Model {
         self.tiers.push(shown);
     }
 
-    /// Whether there is a number of clients to speak of.
+    /// Whether the number of clients is known.
     pub(super) fn is_closed(&self) -> bool {
         self.clients != ClientsBasis::Unknown
     }
@@ -42,9 +42,8 @@ impl Model {
         self.system.network(mix).ok()
     }
 
-    /// What the model makes of a load: of its clients, or of its throughput where those are unknown. `None`
-    /// beyond saturation.
-    pub(super) fn at(&self, load: &Load, work_max: f64) -> Option<Solution> {
+    /// The solution for a load: for its clients, or for its throughput if those are unknown. `None` beyond saturation.
+    pub(super) fn solve(&self, load: &Load, work_max: f64) -> Option<Solution> {
         let network = self.network(&load.counts)?;
         match self.is_closed() {
             true if load.clients.is_finite() && load.clients >= 0.0 => {
@@ -67,20 +66,20 @@ impl Model {
             .collect()
     }
 
-    /// Utilization by tier, what runs beside included; `None` for delays.
+    /// Utilization by tier, including background load; `None` for delays.
     pub(super) fn utilization(&self, mix: &[f64], throughput: f64) -> Vec<Option<f64>> {
         let tiers = self.system.tiers.iter().zip(&self.tiers);
         tiers.map(|(tier, shown)| shown.cores.map(|_| tier.utilization(mix, throughput))).collect()
     }
 }
 
-/// Shares of 0..1.
+/// Counts as shares, 0..1.
 pub(super) fn shares(counts: &[f64]) -> Vec<f64> {
     let all: f64 = counts.iter().sum();
     counts.iter().map(|count| if all > 0.0 { count / all } else { 0.0 }).collect()
 }
 
-/// Work an exact solution may take when there are so many to be made.
+/// Maximum work per exact solution, for a number of solutions.
 pub(super) fn work_each(solutions: usize) -> f64 {
     (4.0 * WORK_MAX / solutions.max(1) as f64).min(WORK_MAX)
 }

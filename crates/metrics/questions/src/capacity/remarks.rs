@@ -1,4 +1,4 @@
-//! What is missing for an answer, and what limits trust in one.
+//! Sentences on missing data and on limitations of the answer.
 
 use super::WINDOWS_MIN;
 use super::fit::OTHER;
@@ -8,29 +8,29 @@ use super::what_if::plain;
 use laggard_report::{CapacityAnswer, CapacityReport};
 use laggard_samples::WindowTable;
 
-/// How far beyond the highest observed load an answer may lie before that is a caution.
+/// Maximum answer without a caution, as a multiple of the highest observed load.
 const FAR: f64 = 1.1;
 
-/// What an answer would need and the data do not have; empty when they have all.
+/// The data that is missing for an answer; empty if it is complete.
 pub(super) fn missing(table: &WindowTable, groups: &[ServerGroup], windows: &[usize]) -> Vec<String> {
     let mut missing = Vec::new();
     if usable_windows(table).is_empty() {
-        missing.push("No window has completed transactions: give counts of transactions by type.".to_owned());
+        missing
+            .push("No window has completed transactions: provide counts of transactions by type.".to_owned());
     }
     if groups.is_empty() {
         missing.push(
-            "No server tells its CPU utilization: give it as samples of utilization or CPU seconds."
-                .to_owned(),
+            "No server has a CPU utilization: provide samples of utilization or CPU seconds.".to_owned(),
         );
     }
     if !missing.is_empty() {
         return missing;
     }
     for group in groups {
-        let both = windows.iter().filter(|window| group.utilization(table, **window).is_finite()).count();
-        if both < WINDOWS_MIN {
+        let known = windows.iter().filter(|window| group.utilization(table, **window).is_finite()).count();
+        if known < WINDOWS_MIN {
             missing.push(format!(
-                "`{}` has {both} windows with both transactions and utilization; {WINDOWS_MIN} are needed.",
+                "`{}` has {known} windows with both transactions and utilization; {WINDOWS_MIN} are needed.",
                 plain(&group.name)
             ));
         } else if windows.iter().all(|window| group.utilization(table, *window).max(0.0) <= 0.0) {
@@ -40,22 +40,22 @@ pub(super) fn missing(table: &WindowTable, groups: &[ServerGroup], windows: &[us
     missing
 }
 
-/// Windows in which calls took longer than what made them.
+/// The caution for windows in which calls took longer than their transactions.
 pub(super) fn overlapping(windows: u64) -> Option<String> {
     (windows > 0).then(|| {
         format!(
-            "In {windows} windows the outbound calls of a transaction took longer than it did, as calls in parallel \
-             do: left out of the breakdown."
+            "In {windows} windows the outbound calls of a transaction took longer than the transaction (parallel calls): \
+             they are left out of the breakdown."
         )
     })
 }
 
-/// What limits trust in the answer.
+/// Limitations of the answer, as sentences.
 pub(super) fn cautions(report: &CapacityReport, groups: &[ServerGroup], model: &Model) -> Vec<String> {
     let mut cautions = Vec::new();
     cautions.extend(extrapolation(report));
     for group in groups {
-        if !group.cores_told {
+        if !group.has_known_cores {
             cautions.push(format!(
                 "The cores of `{}` are not known; one is assumed. Give --cores.",
                 plain(&group.name)
@@ -75,8 +75,8 @@ pub(super) fn cautions(report: &CapacityReport, groups: &[ServerGroup], model: &
         let share = model.system.tiers[other].mean_demand_s(&model.mix);
         cautions.push(format!(
             "{} of the response time are explained by neither processors nor calls (locks, disks, network); the model \
-             keeps them the same at every load.",
-            super::what_if::length(share)
+             assumes that they are the same at every load.",
+            super::what_if::duration_text(share)
         ));
     }
     cautions
@@ -90,8 +90,8 @@ fn extrapolation(report: &CapacityReport) -> Option<String> {
     };
     (most > FAR * peak && peak > 0.0).then(|| {
         format!(
-            "The answer lies {:.1} times beyond the highest load observed ({peak:.0} {what}): what only shows there, \
-             like locks, pools or garbage collection, is not in it.",
+            "The answer is {:.1} times the highest observed load ({peak:.0} {what}): effects that occur only at higher \
+             load, such as locks, pools or garbage collection, are not included.",
             most / peak
         )
     })
@@ -101,7 +101,7 @@ fn limits(answer: &CapacityAnswer, target_s: f64) -> Vec<String> {
     let mut cautions = Vec::new();
     if answer.at_limit {
         cautions.push(
-            "The search ended at its limit with the target still met; --set clients-max raises it."
+            "The search ended at its limit, at which the target is still met; --set clients-max raises it."
                 .to_owned(),
         );
     }
@@ -114,7 +114,7 @@ fn limits(answer: &CapacityAnswer, target_s: f64) -> Vec<String> {
     if answer.clients == Some(0) || (answer.clients.is_none() && answer.throughput <= 0.0) {
         cautions.push(format!(
             "Even alone, a mean transaction of the binding mix takes longer than {}.",
-            super::what_if::length(target_s)
+            super::what_if::duration_text(target_s)
         ));
     }
     cautions

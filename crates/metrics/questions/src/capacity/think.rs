@@ -2,22 +2,22 @@
 
 use super::loads::Load;
 use super::model::Model;
-use super::what_if::length;
+use super::what_if::duration_text;
 use laggard_capacity::open_solution;
 use laggard_report::{ClientsBasis, ThinkTime};
 
-/// Part of the time in the system below which a negative think time is rounding.
+/// Share of the time in the system below which a negative think time is attributed to rounding.
 const SLACK: f64 = 0.02;
 
-/// Settles where clients come from; what limits trust in that, as sentences.
+/// Sets the clients and the think time of the model; returns limitations as sentences.
 pub(super) fn set_clients(
     model: &mut Model,
     everything: &Load,
     loads: &[Load],
-    given_s: Option<f64>,
+    requested_s: Option<f64>,
 ) -> Vec<String> {
     let measured = everything.clients.is_finite() && everything.clients > 0.0;
-    match (measured, given_s) {
+    match (measured, requested_s) {
         (true, _) => estimated(model, loads),
         (false, Some(seconds)) => {
             model.clients = ClientsBasis::FromThinkTime;
@@ -26,14 +26,14 @@ pub(super) fn set_clients(
             vec![]
         }
         (false, None) => vec![
-            "Neither clients nor their think time are known: the answer is a rate of requests that arrive at random. \
-             Give --think, or samples of active clients, for an answer in clients."
+            "Neither clients nor their think time are known: the answer is a rate of random arrivals. Provide --think, or \
+             samples of active clients, for an answer in clients."
                 .to_owned(),
         ],
     }
 }
 
-/// `Z = N/X − R`, over all stretches that tell the clients.
+/// `Z = N/X − R`, over all loads with known clients.
 fn estimated(model: &mut Model, loads: &[Load]) -> Vec<String> {
     let (mut clients, mut transactions, mut inside) = (0.0, 0.0, 0.0);
     let mut measured = true;
@@ -51,16 +51,16 @@ fn estimated(model: &mut Model, loads: &[Load]) -> Vec<String> {
     model.think = Some(ThinkTime { seconds: model.system.think_s, source });
     if inside_s > (1.0 + SLACK) * cycle_s {
         return vec![format!(
-            "By Little's law the clients counted would be {} inside per transaction, less than the {} that transactions \
-             take: clients are undercounted, or others send requests too. No think time is assumed.",
-            length(cycle_s),
-            length(inside_s)
+            "By Little's law, the counted clients would spend {} per transaction in the system, less than the {} that \
+             transactions take: clients are undercounted, or others send requests, too. No think time is assumed.",
+            duration_text(cycle_s),
+            duration_text(inside_s)
         )];
     }
     vec![]
 }
 
-/// Time of a transaction inside, what comes after its answer included: as measured, where it was.
+/// Time of a transaction in the system, including work after the response; measured if known, otherwise modeled.
 fn inside_s(model: &Model, load: &Load) -> f64 {
     let solution = model.network(&load.counts).and_then(|network| open_solution(&network, load.throughput()));
     let Some(solution) = solution else {
@@ -73,7 +73,7 @@ fn inside_s(model: &Model, load: &Load) -> f64 {
     }
 }
 
-/// Clients of loads that do not tell them, from the think time given.
+/// Sets the clients of loads from the specified think time, if they are not measured.
 pub(super) fn fill_clients(model: &Model, loads: &mut [Load]) {
     if model.clients != ClientsBasis::FromThinkTime {
         return;

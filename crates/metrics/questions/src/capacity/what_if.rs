@@ -9,10 +9,10 @@ use laggard_capacity::{CORES_MAX, REPLICAS_MAX, Service, WORK_MAX, open_solution
 use laggard_report::{CurrentLoad, ThinkTime, TierKind, WhatIf, WhatIfLoad};
 use laggard_samples::WindowTable;
 
-/// The answer after the changes that settings ask for; `None` when they ask for none.
+/// The answer after the requested changes; `None` if there are none.
 ///
 /// # Errors
-/// A name that is not there.
+/// If a name is unknown.
 pub(super) fn what_if(
     table: &WindowTable,
     model: &Model,
@@ -29,14 +29,18 @@ pub(super) fn what_if(
         settings.think_s.filter(|_| model.clients == laggard_report::ClientsBasis::Measured)
     {
         let before_s = model.system.think_s;
-        changes.push(format!("Clients think {} instead of {}.", length(think_s), length(before_s)));
+        changes.push(format!(
+            "Clients think {} instead of {}.",
+            duration_text(think_s),
+            duration_text(before_s)
+        ));
         changed.system.think_s = think_s;
         changed.think = Some(ThinkTime { seconds: think_s, source: "Given.".to_owned() });
     }
     let mix = match &settings.mix {
         Some(mix) => {
             changes.push(mix_sentence(mix));
-            Some(model.given_mix(mix)?)
+            Some(model.requested_mix(mix)?)
         }
         None => None,
     };
@@ -48,7 +52,7 @@ pub(super) fn what_if(
     }
     let target = LatencyTarget { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
     let Some(answer) = answer(table, &changed, loads, mix.as_deref(), target) else {
-        return Err("after these changes nothing takes any time".to_owned());
+        return Err("after these changes no transaction takes any time".to_owned());
     };
     let factor = settings.load_factor.unwrap_or(1.0);
     let load = loaded(&changed, mix.as_deref().unwrap_or(&model.mix), load, factor, settings.latency_max_s);
@@ -82,11 +86,11 @@ fn mix_sentence(mix: &[(String, f64)]) -> String {
 }
 
 impl Model {
-    fn given_mix(&self, mix: &[(String, f64)]) -> Result<Vec<f64>, String> {
+    fn requested_mix(&self, mix: &[(String, f64)]) -> Result<Vec<f64>, String> {
         let mut shares = vec![0.0; self.transactions.len()];
         for (name, share) in mix {
             match self.transactions.iter().position(|known| known == name) {
-                Some(at) => shares[at] += share,
+                Some(index) => shares[index] += share,
                 None => return Err(unknown("transaction", name, &self.transactions)),
             }
         }
@@ -97,7 +101,7 @@ impl Model {
         }
     }
 
-    /// Changes the system; returns what was changed as a sentence.
+    /// Applies a change; returns its description as a sentence.
     fn apply(&mut self, change: &WhatIfChange) -> Result<String, String> {
         match change.property {
             Property::Demand => self.change_demand(&change.target, change.amount),
@@ -110,12 +114,13 @@ impl Model {
     }
 
     fn change_servers(&mut self, change: &WhatIfChange) -> Result<String, String> {
-        let at = self.tiers.iter().position(|tier| tier.tier == change.target && tier.kind == TierKind::Cpu);
-        let Some(at) = at else {
+        let index =
+            self.tiers.iter().position(|tier| tier.tier == change.target && tier.kind == TierKind::Cpu);
+        let Some(index) = index else {
             return Err(unknown("tier with processors", &change.target, &self.tier_names()));
         };
         let name = plain(&change.target);
-        let (tier, shown) = (&mut self.system.tiers[at], &mut self.tiers[at]);
+        let (tier, shown) = (&mut self.system.tiers[index], &mut self.tiers[index]);
         if change.property == Property::Servers {
             let before = tier.replicas;
             let after = match change.amount {
@@ -143,9 +148,10 @@ impl Model {
         };
         let name = plain(&self.tiers[demand.tier].tier);
         let (who, before_s) = match demand.transaction {
-            Some(at) => {
-                (format!("`{}`", plain(&self.transactions[at])), self.system.tiers[demand.tier].demands_s[at])
-            }
+            Some(index) => (
+                format!("`{}`", plain(&self.transactions[index])),
+                self.system.tiers[demand.tier].demands_s[index],
+            ),
             None => {
                 ("A mean transaction".to_owned(), self.system.tiers[demand.tier].mean_demand_s(&self.mix))
             }
@@ -157,17 +163,17 @@ impl Model {
         };
         let demands = &mut self.system.tiers[demand.tier].demands_s;
         let after_s = match (demand.transaction, amount) {
-            (Some(at), Amount::Value(after_s)) => {
-                demands[at] = after_s;
+            (Some(index), Amount::Value(after_s)) => {
+                demands[index] = after_s;
                 after_s
             }
             (None, Amount::Value(after_s)) if factor.is_nan() => {
                 demands.iter_mut().for_each(|demand_s| *demand_s = after_s);
                 after_s
             }
-            (Some(at), _) => {
-                demands[at] *= factor;
-                demands[at]
+            (Some(index), _) => {
+                demands[index] *= factor;
+                demands[index]
             }
             (None, _) => {
                 demands.iter_mut().for_each(|demand_s| *demand_s *= factor);
@@ -175,15 +181,19 @@ impl Model {
             }
         };
         self.tiers[demand.tier].demands_s.clone_from(&self.system.tiers[demand.tier].demands_s);
-        Ok(format!("{who} takes {} at `{name}` instead of {}.", length(after_s), length(before_s)))
+        Ok(format!(
+            "{who} takes {} at `{name}` instead of {}.",
+            duration_text(after_s),
+            duration_text(before_s)
+        ))
     }
 
-    /// What a name of a demand means: a transaction (at the first tier), a tier, or both with a dot between.
+    /// Resolves the name of a demand: a transaction (at the front tier), a tier, or both separated by a dot.
     fn find_demand(&self, target: &str) -> Option<DemandRef> {
         let transaction = |name: &str| self.transactions.iter().position(|known| known == name);
         let tier = |name: &str| self.tiers.iter().position(|known| known.tier == name);
-        if let Some(at) = transaction(target) {
-            return Some(DemandRef { tier: self.front(), transaction: Some(at) });
+        if let Some(index) = transaction(target) {
+            return Some(DemandRef { tier: self.front(), transaction: Some(index) });
         }
         if let Some(tier) = tier(target) {
             return Some(DemandRef { tier, transaction: None });
@@ -195,7 +205,7 @@ impl Model {
     }
 }
 
-/// Where a demand stands.
+/// The tier and transaction of a demand.
 #[derive(Clone, Copy)]
 struct DemandRef {
     tier: usize,
@@ -208,13 +218,13 @@ fn unknown(what: &str, name: &str, known: &[String]) -> String {
     format!("there is no {what} {:?}; known are {}{rest}", plain(name), shown.join(", "))
 }
 
-/// A name that cannot end its quotes.
+/// A name for use in backticks: backticks in it are replaced, and it is shortened to 80 characters.
 pub(super) fn plain(name: &str) -> String {
     name.chars().map(|c| if c == '`' { '\'' } else { c }).take(80).collect()
 }
 
 /// `1.4 ms`, `7 s`.
-pub(super) fn length(seconds: f64) -> String {
+pub(super) fn duration_text(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{} s", rounded(s)),
         s if s >= 1e-3 || s == 0.0 => format!("{} ms", rounded(s * 1e3)),
@@ -222,7 +232,7 @@ pub(super) fn length(seconds: f64) -> String {
     }
 }
 
-/// Three digits.
+/// Rounds to three significant digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! What transactions cost by each model, with intervals.
+//! The cost of transactions in each model, with intervals.
 
 use super::observed::ObservedServer;
 use laggard_changes::{
@@ -10,26 +10,26 @@ use std::ops::Range;
 /// Two-sided 95 % of the normal distribution.
 const Z_95: f64 = 1.96;
 
-/// A model as it is told, and why its estimator was chosen.
+/// A model for the report, and why its estimator was selected.
 pub(super) struct FittedCosts {
     pub(super) model: CostModel,
     pub(super) reason: String,
     pub(super) cautions: Vec<String>,
 }
 
-/// Fits the rows of a group anew, by the estimator that predicts best; the method's own fit stands in when there are
-/// too few windows for that.
+/// Fits a model to the rows of a group by the estimator that predicts best; uses the method's own fit if there are too few
+/// windows.
 pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[Range<usize>]) -> FittedCosts {
     let fitted = fit_model(&observed.observations, ranges, &ModelSettings::default()).ok();
     let times = signature(&observed.observations, ranges);
     let model = fitted.as_ref().map_or(&group.model, |fitted| &fitted.model);
     let report = fitted.as_ref().map(|fitted| &fitted.report);
     let tied = report.map_or(&[][..], |report| &report.indistinguishable);
-    let cost = |(at, name): (usize, &String)| {
-        let interval = interval(fitted.as_ref(), group, at);
-        let demand_s = model.demand_s.get(at).copied().unwrap_or(f64::NAN);
-        let alone = !tied.iter().any(|group| group.transactions.contains(&at));
-        let service: Option<ServiceTime> = times.get(at).copied().flatten();
+    let cost = |(index, name): (usize, &String)| {
+        let interval = interval(fitted.as_ref(), group, index);
+        let demand_s = model.demand_s.get(index).copied().unwrap_or(f64::NAN);
+        let alone = !tied.iter().any(|group| group.transactions.contains(&index));
+        let service: Option<ServiceTime> = times.get(index).copied().flatten();
         TransactionCost {
             transaction: name.clone(),
             demand_s,
@@ -50,18 +50,18 @@ pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[R
             condition: Some(model.condition).filter(|condition| condition.is_finite()),
             in_force: false,
             transactions: observed.transactions.iter().enumerate().map(cost).collect(),
-            indistinguishable: tied.iter().map(|group| told_group(observed, group)).collect(),
+            indistinguishable: tied.iter().map(|group| tied_transactions(observed, group)).collect(),
         },
         reason: report.map_or_else(String::new, |report| sentence(&report.reason)),
         cautions: report.map_or_else(Vec::new, |report| report.cautions.clone()),
     }
 }
 
-fn interval(fitted: Option<&FittedModel>, group: &Group, at: usize) -> Interval {
-    if let Some(known) = fitted.and_then(|fitted| fitted.report.demand.get(at)) {
+fn interval(fitted: Option<&FittedModel>, group: &Group, index: usize) -> Interval {
+    if let Some(known) = fitted.and_then(|fitted| fitted.report.demand.get(index)) {
         return *known;
     }
-    let value = |values: &[f64]| values.get(at).copied().unwrap_or(f64::NAN);
+    let value = |values: &[f64]| values.get(index).copied().unwrap_or(f64::NAN);
     let (demand, error) = (value(&group.model.demand_s), value(&group.model.standard_error_s));
     if !error.is_finite() {
         return Interval { low: 0.0, high: f64::INFINITY };
@@ -69,8 +69,8 @@ fn interval(fitted: Option<&FittedModel>, group: &Group, at: usize) -> Interval 
     Interval { low: (demand - Z_95 * error).max(0.0), high: demand + Z_95 * error }
 }
 
-fn told_group(observed: &ObservedServer, group: &IndistinguishableGroup) -> TiedTransactions {
-    let names = group.transactions.iter().filter_map(|&at| observed.transactions.get(at).cloned());
+fn tied_transactions(observed: &ObservedServer, group: &IndistinguishableGroup) -> TiedTransactions {
+    let names = group.transactions.iter().filter_map(|&index| observed.transactions.get(index).cloned());
     TiedTransactions {
         transactions: names.collect(),
         mean_demand_s: group.mean_demand_s,
@@ -78,10 +78,10 @@ fn told_group(observed: &ObservedServer, group: &IndistinguishableGroup) -> Tied
     }
 }
 
-/// With a capital at the start and a stop at the end.
+/// A text as a sentence: with a capital at the start and a period at the end.
 fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let Some(first) = letters.next() else { return String::new() };
+    let mut characters = text.chars();
+    let Some(first) = characters.next() else { return String::new() };
     let stop = if text.ends_with('.') { "" } else { "." };
-    format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
+    format!("{}{}{stop}", first.to_uppercase(), characters.as_str())
 }

@@ -1,4 +1,4 @@
-//! What happened over all servers: changes of one kind at one time in one tier are one event.
+//! Events over all servers: changes of one kind at one time in one tier are one event.
 
 use super::DeclaredDeployment;
 use laggard_model::{Nanos, Timestamp};
@@ -7,29 +7,38 @@ use laggard_report::{
     ServerChanges, TransactionShift, rfc3339,
 };
 
-/// A deployment so long before the onset's interval, or two windows if that is longer, may have caused the change
+/// A deployment at most this long before the onset's interval, or two windows if that is longer, may have caused the change
 /// (ten minutes: a rolling update of a few replicas).
 const DEPLOYMENT_BEFORE: Nanos = Nanos::from_secs(600);
 
-/// Transactions told of an event.
+/// Maximum number of transactions of an event.
 const TRANSACTIONS: usize = 20;
 
-/// Notes which deployment each change followed.
-pub(super) fn mark_deployments(servers: &mut [ServerChanges], told: &[DeclaredDeployment], window: Nanos) {
+/// Sets the deployment that each change followed.
+pub(super) fn mark_deployments(
+    servers: &mut [ServerChanges],
+    deployments: &[DeclaredDeployment],
+    window: Nanos,
+) {
     let before = DEPLOYMENT_BEFORE.max(window.plus(window));
     for change in servers.iter_mut().flat_map(|server| &mut server.changes) {
         change.deployment = match change.kind {
             ChangeEventKind::WorkloadChange | ChangeEventKind::AnomalyEnd => None,
-            _ => deployment_before(&change.onset, told, before),
+            _ => deployment_before(&change.onset, deployments, before),
         };
     }
 }
 
-/// The deployment nearest to the most likely time, of those inside the interval or shortly before it.
-fn deployment_before(onset: &Onset, told: &[DeclaredDeployment], before: Nanos) -> Option<DeploymentBefore> {
+/// The deployment nearest to the most likely time, among those inside the interval or shortly before it.
+fn deployment_before(
+    onset: &Onset,
+    deployments: &[DeclaredDeployment],
+    before: Nanos,
+) -> Option<DeploymentBefore> {
     let from = Timestamp::from_unix_ns(onset.earliest_ns).minus(before).unix_ns();
-    let near = told.iter().filter(|one| (from..=onset.latest_ns).contains(&one.time.unix_ns()));
-    let distance = |one: &&DeclaredDeployment| onset.at_ns.abs_diff(one.time.unix_ns());
+    let near =
+        deployments.iter().filter(|deployment| (from..=onset.latest_ns).contains(&deployment.time.unix_ns()));
+    let distance = |deployment: &&DeclaredDeployment| onset.at_ns.abs_diff(deployment.time.unix_ns());
     let nearest = near.min_by_key(distance)?;
     Some(DeploymentBefore {
         name: nearest.name.clone(),
@@ -39,7 +48,7 @@ fn deployment_before(onset: &Onset, told: &[DeclaredDeployment], before: Nanos) 
     })
 }
 
-/// Joins the changes of all servers. Intervals a window apart still are one time.
+/// Joins the changes of all servers. Onset intervals at most a window apart are the same time.
 pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange> {
     let mut all: Vec<(&ServerChanges, &ChangeEvent)> =
         servers.iter().flat_map(|server| server.changes.iter().map(move |change| (server, change))).collect();
@@ -61,22 +70,23 @@ pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange>
 
 fn belongs(event: &JointChange, server: &ServerChanges, change: &ChangeEvent, window: Nanos) -> bool {
     let slack = window.ns().min(i64::MAX as u64) as i64;
-    let together = change.onset.earliest_ns.saturating_sub(slack) <= event.onset.latest_ns
+    let is_simultaneous = change.onset.earliest_ns.saturating_sub(slack) <= event.onset.latest_ns
         && event.onset.earliest_ns.saturating_sub(slack) <= change.onset.latest_ns;
     event.kind == change.kind
         && event.tier == server.tier
-        && together
+        && is_simultaneous
         && !event.servers.contains(&server.server)
 }
 
 fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) -> JointChange {
-    let judged =
-        |one: &&ServerChanges| one.tier == server.tier && one.verdict != ChangeVerdict::InsufficientData;
+    let is_evaluated = |deployment: &&ServerChanges| {
+        deployment.tier == server.tier && deployment.verdict != ChangeVerdict::InsufficientData
+    };
     JointChange {
         kind: change.kind,
         onset: change.onset.clone(),
         servers: vec![server.server.clone()],
-        servers_seen: servers.iter().filter(judged).count() as u64,
+        servers_seen: servers.iter().filter(is_evaluated).count() as u64,
         tier: server.tier.clone(),
         transactions: change.transactions.clone(),
         region: region_of(server, change).cloned(),
@@ -124,7 +134,7 @@ fn average(known: &mut TransactionShift, more: &TransactionShift) {
     known.servers += 1;
 }
 
-/// `servers` counts the one that is added.
+/// `servers` includes the one that is added.
 fn merge(known: &mut AnomalousRegion, more: &AnomalousRegion, servers: f64) {
     if more.since_ns < known.since_ns {
         (known.since_ns, known.since) = (more.since_ns, more.since.clone());

@@ -1,4 +1,4 @@
-//! Code, workload or something foreign?
+//! What changed the CPU use of a server: code, workload, or another process.
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes ──► Analysis ──► ServerChanges ──► ChangeReport
@@ -25,37 +25,37 @@ use laggard_report::{
 use laggard_samples::WindowTable;
 use laggard_settings::{SettingError, Settings};
 pub(crate) use observed::{ObservedServer, POOLED};
-use server::{ServerResult, not_judged};
+use server::{ServerResult, not_evaluated};
 use std::num::NonZeroUsize;
 
-/// A deployment the user told of.
+/// A deployment declared by the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeclaredDeployment {
-    /// When.
+    /// The time.
     pub time: Timestamp,
-    /// A version, a commit.
+    /// Its name, such as a version or a commit.
     pub name: String,
 }
 
-/// What is asked.
+/// The parameters of a change report.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangesQuestion<'a> {
     /// Windows of all servers.
     pub table: &'a WindowTable,
-    /// What only the reader knows.
+    /// Facts on the input.
     pub facts: &'a SampleFacts,
     /// Deployments, in order of time.
     pub deployments: &'a [DeclaredDeployment],
     /// Method and thresholds.
     pub settings: &'a ChangesSettings,
-    /// Threads to use; they change no bit of the answer.
+    /// Number of threads; the result does not depend on it.
     pub threads: NonZeroUsize,
 }
 
-/// Analyzes every server, and says what happened over all.
+/// Analyzes every server, and joins the changes to events over all servers.
 ///
 /// # Errors
-/// When a setting is out of its range.
+/// If a setting is out of its range.
 pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingError> {
     let ChangesQuestion { table, facts, deployments, settings, threads } = *question;
     settings.check()?;
@@ -63,16 +63,16 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
     for server in &table.servers {
         let observed = ObservedServer::of(table, server, settings.types_max);
         let answer = settings.analyze(&observed.observations, threads);
-        let mut told = match &answer {
+        let mut result = match &answer {
             Ok(analysis) => ServerResult { table, server, observed: &observed, analysis }.report(),
-            Err(_) => not_judged(table, server, &observed),
+            Err(_) => not_evaluated(table, server, &observed),
         };
-        let name = remarks::server_name(&told.server, &told.tier);
+        let name = remarks::server_name(&result.server, &result.tier);
         match answer {
             Err(reason) => report.missing.push(format!("{name}: {reason}.")),
-            Ok(_) => told.cautions.extend(remarks::observed_cautions(&observed, settings.method)),
+            Ok(_) => result.cautions.extend(remarks::observed_cautions(&observed, settings.method)),
         }
-        report.servers.push(told);
+        report.servers.push(result);
     }
     events::mark_deployments(&mut report.servers, deployments, table.length);
     report.events = events::join(&report.servers, table.length);
@@ -87,10 +87,10 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
 }
 
 fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
-    let told = |one: &DeclaredDeployment| Deployment {
-        name: one.name.clone(),
-        at_ns: one.time.unix_ns(),
-        at: rfc3339(one.time),
+    let result = |deployment: &DeclaredDeployment| Deployment {
+        name: deployment.name.clone(),
+        at_ns: deployment.time.unix_ns(),
+        at: rfc3339(deployment.time),
     };
     ChangeReport {
         schema_version: CHANGES_SCHEMA_VERSION,
@@ -99,7 +99,7 @@ fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
         headline: String::new(),
         method: question.settings.method.name().to_owned(),
         input: Default::default(),
-        deployments: question.deployments.iter().map(told).collect(),
+        deployments: question.deployments.iter().map(result).collect(),
         events: vec![],
         servers: vec![],
         mix: series::mix(question.table),
@@ -110,22 +110,22 @@ fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
     }
 }
 
-/// The strongest of the servers'.
+/// The most severe verdict of the servers.
 fn verdict(servers: &[ServerChanges]) -> ChangeVerdict {
     servers.iter().map(|server| server.verdict).max().unwrap_or(ChangeVerdict::InsufficientData)
 }
 
-/// What would have been needed; of a server that could not be judged beside others, a caution says so.
+/// The missing data, by server, or of the whole system if there are no servers.
 fn missing(report: &ChangeReport) -> Vec<String> {
     if !report.servers.is_empty() {
         return report.missing.clone();
     }
-    let nothing = report.input.transactions.is_empty();
-    let text = match nothing {
+    let has_none = report.input.transactions.is_empty();
+    let text = match has_none {
         true => {
-            "Neither transactions nor CPU utilization were found: `laggard changes` needs both, window by window."
+            "Neither transactions nor CPU utilization were found: `laggard changes` needs both in every window."
         }
-        false => "Transactions were found, but no CPU utilization of any server: give a CPU series, too.",
+        false => "Transactions were found, but no CPU utilization of any server: provide a CPU series, too.",
     };
     vec![text.to_owned()]
 }

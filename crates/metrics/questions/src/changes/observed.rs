@@ -1,6 +1,6 @@
-//! From the table of windows to what is analyzed: one server, its windows with data, its most frequent types.
+//! The observations of one server from the table of windows: its windows with data, and its most frequent types.
 
-use crate::sample_summary::seconds;
+use crate::sample_summary::{cell, seconds};
 use laggard_changes::Observations;
 use laggard_numeric::Matrix;
 use laggard_samples::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};
@@ -14,19 +14,19 @@ pub(crate) struct ObservedServer {
     pub(crate) observations: Observations,
     /// Name of each column; the last may be [`POOLED`].
     pub(crate) transactions: Vec<String>,
-    /// Types that were pooled.
+    /// Number of pooled types.
     pub(crate) pooled: usize,
-    /// Servers that shared the counts of the system evenly, at most; 1 when none were shared.
+    /// Maximum number of servers among which the counts of the system were divided evenly; 1 if they were not divided.
     pub(crate) sharing: usize,
-    /// Windows x types whose outbound calls took longer than the transaction: their own time is unknown.
+    /// Number of cells (window x type) whose outbound calls took longer than the transaction: their own time is unknown.
     pub(crate) overlapping: u64,
-    /// Whether the capacity in cores was told.
+    /// Whether the capacity in cores is known.
     pub(crate) cores_known: bool,
 }
 
 impl ObservedServer {
-    /// Windows with both transactions and utilization, in order. At most `types_max` transaction types are kept apart,
-    /// the most frequent.
+    /// Windows with both transactions and utilization, in order. At most `types_max` transaction types, the most frequent,
+    /// have a column of their own.
     pub(crate) fn of(table: &WindowTable, server: &ServerWindows, types_max: usize) -> ObservedServer {
         let source = SampleSource::of(table, server);
         let windows: Vec<usize> = (0..table.windows)
@@ -41,19 +41,19 @@ impl ObservedServer {
         for &window in &windows {
             let share = 1.0 / source.servers_at(window) as f64;
             for column in &columns.groups {
-                let found = source.pooled(window, column);
-                counts.push(found.count * share);
-                response_s.push(found.own_time_s);
-                overlapping += found.overlapping;
+                let pooled_type = source.pooled(window, column);
+                counts.push(pooled_type.count * share);
+                response_s.push(pooled_type.own_time_s);
+                overlapping += pooled_type.overlapping;
             }
         }
         let (rows, width) = (windows.len(), columns.groups.len());
-        let told = response_s.iter().any(|time| time.is_finite());
+        let has_times = response_s.iter().any(|time| time.is_finite());
         let observations = Observations {
             window_s: seconds(table.length),
             counts: Matrix::from_row_major(rows, width, counts),
             utilization: windows.iter().map(|&window| server.utilization[window]).collect(),
-            response_s: match told {
+            response_s: match has_times {
                 true => Matrix::from_row_major(rows, width, response_s),
                 false => Matrix::zeros(0, 0),
             },
@@ -79,22 +79,22 @@ fn is_known(counts: &Matrix, window: usize) -> bool {
     window < counts.rows() && counts.cols() > 0 && counts.row(window).iter().all(|count| count.is_finite())
 }
 
-/// Where a server's transactions come from.
+/// The source of a server's transactions.
 struct SampleSource<'a> {
     transactions: &'a TransactionWindows,
-    /// Servers among which they are divided.
+    /// Servers among which the transactions are divided.
     peers: Vec<&'a ServerWindows>,
     times: Times<'a>,
 }
 
-/// Which times are those of the server's tier.
+/// The source of the times at the server's tier.
 #[derive(Clone, Copy)]
 enum Times<'a> {
-    /// The response times, less outbound calls.
+    /// The response times minus outbound calls.
     Own,
-    /// Those of the calls that reach the tier.
+    /// The times of the calls to the tier.
     Called(&'a OutboundWindows),
-    /// None that are known.
+    /// Unknown.
     Unknown,
 }
 
@@ -110,7 +110,7 @@ impl<'a> SampleSource<'a> {
         let system = &table.system;
         let times = match system.outbound.iter().find(|calls| calls.callee == server.tier) {
             Some(calls) => Times::Called(calls),
-            // What clients wait for is the time of this tier only when nothing else is in it.
+            // Response times include other tiers, if there are any and no outbound calls are known.
             None if alone || !system.outbound.is_empty() => Times::Own,
             None => Times::Unknown,
         };
@@ -121,16 +121,16 @@ impl<'a> SampleSource<'a> {
         self.peers.iter().filter(|peer| known_at(&peer.utilization, window)).count().max(1)
     }
 
-    /// Several types as one: counts add up, times are means by count.
+    /// Pools several types: counts are added, times are means weighted by count.
     fn pooled(&self, window: usize, types: &[usize]) -> Pooled {
         let mut out = Pooled { count: 0.0, own_time_s: f64::NAN, overlapping: 0 };
         let (mut time, mut timed) = (0.0, 0.0);
-        for &at in types {
-            let count = self.transactions.counts.get(window, at);
+        for &index in types {
+            let count = self.transactions.counts.get(window, index);
             out.count += count;
             let own = match self.times {
-                Times::Own => self.own_time_s(window, at),
-                Times::Called(calls) => called_s(calls, window, at) / count,
+                Times::Own => self.own_time_s(window, index),
+                Times::Called(calls) => called_s(calls, window, index) / count,
                 Times::Unknown => f64::NAN,
             };
             if own < 0.0 {
@@ -147,11 +147,11 @@ impl<'a> SampleSource<'a> {
     }
 
     /// Response time without outbound calls (Cherkasova et al. 2009, equation 6); negative when calls overlap.
-    fn own_time_s(&self, window: usize, at: usize) -> f64 {
-        let response = entry(&self.transactions.response_s, window, at);
-        let count = self.transactions.counts.get(window, at);
+    fn own_time_s(&self, window: usize, index: usize) -> f64 {
+        let response = cell(&self.transactions.response_s, window, index);
+        let count = self.transactions.counts.get(window, index);
         let outbound = self.transactions.outbound.iter().map(|calls| {
-            let calls_s = called_s(calls, window, at);
+            let calls_s = called_s(calls, window, index);
             if calls_s.is_finite() { calls_s } else { 0.0 }
         });
         if count > 0.0 { response - outbound.sum::<f64>() / count } else { f64::NAN }
@@ -159,22 +159,18 @@ impl<'a> SampleSource<'a> {
 }
 
 /// Seconds of all calls of a transaction type in a window.
-fn called_s(calls: &OutboundWindows, window: usize, at: usize) -> f64 {
-    entry(&calls.counts, window, at) * entry(&calls.time_s, window, at)
+fn called_s(calls: &OutboundWindows, window: usize, index: usize) -> f64 {
+    cell(&calls.counts, window, index) * cell(&calls.time_s, window, index)
 }
 
-/// What types in one window amount to.
+/// Pooled types in one window.
 struct Pooled {
     count: f64,
     own_time_s: f64,
     overlapping: u64,
 }
 
-fn entry(matrix: &Matrix, row: usize, column: usize) -> f64 {
-    if row < matrix.rows() && column < matrix.cols() { matrix.get(row, column) } else { f64::NAN }
-}
-
-/// Which types are kept apart.
+/// The columns of a server: frequent types, and the pooled rare types.
 struct Columns {
     names: Vec<String>,
     /// Types of each column.
@@ -183,23 +179,23 @@ struct Columns {
 }
 
 impl Columns {
-    /// In the order of the table, types that never occurred left out, rare ones pooled at the end.
+    /// Frequent types in the order of the table, then the pooled rare types; types that never occur are left out.
     fn of(table: &WindowTable, counts: &Matrix, windows: &[usize], types_max: usize) -> Columns {
-        let total = |at: usize| windows.iter().map(|&window| counts.get(window, at)).sum::<f64>();
+        let total = |index: usize| windows.iter().map(|&window| counts.get(window, index)).sum::<f64>();
         let mut by_total: Vec<(usize, f64)> =
-            (0..counts.cols()).map(|at| (at, total(at))).filter(|&(_, total)| total > 0.0).collect();
+            (0..counts.cols()).map(|index| (index, total(index))).filter(|&(_, total)| total > 0.0).collect();
         by_total.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let room = if by_total.len() > types_max { types_max.saturating_sub(1) } else { types_max };
-        let rare = by_total.split_off(by_total.len().min(room));
-        let mut kept: Vec<usize> = by_total.into_iter().map(|(at, _)| at).collect();
-        kept.sort_unstable();
-        let name = |at: usize| table.transactions.get(at).cloned().unwrap_or_default();
-        let mut names: Vec<String> = kept.iter().map(|&at| name(at)).collect();
-        let mut groups: Vec<Vec<usize>> = kept.into_iter().map(|at| vec![at]).collect();
+        let columns_max = if by_total.len() > types_max { types_max.saturating_sub(1) } else { types_max };
+        let rare = by_total.split_off(by_total.len().min(columns_max));
+        let mut frequent: Vec<usize> = by_total.into_iter().map(|(index, _)| index).collect();
+        frequent.sort_unstable();
+        let name = |index: usize| table.transactions.get(index).cloned().unwrap_or_default();
+        let mut names: Vec<String> = frequent.iter().map(|&index| name(index)).collect();
+        let mut groups: Vec<Vec<usize>> = frequent.into_iter().map(|index| vec![index]).collect();
         let pooled = rare.len();
         if pooled > 0 {
             names.push(POOLED.to_owned());
-            groups.push(rare.into_iter().map(|(at, _)| at).collect());
+            groups.push(rare.into_iter().map(|(index, _)| index).collect());
         }
         Columns { names, groups, pooled }
     }

@@ -1,4 +1,4 @@
-//! Times in which transactions do not explain the CPU.
+//! Regions in which transactions do not explain the CPU use.
 
 use super::series::predicted;
 use super::server::ServerResult;
@@ -7,14 +7,14 @@ use laggard_changes::{SegmentKind, TransactionModel};
 use laggard_report::AnomalousRegion;
 use std::ops::Range;
 
-/// A region, and where it starts.
+/// A region, and its first row.
 pub(super) struct Region {
     pub(super) first_row: usize,
-    pub(super) told: AnomalousRegion,
+    pub(super) region: AnomalousRegion,
 }
 
 impl ServerResult<'_> {
-    /// Runs of anomalous segments, with what transactions leave unexplained.
+    /// Runs of anomalous segments, with the CPU use that transactions do not explain.
     pub(super) fn regions(&self, models: &[Option<&TransactionModel>]) -> Vec<Region> {
         let mut runs: Vec<(Range<usize>, Vec<&'static str>)> = Vec::new();
         for segment in &self.analysis.segments {
@@ -48,7 +48,7 @@ impl ServerResult<'_> {
         let known = !left.is_empty();
         let or_nan = |value: f64| if known { value } else { f64::NAN };
         let Span { since_ns, until_ns, since, until } = self.clock().span(&rows);
-        let told = AnomalousRegion {
+        let region = AnomalousRegion {
             since_ns,
             until_ns,
             since,
@@ -59,7 +59,7 @@ impl ServerResult<'_> {
             unexplained_peak: or_nan(left.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
             unexplained_cpu_s: or_nan(sum * observations.window_s * observations.cores),
         };
-        Region { first_row: rows.start, told }
+        Region { first_row: rows.start, region }
     }
 }
 
@@ -70,7 +70,7 @@ fn most_frequent(reasons: &[&'static str]) -> Vec<String> {
             distinct.push(reason);
         }
     }
-    let count = |reason: &str| reasons.iter().filter(|one| **one == reason).count();
+    let count = |reason: &str| reasons.iter().filter(|other| **other == reason).count();
     distinct.sort_by_key(|reason| std::cmp::Reverse(count(reason)));
     distinct.into_iter().map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! What was ruled out, what limits trust, what is missing; whole sentences.
+//! Sentences on what was ruled out and on limitations of the result.
 
 use super::DeclaredDeployment;
 use super::observed::ObservedServer;
@@ -6,10 +6,10 @@ use crate::methods::ChangeMethod;
 use laggard_report::{ChangeEventKind, ChangeReport, ChangeVerdict, SegmentState, ServerChanges, rfc3339};
 use laggard_samples::WindowTable;
 
-/// Servers named before a sentence.
+/// Maximum number of servers named before a sentence.
 const NAMES: usize = 3;
 
-/// A name in backticks, without any of its own.
+/// A name in backticks; backticks in it are replaced.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
 }
@@ -23,20 +23,19 @@ pub(super) fn server_name(server: &str, tier: &str) -> String {
     }
 }
 
-/// What is worth knowing of how a server was observed.
+/// Limitations of the observations of a server.
 pub(super) fn observed_cautions(observed: &ObservedServer, method: ChangeMethod) -> Vec<String> {
     let mut out = Vec::new();
     if observed.pooled > 0 {
         out.push(format!(
-            "The {} least frequent transaction types are pooled as `(other)`; what changes in one of them is seen only in \
+            "The {} least frequent transaction types are pooled as `(other)`; changes of one of them are visible only in \
              their sum.",
             observed.pooled
         ));
     }
     if observed.sharing > 1 {
         out.push(format!(
-            "No sample tells which server served which transaction; those of the system were divided evenly among {} \
-             servers.",
+            "The samples do not assign transactions to servers; those of the system were divided evenly among {} servers.",
             observed.sharing
         ));
     }
@@ -48,9 +47,9 @@ pub(super) fn observed_cautions(observed: &ObservedServer, method: ChangeMethod)
         ));
     }
     let timed = observed.observations.response_s.rows() > 0;
-    // The default method says so itself.
+    // The default method has its own caution for this.
     if !timed && method == ChangeMethod::Cherkasova {
-        out.push("No response times are known, so that no signature can check what changed.".to_owned());
+        out.push("No response times are known, so changes cannot be checked by a signature.".to_owned());
     }
     if timed && !observed.cores_known {
         out.push(
@@ -61,46 +60,46 @@ pub(super) fn observed_cautions(observed: &ObservedServer, method: ChangeMethod)
     out
 }
 
-/// Sentences of servers, each once: with the names of its servers, unless it is true of all that were judged.
+/// The sentences of servers without repetition, with the names of the servers unless all evaluated servers have it.
 pub(super) fn joined<'a>(
     servers: &'a [ServerChanges],
-    of: impl Fn(&'a ServerChanges) -> Vec<String>,
+    sentences: impl Fn(&'a ServerChanges) -> Vec<String>,
 ) -> Vec<String> {
-    let judged: Vec<&ServerChanges> = servers.iter().filter(|server| judged(server)).collect();
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    for server in &judged {
-        for text in of(server) {
+    let is_evaluated: Vec<&ServerChanges> = servers.iter().filter(|server| is_evaluated(server)).collect();
+    let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
+    for server in &is_evaluated {
+        for text in sentences(server) {
             let name = server_name(&server.server, &server.tier);
-            match found.iter_mut().find(|(known, _)| *known == text) {
+            match by_sentence.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) if names.contains(&name) => {}
                 Some((_, names)) => names.push(name),
-                None => found.push((text, vec![name])),
+                None => by_sentence.push((text, vec![name])),
             }
         }
     }
-    let told = |(text, names): (String, Vec<String>)| match names.len() {
-        all if all == judged.len() => text,
+    let joined_sentence = |(text, names): (String, Vec<String>)| match names.len() {
+        all if all == is_evaluated.len() => text,
         n if n > NAMES => format!("{} and {} more: {text}", names[..NAMES].join(", "), n - NAMES),
         _ => format!("{}: {text}", names.join(", ")),
     };
-    found.into_iter().map(told).collect()
+    by_sentence.into_iter().map(joined_sentence).collect()
 }
 
-/// What was looked at and found fine.
+/// What was ruled out.
 pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment]) -> Vec<String> {
     let mut out = Vec::new();
     let moved = count(report, ChangeEventKind::WorkloadChange);
     if moved > 0 {
         let times = if moved == 1 { "once".to_owned() } else { format!("{moved} times") };
         out.push(format!(
-            "The transaction mix moved {times} and the model still held: that was the load, not the application."
+            "The transaction mix changed {times} and the model still held: the load changed, not the application."
         ));
     }
     out.extend(joined(&report.servers, |server| unchanged(server).into_iter().collect()));
     let steady: Vec<&ServerChanges> = report
         .servers
         .iter()
-        .filter(|server| server.verdict <= ChangeVerdict::WorkloadChange && judged(server))
+        .filter(|server| server.verdict <= ChangeVerdict::WorkloadChange && is_evaluated(server))
         .collect();
     if !steady.is_empty() && steady.len() < report.servers.len() {
         out.push(format!(
@@ -113,12 +112,12 @@ pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment
         let changes = report.servers.iter().flat_map(|server| &server.changes);
         changes
             .filter_map(|change| change.deployment.as_ref())
-            .any(|it| it.at_ns == deployment.time.unix_ns())
+            .any(|followed_by| followed_by.at_ns == deployment.time.unix_ns())
     };
     let window = report.input.window.as_ref();
     for deployment in deployments.iter().filter(|deployment| !followed(deployment)) {
-        let at = deployment.time.unix_ns();
-        if window.is_some_and(|window| (window.since_ns..window.until_ns).contains(&at)) {
+        let time = deployment.time.unix_ns();
+        if window.is_some_and(|window| (window.since_ns..window.until_ns).contains(&time)) {
             out.push(format!(
                 "No change of cost followed deployment {} at {}.",
                 quoted(&deployment.name),
@@ -129,7 +128,7 @@ pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment
     out
 }
 
-fn judged(server: &ServerChanges) -> bool {
+fn is_evaluated(server: &ServerChanges) -> bool {
     server.verdict != ChangeVerdict::InsufficientData
 }
 
@@ -148,13 +147,13 @@ fn unchanged(server: &ServerChanges) -> Option<String> {
         .then(|| format!("{name}: the service time of {same} of {all} transactions did not change."))
 }
 
-/// Windows at the end that are not judged yet.
+/// The sentence for windows at the end that are not evaluated yet.
 fn pending(server: &ServerChanges) -> Option<String> {
     let last = server.segments.last().filter(|segment| segment.state == SegmentState::Pending)?;
-    Some(format!("The last {} windows are too few to judge yet.", last.windows))
+    Some(format!("The last {} windows are too few for an evaluation.", last.windows))
 }
 
-/// What limits trust in the whole.
+/// Limitations of the report.
 pub(super) fn cautions(
     report: &ChangeReport,
     table: &WindowTable,
@@ -171,14 +170,14 @@ pub(super) fn cautions(
         ));
     }
     for deployment in deployments {
-        let at = deployment.time;
-        if at < table.since
-            || report.input.window.as_ref().is_some_and(|window| at.unix_ns() >= window.until_ns)
+        let time = deployment.time;
+        if time < table.since
+            || report.input.window.as_ref().is_some_and(|window| time.unix_ns() >= window.until_ns)
         {
             out.push(format!(
-                "Deployment {} at {} lies outside the data.",
+                "Deployment {} at {} is outside the data.",
                 quoted(&deployment.name),
-                rfc3339(at)
+                rfc3339(time)
             ));
         }
     }

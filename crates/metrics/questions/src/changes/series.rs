@@ -1,4 +1,4 @@
-//! Series for charts, thinned to what a chart can show.
+//! Series for charts, thinned to the resolution of a chart.
 
 use super::observed::{ObservedServer, POOLED};
 use crate::sample_summary::{seconds, window_start};
@@ -6,7 +6,7 @@ use laggard_changes::{Analysis, SegmentKind, TransactionModel};
 use laggard_report::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
 use laggard_samples::WindowTable;
 
-/// Types of the mix that are kept apart.
+/// Maximum number of types of the mix with a series of their own.
 const MIX_TYPES: usize = 8;
 
 /// Utilization that a model predicts from the transactions of a row, 0..
@@ -17,8 +17,8 @@ pub(super) fn predicted(model: &TransactionModel, observed: &ObservedServer, row
     model.constant_percent / 100.0 + work_s / (observations.window_s * observations.cores)
 }
 
-/// The model to compare each row with: that of its group; where transactions do not explain the CPU, the one
-/// before or, failing that, the one after. `None` when nothing is normal.
+/// The model to compare each row with: that of its group or, in an anomalous region, the model before it (or after it, if
+/// there is none before). `None` if no segment is normal.
 pub(super) fn models_of_rows(analysis: &Analysis, rows: usize) -> Vec<Option<&TransactionModel>> {
     let mut out: Vec<Option<&TransactionModel>> = vec![None; rows];
     let group_of = |kind: &SegmentKind| match kind {
@@ -34,12 +34,12 @@ pub(super) fn models_of_rows(analysis: &Analysis, rows: usize) -> Vec<Option<&Tr
     out
 }
 
-/// The fewest windows a point can stand for with at most [`SERIES_POINTS_MAX`] points.
+/// Minimum number of windows per point for at most [`SERIES_POINTS_MAX`] points.
 fn windows_per_point(windows: usize) -> usize {
     windows.div_ceil(SERIES_POINTS_MAX).max(1)
 }
 
-/// Mean and range of some numbers.
+/// Mean and range of several numbers.
 #[derive(Clone, Copy, Default)]
 struct Spread {
     sum: f64,
@@ -80,7 +80,8 @@ pub(super) fn utilization(
     let step = windows_per_point(table.windows);
     let points = table.windows.div_ceil(step);
     let spreads = || vec![Spread::default(); points];
-    let [mut used, mut wanted, mut residual, mut rate] = [spreads(), spreads(), spreads(), spreads()];
+    let [mut used, mut expected_spread, mut residual, mut rate] =
+        [spreads(), spreads(), spreads(), spreads()];
     let observations = &observed.observations;
     for (row, &window) in observations.windows.iter().enumerate() {
         let point = window / step;
@@ -89,11 +90,11 @@ pub(super) fn utilization(
         rate[point].add(observations.counts.row(row).iter().sum::<f64>() / observations.window_s);
         if let Some(model) = models.get(row).copied().flatten() {
             let expected = predicted(model, observed, row);
-            wanted[point].add(expected);
+            expected_spread[point].add(expected);
             residual[point].add(utilization - expected);
         }
     }
-    let list = |spreads: &[Spread], of: fn(&Spread) -> Option<f64>| spreads.iter().map(of).collect();
+    let list = |spreads: &[Spread], value: fn(&Spread) -> Option<f64>| spreads.iter().map(value).collect();
     UtilizationSeries {
         since_ns: window_start(table, 0).unix_ns(),
         step_s: seconds(table.length) * step as f64,
@@ -101,7 +102,7 @@ pub(super) fn utilization(
         observed: list(&used, Spread::mean),
         observed_low: list(&used, Spread::low),
         observed_high: list(&used, Spread::high),
-        predicted: list(&wanted, Spread::mean),
+        predicted: list(&expected_spread, Spread::mean),
         residual_low: list(&residual, Spread::low),
         residual_high: list(&residual, Spread::high),
         transactions_per_s: list(&rate, Spread::mean),
@@ -115,12 +116,12 @@ pub(super) fn mix(table: &WindowTable) -> Option<MixSeries> {
     let points = table.windows.div_ceil(step);
     let mut sums = vec![vec![0.0; points]; counts.cols()];
     for window in 0..counts.rows().min(table.windows) {
-        for (at, &count) in counts.row(window).iter().enumerate().filter(|(_, count)| count.is_finite()) {
-            sums[at][window / step] += count;
+        for (index, &count) in counts.row(window).iter().enumerate().filter(|(_, count)| count.is_finite()) {
+            sums[index][window / step] += count;
         }
     }
-    let total = |at: &usize| sums[*at].iter().sum::<f64>();
-    let mut order: Vec<usize> = (0..counts.cols()).filter(|at| total(at) > 0.0).collect();
+    let total = |index: &usize| sums[*index].iter().sum::<f64>();
+    let mut order: Vec<usize> = (0..counts.cols()).filter(|index| total(index) > 0.0).collect();
     order.sort_by(|a, b| total(b).total_cmp(&total(a)).then(a.cmp(b)));
     if order.is_empty() {
         return None;
@@ -128,12 +129,13 @@ pub(super) fn mix(table: &WindowTable) -> Option<MixSeries> {
     let rest = if order.len() > MIX_TYPES + 1 { order.split_off(MIX_TYPES) } else { vec![] };
     let all: Vec<f64> = (0..points).map(|point| sums.iter().map(|sum| sum[point]).sum()).collect();
     let share = |types: &[usize], point: usize| {
-        let part: f64 = types.iter().map(|&at| sums[at][point]).sum();
+        let part: f64 = types.iter().map(|&index| sums[index][point]).sum();
         (all[point] > 0.0).then(|| part / all[point])
     };
     let shares = |types: &[usize]| (0..points).map(|point| share(types, point)).collect();
-    let mut transactions: Vec<String> = order.iter().map(|&at| table.transactions[at].clone()).collect();
-    let mut lists: Vec<Vec<Option<f64>>> = order.iter().map(|&at| shares(&[at])).collect();
+    let mut transactions: Vec<String> =
+        order.iter().map(|&index| table.transactions[index].clone()).collect();
+    let mut lists: Vec<Vec<Option<f64>>> = order.iter().map(|&index| shares(&[index])).collect();
     if !rest.is_empty() {
         transactions.push(POOLED.to_owned());
         lists.push(shares(&rest));

@@ -1,4 +1,4 @@
-//! The answer for one server, with names and times.
+//! The result for one server, with names and times.
 
 use super::costs::{self, FittedCosts};
 use super::observed::ObservedServer;
@@ -12,7 +12,7 @@ use laggard_report::{
 use laggard_samples::{ServerWindows, WindowTable};
 use std::ops::Range;
 
-/// What is known of one server.
+/// The analysis of one server.
 pub(super) struct ServerResult<'a> {
     pub(super) table: &'a WindowTable,
     pub(super) server: &'a ServerWindows,
@@ -20,8 +20,8 @@ pub(super) struct ServerResult<'a> {
     pub(super) analysis: &'a Analysis,
 }
 
-/// The answer about a server of which nothing could be said.
-pub(super) fn not_judged(
+/// The result for a server with too little data.
+pub(super) fn not_evaluated(
     table: &WindowTable,
     server: &ServerWindows,
     observed: &ObservedServer,
@@ -48,20 +48,20 @@ impl ServerResult<'_> {
         let models = models_of_rows(self.analysis, rows);
         let regions = self.regions(&models);
         let changes = self.changes(&regions);
-        let told = self.models();
-        let current = told.iter().find(|told| told.model.in_force);
+        let fitted_costs = self.models();
+        let current = fitted_costs.iter().find(|costs| costs.model.in_force);
         let mut cautions = self.analysis.cautions.clone();
-        cautions.extend(current.iter().flat_map(|told| told.cautions.iter().cloned()));
+        cautions.extend(current.iter().flat_map(|costs| costs.cautions.iter().cloned()));
         ServerChanges {
             verdict: verdict(&changes, &regions),
             segments: self.segments(),
             changes,
-            regions: regions.into_iter().map(|region| region.told).collect(),
+            regions: regions.into_iter().map(|region| region.region).collect(),
             series: utilization(self.table, self.observed, &models),
             cautions,
-            estimator: current.map_or_else(String::new, |told| told.reason.clone()),
-            models: told.into_iter().map(|told| told.model).collect(),
-            ..not_judged(self.table, self.server, self.observed)
+            estimator: current.map_or_else(String::new, |costs| costs.reason.clone()),
+            models: fitted_costs.into_iter().map(|costs| costs.model).collect(),
+            ..not_evaluated(self.table, self.server, self.observed)
         }
     }
 
@@ -70,7 +70,8 @@ impl ServerResult<'_> {
     }
 
     pub(super) fn ranges_of(&self, group: usize) -> Vec<Range<usize>> {
-        let is_its = |kind: &SegmentKind| matches!(kind, SegmentKind::Normal { group: it } if *it == group);
+        let is_its =
+            |kind: &SegmentKind| matches!(kind, SegmentKind::Normal { group: other } if *other == group);
         let segments = self.analysis.segments.iter().filter(|segment| is_its(&segment.kind));
         segments.map(|segment| segment.rows.clone()).collect()
     }
@@ -80,16 +81,16 @@ impl ServerResult<'_> {
             SegmentKind::Normal { group } => Some(group),
             _ => None,
         });
-        let one = |(at, group)| {
-            let mut told = costs::fitted_costs(self.observed, group, &self.ranges_of(at));
-            told.model.in_force = in_force == Some(at);
-            told
+        let fitted = |(index, group)| {
+            let mut costs = costs::fitted_costs(self.observed, group, &self.ranges_of(index));
+            costs.model.in_force = in_force == Some(index);
+            costs
         };
-        self.analysis.groups.iter().enumerate().map(one).collect()
+        self.analysis.groups.iter().enumerate().map(fitted).collect()
     }
 
     fn segments(&self) -> Vec<ReportedSegment> {
-        let one = |segment: &laggard_changes::Segment| {
+        let fitted = |segment: &laggard_changes::Segment| {
             let Span { since_ns, until_ns, since, until } = self.clock().span(&segment.rows);
             let (state, model, reason) = match &segment.kind {
                 SegmentKind::Normal { group } => (SegmentState::Normal, Some(*group as u32), None),
@@ -111,17 +112,17 @@ impl ServerResult<'_> {
                 error: segment.model.error,
             }
         };
-        self.analysis.segments.iter().map(one).collect()
+        self.analysis.segments.iter().map(fitted).collect()
     }
 }
 
 fn verdict(changes: &[ChangeEvent], regions: &[Region]) -> ChangeVerdict {
-    let of = |event: &ChangeEvent| match event.kind {
+    let verdict_of = |event: &ChangeEvent| match event.kind {
         ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => ChangeVerdict::ApplicationChange,
         ChangeEventKind::WorkloadChange => ChangeVerdict::WorkloadChange,
         ChangeEventKind::Unexplained => ChangeVerdict::UnexplainedChange,
         ChangeEventKind::AnomalyStart | ChangeEventKind::AnomalyEnd => ChangeVerdict::Anomaly,
     };
-    let strongest = changes.iter().map(of).max().unwrap_or(ChangeVerdict::Steady);
+    let strongest = changes.iter().map(verdict_of).max().unwrap_or(ChangeVerdict::Steady);
     if regions.is_empty() { strongest } else { strongest.max(ChangeVerdict::Anomaly) }
 }

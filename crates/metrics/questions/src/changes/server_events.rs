@@ -1,4 +1,4 @@
-//! What happened on one server, in order of time.
+//! The changes of one server, in order of time.
 
 use super::regions::Region;
 use super::server::ServerResult;
@@ -9,18 +9,18 @@ use laggard_changes::{
 use laggard_report::{ChangeEvent, ChangeEventKind, MixShift, SignatureShift, TransactionShift};
 use std::ops::Range;
 
-/// Transaction types told of a moved mix.
-const MIX_TOLD: usize = 5;
+/// Maximum number of transaction types listed for a change of the mix.
+const MIX_SHIFTS_MAX: usize = 5;
 
-/// A share of the mix that moved less is not told.
-const MIX_LEAST: f64 = 0.005;
+/// Minimum change of a type's share in the mix to be listed.
+const MIX_SHIFT_MIN: f64 = 0.005;
 
 impl ServerResult<'_> {
-    /// The changes of the analysis, and the start of a region that no change announces: data that begin with it.
+    /// The changes of the analysis, and the starts of regions without a change: those at the beginning of the data.
     pub(super) fn changes(&self, regions: &[Region]) -> Vec<ChangeEvent> {
         let changes = &self.analysis.changes;
         let starts = |row: usize| {
-            changes.iter().any(|one| one.kind == ChangeKind::AnomalyStart && one.onset.row == row)
+            changes.iter().any(|change| change.kind == ChangeKind::AnomalyStart && change.onset.row == row)
         };
         let silent = regions.iter().filter(|region| !starts(region.first_row)).map(|region| Change {
             kind: ChangeKind::AnomalyStart,
@@ -56,7 +56,7 @@ impl ServerResult<'_> {
             model_before: before.as_ref().map(|(group, _)| *group as u32),
             model_after: after.as_ref().map(|(group, _)| *group as u32),
             signature: if compares { self.signatures(&sides, &named) } else { vec![] },
-            transactions: named.iter().filter_map(|one| self.shift(one)).collect(),
+            transactions: named.iter().filter_map(|change| self.shift(change)).collect(),
             mix: self.mix(before.as_ref(), after.as_ref()),
             rate_before,
             rate_after,
@@ -64,13 +64,13 @@ impl ServerResult<'_> {
         }
     }
 
-    fn shift(&self, one: &TransactionChange) -> Option<TransactionShift> {
+    fn shift(&self, change: &TransactionChange) -> Option<TransactionShift> {
         Some(TransactionShift {
-            transaction: self.observed.transactions.get(one.transaction)?.clone(),
-            before_s: one.before_s,
-            after_s: one.after_s,
-            difference_s: one.after_s - one.before_s,
-            standard_error_s: one.standard_error_s,
+            transaction: self.observed.transactions.get(change.transaction)?.clone(),
+            before_s: change.before_s,
+            after_s: change.after_s,
+            difference_s: change.after_s - change.before_s,
+            standard_error_s: change.standard_error_s,
             servers: 1,
         })
     }
@@ -85,11 +85,11 @@ impl ServerResult<'_> {
             SegmentKind::Normal { group } if side(&segment.rows) => Some((group, segment.rows.clone())),
             _ => None,
         };
-        let mut found = self.analysis.segments.iter().filter_map(normal);
-        if last { found.next_back() } else { found.next() }
+        let mut segments = self.analysis.segments.iter().filter_map(normal);
+        if last { segments.next_back() } else { segments.next() }
     }
 
-    /// Rows of a group on one side of a row: the same application for as long as it is known.
+    /// Rows of a group on one side of a row: the same version of the application.
     fn side(&self, group: usize, row: usize, before: bool) -> Vec<Range<usize>> {
         let ranges = self.ranges_of(group).into_iter();
         let cut = |rows: Range<usize>| {
@@ -106,18 +106,18 @@ impl ServerResult<'_> {
         if before.iter().chain(after).all(Option::is_none) {
             return vec![];
         }
-        let one = |(at, name): (usize, &String)| {
-            let [before, after] = [before, after].map(|times| times.get(at).copied().flatten());
+        let signature_shift = |(index, name): (usize, &String)| {
+            let [before, after] = [before, after].map(|times| times.get(index).copied().flatten());
             SignatureShift {
                 transaction: name.clone(),
                 before_s: before.map_or(f64::NAN, |time| time.seconds),
                 before_error_s: before.map_or(f64::NAN, |time| time.standard_error_s),
                 after_s: after.map_or(f64::NAN, |time| time.seconds),
                 after_error_s: after.map_or(f64::NAN, |time| time.standard_error_s),
-                changed: named.iter().any(|changed| changed.transaction == at),
+                changed: named.iter().any(|changed| changed.transaction == index),
             }
         };
-        self.observed.transactions.iter().enumerate().map(one).collect()
+        self.observed.transactions.iter().enumerate().map(signature_shift).collect()
     }
 
     fn rate(&self, segment: Option<&(usize, Range<usize>)>) -> f64 {
@@ -136,41 +136,41 @@ impl ServerResult<'_> {
         let (before, after) = (self.shares(before), self.shares(after));
         let names = self.observed.transactions.iter().enumerate();
         let mut out: Vec<MixShift> = names
-            .map(|(at, name)| MixShift {
+            .map(|(index, name)| MixShift {
                 transaction: name.clone(),
-                share_before: before[at],
-                share_after: after[at],
+                share_before: before[index],
+                share_after: after[index],
             })
-            .filter(|one| (one.share_after - one.share_before).abs() >= MIX_LEAST)
+            .filter(|shift| (shift.share_after - shift.share_before).abs() >= MIX_SHIFT_MIN)
             .collect();
-        let size = |one: &MixShift| (one.share_after - one.share_before).abs();
+        let size = |shift: &MixShift| (shift.share_after - shift.share_before).abs();
         out.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        out.truncate(MIX_TOLD);
+        out.truncate(MIX_SHIFTS_MAX);
         out
     }
 
     fn shares(&self, rows: &Range<usize>) -> Vec<f64> {
         let counts = &self.observed.observations.counts;
-        let sum = |at: usize| rows.clone().map(|row| counts.get(row, at)).sum::<f64>();
+        let sum = |index: usize| rows.clone().map(|row| counts.get(row, index)).sum::<f64>();
         let sums: Vec<f64> = (0..counts.cols()).map(sum).collect();
         let all: f64 = sums.iter().sum();
         sums.into_iter().map(|sum| if all > 0.0 { sum / all } else { 0.0 }).collect()
     }
 }
 
-/// The transactions that a method named; where it names none, those whose signature changed.
+/// The transactions that the method named; if it named none, those whose signature changed.
 fn named(change: &Change, [before, after]: &[Vec<Option<ServiceTime>>; 2]) -> Vec<TransactionChange> {
     if !change.transactions.is_empty() {
         return change.transactions.clone();
     }
     let changed = signature_changes(before, after, SignatureTest::default());
-    let one = |found: laggard_changes::ServiceTimeChange| TransactionChange {
-        transaction: found.transaction,
-        before_s: found.before.seconds,
-        after_s: found.after.seconds,
-        standard_error_s: found.standard_error_s(),
+    let transaction_change = |change: laggard_changes::ServiceTimeChange| TransactionChange {
+        transaction: change.transaction,
+        before_s: change.before.seconds,
+        after_s: change.after.seconds,
+        standard_error_s: change.standard_error_s(),
     };
-    changed.into_iter().map(one).collect()
+    changed.into_iter().map(transaction_change).collect()
 }
 
 const fn event_kind(kind: ChangeKind) -> ChangeEventKind {

@@ -1,4 +1,4 @@
-//! Method and thresholds of a question about changes.
+//! Method and thresholds of a change report.
 
 use crate::methods::ChangeMethod;
 use crate::sample_summary::seconds;
@@ -15,7 +15,7 @@ settings! {
     /// Method and thresholds.
     #[derive(Clone, PartialEq, Debug)]
     pub struct ChangesSettings {
-        /// Most transaction types; rarer ones are pooled
+        /// Maximum number of transaction types; rarer ones are pooled
         types_max ("types-max", "types"): usize = 20, within(1.0, 100.0), "each costs a coefficient; models with more cannot be distinguished from minutes of data";
     }
     groups {
@@ -25,7 +25,7 @@ settings! {
         cherkasova: CherkasovaSettings;
     }
     other {
-        /// Which method.
+        /// The method.
         method: ChangeMethod = ChangeMethod::default();
     }
 }
@@ -46,21 +46,20 @@ impl ChangesSettings {
         rows.map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
     }
 
-    /// Asks the method. Less than two segments' worth of windows can show no change, and so cannot show that there was
-    /// none.
+    /// Runs the method. With fewer windows than two segments a change cannot be detected, which is an error.
     pub(super) fn analyze(
         &self,
         observations: &Observations,
         threads: NonZeroUsize,
     ) -> Result<Analysis, TooLittleDataError> {
-        let (given, types) = (observations.utilization.len(), observations.counts.cols());
+        let (available, types) = (observations.utilization.len(), observations.counts.cols());
         let segment = match self.method {
             ChangeMethod::Adaptive => self.adaptive.windows_min(types),
             ChangeMethod::Cherkasova => self.cherkasova.windows_min(types),
         };
         let needed = segment.saturating_mul(2);
-        if given < needed {
-            return Err(TooLittleDataError::Windows { available: given, needed });
+        if available < needed {
+            return Err(TooLittleDataError::Windows { available: available, needed });
         }
         match self.method {
             ChangeMethod::Adaptive => laggard_changes::changes(observations, &self.adaptive, threads),

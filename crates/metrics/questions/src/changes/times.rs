@@ -1,4 +1,4 @@
-//! From rows to moments.
+//! Converts rows to times.
 
 use crate::sample_summary::window_start;
 use laggard_model::{Nanos, Timestamp};
@@ -6,7 +6,7 @@ use laggard_report::{Onset, rfc3339};
 use laggard_samples::WindowTable;
 use std::ops::Range;
 
-/// Tells the time of rows: windows with data, counted without gaps.
+/// Converts rows (windows with data, counted without gaps) to times.
 #[derive(Clone, Copy)]
 pub(super) struct Clock<'a> {
     pub(super) table: &'a WindowTable,
@@ -14,7 +14,7 @@ pub(super) struct Clock<'a> {
     pub(super) windows: &'a [usize],
 }
 
-/// A stretch of time.
+/// A time interval.
 pub(super) struct Span {
     pub(super) since_ns: i64,
     pub(super) until_ns: i64,
@@ -35,22 +35,22 @@ impl Clock<'_> {
         }
     }
 
-    /// A change between two windows can lie up to half a window on either side of their border, and anywhere in
-    /// a gap between them.
+    /// The time of an onset. A change between two windows can be up to half a window on either side of their border, and
+    /// anywhere in a gap between them.
     pub(super) fn onset(&self, onset: &laggard_changes::Onset) -> Onset {
         let half = Nanos::from_ns(self.table.length.ns() / 2);
-        let at = self.start(onset.row);
+        let time = self.start(onset.row);
         let earliest = match onset.earliest {
             0 => self.start(0),
             row => self.start(row - 1).plus(half),
         };
         let latest = self.start(onset.latest.max(onset.row)).plus(half);
-        let earliest = earliest.min(at);
+        let earliest = earliest.min(time);
         Onset {
-            at_ns: at.unix_ns(),
+            at_ns: time.unix_ns(),
             earliest_ns: earliest.unix_ns(),
             latest_ns: latest.unix_ns(),
-            at: rfc3339(at),
+            at: rfc3339(time),
             earliest: rfc3339(earliest),
             latest: rfc3339(latest),
         }

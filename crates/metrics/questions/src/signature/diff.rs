@@ -1,5 +1,6 @@
-//! What differs between two signatures (specification 4.8: the robust test).
+//! Compares two signatures (specification 4.8: the robust test).
 
+use super::server_name;
 use laggard_changes::SignatureTest;
 use laggard_report::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
@@ -12,17 +13,17 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct NamedSignature<'a> {
     /// The file's name, for the report.
     pub file: &'a str,
-    /// What it holds.
+    /// The signature.
     pub signature: &'a Signature,
 }
 
-/// When a difference counts.
+/// Thresholds for a difference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DiffThresholds {
     /// Size and significance.
     pub test: SignatureTest,
-    /// The correction for queueing, `1 − U^c`, is of first order. When it differs between the signatures because the
-    /// load does, a difference must exceed this share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|`, too (0.5: on a
+    /// The correction for queueing, `1 − U^c`, is of first order. If it differs between the signatures because of the
+    /// load, a difference must also exceed this share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|` (0.5: on a
     /// processor-sharing CPU measured at 20, 50 and 80 % the same code differed by 0.05 to 0.4 of it).
     pub correction_share: f64,
 }
@@ -33,16 +34,16 @@ impl Default for DiffThresholds {
     }
 }
 
-/// Mixes further apart than this (half the sum of the differences of shares) are told: caches and the correction
-/// for queueing depend on them.
+/// Mixes that differ by more than this (half the sum of the differences of shares) cause a caution: caches and the
+/// correction for queueing depend on them.
 const MIX_MAX: f64 = 0.2;
-/// Mean utilizations further apart than this are told: the correction for queueing is of first order.
+/// Mean utilizations that differ by more than this cause a caution: the correction for queueing is of first order.
 const UTILIZATION_MAX: f64 = 0.2;
 
 /// Compares two signatures.
 ///
-/// Servers are compared by name when both signatures have the same names in a tier. When they do not, because
-/// every run has new ones, all servers of the tier count as one.
+/// Servers are compared by name if both signatures have the same names in a tier. Otherwise, because every run has new
+/// names, all servers of the tier are pooled.
 pub fn diff_signatures(
     old: NamedSignature<'_>,
     new: NamedSignature<'_>,
@@ -54,7 +55,7 @@ pub fn diff_signatures(
     let mut transactions: Vec<TransactionDiff> =
         units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
     transactions.sort_by(|a, b| {
-        let size = |one: &TransactionDiff| one.difference_s.map_or(0.0, f64::abs);
+        let size = |server: &TransactionDiff| server.difference_s.map_or(0.0, f64::abs);
         a.fate
             .cmp(&b.fate)
             .then(size(b).total_cmp(&size(a)))
@@ -110,11 +111,12 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     if diff.verdict != DiffVerdict::InsufficientData {
         return vec![];
     }
-    let known = |one: &TransactionDiff| one.windows_before.min(one.windows_after) >= diff.test.windows_min;
+    let known =
+        |server: &TransactionDiff| server.windows_before.min(server.windows_after) >= diff.test.windows_min;
     vec![match diff.counts.not_judged {
         0 => "The signatures have no transaction in common.".to_owned(),
         _ if diff.transactions.iter().any(known) => {
-            "The load differs too much to tell: measure both at a like load.".to_owned()
+            "The load differs too much for a verdict: measure both at a similar load.".to_owned()
         }
         _ => format!(
             "No transaction has service times in at least {} windows of both signatures.",
@@ -123,7 +125,7 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     }]
 }
 
-/// What is compared with what: one server, or all of a tier.
+/// A unit of comparison: one server, or all servers of a tier.
 struct Unit {
     server: String,
     tier: String,
@@ -134,23 +136,23 @@ struct Unit {
 impl Unit {
     fn all(old: &Signature, new: &Signature) -> Vec<Unit> {
         let tiers: BTreeSet<&str> =
-            old.servers.iter().chain(&new.servers).map(|one| one.tier.as_str()).collect();
+            old.servers.iter().chain(&new.servers).map(|server| server.tier.as_str()).collect();
         tiers.into_iter().flat_map(|tier| Unit::from_tier(tier, old, new)).collect()
     }
 
     fn from_tier(tier: &str, old: &Signature, new: &Signature) -> Vec<Unit> {
-        let of = |signature: &Signature| -> Vec<ServerSignature> {
-            signature.servers.iter().filter(|one| one.tier == tier).cloned().collect()
+        let servers_of = |signature: &Signature| -> Vec<ServerSignature> {
+            signature.servers.iter().filter(|server| server.tier == tier).cloned().collect()
         };
         let names = |servers: &[ServerSignature]| -> BTreeSet<String> {
-            servers.iter().map(|one| one.server.clone()).collect()
+            servers.iter().map(|server| server.server.clone()).collect()
         };
-        let (old, new) = (of(old), of(new));
+        let (old, new) = (servers_of(old), servers_of(new));
         let tier = tier.to_owned();
         if names(&old) != names(&new) {
             let server = match (old.as_slice(), new.as_slice()) {
-                // Of the only one there is, the new name says most.
-                ([_], [one]) if tier.is_empty() => one.server.clone(),
+                // A single server keeps its new name.
+                ([_], [server]) if tier.is_empty() => server.server.clone(),
                 _ => String::new(),
             };
             return vec![Unit { server, tier, old, new }];
@@ -182,20 +184,23 @@ impl Unit {
         test: &SignatureTest,
         load: Load,
     ) -> TransactionDiff {
-        let times = old.and_then(|one| one.service_time_s).zip(new.and_then(|one| one.service_time_s));
-        let errors = old.and_then(|one| one.standard_error_s).zip(new.and_then(|one| one.standard_error_s));
+        let times =
+            old.and_then(|server| server.service_time_s).zip(new.and_then(|server| server.service_time_s));
+        let errors = old
+            .and_then(|server| server.standard_error_s)
+            .zip(new.and_then(|server| server.standard_error_s));
         let error = errors.map(|(old, new)| old.hypot(new));
         let difference = times.map(|(old, new)| new - old);
         let detectable = times
             .zip(error)
             .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
-        let windows = |one: Option<&TransactionSignature>| one.map_or(0, |one| one.windows);
+        let windows = |server: Option<&TransactionSignature>| server.map_or(0, |server| server.windows);
         let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
-        let judged = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
+        let figures = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
         let (fate, reason) = match (old, new) {
             (None, _) => (TransactionFate::New, None),
             (_, None) => (TransactionFate::Removed, None),
-            _ => judged.fate(test, load),
+            _ => figures.fate(test, load),
         };
         TransactionDiff {
             server: self.server.clone(),
@@ -203,24 +208,24 @@ impl Unit {
             transaction: name.to_owned(),
             fate,
             reason,
-            before_s: old.and_then(|one| one.service_time_s),
-            after_s: new.and_then(|one| one.service_time_s),
+            before_s: old.and_then(|server| server.service_time_s),
+            after_s: new.and_then(|server| server.service_time_s),
             difference_s: difference,
             standard_error_s: error,
             detectable_s: detectable.map(|detectable| detectable + doubt),
             windows_before: windows(old),
             windows_after: windows(new),
-            share_before: old.map(|one| one.share),
-            share_after: new.map(|one| one.share),
+            share_before: old.map(|server| server.share),
+            share_after: new.map(|server| server.share),
         }
     }
 }
 
-/// What the test looks at.
+/// The input of the test.
 struct TestFigures {
     difference: Option<f64>,
     detectable: Option<f64>,
-    /// What another load may account for, in seconds.
+    /// Difference that a different load may explain, in seconds.
     doubt: f64,
     windows: [u64; 2],
 }
@@ -235,21 +240,21 @@ struct Load {
 }
 
 impl Load {
-    /// The share of a service time that another load may account for.
+    /// Share of a service time that a different load may explain.
     fn doubt(self) -> f64 {
         let [Some(old), Some(new)] = self.used.map(|used| used.map(log_correction)) else { return 0.0 };
         self.trust * (old - new).abs()
     }
 }
 
-/// `ln(1 − U^c)`, of at most the utilization that counts.
+/// `ln(1 − U^c)`, with the utilization limited to that of usable windows.
 fn log_correction((used, cores): (f64, f64)) -> f64 {
     (1.0 - used.clamp(0.0, laggard_changes::UTILIZATION_MAX).powf(cores.max(f64::MIN_POSITIVE))).ln()
 }
 
 /// Mean utilization of servers, and the cores of the first.
 fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
-    let known: Vec<f64> = servers.iter().filter_map(|one| one.utilization_mean).collect();
+    let known: Vec<f64> = servers.iter().filter_map(|server| server.utilization_mean).collect();
     let cores = servers.first()?.cores;
     (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64, cores))
 }
@@ -257,23 +262,23 @@ fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
 impl TestFigures {
     fn fate(&self, test: &SignatureTest, load: Load) -> (TransactionFate, Option<String>) {
         let unknown = |reason: String| (TransactionFate::NotJudged, Some(reason));
-        let side = |at: usize| if at == 0 { "before" } else { "after" };
-        if let Some(at) = self.windows.iter().position(|&windows| windows == 0) {
-            return unknown(format!("no window with response times counts {}", side(at)));
+        let side = |side_index: usize| if side_index == 0 { "before" } else { "after" };
+        if let Some(side_index) = self.windows.iter().position(|&windows| windows == 0) {
+            return unknown(format!("no window with response times is usable {}", side(side_index)));
         }
         let Some((difference, detectable)) = self.difference.zip(self.detectable) else {
-            return unknown("the signature tells no standard error".to_owned());
+            return unknown("the signature has no standard error".to_owned());
         };
         let few = self.windows.iter().position(|&windows| windows < test.windows_min as u64);
-        if let Some(at) = few {
-            let (windows, needed) = (self.windows[at], test.windows_min);
-            return unknown(format!("{windows} windows {}, {needed} are needed", side(at)));
+        if let Some(side_index) = few {
+            let (windows, needed) = (self.windows[side_index], test.windows_min);
+            return unknown(format!("{windows} windows {}, {needed} are needed", side(side_index)));
         }
         match difference {
             _ if difference.abs() <= detectable => (TransactionFate::Same, None),
             _ if difference.abs() <= detectable + self.doubt => {
                 let [old, new] = load.used.map(|used| used.map_or(0.0, |(used, _)| used * 100.0));
-                unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may account for it"))
+                unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may explain it"))
             }
             d if d > 0.0 => (TransactionFate::Slower, None),
             _ => (TransactionFate::Faster, None),
@@ -281,25 +286,25 @@ impl TestFigures {
     }
 }
 
-/// The transactions of several servers as of one: service times are means by windows, and errors follow.
+/// Pools the transactions of several servers: service times are means weighted by windows.
 fn pooled(servers: &[ServerSignature]) -> BTreeMap<String, TransactionSignature> {
     let mut all: BTreeMap<String, Vec<&TransactionSignature>> = BTreeMap::new();
-    for one in servers.iter().flat_map(|server| &server.transactions) {
-        all.entry(one.transaction.clone()).or_default().push(one);
+    for server in servers.iter().flat_map(|server| &server.transactions) {
+        all.entry(server.transaction.clone()).or_default().push(server);
     }
-    let total: f64 = servers.iter().flat_map(|server| &server.transactions).map(|one| one.count).sum();
+    let total: f64 = servers.iter().flat_map(|server| &server.transactions).map(|server| server.count).sum();
     all.into_iter().map(|(name, parts)| (name, pool(&parts, total))).collect()
 }
 
 fn pool(parts: &[&TransactionSignature], total: f64) -> TransactionSignature {
-    if let [one] = parts {
-        let share = if total > 0.0 { one.count / total } else { one.share };
-        return TransactionSignature { share, ..(*one).clone() };
+    if let [server] = parts {
+        let share = if total > 0.0 { server.count / total } else { server.share };
+        return TransactionSignature { share, ..(*server).clone() };
     }
-    let count: f64 = parts.iter().map(|one| one.count).sum();
+    let count: f64 = parts.iter().map(|server| server.count).sum();
     let known: Vec<(f64, f64, f64)> = parts
         .iter()
-        .filter_map(|one| Some((one.windows as f64, one.service_time_s?, one.standard_error_s?)))
+        .filter_map(|server| Some((server.windows as f64, server.service_time_s?, server.standard_error_s?)))
         .collect();
     let windows: f64 = known.iter().map(|known| known.0).sum();
     let is_known = windows > 0.0;
@@ -320,15 +325,16 @@ fn cautions(old: &Signature, new: &Signature, units: &[Unit]) -> Vec<String> {
     let mut cautions = Vec::new();
     if old.window_s != new.window_s {
         cautions.push(format!(
-            "The windows are of different length: {} s before, {} s after.",
+            "The windows have different lengths: {} s before, {} s after.",
             old.window_s, new.window_s
         ));
     }
     if old.since_ns < new.until_ns && new.since_ns < old.until_ns {
-        cautions.push("The two signatures are of overlapping times: is it the same data?".to_owned());
+        cautions
+            .push("The times of the two signatures are overlapping: are they from the same data?".to_owned());
     }
     if (old.count_min, old.utilization_max) != (new.count_min, new.utilization_max) {
-        cautions.push("The two signatures were built by different rules of which windows count.".to_owned());
+        cautions.push("The two signatures were built with different rules for usable windows.".to_owned());
     }
     cautions.extend(units.iter().flat_map(Unit::cautions));
     for (signature, word) in [(old, "old"), (new, "new")] {
@@ -339,26 +345,18 @@ fn cautions(old: &Signature, new: &Signature, units: &[Unit]) -> Vec<String> {
 }
 
 impl Unit {
-    fn name(&self) -> String {
-        match (self.server.as_str(), self.tier.as_str()) {
-            ("", "") => "the server".to_owned(),
-            ("", tier) => format!("tier `{tier}`"),
-            (server, _) => format!("`{server}`"),
-        }
-    }
-
     fn cautions(&self) -> Vec<String> {
         let mut cautions = Vec::new();
-        let name = self.name();
+        let name = server_name(&self.server, &self.tier);
         let [old, new] = [&self.old, &self.new];
         if old.len() > 1 || new.len() > 1 {
             cautions.push(format!(
-                "The servers of {name} have other names than before: {} and {} servers are compared as one.",
+                "The servers of {name} have different names: {} and {} servers are pooled for the comparison.",
                 old.len(),
                 new.len()
             ));
         }
-        let cores = |servers: &[ServerSignature]| servers.first().map(|one| one.cores);
+        let cores = |servers: &[ServerSignature]| servers.first().map(|server| server.cores);
         if let (Some(before), Some(after)) = (cores(old), cores(new))
             && before != after
         {
@@ -369,7 +367,7 @@ impl Unit {
         {
             cautions.push(format!(
                 "{name} was used {:.0} % before and {:.0} % after: the correction for queueing is of first order, so \
-                 compare signatures of like load.",
+                 compare signatures of similar load.",
                 before * 100.0,
                 after * 100.0
             ));
@@ -377,7 +375,7 @@ impl Unit {
         let moved = mix_distance(old, new);
         if moved > MIX_MAX {
             cautions.push(format!(
-                "The mix of transactions at {name} moved by {:.0} %: caches may make the same code take another time.",
+                "The mix of transactions at {name} changed by {:.0} %: caches may change the times of the same code.",
                 moved * 100.0
             ));
         }
@@ -392,7 +390,8 @@ fn mix_distance(old: &[ServerSignature], new: &[ServerSignature]) -> f64 {
         return 0.0;
     }
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let share =
-        |side: &BTreeMap<String, TransactionSignature>, name| side.get(name).map_or(0.0, |one| one.share);
+    let share = |side: &BTreeMap<String, TransactionSignature>, name| {
+        side.get(name).map_or(0.0, |server| server.share)
+    };
     0.5 * names.into_iter().map(|name| (share(&old, name) - share(&new, name)).abs()).sum::<f64>()
 }

@@ -1,4 +1,4 @@
-//! What do transactions take at every server without queueing?
+//! The time of transactions at every server without queueing.
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
@@ -23,21 +23,21 @@ use laggard_samples::{ServerWindows, WindowTable};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// What is asked.
+/// The parameters of a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct SignatureQuestion<'a> {
     /// Windows of all servers.
     pub table: &'a WindowTable,
-    /// What only the reader knows.
+    /// Facts on the input.
     pub facts: &'a SampleFacts,
-    /// What the signature is of: a version, a commit; may be empty.
+    /// Label of the signature, such as a version or a commit; may be empty.
     pub label: &'a str,
-    /// Most transaction types kept apart; the rarest are pooled.
+    /// Maximum number of transaction types; the rarest are pooled.
     pub types_max: usize,
 }
 
-/// A dependence of service times on load matters when it amounts to more than this share of the service time
-/// over the range of utilization seen: what the comparison of two signatures calls a change.
+/// Minimum effect of load on a service time for a caution, as a share of it over the observed range of utilization: the same
+/// share is a change in the comparison of two signatures.
 const SLOPE_SHARE_MAX: f64 = 0.10;
 
 /// Builds the signature over all windows.
@@ -76,7 +76,7 @@ pub fn build_signature(question: &SignatureQuestion<'_>) -> Signature {
 fn verdict(signature: &Signature) -> SignatureVerdict {
     let windows_min = SignatureTest::default().windows_min as u64;
     let mut all = signature.servers.iter().flat_map(|server| &server.transactions);
-    match all.any(|one| one.windows >= windows_min) {
+    match all.any(|transaction| transaction.windows >= windows_min) {
         true => SignatureVerdict::Usable,
         false => SignatureVerdict::InsufficientData,
     }
@@ -88,9 +88,10 @@ fn missing(signature: &Signature) -> Vec<String> {
     }
     let all = || signature.servers.iter().flat_map(|server| &server.transactions);
     let windows_min = SignatureTest::default().windows_min;
-    let most = all().map(|one| one.windows).max().unwrap_or(0);
+    let most = all().map(|transaction| transaction.windows).max().unwrap_or(0);
     let text = if signature.servers.is_empty() {
-        "No CPU utilization of any server was found: a signature needs it beside response times.".to_owned()
+        "No CPU utilization of any server was found: a signature needs it in addition to response times."
+            .to_owned()
     } else if signature.servers.iter().all(|server| server.windows == 0) {
         "No window has both transactions and CPU utilization.".to_owned()
     } else if most == 0 {
@@ -100,12 +101,14 @@ fn missing(signature: &Signature) -> Vec<String> {
             UTILIZATION_MAX * 100.0
         )
     } else {
-        format!("The best known transaction has {most} windows that count; a comparison needs {windows_min}.")
+        format!(
+            "The transaction with the most usable windows has {most} windows; a comparison needs {windows_min}."
+        )
     };
     vec![text]
 }
 
-/// One server and what was made of it.
+/// One server with its service times and model.
 struct MeasuredServer<'a> {
     server: &'a ServerWindows,
     observed: ObservedServer,
@@ -116,7 +119,7 @@ struct MeasuredServer<'a> {
 impl<'a> MeasuredServer<'a> {
     fn of(table: &WindowTable, server: &'a ServerWindows, types_max: usize) -> MeasuredServer<'a> {
         let observed = ObservedServer::of(table, server, types_max);
-        let all = whole(&observed.observations);
+        let all = all_rows(&observed.observations);
         let times = service_times(&observed.observations, &all);
         let model = fit_model(&observed.observations, &all, &ModelSettings::default());
         MeasuredServer { server, times, model: model.ok().map(|fitted| fitted.model), observed }
@@ -128,7 +131,7 @@ impl<'a> MeasuredServer<'a> {
         let mean = observations.utilization.iter().sum::<f64>() / windows as f64;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let mut transactions: Vec<TransactionSignature> =
-            (0..self.observed.transactions.len()).map(|at| self.transaction(at)).collect();
+            (0..self.observed.transactions.len()).map(|column| self.transaction(column)).collect();
         transactions.sort_by(|a, b| a.transaction.cmp(&b.transaction));
         ServerSignature {
             server: self.server.server.clone(),
@@ -143,24 +146,24 @@ impl<'a> MeasuredServer<'a> {
         }
     }
 
-    fn transaction(&self, at: usize) -> TransactionSignature {
+    fn transaction(&self, column: usize) -> TransactionSignature {
         let counts = &self.observed.observations.counts;
         let total = |column: usize| (0..counts.rows()).map(|row| counts.get(row, column)).sum::<f64>();
         let all: f64 = (0..counts.cols()).map(total).sum();
-        let known = self.times[at];
-        let of_model = |values: fn(&TransactionModel) -> &Vec<f64>| {
-            let value = values(self.model.as_ref()?).get(at).copied()?;
+        let known = self.times[column];
+        let model_value = |values: fn(&TransactionModel) -> &Vec<f64>| {
+            let value = values(self.model.as_ref()?).get(column).copied()?;
             Some(value).filter(|value| value.is_finite())
         };
         TransactionSignature {
-            transaction: self.observed.transactions[at].clone(),
-            count: total(at),
-            share: if all > 0.0 { total(at) / all } else { 0.0 },
+            transaction: self.observed.transactions[column].clone(),
+            count: total(column),
+            share: if all > 0.0 { total(column) / all } else { 0.0 },
             service_time_s: known.map(|time| time.seconds),
             standard_error_s: known.map(|time| time.standard_error_s),
             windows: known.map_or(0, |time| time.windows as u64),
-            demand_s: of_model(|model| &model.demand_s),
-            demand_standard_error_s: of_model(|model| &model.standard_error_s),
+            demand_s: model_value(|model| &model.demand_s),
+            demand_standard_error_s: model_value(|model| &model.standard_error_s),
         }
     }
 
@@ -172,21 +175,21 @@ impl<'a> MeasuredServer<'a> {
         if busy > 0 {
             let windows = observations.utilization.len();
             cautions.push(format!(
-                "{busy} of {windows} windows of {name} are at {} % CPU and above and do not count.",
+                "{busy} of {windows} windows of {name} are at {} % CPU and above and are not used.",
                 UTILIZATION_MAX * 100.0
             ));
         }
         if observed.overlapping > 0 {
             cautions.push(format!(
                 "At {name}, outbound calls took longer than the transaction itself in {} cases (calls in parallel): \
-                 these do not count.",
+                 these are not used.",
                 observed.overlapping
             ));
         }
         if observed.sharing > 1 {
             cautions.push(format!(
-                "The transactions of {name} were not told apart from those of its {} peers: each counts with an equal \
-                 share, and response times are those of all.",
+                "The transactions of {name} are not distinguished from those of its {} peers: each has an equal share, and \
+                 response times are those of all.",
                 observed.sharing
             ));
         }
@@ -198,7 +201,7 @@ impl<'a> MeasuredServer<'a> {
         cautions
     }
 
-    /// One signature of two applications is that of neither.
+    /// A signature over two versions of the application describes neither.
     fn mixture_caution(&self, table: &WindowTable) -> Option<String> {
         let observations = &self.observed.observations;
         let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok()?;
@@ -206,46 +209,51 @@ impl<'a> MeasuredServer<'a> {
         let last = analysis.changes.iter().rfind(|change| is_other(change.kind))?;
         let since = rfc3339(window_start(table, *observations.windows.get(last.onset.row)?));
         Some(format!(
-            "What transactions take at {} changed within this time, last at {since}: the signature mixes what was with \
-             what is. Give `--since` or `--until`, and see `laggard changes`.",
+            "The times of transactions at {} changed within this period, last at {since}: the signature mixes values from \
+             before and after. Use `--since` or `--until`, and see `laggard changes`.",
             self.name()
         ))
     }
 
-    /// Service times should not depend on load; when they do, the correction for queueing is not the right one.
+    /// Service times should not depend on load; if they do, the correction for queueing is wrong.
     fn load_caution(&self, name: &str) -> Option<String> {
         let observations = &self.observed.observations;
         let used = observations.utilization.iter().copied().filter(|&used| used < UTILIZATION_MAX);
         let (low, high) = used.fold((1.0_f64, 0.0_f64), |(low, high), used| (low.min(used), high.max(used)));
-        let all = whole(observations);
-        let depends = |&at: &usize| {
-            let slope: Option<LoadSlope> = load_slope(observations, &all, at);
+        let all = all_rows(observations);
+        let depends = |&column: &usize| {
+            let slope: Option<LoadSlope> = load_slope(observations, &all, column);
             let effect =
                 slope.filter(LoadSlope::is_significant).map(|slope| slope.slope_s.abs() * (high - low));
-            let time = self.times[at].map(|time| time.seconds);
+            let time = self.times[column].map(|time| time.seconds);
             effect.zip(time).is_some_and(|(effect, time)| effect > SLOPE_SHARE_MAX * time)
         };
         let count = (0..self.times.len()).filter(depends).count();
         let known = self.times.iter().flatten().count();
         (2 * count > known).then(|| {
             format!(
-                "At {name}, the service times of {count} of {known} transactions depend on the load: another number of \
-                 cores (`--cores`) than {}, or another bottleneck than the CPU. Compare signatures of like load only.",
+                "At {name}, the service times of {count} of {known} transactions depend on the load: the number of cores \
+                 (`--cores`) may not be {}, or the CPU is not the bottleneck. Compare only signatures of similar load.",
                 observations.cores
             )
         })
     }
 
     fn name(&self) -> String {
-        match (self.server.server.as_str(), self.server.tier.as_str()) {
-            ("", "") => "the server".to_owned(),
-            ("", tier) => format!("tier `{tier}`"),
-            (server, _) => format!("`{server}`"),
-        }
+        server_name(&self.server.server, &self.server.tier)
     }
 }
 
-fn whole(observations: &Observations) -> [Range<usize>; 1] {
+/// A server, or a tier of servers without names, in a sentence.
+fn server_name(server: &str, tier: &str) -> String {
+    match (server, tier) {
+        ("", "") => "the server".to_owned(),
+        ("", tier) => format!("tier `{tier}`"),
+        (server, _) => format!("`{server}`"),
+    }
+}
+
+fn all_rows(observations: &Observations) -> [Range<usize>; 1] {
     std::array::from_fn(|_| 0..observations.utilization.len())
 }
 

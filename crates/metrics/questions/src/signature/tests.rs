@@ -1,4 +1,4 @@
-//! By hand: what becomes of windows whose service times are known.
+//! Signatures of windows with known service times.
 
 use super::*;
 use laggard_model::{Losses, Nanos, Timestamp};
@@ -8,7 +8,7 @@ use laggard_samples::TransactionWindows;
 
 /// Windows of one server: utilization and the service times of two types in ms, to which queueing is added.
 fn table(windows: usize, cart_ms: f64, home_ms: f64, cores: Option<f64>) -> WindowTable {
-    // Quiet noise of mean 0, the same in every run.
+    // Small noise of mean 0, the same in every run.
     let noise = |row: usize, column: usize| 1.0 + 0.02 * (((row * 7 + column * 3) % 11) as f64 - 5.0) / 5.0;
     let used = |row: usize| 0.2 + 0.05 * (row % 8) as f64;
     let mut response = Vec::new();
@@ -52,7 +52,7 @@ fn diff(old: &Signature, new: &Signature) -> SignatureDiff {
 }
 
 fn fates(diff: &SignatureDiff) -> Vec<(&str, TransactionFate)> {
-    diff.transactions.iter().map(|one| (one.transaction.as_str(), one.fate)).collect()
+    diff.transactions.iter().map(|transaction| (transaction.transaction.as_str(), transaction.fate)).collect()
 }
 
 #[test]
@@ -60,13 +60,14 @@ fn service_times_come_back_from_response_times() {
     let signature = build(&table(60, 4.0, 9.0, None));
     assert_eq!(signature.verdict, SignatureVerdict::Usable);
     let server = &signature.servers[0];
-    let of =
-        |at: usize| (&*server.transactions[at].transaction, server.transactions[at].service_time_s.unwrap());
-    let [(first, cart), (second, home)] = [of(0), of(1)];
+    let source = |index: usize| {
+        (&*server.transactions[index].transaction, server.transactions[index].service_time_s.unwrap())
+    };
+    let [(first, cart), (second, home)] = [source(0), source(1)];
     assert_eq!([first, second], ["Cart", "Home"]);
     assert!((cart - 0.004).abs() < 1e-4 && (home - 0.009).abs() < 2e-4, "{cart} {home}");
     assert_eq!((server.transactions[0].windows, server.cores, server.cores_known), (60, 1.0, false));
-    let share: f64 = server.transactions.iter().map(|one| one.share).sum();
+    let share: f64 = server.transactions.iter().map(|transaction| transaction.share).sum();
     assert!((share - 1.0).abs() < 1e-12);
     assert!(
         signature.cautions.iter().all(|text| !text.contains("depend on the load")),
@@ -76,7 +77,7 @@ fn service_times_come_back_from_response_times() {
 }
 
 #[test]
-fn a_wrong_number_of_cores_is_told() {
+fn a_wrong_number_of_cores_is_reported() {
     let mut four = table(120, 4.0, 9.0, Some(4.0));
     assert!(build(&four).cautions.is_empty());
     four.servers[0].cores = None;
@@ -84,16 +85,16 @@ fn a_wrong_number_of_cores_is_told() {
 }
 
 #[test]
-fn what_got_slower_is_named_and_the_rest_is_not() {
+fn only_slower_transactions_are_named() {
     let (old, new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 10.5, None)));
-    let found = diff(&old, &new);
-    assert_eq!(found.verdict, DiffVerdict::Slower);
-    assert_eq!(fates(&found), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
-    assert!((found.transactions[0].difference_s.unwrap() - 0.0015).abs() < 2e-4);
+    let result = diff(&old, &new);
+    assert_eq!(result.verdict, DiffVerdict::Slower);
+    assert_eq!(fates(&result), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    assert!((result.transactions[0].difference_s.unwrap() - 0.0015).abs() < 2e-4);
     assert!(
-        found.headline.contains("`Home` takes +1.5") && found.headline.contains("on `app-1`"),
+        result.headline.contains("`Home` takes +1.5") && result.headline.contains("on `app-1`"),
         "{}",
-        found.headline
+        result.headline
     );
     let back = diff(&new, &old);
     assert_eq!((back.verdict, back.counts.faster), (DiffVerdict::Faster, 1));
@@ -102,35 +103,35 @@ fn what_got_slower_is_named_and_the_rest_is_not() {
     assert!(same.cautions[0].contains("overlapping"), "{:?}", same.cautions);
 }
 
-/// Less than a tenth does not count, however sure it is.
+/// A change of less than a tenth is not reported, however significant it is.
 #[test]
-fn small_changes_do_not_count() {
-    let found = diff(&build(&table(600, 4.0, 9.0, None)), &build(&table(600, 4.3, 9.0, None)));
-    assert_eq!(found.verdict, DiffVerdict::Same);
+fn small_changes_are_not_reported() {
+    let result = diff(&build(&table(600, 4.0, 9.0, None)), &build(&table(600, 4.3, 9.0, None)));
+    assert_eq!(result.verdict, DiffVerdict::Same);
 }
 
 #[test]
-fn too_few_windows_are_not_judged() {
+fn too_few_windows_are_not_evaluated() {
     let (old, new) = (build(&table(60, 4.0, 9.0, None)), build(&table(29, 40.0, 90.0, None)));
     assert_eq!(new.verdict, SignatureVerdict::InsufficientData);
     assert!(new.missing[0].contains("29 windows"), "{:?}", new.missing);
-    let found = diff(&old, &new);
-    assert_eq!((found.verdict, found.counts.not_judged), (DiffVerdict::InsufficientData, 2));
-    assert_eq!(found.transactions[0].reason.as_deref(), Some("29 windows after, 30 are needed"));
-    assert!(found.headline.starts_with("Too little data"), "{}", found.headline);
+    let result = diff(&old, &new);
+    assert_eq!((result.verdict, result.counts.not_judged), (DiffVerdict::InsufficientData, 2));
+    assert_eq!(result.transactions[0].reason.as_deref(), Some("29 windows after, 30 are needed"));
+    assert!(result.headline.starts_with("Too little data"), "{}", result.headline);
 }
 
-/// The same difference at another load may come of the correction for queueing.
+/// The same difference at a different load may be an error of the correction for queueing.
 #[test]
-fn another_load_must_not_account_for_a_difference() {
+fn a_difference_that_a_different_load_may_explain_is_not_reported() {
     let (old, mut new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 11.0, None)));
     assert_eq!(diff(&old, &new).counts.slower, 1);
     let used = new.servers[0].utilization_mean.unwrap();
     // (1 - 0.375) / (1 - 0.7) is e to the 0.73: half of that is more than 22 %, but less than 200 %.
     assert!((used - 0.375).abs() < 0.01);
     new.servers[0].utilization_mean = Some(0.7);
-    let found = diff(&old, &new);
-    let home = found.transactions.iter().find(|one| one.transaction == "Home").unwrap();
+    let result = diff(&old, &new);
+    let home = result.transactions.iter().find(|transaction| transaction.transaction == "Home").unwrap();
     assert_eq!(home.fate, TransactionFate::NotJudged);
     assert!(home.reason.as_ref().unwrap().contains("another load"), "{home:?}");
     let mut slow = build(&table(60, 4.0, 27.0, None));
@@ -139,37 +140,37 @@ fn another_load_must_not_account_for_a_difference() {
 }
 
 #[test]
-fn transactions_come_and_go() {
+fn new_and_removed_transactions_are_reported() {
     let old = build(&table(60, 4.0, 9.0, None));
     let mut renamed = table(60, 4.0, 9.0, None);
     renamed.transactions[0] = "Basket".to_owned();
-    let found = diff(&old, &build(&renamed));
+    let result = diff(&old, &build(&renamed));
     let expected = [
         ("Basket", TransactionFate::New),
         ("Cart", TransactionFate::Removed),
         ("Home", TransactionFate::Same),
     ];
-    assert_eq!(fates(&found), expected);
+    assert_eq!(fates(&result), expected);
 }
 
-/// Every deployment names its servers anew: a tier is compared as a whole then.
+/// If every deployment has new server names, all servers of a tier are compared.
 #[test]
-fn servers_of_other_names_are_compared_by_tier() {
+fn servers_with_different_names_are_compared_by_tier() {
     let old = build(&table(60, 4.0, 9.0, None));
     let mut two = table(60, 4.0, 12.0, None);
     let mut other = two.servers[0].clone();
     other.server = "app-8".to_owned();
     two.servers[0].server = "app-7".to_owned();
     two.servers.push(other);
-    let found = diff(&old, &build(&two));
-    assert_eq!(fates(&found), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
-    let home = &found.transactions[0];
+    let result = diff(&old, &build(&two));
+    assert_eq!(fates(&result), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    let home = &result.transactions[0];
     assert_eq!((&*home.server, &*home.tier, home.windows_after), ("", "front", 120));
-    assert!(found.cautions.iter().any(|text| text.contains("1 and 2 servers")), "{:?}", found.cautions);
+    assert!(result.cautions.iter().any(|text| text.contains("1 and 2 servers")), "{:?}", result.cautions);
 }
 
 #[test]
-fn nothing_gives_no_verdict() {
+fn missing_data_gives_no_verdict() {
     let mut bare = table(60, 4.0, 9.0, None);
     bare.system.response_s = Matrix::zeros(0, 0);
     let signature = build(&bare);
@@ -181,7 +182,7 @@ fn nothing_gives_no_verdict() {
     assert_eq!(diff(&Signature::default(), &Signature::default()).verdict, DiffVerdict::InsufficientData);
 }
 
-/// The file is the data: what is read back differs in the last digit of a number at most.
+/// Numbers differ at most in the last digit.
 #[test]
 fn the_file_is_read_back() {
     let signature = build(&table(60, 4.0, 9.0, Some(2.0)));
@@ -189,11 +190,16 @@ fn the_file_is_read_back() {
     let style = laggard_report::TextStyle { color: laggard_report::ColorChoice::Off, width: 80 };
     laggard_report::render(laggard_report::Output::Json, &signature, &style, &mut file).unwrap();
     let read = laggard_report::read_signature(std::str::from_utf8(&file).unwrap()).unwrap();
-    let rows = |of: &Signature| -> Vec<(String, u64, Option<f64>, Option<f64>)> {
-        let all = of.servers.iter().flat_map(|server| &server.transactions);
+    let rows = |source: &Signature| -> Vec<(String, u64, Option<f64>, Option<f64>)> {
+        let all = source.servers.iter().flat_map(|server| &server.transactions);
         let digits = |value: Option<f64>| value.map(|value| (value * 1e12).round());
-        let row = |one: &TransactionSignature| {
-            (one.transaction.clone(), one.windows, digits(one.service_time_s), digits(one.standard_error_s))
+        let row = |transaction: &TransactionSignature| {
+            (
+                transaction.transaction.clone(),
+                transaction.windows,
+                digits(transaction.service_time_s),
+                digits(transaction.standard_error_s),
+            )
         };
         all.map(row).collect()
     };

@@ -1,4 +1,4 @@
-//! From traces to samples: counts and times of transactions by window, so that traces and one series of CPU
+//! Converts traces to samples: counts and times of transactions by window, so that traces and one series of CPU
 //! utilization are enough.
 //!
 //! ```text
@@ -17,18 +17,17 @@ use laggard_model::{
 use laggard_samples::{Grid, SampleTable};
 use std::collections::{BTreeMap, HashMap};
 
-/// What became of the spans.
+/// The result of converting spans to samples.
 #[derive(Clone, Debug, Default)]
 pub struct SpanSampling {
     /// Requests that were counted, before they were weighted.
     pub requests: u64,
-    /// What limits trust in the counts; whole sentences.
+    /// Limitations of the counts, as sentences.
     pub cautions: Vec<String>,
 }
 
-/// Counts some requests by window and adds them to a table of samples. What the samples count
-/// themselves stays as it is: of the whole system if any of them counts transactions, and of every server that
-/// has counts of its own.
+/// Counts requests by window and adds the counts to a table of samples. Counts of the samples are not replaced: neither
+/// those of the system, if any sample counts transactions, nor those of servers with counts of their own.
 pub fn add_span_samples(
     range: RequestRange<'_>,
     assumed_count: Option<AdjustedCount>,
@@ -38,19 +37,15 @@ pub fn add_span_samples(
 ) -> SpanSampling {
     let grid = table.grid(length);
     let requests = range.requests();
-    let fold = SpanSampleFold {
-        names: requests.names(),
-        grid,
-        assumed_count,
-        kept_one_in: requests.thinning_factor(),
-    };
+    let fold =
+        SpanSampleFold { names: requests.names(), grid, assumed_count, thinning: requests.thinning_factor() };
     let counted = engine.fold(range, &fold);
     table.add_losses(requests.assembly_losses());
     let mut cautions = cautions(requests, &counted);
-    let told = table.counted_servers();
-    if told.any && counted.requests > 0 {
+    let declared = table.counted_servers();
+    if declared.any && counted.requests > 0 {
         cautions.push(
-            "Samples count transactions themselves, so spans only add what servers without such samples did."
+            "Samples contain transaction counts, so spans only add those of servers without such samples."
                 .to_owned(),
         );
     }
@@ -58,9 +53,9 @@ pub fn add_span_samples(
     table.add_losses(&partial.losses);
     let writer = Writer { names: requests.names(), grid, counted: &counted, windows: partial.windows };
     writer.write(table, |point| match point {
-        CountingPoint::System => !told.any,
+        CountingPoint::System => !declared.any,
         CountingPoint::Replica { replica, .. } => {
-            !told.servers.contains(requests.names().replica_name(replica))
+            !declared.servers.contains(requests.names().replica_name(replica))
         }
     });
     SpanSampling { requests: counted.requests, cautions }
@@ -71,14 +66,14 @@ fn cautions(requests: &Requests, counted: &CountedRequests) -> Vec<String> {
     let samplers: Vec<&str> = requests.tail_samplers().map(|(sampler, _)| sampler.name()).collect();
     if !samplers.is_empty() {
         cautions.push(format!(
-            "Traces were chosen after they were complete (tail-based sampling; {}): counts are right only as far as \
-             weights are, and what the sampler never keeps is not seen.",
+            "Traces were sampled after they were complete (tail-based sampling; {}): counts are only as accurate as the \
+             weights, and requests that the sampler never retains are missing.",
             samplers.join(", ")
         ));
     }
     if counted.unweighted > 0 && counted.weighted > 0 {
         cautions.push(format!(
-            "{} of {} requests do not tell how many they stand for and count as one, beside others that stand for more.",
+            "{} of {} requests have no sampling weight and count as one, while others represent several requests.",
             counted.unweighted, counted.requests
         ));
     }
@@ -88,7 +83,7 @@ fn cautions(requests: &Requests, counted: &CountedRequests) -> Vec<String> {
 /// Where transactions are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CountingPoint {
-    /// The whole system: what clients asked for.
+    /// The whole system: requests of clients.
     System,
     /// One replica of a service.
     Replica {
@@ -99,31 +94,31 @@ pub enum CountingPoint {
     },
 }
 
-/// What a sum is of.
+/// The key of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SampleKey {
     /// The window of the request's completion, by number in the grid.
     pub window: i64,
-    /// Where.
+    /// The system, or a replica.
     pub point: CountingPoint,
-    /// The transaction type: the operation that was asked for.
+    /// The transaction type: the requested operation.
     pub transaction: OperationId,
     /// The callee of outbound calls; `None` for the transactions themselves.
     pub callee: Option<Callee>,
 }
 
-/// ExactSums as exact integers, so that no order of adding changes them.
+/// Sums as exact integers, which do not depend on the order of addition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExactSums {
-    /// How many, in units of 2⁻²³.
+    /// Number of transactions or calls, in units of 2⁻²³.
     pub count: u128,
-    /// How many of them have times that are wholly known.
+    /// Number of them with completely known times.
     pub timed: u128,
-    /// Their time in ns, in the same units.
+    /// Their total time in ns, in the same units.
     pub ns: u128,
 }
 
-/// One transaction or call in the unit of [`ExactSums`]: every adjusted count is a whole number of it.
+/// One transaction or call in the unit of [`ExactSums`]; every adjusted count is an integer in this unit.
 const ONE: f64 = (1_u64 << 23) as f64;
 
 impl ExactSums {
@@ -144,26 +139,26 @@ impl ExactSums {
 
 /// Counts requests and visits by window.
 pub struct SpanSampleFold<'a> {
-    /// Names behind the rows' handles.
+    /// Names of operations, services and replicas.
     pub names: &'a Names,
     /// The windows.
     pub grid: Grid,
-    /// How many requests one stands for that does not tell it.
+    /// Weight of a request without a sampling weight.
     pub assumed_count: Option<AdjustedCount>,
-    /// One in so many traces was kept.
-    pub kept_one_in: u64,
+    /// One in this number of traces was retained.
+    pub thinning: u64,
 }
 
-/// What was counted.
+/// The counted requests.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CountedRequests {
     /// By window, point, type and callee.
     pub sums: HashMap<SampleKey, ExactSums>,
     /// Requests counted, one each.
     pub requests: u64,
-    /// Requests that tell that they stand for more than one.
+    /// Requests with a sampling weight other than 1.
     pub weighted: u64,
-    /// Requests that do not tell how many they stand for.
+    /// Requests without a sampling weight.
     pub unweighted: u64,
     /// Completion of the earliest request.
     pub first: Timestamp,
@@ -210,12 +205,12 @@ impl SpanSampleFold<'_> {
     fn count(&self, partial: &mut CountedRequests, request: &RequestView<'_>) {
         let completion = request.start().plus(request.latency());
         let window = self.grid.window_of(completion.unix_ns());
-        let told = request.adjusted_count().or(self.assumed_count);
-        let weight = f64::from(told.unwrap_or(AdjustedCount::ONE).get()) * ONE;
-        let weight = (weight as u128).saturating_mul(u128::from(self.kept_one_in.max(1)));
+        let declared = request.adjusted_count().or(self.assumed_count);
+        let weight = f64::from(declared.unwrap_or(AdjustedCount::ONE).get()) * ONE;
+        let weight = (weight as u128).saturating_mul(u128::from(self.thinning.max(1)));
         partial.requests += 1;
-        partial.weighted += u64::from(told.is_some_and(|count| count != AdjustedCount::ONE));
-        partial.unweighted += u64::from(told.is_none());
+        partial.weighted += u64::from(declared.is_some_and(|count| count != AdjustedCount::ONE));
+        partial.unweighted += u64::from(declared.is_none());
         partial.first = partial.first.min(completion);
         partial.last = partial.last.max(completion);
         for visit in visits(&request.call_tree(), self.names) {
@@ -257,15 +252,15 @@ impl SpanSampleFold<'_> {
     }
 }
 
-/// The windows that traces tell wholly.
+/// The windows that traces cover completely.
 struct WholeWindows {
     windows: std::ops::Range<i64>,
     losses: Losses,
 }
 
 impl CountedRequests {
-    /// Nobody tells when recording began. The first window counts when it begins about as long before its first
-    /// request as requests are apart, and the last likewise.
+    /// The start of the recording is unknown. The first window is used if it begins at most about three times the mean distance of
+    /// requests before its first request, and the last likewise.
     fn windows_cut(&self, grid: Grid) -> WholeWindows {
         let mut losses = Losses::none();
         if self.requests == 0 {
@@ -298,10 +293,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, table: &mut SampleTable, wanted: impl Fn(CountingPoint) -> bool) {
+    fn write(&self, table: &mut SampleTable, is_wanted: impl Fn(CountingPoint) -> bool) {
         let sorted: BTreeMap<&SampleKey, &ExactSums> = self.counted.sums.iter().collect();
         for (key, sums) in sorted {
-            if !self.windows.contains(&key.window) || !wanted(key.point) {
+            if !self.windows.contains(&key.window) || !is_wanted(key.point) {
                 continue;
             }
             match key.callee {
@@ -318,17 +313,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Calls of requests that are wholly known, as many as all requests made.
+    /// Calls of complete requests, scaled to all requests.
     fn calls(&self, table: &mut SampleTable, key: &SampleKey, callee: Callee, sums: &ExactSums) {
-        let whole = self.counted.sums.get(&SampleKey { callee: None, ..*key }).copied().unwrap_or_default();
-        if sums.timed == 0 || whole.timed == 0 {
+        let transaction_sums =
+            self.counted.sums.get(&SampleKey { callee: None, ..*key }).copied().unwrap_or_default();
+        if sums.timed == 0 || transaction_sums.timed == 0 {
             return;
         }
         let name = match callee {
             Callee::Service(service) => self.names.service_name(service),
             Callee::Operation(operation) => self.names.operation_key(operation).operation,
         };
-        let calls = sums.timed as f64 / ONE * (whole.count as f64 / whole.timed as f64);
+        let calls = sums.timed as f64 / ONE * (transaction_sums.count as f64 / transaction_sums.timed as f64);
         self.sample(table, key, name, Measure::Calls, calls);
         self.sample(table, key, name, Measure::CallTime, sums.ns as f64 / sums.timed as f64 / 1e9);
     }

@@ -1,36 +1,36 @@
-//! A call tree as visits of a request to replicas.
+//! Converts a call tree to visits of a request to replicas.
 
 use laggard_model::{CallTree, Names, Nanos, OperationId, ReplicaId, ServiceId, SpanKind};
 
-/// What an outbound call went to.
+/// The target of an outbound call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Callee {
-    /// A service that is traced, too.
+    /// A traced service.
     Service(ServiceId),
-    /// Something that is not, as a database: the operation of the client span stands for it.
+    /// A target that is not traced, such as a database, by the operation of the client span.
     Operation(OperationId),
 }
 
 /// One outbound call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutboundCall {
-    /// Where it went.
+    /// The target.
     pub callee: Callee,
-    /// The part of the visit's time that was spent waiting for it, in ns: calls at the same time share what was
-    /// waited for by their lengths. So equation 6 (Cherkasova et al. 2009) gives the time at the replica itself.
+    /// The part of the visit's time spent waiting for it, in ns: simultaneous calls share the wait in proportion to their
+    /// lengths. So equation 6 (Cherkasova et al. 2009) gives the time at the replica itself.
     pub waited_ns: u64,
 }
 
-/// What one replica did for one request, in one go.
+/// One visit of a request to a replica.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Visit {
-    /// What was asked for.
+    /// The requested operation.
     pub operation: OperationId,
-    /// The service of that.
+    /// The service of the operation.
     pub service: ServiceId,
-    /// Where.
+    /// The replica.
     pub replica: ReplicaId,
-    /// Whether a client asked, and not another replica of the system.
+    /// Whether the caller is a client of the system, not another replica.
     pub is_entry: bool,
     /// From request to response.
     pub inclusive: Nanos,
@@ -40,31 +40,31 @@ pub struct Visit {
 
 /// The visits of a request, in the order of the tree. `O(nodes)`.
 ///
-/// A visit begins at the root, at a server or consumer span, and wherever replica or service change; it takes
-/// in everything below that runs there. A client span is an outbound call with all that is below it. A client
-/// span at the root is a client of the system: what it calls are entries.
+/// A visit begins at the root, at a server or consumer span, and where the replica or service changes; it includes all nodes
+/// below on the same replica. A client span is an outbound call including all nodes below it. A client span at the root is a
+/// client of the system: its calls are entries.
 pub fn visits(tree: &CallTree, names: &Names) -> Vec<Visit> {
-    let mut found: Vec<Begun> = Vec::new();
+    let mut open_visits: Vec<Begun> = Vec::new();
     // The visit that each node is a part of, and the outbound call of it that the node is below.
     let mut part: Vec<Part> = Vec::with_capacity(tree.len());
     for node in 0..tree.len() {
         let parent = tree.parent[node].map(|parent| parent as usize);
         let above = parent.map(|parent| part[parent]);
         let begins = parent.is_none_or(|parent| begins_visit(tree, names, node, parent));
-        let here = match above {
-            Some(above) if !begins => continue_visit(&mut found, tree, names, node, above),
-            above => begin_visit(&mut found, tree, names, node, above),
+        let node_part = match above {
+            Some(above) if !begins => continue_visit(&mut open_visits, tree, names, node, above),
+            above => begin_visit(&mut open_visits, tree, names, node, above),
         };
-        part.push(here);
+        part.push(node_part);
     }
-    found.into_iter().filter(|begun| !begun.is_client).map(Begun::finish).collect()
+    open_visits.into_iter().filter(|begun| !begun.is_client).map(Begun::finish).collect()
 }
 
-/// Where a node belongs.
+/// The visit and call of a node.
 #[derive(Clone, Copy)]
 struct Part {
     visit: usize,
-    /// The outbound call that it is, or that it is below.
+    /// The outbound call that it is part of.
     call: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ fn begins_visit(tree: &CallTree, names: &Names, node: usize, parent: usize) -> b
 }
 
 fn begin_visit(
-    found: &mut Vec<Begun>,
+    open_visits: &mut Vec<Begun>,
     tree: &CallTree,
     names: &Names,
     node: usize,
@@ -96,17 +96,17 @@ fn begin_visit(
 ) -> Part {
     let operation = tree.operation[node];
     let is_client = above.is_none() && kind(names, operation) == SpanKind::Client;
-    let is_entry = above.is_none_or(|above| found[above.visit].is_client);
+    let is_entry = above.is_none_or(|above| open_visits[above.visit].is_client);
     if let Some(above) = above {
-        let caller = &mut found[above.visit].visit;
+        let caller = &mut open_visits[above.visit].visit;
         let callee = Callee::Service(names.service_of(operation));
         match above.call {
             Some(call) => caller.calls[call].callee = callee,
-            // No client span stands between: the callee's own time is what the caller waited.
+            // Without a client span, the caller waits for the callee's inclusive time.
             None => caller.calls.push(OutboundCall { callee, waited_ns: tree.inclusive_time[node].ns() }),
         }
     }
-    found.push(Begun {
+    open_visits.push(Begun {
         visit: Visit {
             operation,
             service: names.service_of(operation),
@@ -118,11 +118,17 @@ fn begin_visit(
         is_client,
         own_ns: if is_client { 0 } else { tree.self_time[node].ns() },
     });
-    Part { visit: found.len() - 1, call: None }
+    Part { visit: open_visits.len() - 1, call: None }
 }
 
-fn continue_visit(found: &mut [Begun], tree: &CallTree, names: &Names, node: usize, above: Part) -> Part {
-    let begun = &mut found[above.visit];
+fn continue_visit(
+    open_visits: &mut [Begun],
+    tree: &CallTree,
+    names: &Names,
+    node: usize,
+    above: Part,
+) -> Part {
+    let begun = &mut open_visits[above.visit];
     if above.call.is_some() {
         return above;
     }
@@ -139,7 +145,7 @@ fn continue_visit(found: &mut [Begun], tree: &CallTree, names: &Names, node: usi
 }
 
 impl Begun {
-    /// Shares what was waited for among the calls.
+    /// Divides the waiting time among the calls.
     fn finish(self) -> Visit {
         let mut visit = self.visit;
         let waited = visit.inclusive.ns().saturating_sub(self.own_ns);

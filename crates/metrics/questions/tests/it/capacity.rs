@@ -1,4 +1,4 @@
-//! How much is left of a simulated shop.
+//! Remaining capacity of a simulated shop.
 
 use crate::tpcw_table::table;
 use laggard_metrics_questions::{CapacitySettings, CountedWindows, SampleFacts, WhatIfChange, capacity};
@@ -12,7 +12,7 @@ fn run(seed: u64, clients: &[u32], windows: u32, cores: f64) -> TpcwRun {
     tpcw(&TpcwSettings { front, ..TpcwSettings::new(seed, phases) }).expect("settings in range")
 }
 
-fn light() -> WindowTable {
+fn light_load_table() -> WindowTable {
     table(&run(1, &[200, 450, 700, 950], 48, 1.0))
 }
 
@@ -20,8 +20,8 @@ fn capacity_report(table: &WindowTable, settings: &CapacitySettings) -> Capacity
     capacity(table, &SampleFacts::default(), settings).expect("names that are there")
 }
 
-/// Mean over the later nine tenths.
-fn measured(run: &TpcwRun) -> [f64; 2] {
+/// Mean throughput and response time over the last 90 % of the run.
+fn mean_measurements(run: &TpcwRun) -> [f64; 2] {
     let types = run.transactions.len();
     let first = run.windows / 10;
     let rows = first * types..run.windows * types;
@@ -32,7 +32,7 @@ fn measured(run: &TpcwRun) -> [f64; 2] {
 }
 
 #[test]
-fn the_answer_holds_when_it_is_simulated() {
+fn a_simulation_confirms_the_answer() {
     for cores in [1.0, 2.0] {
         let steps = [200, 450, 700, 950].map(|clients| (f64::from(clients) * cores * 0.8) as u32);
         let report = capacity_report(&table(&run(1, &steps, 60, cores)), &CapacitySettings::new(0.02));
@@ -40,7 +40,7 @@ fn the_answer_holds_when_it_is_simulated() {
         let answer = report.answer.unwrap();
         // Of the median mix, because chance makes one window's mix heavier than the sessions are.
         let clients = answer.clients_median.unwrap() as u32;
-        let [throughput, response_s] = measured(&run(2, &[clients], 80, cores));
+        let [throughput, response_s] = mean_measurements(&run(2, &[clients], 80, cores));
         assert!(
             (answer.throughput_median / throughput - 1.0).abs() < 0.03,
             "{} {throughput}",
@@ -51,37 +51,37 @@ fn the_answer_holds_when_it_is_simulated() {
 }
 
 #[test]
-fn the_think_time_is_found_and_the_front_saturates_first() {
-    let report = capacity_report(&light(), &CapacitySettings::new(0.1));
+fn the_think_time_is_estimated_and_the_front_saturates_first() {
+    let report = capacity_report(&light_load_table(), &CapacitySettings::new(0.1));
     let model = report.model.unwrap();
     assert_eq!(model.clients, ClientsBasis::Measured);
     assert!((model.think.unwrap().seconds - 7.0).abs() < 0.1);
     assert_eq!(report.answer.as_ref().unwrap().bottleneck, "front");
     assert_eq!(model.tiers.iter().filter(|tier| tier.kind == TierKind::Cpu).count(), 2);
-    // The catalog's main pages are a part of the demand.
-    assert!(report.cautions.iter().any(|caution| caution.contains("after the answer")));
+    // Part of the demand comes after the response (objects that pages embed).
+    assert!(report.cautions.iter().any(|caution| caution.contains("after the response")));
 }
 
 #[test]
 fn without_clients_the_answer_is_a_rate_or_needs_a_think_time() {
-    let mut unknown = light();
+    let mut unknown = light_load_table();
     unknown.clients = vec![];
     let report = capacity_report(&unknown, &CapacitySettings::new(0.1));
     let answer = report.answer.unwrap();
     assert_eq!(answer.clients, None);
     assert!(report.cautions.iter().any(|caution| caution.contains("--think")));
-    let given = CapacitySettings { think_s: Some(7.0), ..CapacitySettings::new(0.1) };
-    let closed = capacity_report(&unknown, &given);
+    let with_think_time = CapacitySettings { think_s: Some(7.0), ..CapacitySettings::new(0.1) };
+    let closed = capacity_report(&unknown, &with_think_time);
     assert_eq!(closed.model.unwrap().clients, ClientsBasis::FromThinkTime);
     let clients = closed.answer.unwrap().clients.unwrap() as f64;
-    let known = capacity_report(&light(), &CapacitySettings::new(0.1)).answer.unwrap();
+    let known = capacity_report(&light_load_table(), &CapacitySettings::new(0.1)).answer.unwrap();
     assert!((clients / known.clients.unwrap() as f64 - 1.0).abs() < 0.02);
     assert!((answer.throughput / known.throughput - 1.0).abs() < 0.1);
 }
 
 #[test]
-fn what_if_questions_move_the_answer_the_right_way() {
-    let table = light();
+fn what_if_questions_change_the_answer_in_the_right_direction() {
+    let table = light_load_table();
     let base = capacity_report(&table, &CapacitySettings::new(0.1)).answer.unwrap().clients.unwrap();
     let with = |change: &str| {
         let changes = vec![WhatIfChange::parse(change).unwrap()];
@@ -101,7 +101,7 @@ fn what_if_questions_move_the_answer_the_right_way() {
 
 #[test]
 fn other_mixes_loads_and_think_times_are_answered() {
-    let table = light();
+    let table = light_load_table();
     let report = capacity_report(
         &table,
         &CapacitySettings {
@@ -121,8 +121,8 @@ fn other_mixes_loads_and_think_times_are_answered() {
 }
 
 #[test]
-fn names_that_are_not_there_are_errors_that_list_what_is() {
-    let table = light();
+fn unknown_names_are_errors_that_list_the_known_names() {
+    let table = light_load_table();
     let ask = |settings: CapacitySettings| capacity(&table, &SampleFacts::default(), &settings).unwrap_err();
     let changed = |text: &str| CapacitySettings {
         changes: vec![WhatIfChange::parse(text).unwrap()],
@@ -137,14 +137,14 @@ fn names_that_are_not_there_are_errors_that_list_what_is() {
 }
 
 #[test]
-fn too_little_data_is_said() {
-    let mut no_cpu = light();
+fn too_little_data_is_reported() {
+    let mut no_cpu = light_load_table();
     no_cpu.servers.clear();
-    let mut short = light();
+    let mut short = light_load_table();
     short.servers.iter_mut().for_each(|server| server.utilization[4..].fill(f64::NAN));
-    let mut idle = light();
+    let mut idle = light_load_table();
     idle.servers.iter_mut().for_each(|server| server.utilization.fill(0.0));
-    let mut gaps = light();
+    let mut gaps = light_load_table();
     gaps.system.counts = laggard_numeric::Matrix::from_row_major(48, 14, vec![f64::NAN; 48 * 14]);
     for table in [WindowTable::default(), no_cpu, short, idle, gaps] {
         let report = capacity_report(&table, &CapacitySettings::new(0.1));
@@ -154,8 +154,8 @@ fn too_little_data_is_said() {
 }
 
 #[test]
-fn a_target_that_nobody_can_meet_is_said() {
-    let report = capacity_report(&light(), &CapacitySettings::new(0.000_1));
+fn an_unreachable_target_is_reported() {
+    let report = capacity_report(&light_load_table(), &CapacitySettings::new(0.000_1));
     assert_eq!(report.answer.as_ref().unwrap().clients, Some(0));
     assert_eq!(report.verdict, CapacityVerdict::Exceeded);
     assert!(report.headline.starts_with("Not even one client"), "{}", report.headline);
@@ -163,8 +163,8 @@ fn a_target_that_nobody_can_meet_is_said() {
 
 /// A system whose load is not all counted, or whose CPU does other things, must not answer with confidence.
 #[test]
-fn data_that_do_not_fit_are_not_trusted() {
-    let mut table = light();
+fn data_that_do_not_fit_give_low_confidence() {
+    let mut table = light_load_table();
     for (at, used) in table.servers[1].utilization.iter_mut().enumerate() {
         *used = 0.1 + 0.8 * f64::from(u8::from(at % 3 == 0));
     }
@@ -175,7 +175,7 @@ fn data_that_do_not_fit_are_not_trusted() {
 
 /// Home takes 10 ms more for the second half: only that half counts, and the capacity is what it is now.
 #[test]
-fn only_the_application_as_it_is_now_counts() {
+fn only_windows_of_the_current_application_are_used() {
     let load = || Workload::Steps { mix: 1, clients: vec![200, 450, 700] };
     let phases = vec![Phase::new(60, load()), Phase::new(60, load()).with_change("Home", 0.01)];
     let table = table(&tpcw(&TpcwSettings::new(3, phases)).unwrap());
@@ -183,7 +183,9 @@ fn only_the_application_as_it_is_now_counts() {
     let all = CapacitySettings { windows: CountedWindows::All, ..CapacitySettings::new(0.05) };
     let all = capacity_report(&table, &all);
     assert!(
-        now.cautions.iter().any(|caution| caution.contains("was another than now")),
+        now.cautions
+            .iter()
+            .any(|caution| caution.contains("60 windows from before the last application change")),
         "{:?}",
         now.cautions
     );

@@ -30,22 +30,22 @@ fn changes_report(
 }
 
 /// Two hours of three minutes' steps, the second with another cost of Home.
-fn shop(extra_s: f64) -> TpcwRun {
+fn simulate_shop(extra_s: f64) -> TpcwRun {
     let load = || Workload::Steps { mix: 1, clients: vec![40, 120, 200] };
     let phases = vec![Phase::new(60, load()), Phase::new(60, load()).with_change("Home", extra_s)];
     tpcw(&TpcwSettings::new(7, phases)).unwrap()
 }
 
 #[test]
-fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
-    let run = shop(0.01);
+fn a_slower_transaction_is_dated_named_and_linked_to_its_deployment() {
+    let run = simulate_shop(0.01);
     let table = table(&run);
     let at = table.since.plus(Nanos::from_secs(60 * 60));
-    let told = |seconds: u64, name: &str| DeclaredDeployment {
+    let deployment = |seconds: u64, name: &str| DeclaredDeployment {
         time: at.minus(Nanos::from_secs(seconds)),
         name: name.to_owned(),
     };
-    let deployments = [told(2_400, "v1"), told(12, "v2")];
+    let deployments = [deployment(2_400, "v1"), deployment(12, "v2")];
     for method in [ChangeMethod::Adaptive, ChangeMethod::Cherkasova] {
         let report = changes_report(&table, method, &deployments);
         assert_eq!(report.verdict, ChangeVerdict::ApplicationChange, "{}", report.headline);
@@ -65,8 +65,8 @@ fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
 }
 
 #[test]
-fn a_report_is_whole_and_consistent() {
-    let table = table(&shop(0.01));
+fn a_report_is_complete_and_consistent() {
+    let table = table(&simulate_shop(0.01));
     let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let server = report.servers.iter().find(|server| server.tier == "front").unwrap();
     assert_eq!(server.windows, 120);
@@ -93,7 +93,7 @@ fn a_report_is_whole_and_consistent() {
 
 #[test]
 fn the_answer_does_not_depend_on_the_order_of_servers_threads_or_the_run() {
-    let table = table(&shop(0.01));
+    let table = table(&simulate_shop(0.01));
     let first = changes_report(&table, ChangeMethod::default(), &[]);
     let second = changes_report(&table, ChangeMethod::default(), &[]);
     assert_eq!(format!("{first:?}"), format!("{second:?}"));
@@ -101,7 +101,7 @@ fn the_answer_does_not_depend_on_the_order_of_servers_threads_or_the_run() {
 
 #[test]
 fn settings_out_of_range_are_named() {
-    let table = small(4, 1);
+    let table = small_table(4, 1);
     let settings = ChangesSettings { types_max: 0, ..ChangesSettings::default() };
     let facts = SampleFacts::default();
     let question = ChangesQuestion {
@@ -115,7 +115,7 @@ fn settings_out_of_range_are_named() {
 }
 
 /// Windows of a minute with types `a` (one to seven calls a second, of 10 ms) and `b` (none), on servers that share them.
-fn small(windows: usize, servers: usize) -> WindowTable {
+fn small_table(windows: usize, servers: usize) -> WindowTable {
     let count = |at: usize| 60.0 + 30.0 * (at * 7 % 13) as f64;
     let counts = (0..windows).flat_map(|at| [count(at), 0.0]).collect();
     let used = |at: usize| 0.02 + 0.01 * count(at) / 60.0 / servers as f64;
@@ -144,21 +144,21 @@ fn small(windows: usize, servers: usize) -> WindowTable {
 }
 
 #[test]
-fn too_little_is_never_a_verdict() {
+fn too_little_data_gives_no_verdict() {
     for windows in [0, 1, 5, 19] {
-        let report = changes_report(&small(windows, 1), ChangeMethod::default(), &[]);
+        let report = changes_report(&small_table(windows, 1), ChangeMethod::default(), &[]);
         assert_eq!(report.verdict, ChangeVerdict::InsufficientData, "{windows}");
         assert!(report.headline.starts_with("Too little data to say. `app-0`: "), "{}", report.headline);
         assert!(report.events.is_empty());
     }
-    let nobody = changes_report(&small(100, 0), ChangeMethod::default(), &[]);
+    let nobody = changes_report(&small_table(100, 0), ChangeMethod::default(), &[]);
     assert_eq!(nobody.verdict, ChangeVerdict::InsufficientData);
     assert!(nobody.headline.contains("no CPU utilization"), "{}", nobody.headline);
 }
 
 #[test]
-fn one_server_with_too_little_does_not_silence_the_others() {
-    let mut table = small(100, 1);
+fn a_server_with_too_little_data_does_not_prevent_the_verdicts_of_others() {
+    let mut table = small_table(100, 1);
     table.servers.push(ServerWindows { server: "app-1".to_owned(), ..table.servers[0].clone() });
     table.servers.iter_mut().for_each(|server| server.own = Some(table.system.clone()));
     table.servers[1].utilization[4..].fill(f64::NAN);
@@ -169,9 +169,9 @@ fn one_server_with_too_little_does_not_silence_the_others() {
 }
 
 #[test]
-fn transactions_of_the_system_are_divided_among_servers_and_costs_are_whole() {
+fn transactions_of_the_system_are_divided_among_servers_and_costs_are_not() {
     for servers in [1, 3] {
-        let report = changes_report(&small(100, servers), ChangeMethod::Cherkasova, &[]);
+        let report = changes_report(&small_table(100, servers), ChangeMethod::Cherkasova, &[]);
         let model = &report.servers[0].models[0];
         assert_eq!(model.transactions.len(), 1, "a type that never occurs has no column");
         let cost = &model.transactions[0];
@@ -186,8 +186,8 @@ fn transactions_of_the_system_are_divided_among_servers_and_costs_are_whole() {
 }
 
 #[test]
-fn gaps_are_left_out_and_dates_stay_right() {
-    let mut table = small(100, 1);
+fn gaps_are_left_out_and_dates_stay_correct() {
+    let mut table = small_table(100, 1);
     for window in 20..50 {
         (0..2).for_each(|at| table.system.counts.set(window, at, f64::NAN));
     }
@@ -202,7 +202,7 @@ fn gaps_are_left_out_and_dates_stay_right() {
 
 #[test]
 fn long_tables_have_bounded_series_that_keep_extremes() {
-    let mut table = small(2_000, 1);
+    let mut table = small_table(2_000, 1);
     table.servers[0].utilization[1_234] = 0.9;
     let report = changes_report(
         &WindowTable { servers: table.servers.clone(), ..table },
@@ -217,8 +217,8 @@ fn long_tables_have_bounded_series_that_keep_extremes() {
 }
 
 #[test]
-fn outbound_calls_are_taken_out_and_overlaps_counted() {
-    let mut table = small(100, 1);
+fn outbound_calls_are_subtracted_and_overlaps_counted() {
+    let mut table = small_table(100, 1);
     table.system.response_s = Matrix::from_row_major(100, 2, [0.05, f64::NAN].repeat(100));
     let time_s = |at: usize| if at == 3 { 0.2 } else { 0.02 };
     let calls = |value: fn(f64) -> f64| {
@@ -240,8 +240,8 @@ fn outbound_calls_are_taken_out_and_overlaps_counted() {
 
 /// Two calls of 20 ms a transaction: that is what the database took for it, less queueing.
 #[test]
-fn a_tier_that_is_called_has_the_times_of_the_calls() {
-    let mut table = small(100, 1);
+fn a_called_tier_has_the_times_of_its_calls() {
+    let mut table = small_table(100, 1);
     table.servers[0].tier = "db".to_owned();
     table.servers.push(ServerWindows { tier: "app".to_owned(), ..table.servers[0].clone() });
     table.system.response_s = Matrix::from_row_major(100, 2, [0.05, f64::NAN].repeat(100));

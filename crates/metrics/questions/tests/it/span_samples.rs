@@ -14,7 +14,7 @@ type Line = (u64, u64, &'static str, &'static str, &'static str, i64, i64, SpanK
 
 use SpanKind::{Client, Internal, Server};
 
-/// A request of 100 ms to `front` that asks `cart` (30 ms, of which the caller sees 34) and a database (20 ms).
+/// A request of 100 ms to `front` that calls `cart` (30 ms, of which the caller sees 34) and a database (20 ms).
 const BUY: [Line; 6] = [
     (1, 0, "front", "POST /buy", "front-1", 0, 100, Server),
     (2, 1, "front", "checkout", "front-1", 10, 95, Internal),
@@ -68,9 +68,9 @@ fn windows(traces: &Requests, mut samples: SampleTable) -> WindowTable {
 #[test]
 fn a_request_is_visits_with_outbound_calls() {
     let traces = steady(1, None, &BUY);
-    let found = visits(&traces.request(0).call_tree(), traces.names());
+    let request_visits = visits(&traces.request(0).call_tree(), traces.names());
     let names = traces.names();
-    let shown: Vec<_> = found
+    let shown: Vec<_> = request_visits
         .iter()
         .map(|visit| {
             let calls: Vec<u64> = visit.calls.iter().map(|call| call.waited_ns / 1_000_000).collect();
@@ -82,16 +82,16 @@ fn a_request_is_visits_with_outbound_calls() {
 }
 
 #[test]
-fn calls_at_the_same_time_share_what_was_waited_for() {
+fn concurrent_calls_share_the_time_waited() {
     const FAN: [Line; 3] = [
         (1, 0, "front", "list", "f", 0, 100, Server),
         (2, 1, "front", "call a", "f", 20, 80, Client),
         (3, 1, "front", "call b", "f", 60, 90, Client),
     ];
     let traces = steady(1, None, &FAN);
-    let found = visits(&traces.request(0).call_tree(), traces.names());
+    let request_visits = visits(&traces.request(0).call_tree(), traces.names());
     // Waited from 20 to 90, 70 ms, for calls of 60 and 30 ms.
-    let waited: Vec<u64> = found[0].calls.iter().map(|call| call.waited_ns).collect();
+    let waited: Vec<u64> = request_visits[0].calls.iter().map(|call| call.waited_ns).collect();
     assert_eq!(waited, [46_666_666, 23_333_333]);
 }
 
@@ -125,7 +125,7 @@ fn weights_scale_counts_and_not_times() {
 }
 
 #[test]
-fn what_a_client_span_at_the_root_calls_is_what_clients_asked_for() {
+fn callees_of_a_root_client_span_are_system_transactions() {
     const LOAD: [Line; 3] = [
         (1, 0, "load", "GET", "load-1", 0, 110, Client),
         (2, 1, "front", "GET /cart", "front-1", 5, 105, Server),
@@ -138,7 +138,7 @@ fn what_a_client_span_at_the_root_calls_is_what_clients_asked_for() {
 }
 
 #[test]
-fn cut_windows_at_the_ends_are_left_out() {
+fn partial_windows_at_the_ends_are_left_out() {
     let late = traces(|ingest| {
         (30..200).for_each(|at: u64| push(ingest, at, at as i64 * 1000, None, &BUY));
     });
@@ -148,7 +148,7 @@ fn cut_windows_at_the_ends_are_left_out() {
 }
 
 #[test]
-fn counts_that_samples_tell_themselves_stay() {
+fn counts_in_the_samples_take_precedence() {
     let mut samples = SampleTable::default();
     let sample = |samples: &mut SampleTable, second: i64, measure, server, transaction, value| {
         samples.sample(&SampleRecord {
@@ -171,7 +171,7 @@ fn counts_that_samples_tell_themselves_stay() {
     assert_eq!(table.system.counts.get(1, buy), 600.0);
     let front = table.servers.iter().find(|server| server.server == "front-1").unwrap();
     assert_eq!((front.tier.as_str(), front.utilization[1]), ("front", 0.5));
-    assert!(front.own.is_some(), "spans still tell what the server did");
+    assert!(front.own.is_some(), "spans still give the own time of the server");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn the_fold_keeps_the_laws() {
         names: traces.names(),
         grid: Grid::new(Nanos::from_secs(60), Nanos::ZERO),
         assumed_count: AdjustedCount::new(2.0),
-        kept_one_in: 4,
+        thinning: 4,
     };
     contract::check(&fold, traces.all());
     let counted = engine().fold(traces.all(), &fold);

@@ -19,8 +19,8 @@ fn a_steady_counter_gives_steady_counts_whatever_the_phase() {
             .map(|sample| GeneratedSamples { ns: sample.ns + phase * SECOND, ..sample })
             .collect();
         let table = windows(&samples, 60);
-        let found = counts(&table, "Home");
-        assert!(found.iter().all(|&count| (count - 120.0).abs() < 0.5), "{found:?}");
+        let window_counts = counts(&table, "Home");
+        assert!(window_counts.iter().all(|&count| (count - 120.0).abs() < 0.5), "{window_counts:?}");
         // The last reading is at 585 s: what is known of the last minute is scaled.
         assert_eq!(table.windows, 10);
     }
@@ -44,10 +44,10 @@ fn an_outage_is_a_gap_and_never_zero() {
     let samples: Vec<_> =
         read("Home", 0..900, 2.0).into_iter().filter(|s| !(200..500).contains(&(s.ns / SECOND))).collect();
     let table = windows(&samples, 60);
-    let found = counts(&table, "Home");
-    assert_eq!(found[..3], [120.0; 3]);
-    assert_eq!(found[3..8], [-1.0; 5]);
-    assert!(found[9..].iter().all(|&count| (count - 120.0).abs() < 0.5), "{found:?}");
+    let window_counts = counts(&table, "Home");
+    assert_eq!(window_counts[..3], [120.0; 3]);
+    assert_eq!(window_counts[3..8], [-1.0; 5]);
+    assert!(window_counts[9..].iter().all(|&count| (count - 120.0).abs() < 0.5), "{window_counts:?}");
     assert_eq!(table.losses.count(Loss::CounterGap), 1);
 }
 
@@ -60,10 +60,10 @@ fn a_type_first_called_later_began_at_zero() {
         }),
     );
     let table = windows(&samples, 60);
-    let found = counts(&table, "Rare");
-    assert_eq!(found[..4], [0.0; 4]);
-    assert_eq!(found[4], 3.0, "what it showed at first was counted since the reading before");
-    assert_eq!(found[5], 4.0);
+    let window_counts = counts(&table, "Rare");
+    assert_eq!(window_counts[..4], [0.0; 4]);
+    assert_eq!(window_counts[4], 3.0, "what it showed at first was counted since the reading before");
+    assert_eq!(window_counts[5], 4.0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Counts told for stretches of time, and one by one.
+//! Counts for time intervals and single completions.
 
 use crate::{counts, drawn, responses, settings, table_of, windows};
 use laggard_model::{Loss, Measure, Timestamp};
@@ -66,7 +66,7 @@ fn windows_follow_the_phase_of_samples_that_would_be_cut() {
 }
 
 #[test]
-fn windows_that_samples_cannot_fill_are_refused_with_what_to_try() {
+fn windows_shorter_than_samples_are_refused_with_advice() {
     let samples: Vec<_> =
         (0..9).map(|at| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
@@ -76,7 +76,7 @@ fn windows_that_samples_cannot_fill_are_refused_with_what_to_try() {
 }
 
 #[test]
-fn a_window_with_holes_stands_for_all_of_it_or_is_left_out() {
+fn a_window_with_holes_is_extrapolated_or_left_out() {
     // The second minute misses 12 of its seconds, the third 30.
     let present = |second: &u32| !(60..72).contains(second) && !(120..150).contains(second);
     let samples: Vec<_> = (0..240)
@@ -84,14 +84,14 @@ fn a_window_with_holes_stands_for_all_of_it_or_is_left_out() {
         .map(|second| drawn(f64::from(second), Measure::Transactions, "Home", 2.0))
         .collect();
     let table = windows(&samples, 60);
-    let found = counts(&table, "Home");
-    assert_eq!((found[0], found[2], found[3]), (120.0, -1.0, 120.0));
-    assert!((found[1] - 120.0).abs() < 2.0, "{found:?}");
+    let home_counts = counts(&table, "Home");
+    assert_eq!((home_counts[0], home_counts[2], home_counts[3]), (120.0, -1.0, 120.0));
+    assert!((home_counts[1] - 120.0).abs() < 2.0, "{home_counts:?}");
     assert_eq!(table.losses.count(Loss::PartialWindow), 1);
 }
 
 #[test]
-fn values_that_cannot_be_make_their_stretch_unknown() {
+fn impossible_values_make_their_interval_unknown() {
     let value = |second: u32| if (60..90).contains(&second) { f64::NAN } else { 2.0 };
     let samples: Vec<_> = (0..180)
         .map(|second| drawn(f64::from(second), Measure::Transactions, "Home", value(second)))
@@ -119,7 +119,7 @@ fn completions_count_one_each_even_at_one_instant() {
 }
 
 #[test]
-fn sums_of_times_are_divided_by_counts_and_calls_stand_beside() {
+fn sums_of_times_are_divided_by_counts_beside_calls() {
     let mut samples = Vec::new();
     for second in 0..120 {
         let at = f64::from(second);
@@ -136,22 +136,22 @@ fn sums_of_times_are_divided_by_counts_and_calls_stand_beside() {
 }
 
 #[test]
-fn only_windows_wholly_in_the_time_asked_for_are_kept() {
+fn only_windows_entirely_in_the_requested_time_are_used() {
     let samples: Vec<_> =
         (0..600).map(|second| drawn(f64::from(second), Measure::Transactions, "Home", 1.0)).collect();
-    let mut asked = settings(60);
-    asked.since = Timestamp::from_unix_ns(61_000_000_000);
-    asked.until = Timestamp::from_unix_ns(300_000_000_000);
-    let table = table_of(&samples).finish(&asked).unwrap();
+    let mut limited = settings(60);
+    limited.since = Timestamp::from_unix_ns(61_000_000_000);
+    limited.until = Timestamp::from_unix_ns(300_000_000_000);
+    let table = table_of(&samples).finish(&limited).unwrap();
     assert_eq!((table.since.unix_ns(), table.windows), (120_000_000_000, 3));
-    asked.since = Timestamp::from_unix_ns(700_000_000_000);
-    asked.until = Timestamp::from_unix_ns(800_000_000_000);
-    let error = table_of(&samples).finish(&asked).unwrap_err();
+    limited.since = Timestamp::from_unix_ns(700_000_000_000);
+    limited.until = Timestamp::from_unix_ns(800_000_000_000);
+    let error = table_of(&samples).finish(&limited).unwrap_err();
     assert_eq!(error, WindowError::NoSamples { samples: 600 });
 }
 
 #[test]
-fn a_sum_beside_types_would_count_twice() {
+fn a_sum_beside_types_is_ignored() {
     let samples: Vec<_> = (0..3)
         .flat_map(|at| {
             let at = 60.0 * f64::from(at);

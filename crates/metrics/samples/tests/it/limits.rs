@@ -60,7 +60,7 @@ fn odd_lengths_are_an_error() {
 }
 
 #[test]
-fn any_value_at_any_time_is_survived() {
+fn any_value_at_any_time_is_accepted() {
     let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, f64::MAX, 1e-300];
     let times = [i64::MIN, i64::MIN + 1, -1, 0, 1, SECOND, 61 * SECOND, i64::MAX - 1, i64::MAX];
     let measures = [

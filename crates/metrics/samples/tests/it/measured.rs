@@ -56,5 +56,5 @@ fn ten_seconds_of_a_measured_run_are_the_sums_of_its_seconds() {
         let mean = table.system.response_s.get(window, 0);
         assert!(timed == 0.0 || (mean - time / timed).abs() < 1e-9, "window {window}: {mean}");
     }
-    assert!(compared > 250, "only {compared} windows are whole");
+    assert!(compared > 250, "only {compared} windows are complete");
 }

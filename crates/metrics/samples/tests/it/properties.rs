@@ -67,7 +67,7 @@ proptest! {
     fn any_order_and_any_split_give_the_same_table(
         samples in samples(), seed in any::<u64>(), parts in 1_usize..5,
     ) {
-        let whole = text(table_of(&samples).finish(&settings(60)));
+        let expected = text(table_of(&samples).finish(&settings(60)));
         let mut shuffled = samples;
         let mut state = seed | 1;
         for at in (1..shuffled.len()).rev() {
@@ -78,7 +78,7 @@ proptest! {
         for part in shuffled.chunks(shuffled.len().div_ceil(parts)) {
             merged.merge(table_of(part));
         }
-        prop_assert_eq!(whole, text(merged.finish(&settings(60))));
+        prop_assert_eq!(expected, text(merged.finish(&settings(60))));
     }
 
     #[test]
@@ -87,9 +87,9 @@ proptest! {
             ns: second as i64 * SECOND, measure: Measure::Transactions,
             server: "", tier: "", transaction: "Home", callee: "", value: f64::from(count),
         };
-        let whole = counts.len() / 60 * 60;
-        let seconds: Vec<GeneratedSamples> = counts[..whole].iter().enumerate().map(|(at, &n)| sample(at, n)).collect();
-        let minutes: Vec<GeneratedSamples> = counts[..whole]
+        let complete_seconds = counts.len() / 60 * 60;
+        let seconds: Vec<GeneratedSamples> = counts[..complete_seconds].iter().enumerate().map(|(at, &n)| sample(at, n)).collect();
+        let minutes: Vec<GeneratedSamples> = counts[..complete_seconds]
             .chunks(60).enumerate().map(|(at, part)| sample(at * 60, part.iter().sum())).collect();
         let fine = table_of(&seconds).finish(&settings(60)).unwrap();
         let coarse = table_of(&minutes).finish(&settings(60)).unwrap();
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn counters_keep_their_mass(
+    fn window_counts_add_up_to_the_growth_of_counters(
         steps in prop::collection::vec((0_u32..20, 10_i64..20), 20..200), length in 20_u64..120, start in 0_i64..1000,
     ) {
         let (mut ns, mut value) = (start * SECOND, 0.0);

@@ -35,8 +35,8 @@ fn a_little_above_one_is_one_and_counted() {
     values[..3].fill(1.04);
     values[100] = 7.0;
     let table = windows(&utilization("a", &values), 60);
-    let found = shown(table.servers[0].utilization.clone());
-    assert_eq!((found[0], found[1]), (1.0, 0.5), "one odd value in 300 does not make it percent");
+    let utilization = shown(table.servers[0].utilization.clone());
+    assert_eq!((utilization[0], utilization[1]), (1.0, 0.5), "one odd value in 300 does not make it percent");
     assert_eq!(table.losses.count(Loss::UtilizationAboveOne), 2);
 }
 
@@ -56,18 +56,18 @@ fn cpu_seconds_need_the_cores() {
     let table = windows(&samples, 60);
     assert_eq!(table.servers[0].cores, Some(4.0));
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.4; 3]);
-    let mut told = settings(60);
-    told.cores = vec![CoresOf { name: "pod-1".to_owned(), cores: 1.6 }];
-    let table = table_of(&samples).finish(&told).unwrap();
+    let mut settings_with_cores = settings(60);
+    settings_with_cores.cores = vec![CoresOf { name: "pod-1".to_owned(), cores: 1.6 }];
+    let table = table_of(&samples).finish(&settings_with_cores).unwrap();
     assert_eq!(shown(table.servers[0].utilization.clone()), [1.0; 3]);
 }
 
 #[test]
 fn cores_in_use_are_a_unit_too() {
-    let mut told = settings(60);
-    told.utilization = UtilizationUnit::Cores;
-    told.cores = vec![CoresOf { name: String::new(), cores: 4.0 }];
-    let table = table_of(&utilization("a", &[1.0, 3.0, 2.0])).finish(&told).unwrap();
+    let mut settings_with_cores = settings(60);
+    settings_with_cores.utilization = UtilizationUnit::Cores;
+    settings_with_cores.cores = vec![CoresOf { name: String::new(), cores: 4.0 }];
+    let table = table_of(&utilization("a", &[1.0, 3.0, 2.0])).finish(&settings_with_cores).unwrap();
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.5]);
 }
 
@@ -76,13 +76,13 @@ fn a_silent_server_has_a_gap() {
     let mut samples = utilization("a", &[0.5; 30]);
     samples.extend(utilization("b", &[0.25; 9]));
     let table = windows(&samples, 60);
-    let found = shown(table.servers[1].utilization.clone());
-    assert_eq!(found[..3], [0.25; 3]);
-    assert_eq!(found[3..], [-1.0; 7]);
+    let utilization = shown(table.servers[1].utilization.clone());
+    assert_eq!(utilization[..3], [0.25; 3]);
+    assert_eq!(utilization[3..], [-1.0; 7]);
 }
 
 #[test]
-fn servers_are_kept_by_name_or_tier_and_unknown_ones_are_an_error() {
+fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     let mut samples = utilization("a", &[0.5; 9]);
     samples.push(drawn(0.0, Measure::Cores, "", 2.0).at("b", "db"));
     let mut wanted = settings(60);

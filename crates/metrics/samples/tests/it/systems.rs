@@ -14,7 +14,7 @@ fn every_minute(
 }
 
 #[test]
-fn servers_of_the_only_tier_add_up_while_they_live() {
+fn servers_of_the_only_tier_add_up_while_they_run() {
     let mut samples = every_minute(0..6, "a", "app", 5.0);
     samples.extend(
         every_minute(2..6, "b", "app", 3.0).into_iter().filter(|sample| sample.ns != 3 * crate::MINUTE),
@@ -37,22 +37,22 @@ fn counts_of_the_system_win_over_those_of_servers() {
 }
 
 #[test]
-fn of_several_tiers_the_front_is_what_clients_see() {
+fn the_system_is_the_front_of_several_tiers() {
     let mut samples = every_minute(0..3, "a1", "cart", 50.0);
     samples.extend(every_minute(0..3, "f1", "frontend", 10.0));
     samples.extend(every_minute(0..3, "f2", "frontend", 10.0));
     let table = windows(&samples, 60);
     assert_eq!(counts(&table, "Home"), [20.0; 3]);
     assert!(table.cautions[0].contains("2 tiers"), "{:?}", table.cautions);
-    let mut told = settings(60);
-    told.front = Some("cart".to_owned());
-    let table = table_of(&samples).finish(&told).unwrap();
+    let mut settings_with_front = settings(60);
+    settings_with_front.front = Some("cart".to_owned());
+    let table = table_of(&samples).finish(&settings_with_front).unwrap();
     assert_eq!(counts(&table, "Home"), [50.0; 3]);
     assert!(table.cautions.is_empty());
 }
 
 #[test]
-fn a_server_that_names_its_tier_once_is_of_it() {
+fn a_server_that_names_its_tier_once_belongs_to_it() {
     let mut samples = every_minute(0..3, "a", "app", 5.0);
     samples.extend((0..3).map(|at| drawn(60.0 * f64::from(at), Measure::Utilization, "", 0.5).at("a", "")));
     let table = windows(&samples, 60);

@@ -139,7 +139,7 @@ impl FieldDecoder {
             other => return Err(format!("a byte order {other:?}")),
         };
         let natural = if order == ByteOrder::Little { "first-to-last" } else { "last-to-first" };
-        if text(value, "bit-order").is_some_and(|found| found != natural) {
+        if text(value, "bit-order").is_some_and(|order| order != natural) {
             return Err("a bit order against the byte order is not read".to_owned());
         }
         let align = small(value, "alignment")?.unwrap_or(1);
@@ -167,7 +167,7 @@ impl FieldDecoder {
             value.get("mappings").and_then(Value::as_object).map(|labels| -> Result<EnumMapping, String> {
                 let labels = labels
                     .iter()
-                    .map(|(name, found)| Ok(EnumLabel { name: name.clone(), ranges: ranges(found)? }));
+                    .map(|(name, value)| Ok(EnumLabel { name: name.clone(), ranges: ranges(value)? }));
                 Ok(EnumMapping { labels: labels.collect::<Result<_, String>>()? })
             });
         Ok(IntegerClass {
@@ -200,7 +200,7 @@ impl FieldDecoder {
 
 fn small(value: &Value, name: &str) -> Result<Option<u32>, String> {
     number(value, name)?
-        .map(|found| u32::try_from(found).map_err(|_| format!("`{name}` is {found}")))
+        .map(|number| u32::try_from(number).map_err(|_| format!("`{name}` is {number}")))
         .transpose()
 }
 

@@ -43,7 +43,7 @@ struct Metadata {
 fn number(value: &Value, name: &str) -> Result<Option<u64>, String> {
     match value.get(name) {
         None => Ok(None),
-        Some(found) => found.as_u64().map(Some).ok_or_else(|| format!("`{name}` is {found}")),
+        Some(other) => other.as_u64().map(Some).ok_or_else(|| format!("`{name}` is {other}")),
     }
 }
 
@@ -77,13 +77,13 @@ impl Metadata {
 
     /// The class in a property, whose timestamps have a role by where they are.
     fn scope(&mut self, value: &Value, name: &str, scope: FieldScope) -> Result<Option<Class>, String> {
-        let Some(found) = value.get(name) else { return Ok(None) };
+        let Some(member) = value.get(name) else { return Ok(None) };
         self.fields.timestamp = match scope {
             FieldScope::PacketContext => Some(FieldRole::Begin),
             FieldScope::EventHeader => Some(FieldRole::CtfClock),
             _ => None,
         };
-        self.fields.class(found).map(Some)
+        self.fields.class(member).map(Some)
     }
 
     fn trace(&mut self, value: &Value) -> Result<(), String> {
@@ -101,7 +101,7 @@ impl Metadata {
         let offset = value.get("offset-from-origin");
         let part = |name: &str| match offset.and_then(|offset| offset.get(name)) {
             None => Ok(0),
-            Some(found) => found.as_i64().ok_or_else(|| format!("the clock's offset is {found}")),
+            Some(other) => other.as_i64().ok_or_else(|| format!("the clock's offset is {other}")),
         };
         let name = text(value, "name").or_else(|| text(value, "id")).unwrap_or_default().to_owned();
         let clock = CtfClock {

@@ -144,18 +144,18 @@ impl Work<'_, '_> {
                 self.array(name, label, count, element, track)
             }
             FieldKind::Optional { selector, ranges, class } => {
-                let found = self.compiler.scopes.find(selector)?;
+                let selected = self.compiler.scopes.find(selector)?;
                 let spans = match ranges {
-                    Some(ranges) => spans(ranges, found.signed),
+                    Some(ranges) => spans(ranges, selected.signed),
                     None => [ByteSpan { first: 1, last: u64::MAX }].into(),
                 };
                 // Without ranges only 0 leaves it out, whatever the sign.
-                let flip = if ranges.is_some() { flip(found.signed) } else { 0 };
+                let flip = if ranges.is_some() { flip(selected.signed) } else { 0 };
                 let (plan, known) =
                     self.branch(track.known(), |work, track| work.class(name, label, class, track))?;
                 let known = known.or(track.known());
                 track.push(PlanStep::Select {
-                    slot: found.slot,
+                    slot: selected.slot,
                     flip,
                     branches: [Branch { spans, plan }].into(),
                     otherwise: true,
@@ -317,13 +317,13 @@ impl Work<'_, '_> {
         choices: &[Choice],
         track: &mut Track,
     ) -> Result<(), String> {
-        let found = self.compiler.scopes.find(selector)?;
+        let selected = self.compiler.scopes.find(selector)?;
         let from = track.known();
         let mut to: Option<KnownAlignment> = None;
         let mut branches = Vec::with_capacity(choices.len());
         self.compiler.scopes.open();
         for choice in choices {
-            let ranges = match (&choice.ranges, &found.mapping) {
+            let ranges = match (&choice.ranges, &selected.mapping) {
                 (Some(ranges), _) => ranges.clone(),
                 (None, Some(mapping)) => mapping.ranges(&choice.name),
                 (None, None) => {
@@ -333,12 +333,12 @@ impl Work<'_, '_> {
             let (plan, known) =
                 self.branch(from, |work, track| work.class(&choice.name, label, &choice.class, track))?;
             to = Some(to.map_or(known, |to| to.or(known)));
-            branches.push(Branch { spans: spans(&ranges, found.signed), plan });
+            branches.push(Branch { spans: spans(&ranges, selected.signed), plan });
         }
         self.compiler.scopes.close(name);
         track.push(PlanStep::Select {
-            slot: found.slot,
-            flip: flip(found.signed),
+            slot: selected.slot,
+            flip: flip(selected.signed),
             branches: branches.into(),
             otherwise: false,
         });

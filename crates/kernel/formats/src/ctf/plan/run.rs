@@ -323,23 +323,23 @@ fn selected(branches: &[Branch], value: u64) -> Option<&Branch> {
 /// `bits` bits, the first at bit `from` (0 to 7) of the first byte, counted from the least significant.
 #[inline]
 fn bits_le(bytes: &[u8], from: u32, bits: u32) -> u64 {
-    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
-        return (u64::from_le_bytes(*whole) >> from) << (64 - bits) >> (64 - bits);
+    if let Some(word) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return (u64::from_le_bytes(*word) >> from) << (64 - bits) >> (64 - bits);
     }
     let count = (from + bits).div_ceil(8) as usize;
-    let whole = bytes[..count].iter().rev().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
-    mask(whole >> from, bits)
+    let word = bytes[..count].iter().rev().fold(0u128, |word, &byte| word << 8 | u128::from(byte));
+    mask(word >> from, bits)
 }
 
 /// The same, counted from the most significant.
 #[inline]
 fn bits_be(bytes: &[u8], from: u32, bits: u32) -> u64 {
-    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
-        return u64::from_be_bytes(*whole) << from >> (64 - bits);
+    if let Some(word) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return u64::from_be_bytes(*word) << from >> (64 - bits);
     }
     let count = (from + bits).div_ceil(8);
-    let whole = bytes[..count as usize].iter().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
-    mask(whole >> (8 * count - from - bits), bits)
+    let word = bytes[..count as usize].iter().fold(0u128, |word, &byte| word << 8 | u128::from(byte));
+    mask(word >> (8 * count - from - bits), bits)
 }
 
 fn mask(value: u128, bits: u32) -> u64 {

@@ -64,10 +64,10 @@ impl Scopes {
         }
     }
 
-    /// The number that a reference means: of those read before, the innermost and last.
+    /// The number that a reference selects: the innermost and last of those read before.
     pub(super) fn find(&self, reference: &Reference) -> Result<Selector, String> {
         let path = &reference.path[..];
-        let found = match reference.scope {
+        let selector = match reference.scope {
             Some(scope) if self.current != Some(scope) => within(&self.done[scope as usize], path),
             // The outermost structure that is open is a frame around the scope's own.
             Some(_) => self.open.get(1).and_then(|fields| within(fields, path)),
@@ -76,7 +76,7 @@ impl Scopes {
                 inner.or_else(|| self.done.iter().rev().find_map(|fields| within(fields, path)))
             }
         };
-        found.cloned().ok_or_else(|| format!("no field `{}` before the one that needs it", path.join(".")))
+        selector.cloned().ok_or_else(|| format!("no field `{}` before the one that needs it", path.join(".")))
     }
 }
 

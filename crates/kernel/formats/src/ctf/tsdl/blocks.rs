@@ -77,7 +77,7 @@ impl Metadata {
                     parser.member()?;
                 }
             },
-            found => return Err(format!("a declaration or block expected, found {found:?}")),
+            other => return Err(format!("a declaration or block expected, found {other:?}")),
         }
         Ok(true)
     }
@@ -195,10 +195,10 @@ fn entry(parser: &mut Parser<'_>, block: &mut Block) -> Result<(), String> {
             block.values.insert(key, parser.value()?);
         }
         Token::Becomes => {
-            let class = parser.whole_type()?;
+            let class = parser.complete_type()?;
             block.classes.insert(key, class);
         }
-        found => return Err(format!("`=` or `:=` expected after `{key}`, found {found:?}")),
+        other => return Err(format!("`=` or `:=` expected after `{key}`, found {other:?}")),
     }
     parser.lexer.expect(';')
 }

@@ -52,18 +52,18 @@ impl<'a> Lexer<'a> {
 
     /// Takes the next word when it is this sign.
     pub(super) fn takes(&mut self, sign: char) -> Result<bool, String> {
-        let found = *self.peek()? == Token::Sign(sign);
-        if found {
+        let is_next = *self.peek()? == Token::Sign(sign);
+        if is_next {
             self.ahead = None;
         }
-        Ok(found)
+        Ok(is_next)
     }
 
     /// Takes this sign, or fails.
     pub(super) fn expect(&mut self, sign: char) -> Result<(), String> {
         match self.next()? {
-            Token::Sign(found) if found == sign => Ok(()),
-            found => Err(format!("`{sign}` expected, found {found:?}")),
+            Token::Sign(next) if next == sign => Ok(()),
+            other => Err(format!("`{sign}` expected, found {other:?}")),
         }
     }
 
@@ -192,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn ranges_assignments_and_comments_are_told_apart() {
-        let found = all("a=0 ... 30 /* ; */ := \"x\\\"y\" // end\n;");
+    fn ranges_assignments_and_comments_are_distinguished() {
+        let tokens = all("a=0 ... 30 /* ; */ := \"x\\\"y\" // end\n;");
         let wanted = vec![
             Token::Name("a".to_owned()),
             Token::Sign('='),
@@ -204,7 +204,7 @@ mod tests {
             Token::Text("x\"y".to_owned()),
             Token::Sign(';'),
         ];
-        assert_eq!(found, wanted);
+        assert_eq!(tokens, wanted);
     }
 
     #[test]

@@ -9,10 +9,12 @@ const HEADER_BYTES: usize = 37;
 
 fn order(bytes: &[u8]) -> Option<ByteOrder> {
     let magic = *bytes.first_chunk()?;
-    match MAGIC {
-        found if u32::from_le_bytes(magic) == found => Some(ByteOrder::Little),
-        found if u32::from_be_bytes(magic) == found => Some(ByteOrder::Big),
-        _ => None,
+    if u32::from_le_bytes(magic) == MAGIC {
+        Some(ByteOrder::Little)
+    } else if u32::from_be_bytes(magic) == MAGIC {
+        Some(ByteOrder::Big)
+    } else {
+        None
     }
 }
 
@@ -27,30 +29,30 @@ pub(in crate::ctf) fn is_packetized(bytes: &[u8]) -> bool {
 /// When a packet is damaged, compressed or encrypted.
 pub(in crate::ctf) fn unpacketized(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut text = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let packet = &bytes[at..];
-        let damaged = || format!("the metadata packet at byte {at} is damaged");
+    let mut packet_start = 0;
+    while packet_start < bytes.len() {
+        let packet = &bytes[packet_start..];
+        let damaged = || format!("the metadata packet at byte {packet_start} is damaged");
         let order = order(packet).ok_or_else(damaged)?;
         let size = |field: usize| -> Option<usize> {
-            let found = *packet.get(field..)?.first_chunk()?;
+            let encoded = *packet.get(field..)?.first_chunk()?;
             let bits = match order {
-                ByteOrder::Little => u32::from_le_bytes(found),
-                ByteOrder::Big => u32::from_be_bytes(found),
+                ByteOrder::Little => u32::from_le_bytes(encoded),
+                ByteOrder::Big => u32::from_be_bytes(encoded),
             };
             usize::try_from(bits / 8).ok()
         };
-        let content = size(24).ok_or_else(damaged)?;
-        let whole = size(28).ok_or_else(damaged)?;
+        let content_bytes = size(24).ok_or_else(damaged)?;
+        let packet_bytes = size(28).ok_or_else(damaged)?;
         let schemes = packet.get(32..34).ok_or_else(damaged)?;
         if schemes != [0, 0] {
             return Err("compressed or encrypted metadata is not read".to_owned());
         }
-        if whole < HEADER_BYTES || content > whole {
+        if packet_bytes < HEADER_BYTES || content_bytes > packet_bytes {
             return Err(damaged());
         }
-        text.extend_from_slice(packet.get(HEADER_BYTES..content).ok_or_else(damaged)?);
-        at += whole;
+        text.extend_from_slice(packet.get(HEADER_BYTES..content_bytes).ok_or_else(damaged)?);
+        packet_start += packet_bytes;
     }
     Ok(text)
 }
@@ -61,12 +63,12 @@ mod tests {
 
     fn packet(text: &str, big: bool, padding: usize) -> Vec<u8> {
         let number = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
-        let content = HEADER_BYTES + text.len();
+        let content_bytes = HEADER_BYTES + text.len();
         let mut bytes = number(MAGIC).to_vec();
         bytes.extend([7; 16]);
         bytes.extend(number(0));
-        bytes.extend(number(8 * content as u32));
-        bytes.extend(number(8 * (content + padding) as u32));
+        bytes.extend(number(8 * content_bytes as u32));
+        bytes.extend(number(8 * (content_bytes + padding) as u32));
         bytes.extend([0, 0, 0, 1, 8]);
         bytes.extend(text.as_bytes());
         bytes.extend(vec![0; padding]);
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_at_every_length() {
+    fn damage_is_reported_at_every_length() {
         let bytes = packet("trace {", false, 4);
         for length in 1..bytes.len() - 4 {
             assert!(unpacketized(&bytes[..length]).is_err(), "{length}");

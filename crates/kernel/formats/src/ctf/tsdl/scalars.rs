@@ -10,14 +10,14 @@ impl Parser<'_> {
     /// `{ key = value; … }`; keys and words keep their dots.
     pub(super) fn attributes(&mut self) -> Result<HashMap<String, Value>, String> {
         self.lexer.expect('{')?;
-        let mut found = HashMap::new();
+        let mut attributes = HashMap::new();
         while !self.lexer.takes('}')? {
             let key = self.dotted()?.join(".");
             self.lexer.expect('=')?;
-            found.insert(key, self.value()?);
+            attributes.insert(key, self.value()?);
             self.lexer.expect(';')?;
         }
-        Ok(found)
+        Ok(attributes)
     }
 
     pub(super) fn value(&mut self) -> Result<Value, String> {
@@ -44,31 +44,32 @@ impl Parser<'_> {
     }
 
     pub(super) fn integer(&mut self) -> Result<Class, String> {
-        let found = self.attributes()?;
-        let size = found.get("size").ok_or("an integer without size")?.number()?;
+        let attributes = self.attributes()?;
+        let size = attributes.get("size").ok_or("an integer without size")?.number()?;
         let bits = u32::try_from(size).ok().filter(|bits| (1..=65_536).contains(bits));
         let bits = bits.ok_or_else(|| format!("an integer of {size} bits"))?;
-        let word = |key: &str| found.get(key).map(|value| value.word().to_ascii_lowercase());
+        let word = |key: &str| attributes.get(key).map(|value| value.word().to_ascii_lowercase());
         let integer = IntegerClass {
             bits,
             signed: matches!(word("signed").as_deref(), Some("true" | "1")),
-            order: self.byte_order(found.get("byte_order"))?,
+            order: self.byte_order(attributes.get("byte_order"))?,
             text: matches!(word("encoding").as_deref(), Some("utf8" | "ascii")),
-            clock: found.get("map").and_then(|map| clock_name(&map.word())),
+            clock: attributes.get("map").and_then(|map| clock_name(&map.word())),
             role: None,
             mapping: None,
         };
-        Class::new(FieldKind::Integer(integer), alignment(found.get("align"), bits)?)
+        Class::new(FieldKind::Integer(integer), alignment(attributes.get("align"), bits)?)
     }
 
     pub(super) fn floating_point(&mut self) -> Result<Class, String> {
-        let found = self.attributes()?;
-        let digits = |key: &str| found.get(key).ok_or(format!("a floating_point without {key}"))?.number();
+        let attributes = self.attributes()?;
+        let digits =
+            |key: &str| attributes.get(key).ok_or(format!("a floating_point without {key}"))?.number();
         let bits = digits("exp_dig")?.saturating_add(digits("mant_dig")?);
         let bits = u32::try_from(bits).ok().filter(|bits| (1..=65_536).contains(bits));
         let bits = bits.ok_or("a floating_point of a size out of range")?;
-        let order = self.byte_order(found.get("byte_order"))?;
-        Class::new(FieldKind::Float { bits, order }, alignment(found.get("align"), bits)?)
+        let order = self.byte_order(attributes.get("byte_order"))?;
+        Class::new(FieldKind::Float { bits, order }, alignment(attributes.get("align"), bits)?)
     }
 
     pub(super) fn string(&mut self) -> Result<Class, String> {
@@ -81,7 +82,7 @@ impl Parser<'_> {
     /// `enum NAME : TYPE { … }`: name and type may be missing; `enum NAME` is one declared before.
     pub(super) fn enumeration(&mut self) -> Result<Class, String> {
         let tag = self.tag()?.map(|tag| format!("enum {tag}"));
-        let base = if self.lexer.takes(':')? { Some(self.whole_type()?) } else { None };
+        let base = if self.lexer.takes(':')? { Some(self.complete_type()?) } else { None };
         if !self.lexer.takes('{')? {
             return self.find(&tag.ok_or("an enumeration without name and labels")?);
         }
@@ -104,7 +105,7 @@ impl Parser<'_> {
         while !self.lexer.takes('}')? {
             let name = match self.lexer.next()? {
                 Token::Name(name) | Token::Text(name) => name,
-                found => return Err(format!("a label expected, found {found:?}")),
+                other => return Err(format!("a label expected, found {other:?}")),
             };
             let mut range = Range { first: implicit, last: implicit };
             if self.lexer.takes('=')? {
@@ -128,7 +129,7 @@ impl Parser<'_> {
     fn label_value(&mut self) -> Result<i128, String> {
         match self.lexer.next()? {
             Token::NumberPlan(number) => Ok(number),
-            found => Err(format!("a label's value expected, found {found:?}")),
+            other => Err(format!("a label's value expected, found {other:?}")),
         }
     }
 }

@@ -73,8 +73,8 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn find(&self, name: &str) -> Result<Class, String> {
-        let found = self.names.iter().rev().find_map(|names| names.get(name));
-        found.cloned().ok_or_else(|| format!("no type `{name}`"))
+        let class = self.names.iter().rev().find_map(|names| names.get(name));
+        class.cloned().ok_or_else(|| format!("no type `{name}`"))
     }
 
     /// `typealias` and `typedef`, after their keyword.
@@ -84,10 +84,10 @@ impl<'a> Parser<'a> {
             self.declare(member.name, member.class);
             return Ok(());
         }
-        let class = self.whole_type()?;
+        let class = self.complete_type()?;
         match self.lexer.next()? {
             Token::Becomes => {}
-            found => return Err(format!("`:=` expected, found {found:?}")),
+            other => return Err(format!("`:=` expected, found {other:?}")),
         }
         let name = self.words()?.join(" ");
         self.lexer.expect(';')?;
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A type that no name follows.
-    pub(super) fn whole_type(&mut self) -> Result<Class, String> {
+    pub(super) fn complete_type(&mut self) -> Result<Class, String> {
         if let Some(class) = self.written_out()? {
             return Ok(class);
         }
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         loop {
             match self.lexer.next()? {
                 Token::Name(name) => path.push(name),
-                found => return Err(format!("a name expected, found {found:?}")),
+                other => return Err(format!("a name expected, found {other:?}")),
             }
             if !self.lexer.takes('.')? {
                 return Ok(path);
