@@ -73,10 +73,7 @@ fn summarize(
         service: names.service_name(names.service_of(first.operation)).to_owned(),
         score: sum(|figures| figures.score) as f64,
         effect_ns: first.figures.excess_median_ns.max(0.0) as u64,
-        p_value: implications
-            .iter()
-            .filter_map(|implication| implication.figures.p_value)
-            .reduce(f64::min),
+        p_value: implications.iter().filter_map(|implication| implication.figures.p_value).reduce(f64::min),
         slow_calls: sum(|figures| figures.slow_calls),
         calls: sum(|figures| figures.calls),
         operations: implications
