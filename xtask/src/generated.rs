@@ -31,9 +31,9 @@ The [configuration of the server](#laggard-serve) is at the end.
 
 /// Every page that the program writes, by its path.
 fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
-    let mut pages = json_pages::pages(&ask_program)?;
-    pages.insert(PAGE.to_owned(), page(&ask_program)?);
-    pages.insert(SETTINGS_PAGE.to_owned(), settings(&ask_program)?);
+    let mut pages = json_pages::pages(&run_program)?;
+    pages.insert(PAGE.to_owned(), page(&run_program)?);
+    pages.insert(SETTINGS_PAGE.to_owned(), settings(&run_program)?);
     pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
     let openapi = serde_json::from_str(&ask_program(&["schema", "api"])?)?;
     pages.insert(typescript::PATH.to_owned(), typescript::types(&openapi)?);
@@ -63,47 +63,47 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     judge(violations, || format!("{} pages of the manual and the sample in README.md", pages.len()))
 }
 
-fn compare(path: &str, found: Option<&str>, wanted: &str) -> Vec<String> {
-    let Some(found) = found else { return vec![format!("{path} is missing; run cargo xtask docs")] };
-    let mut lines = std::iter::zip(found.lines(), wanted.lines()).enumerate();
+fn compare(path: &str, current: Option<&str>, wanted: &str) -> Vec<String> {
+    let Some(current) = current else { return vec![format!("{path} is missing; run cargo xtask docs")] };
+    let mut lines = std::iter::zip(current.lines(), wanted.lines()).enumerate();
     if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
         let stale = format!("{path}:{}: stale; run cargo xtask docs", at + 1);
         return vec![stale, format!("  is:     {is}"), format!("  should: {should}")];
     }
-    if found.lines().count() != wanted.lines().count() {
+    if current.lines().count() != wanted.lines().count() {
         return vec![format!("{path} is stale at its end; run cargo xtask docs")];
     }
     vec![]
 }
 
-/// Asks the program something; the answer is what it prints.
+/// Runs the program with arguments; returns what it prints.
 type Query<'a> = &'a dyn Fn(&[&str]) -> io::Result<String>;
 
-fn ask_program(arguments: &[&str]) -> io::Result<String> {
+fn run_program(arguments: &[&str]) -> io::Result<String> {
     cargo::output(&[&["run", "--quiet", "--package", "laggard", "--"], arguments].concat())
 }
 
-fn page(ask: Query<'_>) -> io::Result<String> {
+fn page(query: Query<'_>) -> io::Result<String> {
     let mut out = HEAD.to_owned();
-    let overview = ask(&["--help"])?;
+    let overview = query(&["--help"])?;
     section(&mut out, "laggard", &overview);
     for command in commands(&overview) {
-        let help = ask(&[command, "--help"])?;
+        let help = query(&[command, "--help"])?;
         section(&mut out, &format!("laggard {command}"), &help);
         for inner in commands(&help) {
-            let help = ask(&[command, inner, "--help"])?;
+            let help = query(&[command, inner, "--help"])?;
             section(&mut out, &format!("laggard {command} {inner}"), &help);
         }
     }
     out.push_str("\n## Formats\n\n");
-    out.push_str(&formats(&ask(&["formats"])?));
+    out.push_str(&formats(&query(&["formats"])?));
     out.push_str("\n## Methods\n\n");
-    out.push_str(&methods(&ask(&["methods"])?));
+    out.push_str(&methods(&query(&["methods"])?));
     Ok(out)
 }
 
-fn settings(ask: Query<'_>) -> io::Result<String> {
-    Ok(SETTINGS_HEAD.to_owned() + &ask(&["settings", "--output", "markdown"])?)
+fn settings(query: Query<'_>) -> io::Result<String> {
+    Ok(SETTINGS_HEAD.to_owned() + &query(&["settings", "--output", "markdown"])?)
 }
 
 fn section(out: &mut String, title: &str, help: &str) {
@@ -169,7 +169,7 @@ fn methods(listed: &str) -> String {
     out
 }
 
-/// A link from the folder of the page to a page given from the root.
+/// A link from the folder of the page to a page relative to the root.
 fn link(page: &str) -> String {
     let target = page.strip_prefix("docs/manual/").map_or_else(|| format!("../../{page}"), str::to_owned);
     let name = target.rsplit('/').next().unwrap_or_default();
@@ -183,14 +183,14 @@ mod tests {
     fn fake(arguments: &[&str]) -> io::Result<String> {
         Ok(match arguments {
             ["--help"] => {
-                "Tells.\n\nCommands:\n  one   First\n        and more\n  help  Print\n\nOptions:\n  -h\n"
+                "Explains.\n\nCommands:\n  one   First\n        and more\n  help  Print\n\nOptions:\n  -h\n"
             }
             ["one", "--help"] => "First \n\nUsage: laggard one\n",
             ["formats"] => {
                 "otlp-json    OpenTelemetry JSON\n       traces; docs/manual/formats/otlp.md\n\nEach plain.\n"
             }
             ["methods"] => "cd   Why?\n     reads spans; Mi, 2013\n     docs/manual/methods/cd.md\n",
-            _ => return Err(io::Error::other("asked something else")),
+            _ => return Err(io::Error::other("unexpected arguments")),
         }
         .to_owned())
     }

@@ -18,15 +18,15 @@ report gives the same bytes.";
 /// Every page by its path.
 ///
 /// # Errors
-/// When the program cannot be asked, or prints something else than schemas.
-pub(crate) fn pages(ask: &dyn Fn(&[&str]) -> io::Result<String>) -> io::Result<BTreeMap<String, String>> {
+/// When the program cannot be run, or prints something else than schemas.
+pub(crate) fn pages(query: &dyn Fn(&[&str]) -> io::Result<String>) -> io::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     let mut index = format!(
         "{NOTICE}\n\n# Reports as JSON\n\n{CONVENTIONS}\n\n| schema | what it describes |\n|---|---|\n"
     );
-    for row in ask(&["schema"])?.lines() {
+    for row in query(&["schema"])?.lines() {
         let (name, title) = row.split_once(' ').unwrap_or((row, ""));
-        let schema: Value = serde_json::from_str(&ask(&["schema", name])?)?;
+        let schema: Value = serde_json::from_str(&query(&["schema", name])?)?;
         let _ = writeln!(index, "| [`laggard schema {name}`]({name}.md) | {} |", title.trim());
         pages.insert(format!("{FOLDER}/{name}.md"), page(title.trim(), &schema));
     }

@@ -90,8 +90,8 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
 
 /// A heading's anchor, as forges make it: lower case, spaces to dashes, punctuation dropped.
 fn slug(heading: &str) -> String {
-    let kept = heading.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+    let characters = heading.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    characters.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 #[cfg(test)]

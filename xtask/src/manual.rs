@@ -18,7 +18,7 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     let mut explained = 0;
     let mut demand = |page: &str, what: &str, terms: Vec<String>| {
         if terms.is_empty() {
-            violations.push(format!("found no {what} to look for in {page}; has the code moved?"));
+            violations.push(format!("no {what} in the code to compare with {page}; has the code moved?"));
         }
         explained += terms.len();
         let text = repository.text(page).unwrap_or_default();

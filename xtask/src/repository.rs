@@ -1,10 +1,10 @@
-//! The text files of the repository: what every rule looks at.
+//! The text files of the repository: the input of every rule.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a rule says: a summary when it holds, else every violation, one a line.
+/// The result of a rule: a summary when it holds, else every violation, one per line.
 pub(crate) type Judgment = Result<String, Vec<String>>;
 
 /// All text files that git knows or would add.

@@ -1,7 +1,7 @@
 //! Rust source as text: comments and literals blanked, tests blanked, functions found.
 //!
-//! Not a parser: it knows tokens and braces, which is all the rules need, and it keeps every line where it
-//! was so that violations can be told by line number.
+//! Not a parser: it knows tokens and braces, which is all the rules need, and it moves no line,
+//! so that violations have line numbers.
 
 use crate::repository::{Repository, TextFile};
 use std::collections::HashSet;

@@ -34,7 +34,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step { name: "links", rule: "relative links in Markdown lead somewhere", judge: links::check },
     Step { name: "manual", rule: "what the code lists, the manual explains", judge: manual::check },
-    Step { name: "lints", rule: "clippy has nothing to say", judge: cargo::lints },
+    Step { name: "lints", rule: "clippy has no warnings", judge: cargo::lints },
     Step { name: "fuzz", rule: "the fuzz targets compile", judge: cargo::fuzz },
     Step { name: "generated", rule: "generated pages are current", judge: generated::check },
     Step { name: "docs", rule: "API documentation builds without warnings", judge: cargo::docs },
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_chosen_by_name() {
+    fn steps_are_selected_by_name() {
         assert_eq!(select(&[]).map(|steps| steps.len()), Ok(STEPS.len()));
         let names = |steps: Vec<&Step>| steps.iter().map(|step| step.name).collect::<Vec<_>>();
         assert_eq!(select(&["sizes", "layers"]).map(names), Ok(vec!["sizes", "layers"]));

@@ -31,17 +31,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut given: impl Iterator<Item = String>) -> Result<Arguments, String> {
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let shared = laggard_testkit::measured_data();
     let data = shared.exists().then_some(shared);
     let mut out = Arguments { options: Options { data, ..Options::default() }, write: false };
-    while let Some(flag) = given.next() {
+    while let Some(flag) = words.next() {
         if flag == "--write" {
             out.write = true;
             continue;
         }
         let value =
-            given.next().ok_or_else(|| format!("{flag} needs a value, or is not known\n\n{USAGE}"))?;
+            words.next().ok_or_else(|| format!("{flag} needs a value, or is not known\n\n{USAGE}"))?;
         let number = || value.parse().map_err(|_| format!("{flag} takes a number, not {value:?}"));
         let options = &mut out.options;
         match flag.as_str() {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_errors() {
         let error = |words| parsed(words).err().unwrap_or_default();
         assert!(error(&["--seeds", "few"]).contains("few"));
         assert!(error(&["--nonsense", "1"]).contains("--only TEXT"));

@@ -90,7 +90,7 @@ pub struct Results {
     pub cores: usize,
 }
 
-/// Runs what the options ask for; `progress` hears one line a case.
+/// Runs what the options select; `progress` gets one line for each case.
 ///
 /// # Errors
 /// When no method or group has the requested name, or data cannot be read.
@@ -275,8 +275,8 @@ impl<'r> Runner<'r> {
         !of_other
     }
 
-    pub(crate) fn add_note(&mut self, add_note: String) {
-        self.results.notes.push(add_note);
+    pub(crate) fn add_note(&mut self, note: String) {
+        self.results.notes.push(note);
     }
 
     /// Every method on a case, if its group is wanted.
@@ -285,10 +285,10 @@ impl<'r> Runner<'r> {
             return;
         }
         let answered = self.answers(&case);
-        self.keep(group, hours, &case.name, answered);
+        self.add_outcomes(group, hours, &case.name, answered);
     }
 
-    fn keep(&mut self, group: &Group, hours: f64, case: &str, answered: Vec<Answered>) {
+    fn add_outcomes(&mut self, group: &Group, hours: f64, case: &str, answered: Vec<Answered>) {
         for answered in answered {
             self.results.localizers.outcomes.push(Outcome {
                 group: group.clone(),
@@ -320,34 +320,34 @@ impl<'r> Runner<'r> {
         };
         let again: Vec<Outcome<LocalizerScore>> =
             self.results.localizers.outcomes.iter().filter(known).cloned().collect();
-        let asked = |at: usize| !again.iter().any(|one| one.method == at);
-        let answered = self.answers_of(&case, asked);
+        let is_new = |at: usize| !again.iter().any(|one| one.method == at);
+        let answered = self.answers_if(&case, is_new);
         self.results
             .localizers
             .outcomes
             .extend(again.into_iter().map(|one| Outcome { group: group.clone(), ..one }));
-        self.keep(group, hours, &case.name, answered);
+        self.add_outcomes(group, hours, &case.name, answered);
     }
 
     /// Every method's scored answer.
     pub(crate) fn answers(&self, case: &Case) -> Vec<Answered> {
-        self.answers_of(case, |_| true)
+        self.answers_if(case, |_| true)
     }
 
-    fn answers_of(&self, case: &Case, asked: impl Fn(usize) -> bool) -> Vec<Answered> {
+    fn answers_if(&self, case: &Case, is_wanted: impl Fn(usize) -> bool) -> Vec<Answered> {
         let can = |method: &dyn Localizer| method.detects() || case.question == Question::Explain;
         let methods = self.localizers.iter().enumerate();
-        let asked = methods.filter(|(at, method)| asked(*at) && can(method.as_ref()));
-        asked.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
+        let methods = methods.filter(|(at, method)| is_wanted(*at) && can(method.as_ref()));
+        methods.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
     }
 
     /// The slow periods of every method that reports any.
     pub(crate) fn slow_periods(&self, traces: &Traces) -> Vec<ReportedPeriods> {
-        let asked = self.localizers.iter().enumerate().filter_map(|(method, localizer)| {
-            let (told, cost) = measured(|| localizer.slow_periods(traces));
-            Some(ReportedPeriods { method, periods: told?, cost })
+        let reported = self.localizers.iter().enumerate().filter_map(|(method, localizer)| {
+            let (periods, cost) = measured(|| localizer.slow_periods(traces));
+            Some(ReportedPeriods { method, periods: periods?, cost })
         });
-        asked.collect()
+        reported.collect()
     }
 
     /// The outcomes of Laggard's default method for the cases of a group.

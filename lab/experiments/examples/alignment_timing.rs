@@ -1,4 +1,4 @@
-//! Aligns the sequences of a FASTA file (a letter a state), or scores an alignment in one; prints a line of JSON.
+//! Aligns the sequences of a FASTA file (a letter for each state), or scores an alignment in one; prints a line of JSON.
 //!
 //! ```text
 //! alignment_timing align FILE OUTPUT THREADS      seconds, processor seconds are the caller's to measure, score
@@ -44,7 +44,7 @@ fn align_file(file: &str, output: &str, threads: NonZeroUsize) -> Result<(), Box
     used.sort_unstable();
     used.dedup();
     let start = Instant::now();
-    // The alphabet is as large as the letters that occur: numbers without letters are no states.
+    // The alphabet is as large as the letters that occur: numbers that do not occur are no states.
     let dense: Vec<Vec<StateId>> = slices
         .iter()
         .map(|row| row.iter().map(|state| used.binary_search(state).map_or(0, |at| at as StateId)).collect())

@@ -78,7 +78,7 @@ fn main() {
             }
         }
     }
-    // Observed on one core, asked about with more.
+    // Observed on one core; the question is about more.
     for (change, servers, cores) in [("front.cores=4", 1, 4.0), ("front.servers=3", 3, 1.0)] {
         let run = tpcw(&settings(&SHOPS[0], 1, 1, &SHOPS[0].clients, 160)).expect("settings in range");
         let after = Shop { name: change, servers, cores, clients: [0; 4] };

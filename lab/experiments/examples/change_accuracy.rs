@@ -4,7 +4,7 @@
 //! cargo run --release -p laggard-experiments --example change_accuracy -- SEEDS [SCENARIO|all|sizes] [each]
 //! ```
 //!
-//! `sizes` is twelve hours with Home dearer by less and less. `each` prints every run. An alarm is an application change or a rollback; it is right within 20 windows of a true
+//! `sizes` is twelve hours in which Home gets more expensive by a shrinking amount. `each` prints every run. An alarm is an application change or a rollback; it is right within 20 windows of a true
 //! one. Names are right when they are exactly the true ones; their error is the mean of `|difference − truth|`.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -51,20 +51,20 @@ struct Tally {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seeds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(3);
-    let chosen = arguments.next().unwrap_or_else(|| "all".to_owned());
+    let selection = arguments.next().unwrap_or_else(|| "all".to_owned());
     let each = arguments.next().is_some();
     println!(
         "{:<20} {:<14} alarms      named  error  onset off, covered  regions    ms",
         "scenario", "method"
     );
-    if chosen == "sizes" {
+    if selection == "sizes" {
         for extra_ms in [0.2, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0, 5.0] {
             judge_all(&format!("Home +{extra_ms} ms"), seeds, each, |seed| home_dearer(seed, extra_ms));
         }
         return;
     }
     for scenario in TpcwScenario::ALL {
-        if chosen == "all" || chosen == scenario.name() {
+        if selection == "all" || selection == scenario.name() {
             judge_all(scenario.name(), seeds, each, |seed| TpcwSettings::scenario(scenario, seed));
         }
     }
@@ -95,7 +95,7 @@ fn judge_all(name: &str, seeds: u64, each: bool, settings: impl Fn(u64) -> TpcwS
     }
 }
 
-/// The first front server as an analysis sees it; the time of outbound calls is taken out (equation 6).
+/// The first front server as an analysis sees it; the time of outbound calls is subtracted (equation 6).
 fn observations(run: &TpcwRun, with_times: bool) -> Observations {
     let server = &run.servers[0];
     let own = server.own.as_ref().expect("the first server is a front server");
@@ -134,7 +134,7 @@ impl Judge {
         }
     }
 
-    fn ask(self, run: &TpcwRun) -> Result<Analysis, TooLittleDataError> {
+    fn analyze(self, run: &TpcwRun) -> Result<Analysis, TooLittleDataError> {
         let observations = observations(run, self != Judge::WithoutTimes);
         match self {
             Judge::Paper => cherkasova(&observations, &CherkasovaSettings::default(), NonZeroUsize::MIN),
@@ -154,7 +154,7 @@ fn is_expected_alarm(expected: &&ExpectedChange) -> bool {
 impl Tally {
     fn add(&mut self, run: &TpcwRun, judge: Judge) -> String {
         let started = Instant::now();
-        let answer = judge.ask(run);
+        let answer = judge.analyze(run);
         self.seconds += started.elapsed().as_secs_f64();
         self.runs += 1;
         let analysis = match answer {

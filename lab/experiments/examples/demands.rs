@@ -1,7 +1,7 @@
 //! Estimated demands of measured runs with known truth, or of simulated queues.
 //!
 //! ```text
-//! cargo run --release -p laggard-experiments --example demands -- FOLDER [SECONDS A WINDOW] [WINDOWS A PIECE]
+//! cargo run --release -p laggard-experiments --example demands -- FOLDER [SECONDS PER WINDOW] [WINDOWS PER INTERVAL]
 //! cargo run --release -p laggard-experiments --example demands -- --simulated SEEDS
 //! ```
 //!
@@ -30,11 +30,13 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("--simulated") => simulated(number(1).unwrap_or(3) as u64),
         Some(folder) => measured(Path::new(folder), number(1).unwrap_or(10), number(2)),
-        None => println!("usage: demands FOLDER [SECONDS A WINDOW] [WINDOWS A PIECE] | --simulated SEEDS"),
+        None => {
+            println!("usage: demands FOLDER [SECONDS PER WINDOW] [WINDOWS PER INTERVAL] | --simulated SEEDS")
+        }
     }
 }
 
-fn measured(folder: &Path, seconds: usize, piece: Option<usize>) {
+fn measured(folder: &Path, seconds: usize, interval_windows: Option<usize>) {
     let mut by_load: BTreeMap<u32, Errors> = BTreeMap::new();
     println!(
         "| run | type | truth ms | least squares ms | estimate ms | interval ms | error % | estimator |"
@@ -42,7 +44,7 @@ fn measured(folder: &Path, seconds: usize, piece: Option<usize>) {
     println!("|---|---|---|---|---|---|---|---|");
     for run in measured::runs(folder, seconds) {
         let rows = run.observations.windows.len();
-        let length = piece.unwrap_or(rows);
+        let length = interval_windows.unwrap_or(rows);
         let errors = by_load.entry(run.load).or_default();
         for start in (0..=rows.saturating_sub(length)).step_by(length) {
             let fit = errors.add(&run.observations, start..start + length, &run.demand_s);
@@ -84,7 +86,7 @@ fn simulated(seeds: u64) {
 
 fn summary(rows: impl Iterator<Item = (String, Errors)>) {
     println!(
-        "| | demands | least squares % | … without constant % | chosen % | covered | half width of the interval % |"
+        "| | demands | least squares % | … without constant % | selected % | covered | half width of the interval % |"
     );
     println!("|---|---|---|---|---|---|---|");
     for (name, errors) in rows {

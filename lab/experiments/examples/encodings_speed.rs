@@ -60,9 +60,9 @@ fn measure(name: &str, values: &[u64], encoding: Encoding, compression: Compress
     for values in values.chunks(1 << 16) {
         let column: ArrayRef = Arc::new(UInt64Array::from(values.to_vec()));
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]).expect("one column");
-        writer.write(&batch).expect("memory takes everything");
+        writer.write(&batch).expect("writing to memory does not fail");
     }
-    let file = Bytes::from(writer.into_inner().expect("memory takes everything"));
+    let file = Bytes::from(writer.into_inner().expect("writing to memory does not fail"));
     let (written, start) = (start.elapsed(), Instant::now());
     let reader = ParquetRecordBatchReaderBuilder::try_new(file.clone()).expect("it was just written");
     let reader = reader.with_batch_size(1 << 16).build().expect("it was just written");

@@ -3,14 +3,14 @@
 //!
 //! `cargo run --release -p laggard-experiments --example executions_throughput -- 20000` (executions)
 
-#![expect(clippy::print_stdout, reason = "an example tells what it measures")]
+#![expect(clippy::print_stdout, reason = "an example prints what it measures")]
 
 use laggard_kernel_graph::{Delimiter, ExecutionFinder, TraceStatistics};
 use laggard_model::{KernelEvent, Losses};
 use laggard_simulate::{KernelScenario, simulate_kernel};
 use std::time::Instant;
 
-/// Events of the simulation kept in memory at most.
+/// Most events of the simulation in memory.
 const EVENTS_MAX: usize = 10_000_000;
 
 fn main() {
@@ -24,7 +24,7 @@ fn main() {
         }
     });
     let texts = run.texts;
-    report("simulated and kept", events.len(), begin);
+    report("simulated and stored", events.len(), begin);
 
     for delimiter in ["auto", "marker", "process", "thread:client"] {
         let begin = Instant::now();

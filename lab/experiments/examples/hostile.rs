@@ -85,7 +85,7 @@ fn run_case(format: &Format, case: &HostileCase, totals: &mut Totals) {
     let started = Instant::now();
     let outcome =
         catch_unwind(AssertUnwindSafe(|| check_hostile(format, &ReaderOptions::default(), &case.bytes)));
-    let took = started.elapsed();
+    let elapsed = started.elapsed();
     let peak = resident_kb("VmHWM:").saturating_sub(before);
     let small = catch_unwind(AssertUnwindSafe(|| {
         if case.bytes.len() <= SMALL {
@@ -99,25 +99,25 @@ fn run_case(format: &Format, case: &HostileCase, totals: &mut Totals) {
         totals.losses += outcome.losses;
         totals.gave_up += u64::from(outcome.gave_up);
     }
-    if took > totals.slowest {
-        (totals.slowest, totals.slowest_name) = (took, case.name.clone());
+    if elapsed > totals.slowest {
+        (totals.slowest, totals.slowest_name) = (elapsed, case.name.clone());
     }
     if peak > totals.peak_kb {
         (totals.peak_kb, totals.peak_name) = (peak, case.name.clone());
     }
     let is_broken = outcome.is_err() || small.is_err();
-    if is_broken || took > TIME_MAX || peak > MEMORY_MAX_KB {
+    if is_broken || elapsed > TIME_MAX || peak > MEMORY_MAX_KB {
         totals.failures += 1;
         let path = std::env::temp_dir().join(format!("hostile-{}-{}.bin", format.name, totals.cases));
-        let kept =
-            fs::write(&path, &case.bytes).map_or("not kept".to_owned(), |()| path.display().to_string());
-        println!("FAILED {}: {} ({took:.1?}, {peak} kB): input in {kept}", format.name, case.name);
+        let stored =
+            fs::write(&path, &case.bytes).map_or("not stored".to_owned(), |()| path.display().to_string());
+        println!("FAILED {}: {} ({elapsed:.1?}, {peak} kB): input in {stored}", format.name, case.name);
     }
 }
 
 fn print_totals(format: &Format, totals: &Totals) {
     println!(
-        "{}: {} cases, {} bytes: {} records, {} losses, {} given up; slowest {:.1?} ({}); peak {} kB above the input \
+        "{}: {} cases, {} bytes: {} records, {} losses, {} rejected; slowest {:.1?} ({}); peak {} kB above the input \
          ({}); {} failures",
         format.name,
         totals.cases,

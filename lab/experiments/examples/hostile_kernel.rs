@@ -4,7 +4,7 @@
 //! cargo run --release -p laggard-experiments --example hostile_kernel -- BYTES TRACE…
 //! ```
 //!
-//! Spoils each trace in many ways until so many bytes have been read, and tells the slowest case. Of a folder, its
+//! Damages each trace in many ways until so many bytes have been read, and prints the slowest case. Of a folder, its
 //! largest file and its metadata are spoilt in turn. Ends with a panic, and the input in a file, when a reader breaks
 //! its contract.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
@@ -46,9 +46,9 @@ fn spoil(path: &Path, budget: u64) -> std::io::Result<()> {
             let begun = Instant::now();
             let opened = if path.is_dir() { scratch.path() } else { target };
             check_hostile(opened, case.bytes.len() as u64 + sample.len() as u64 * 8);
-            let took = begun.elapsed();
-            if took > slowest.0 {
-                slowest = (took, case.name);
+            let elapsed = begun.elapsed();
+            if elapsed > slowest.0 {
+                slowest = (elapsed, case.name);
             }
             used += case.bytes.len() as u64 + 1;
             cases += 1;

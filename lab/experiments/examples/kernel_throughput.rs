@@ -1,7 +1,7 @@
 //! Measures how fast kernel traces are read: `cargo run --release -p laggard-experiments --example kernel_throughput
 //! -- TRACE...`
 //!
-//! Each trace is read from its path to its end, in one thread. Every event is touched and none is kept.
+//! Each trace is read from its path to its end, in one thread. Every event is read and none is stored.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_kernel_formats::open;

@@ -1,4 +1,4 @@
-//! How much of injected faults localization tells, and how much else.
+//! How much of injected faults localization reports, and how much else.
 //!
 //! ```text
 //! cargo run --release -p laggard-experiments --example localization_accuracy -- KINDS
@@ -14,7 +14,7 @@ use laggard_align::localize::{LocalizeRules, LocalizeSettings};
 fn main() {
     let kinds = std::env::args().nth(1).and_then(|kinds| kinds.parse().ok()).unwrap_or(20);
     println!(
-        "| rules | fault | jitter | together | injected steps told | told time unrelated | executions without finding |"
+        "| rules | fault | jitter | together | injected steps reported | reported time unrelated | executions without finding |"
     );
     println!("|---|---|---|---|---|---|---|");
     let faults = [

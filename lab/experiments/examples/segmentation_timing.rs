@@ -3,7 +3,7 @@
 //! `segmentation_timing WINDOWS THREADS REPEATS PUSHES [FILE]`: windows with 14 transaction types in which mix and load
 //! move and demands change now and then. With `FILE` the counts and utilizations are written there as
 //! little-endian doubles, 15 a window, for other programs. With `PUSHES` above 0, as many more windows are appended
-//! online, when as many windows as `WINDOWS` are kept, and timed one by one. One line of JSON is printed.
+//! online, when `WINDOWS` windows are stored, and timed one by one. One line of JSON is printed.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -64,11 +64,11 @@ fn online(windows: usize, pushes: usize) -> Vec<f64> {
     for t in 0..windows + pushes {
         let (counts, utilization) = (data.counts.row(t), data.utilization[t]);
         let start = Instant::now();
-        let news = online.push(&OnlineWindow { number: t, counts, utilization, response_s: &[] });
+        let update = online.push(&OnlineWindow { number: t, counts, utilization, response_s: &[] });
         if t >= windows {
             push_ms.push(1e3 * start.elapsed().as_secs_f64());
         }
-        assert!(news.is_ok() || t < 30, "enough data");
+        assert!(update.is_ok() || t < 30, "enough data");
     }
     push_ms
 }

@@ -37,13 +37,13 @@ impl Draw {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().expect("a folder is given"));
+    let folder = PathBuf::from(arguments.next().expect("a folder is an argument"));
     let millions: u64 = arguments.next().map_or(10, |text| text.parse().expect("a number of millions"));
     let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
     runtime.block_on(measure(folder, millions * 1_000_000 / SPANS_PER_BATCH));
 }
 
-/// Wall-clock and processor time of this process: on a shared machine only the latter says much. Linux tells it in
+/// Wall-clock and processor time of this process: on a shared machine only the latter means much. Linux provides it in
 /// ticks of 10 ms.
 struct Watch {
     wall: Instant,
@@ -111,13 +111,13 @@ async fn measure(folder: PathBuf, parcels: u64) {
         let _ = writeln!(out, "one trace: {spans} spans in {}", start.describe());
     }
     let start = Watch::start();
-    let mut pieces = 0;
+    let mut steps = 0;
     while segments.compact_once().await.expect("the folder has room") {
-        pieces += 1;
+        steps += 1;
     }
     let _ = writeln!(
         out,
-        "compaction: {pieces} pieces in {}; {} segments",
+        "compaction: {steps} steps in {}; {} segments",
         start.describe(),
         segments.figures().segments
     );

@@ -68,7 +68,7 @@ impl Stopwatch {
     }
 }
 
-/// Processor time of this thread so far, where the system tells.
+/// Processor time of this thread so far, if the system provides it.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)

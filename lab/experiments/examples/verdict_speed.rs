@@ -4,7 +4,7 @@
 //! cargo run --release -p laggard-experiments --example verdict_speed -- [SPANS] [shop|simulator] [CATEGORIES] [THREADS]
 //! ```
 //!
-//! Draws requests into slices of five minutes (an hour in all), asks about them, then asks again with other
+//! Draws requests into slices of five minutes (an hour in all), diagnoses them, then again with other
 //! thresholds and about half of the window. Prints the time of every stage and the peak of memory.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
@@ -49,14 +49,14 @@ fn main() {
     let whole = Instant::now();
     let requests = Requests::from_slices(slices, threads);
     println!("slices as one: {:.3} s", seconds(whole));
-    let report = ask(&requests, &DiagnoseSettings::default(), threads, "first verdict");
+    let report = timed_diagnosis(&requests, &DiagnoseSettings::default(), threads, "first verdict");
     println!("slices to verdict: {:.3} s, {:.2} s of processors", seconds(whole), cpu_seconds() - cpu);
     println!("  {}", report.headline);
     let mut other = DiagnoseSettings::default();
     other.sites.culprits.factor_min = 1.5;
-    ask(&requests, &other, threads, "other thresholds");
+    timed_diagnosis(&requests, &other, threads, "other thresholds");
     let half = Timestamp::from_unix_ns(START_NS + SLICE_NS * SLICES as i64 / 2);
-    ask(
+    timed_diagnosis(
         &requests,
         &DiagnoseSettings { until: half, ..DiagnoseSettings::default() },
         threads,
@@ -65,7 +65,12 @@ fn main() {
     println!("peak of memory: {} MB", memory_mb("VmHWM:"));
 }
 
-fn ask(requests: &Requests, settings: &DiagnoseSettings, threads: NonZeroUsize, what: &str) -> Report {
+fn timed_diagnosis(
+    requests: &Requests,
+    settings: &DiagnoseSettings,
+    threads: NonZeroUsize,
+    what: &str,
+) -> Report {
     let (started, cpu) = (Instant::now(), cpu_seconds());
     let report = diagnose(requests, None, &InputFacts::default(), settings, LocalEngine::new(threads));
     println!("{what}: {:.3} s, {:.2} s of processors", seconds(started), cpu_seconds() - cpu);
@@ -161,7 +166,7 @@ impl Shop {
     }
 
     fn request(&mut self, handles: &Handles, trace: u128, start: i64, rows: &mut Vec<SpanRow>) {
-        // Some categories are asked for more often than others.
+        // Some categories are requested more often than others.
         let category = self.below(self.categories).min(self.below(self.categories));
         let entry = category % (SERVICES * OPERATIONS);
         let mut row = |span: u64, parent: u64, from: i64, ns: u64, operation, replica, kind| {

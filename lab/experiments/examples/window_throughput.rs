@@ -16,15 +16,15 @@ fn main() {
         let began = Instant::now();
         let table = fill(seconds, measure);
         let read = began.elapsed();
-        let kept = table.samples();
+        let count = table.samples();
         let settings = WindowSettings { length: Nanos::from_secs(60), ..WindowSettings::default() };
         let windows = table.finish(&settings).map_or(0, |table| table.windows);
         let whole = began.elapsed();
         println!(
-            "{measure:?}: {kept} samples taken in {:.2} s, {windows} windows after {:.2} s: {:.1} million a second",
+            "{measure:?}: {count} samples read in {:.2} s, {windows} windows after {:.2} s: {:.1} million a second",
             read.as_secs_f64(),
             whole.as_secs_f64(),
-            kept as f64 / whole.as_secs_f64() / 1e6
+            count as f64 / whole.as_secs_f64() / 1e6
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Words that must not be in the repository: unfinished work, panics, names that say nothing, this machine.
+//! Words that must not be in the repository: unfinished work, panics, meaningless names, paths of this machine.
 
 mod names;
 mod spelling;

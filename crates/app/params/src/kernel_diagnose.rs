@@ -201,14 +201,20 @@ mod tests {
         KernelSources { both: named(both), normal: named(normal), sample: named(sample) }
     }
 
-    fn ask(value: serde_json::Value, of: &KernelSources) -> Result<KernelDiagnosisQuestion, ParamsError> {
+    fn question_from(
+        value: serde_json::Value,
+        of: &KernelSources,
+    ) -> Result<KernelDiagnosisQuestion, ParamsError> {
         KernelDiagnoseParams::from_json(value)?.question(of, NonZeroUsize::MIN)
     }
 
     #[test]
     fn two_sets_of_traces_are_numbered_in_order() {
-        let question =
-            ask(json!({"mode": "paper", "average-factor": 2.5}), &sources(&[], &["a", "b"], &["c"])).unwrap();
+        let question = question_from(
+            json!({"mode": "paper", "average-factor": 2.5}),
+            &sources(&[], &["a", "b"], &["c"]),
+        )
+        .unwrap();
         assert_eq!((question.normal.runs, question.sample.runs), (vec![0, 1], vec![2]));
         assert_eq!((question.normal.source.as_str(), question.sample.source.as_str()), ("a and 1 more", "c"));
         assert_eq!((question.align.mode, question.align.average_factor), (AlignMode::Paper, 2.5));
@@ -217,12 +223,12 @@ mod tests {
     #[test]
     fn one_set_of_traces_must_be_divided() {
         let one = sources(&["a"], &[], &[]);
-        assert!(ask(json!({}), &one).unwrap_err().to_string().contains("distinguish them"));
+        assert!(question_from(json!({}), &one).unwrap_err().to_string().contains("distinguish them"));
         let same = json!({"normal-label": "x", "sample-label": "x"});
-        assert!(ask(same, &one).unwrap_err().to_string().contains("are the same"));
-        let question = ask(json!({"normal-to": "+1s", "sample-from": "+1s"}), &one).unwrap();
+        assert!(question_from(same, &one).unwrap_err().to_string().contains("are the same"));
+        let question = question_from(json!({"normal-to": "+1s", "sample-from": "+1s"}), &one).unwrap();
         assert_eq!((question.normal.runs, question.sample.runs), (vec![0], vec![0]));
-        assert!(ask(json!({}), &sources(&[], &["a"], &[])).is_err());
-        assert!(ask(json!({"step-min": -1.0}), &sources(&[], &["a"], &["b"])).is_err());
+        assert!(question_from(json!({}), &sources(&[], &["a"], &[])).is_err());
+        assert!(question_from(json!({"step-min": -1.0}), &sources(&[], &["a"], &["b"])).is_err());
     }
 }

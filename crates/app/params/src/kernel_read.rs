@@ -1,4 +1,4 @@
-//! Reads kernel traces, several at a time, in the order given.
+//! Reads kernel traces, several at a time, in order.
 
 use crate::ParamsError;
 use laggard_kernel_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
@@ -98,7 +98,7 @@ impl KernelReadSettings {
     }
 }
 
-/// Reads traces in the order given; `threads` at a time.
+/// Reads traces in order; `threads` at a time.
 ///
 /// # Errors
 /// The first trace, in order, that cannot be read.

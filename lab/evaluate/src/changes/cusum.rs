@@ -38,15 +38,15 @@ impl Arm<Observations, ChangeAnswer> for Cusum {
 
 /// Where the sums that crossed the limit began to grow.
 fn alarms(values: &[f64]) -> Vec<usize> {
-    let mut found = Vec::new();
+    let mut alarms = Vec::new();
     let mut start = 0;
     while start + LEARNED < values.len() {
         let level = Level::of(&values[start..start + LEARNED]);
         let Some(onset) = first_alarm(&values[start + LEARNED..], level) else { break };
-        found.push(start + LEARNED + onset);
+        alarms.push(start + LEARNED + onset);
         start += LEARNED + onset;
     }
-    found
+    alarms
 }
 
 fn first_alarm(values: &[f64], level: Level) -> Option<usize> {

@@ -80,10 +80,10 @@ fn regions(analysis: &Analysis, window: impl Fn(usize) -> usize) -> Vec<Range<us
     let mut regions: Vec<Range<usize>> = Vec::new();
     let anomalous = analysis.segments.iter().filter(|one| matches!(one.kind, SegmentKind::Anomalous { .. }));
     for rows in anomalous.map(|segment| segment.rows.clone()).filter(|rows| !rows.is_empty()) {
-        let found = window(rows.start)..window(rows.end - 1) + 1;
+        let region = window(rows.start)..window(rows.end - 1) + 1;
         match regions.last_mut() {
-            Some(last) if last.end == found.start => last.end = found.end,
-            _ => regions.push(found),
+            Some(last) if last.end == region.start => last.end = region.end,
+            _ => regions.push(region),
         }
     }
     regions

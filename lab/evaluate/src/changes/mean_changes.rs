@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(pelt(&values, 3.0, 5), [20, 40]);
         assert_eq!(pelt(&values, 1e9, 5), [0; 0]);
         for penalty in [0.01, 0.1, 1.0, 10.0] {
-            let found = total(&values, &pelt(&values, penalty, 3), penalty);
-            assert!((found - exhaustive(&values, penalty, 3)).abs() < 1e-9, "penalty {penalty}");
+            let least = total(&values, &pelt(&values, penalty, 3), penalty);
+            assert!((least - exhaustive(&values, penalty, 3)).abs() < 1e-9, "penalty {penalty}");
         }
         assert!(pelt(&[], 1.0, 5).is_empty() && pelt(&[1.0, 2.0], 1.0, 5).is_empty());
     }

@@ -9,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Takes one more value (Welford's update, stable for any size of values).
+    /// Adds one more value (Welford's update, stable for any size of values).
     pub(crate) fn add(&mut self, value: f64) {
         self.count += 1;
         let before = value - self.mean;

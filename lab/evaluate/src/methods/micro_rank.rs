@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// the window itself; normal requests are those of the window, or of the baseline when the window has none.
 #[derive(Clone, Copy, Debug)]
 pub struct MicroRank {
-    /// Which requests it takes for abnormal.
+    /// Which requests count as abnormal.
     pub labels: Labels,
 }
 
@@ -48,7 +48,7 @@ impl Arm<Case, Answer> for MicroRank {
     fn name(&self) -> &str {
         match self.labels {
             Labels::Published => "MicroRank",
-            Labels::SlowestTwentieth => "MicroRank, told",
+            Labels::SlowestTwentieth => "MicroRank, slowest 5 %",
         }
     }
 

@@ -203,9 +203,9 @@ fn rank_items(
         let with = f64::from(mined.abnormal[set]);
         jaccard(with / failing, with / f64::from(mined.all[set]))
     };
-    let kept = ranked((0..mined.items.len()).map(|set| (set as u32, index(set))));
+    let ranking = ranked((0..mined.items.len()).map(|set| (set as u32, index(set))));
     let mut scores: BTreeMap<u32, f64> = BTreeMap::new();
-    for set in kept.into_iter().take(SETS_KEPT).map(|set| set as usize) {
+    for set in ranking.into_iter().take(SETS_KEPT).map(|set| set as usize) {
         let members = &mined.items[set];
         let with_set = items.iter().filter(|items| members.iter().all(|item| has(&items.all, *item)));
         let mut balance: Vec<i64> = vec![0; members.len()];

@@ -3,12 +3,12 @@
 use super::RequestMatrix;
 use std::collections::BTreeSet;
 
-/// How well the hit requests were found; each number 0..1.
+/// How well groups of requests match the requests that were hit; each number 0..1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PatternScore {
-    /// Of the requests in any found group, the share that any cause hit.
+    /// Of the requests in any reported group, the share that any cause hit.
     pub precision: f64,
-    /// Of the requests that any cause hit, the share in some found group.
+    /// Of the requests that any cause hit, the share in some reported group.
     pub recall: f64,
     /// Harmonic mean of the two.
     pub f1: f64,
@@ -19,16 +19,16 @@ pub struct PatternScore {
 }
 
 /// Scores groups of rows.
-pub fn score_patterns(matrix: &RequestMatrix, found: &[Vec<usize>]) -> PatternScore {
+pub fn score_patterns(matrix: &RequestMatrix, groups: &[Vec<usize>]) -> PatternScore {
     let hit: BTreeSet<usize> = rows(matrix, |cause| cause > 0);
-    let union: BTreeSet<usize> = found.iter().flatten().copied().collect();
+    let union: BTreeSet<usize> = groups.iter().flatten().copied().collect();
     let both = hit.intersection(&union).count() as f64;
     let share = |of: usize| if of == 0 { 0.0 } else { both / of as f64 };
     PatternScore {
         precision: share(union.len()),
         recall: share(hit.len()),
         f1: f1(&union, &hit),
-        f1_causes: mean_over_causes(matrix, found),
+        f1_causes: mean_over_causes(matrix, groups),
     }
 }
 
@@ -37,33 +37,33 @@ fn rows(matrix: &RequestMatrix, wants: impl Fn(u32) -> bool) -> BTreeSet<usize> 
 }
 
 /// `2 · |A ∩ B| / (|A| + |B|)`.
-fn f1(found: &BTreeSet<usize>, truth: &BTreeSet<usize>) -> f64 {
-    let both = found.intersection(truth).count() as f64;
-    if both == 0.0 { 0.0 } else { 2.0 * both / (found.len() + truth.len()) as f64 }
+fn f1(group: &BTreeSet<usize>, truth: &BTreeSet<usize>) -> f64 {
+    let common = group.intersection(truth).count() as f64;
+    if common == 0.0 { 0.0 } else { 2.0 * common / (group.len() + truth.len()) as f64 }
 }
 
-fn mean_over_causes(matrix: &RequestMatrix, found: &[Vec<usize>]) -> f64 {
+fn mean_over_causes(matrix: &RequestMatrix, groups: &[Vec<usize>]) -> f64 {
     let causes: BTreeSet<u32> = matrix.cause.iter().copied().filter(|&cause| cause > 0).collect();
-    let found: Vec<BTreeSet<usize>> = found.iter().map(|group| group.iter().copied().collect()).collect();
+    let groups: Vec<BTreeSet<usize>> = groups.iter().map(|group| group.iter().copied().collect()).collect();
     let table: Vec<Vec<f64>> = (causes.iter())
         .map(|&cause| rows(matrix, |other| other == cause))
-        .map(|truth| found.iter().map(|group| f1(group, &truth)).collect())
+        .map(|truth| groups.iter().map(|group| f1(group, &truth)).collect())
         .collect();
-    best_assignment(&table, &mut vec![false; found.len()]) / causes.len().max(1) as f64
+    best_assignment(&table, &mut vec![false; groups.len()]) / causes.len().max(1) as f64
 }
 
-/// The largest sum with each row (cause) given at most one free column (group). Causes are two in the data; the
+/// The largest sum with each row (cause) assigned to at most one free column (group). Causes are two in the data; the
 /// search is exponential in them only.
-fn best_assignment(table: &[Vec<f64>], taken: &mut Vec<bool>) -> f64 {
+fn best_assignment(table: &[Vec<f64>], is_assigned: &mut Vec<bool>) -> f64 {
     let Some((row, rest)) = table.split_first() else { return 0.0 };
-    let mut best = best_assignment(rest, taken);
+    let mut best = best_assignment(rest, is_assigned);
     for column in 0..row.len() {
-        if taken[column] || row[column] == 0.0 {
+        if is_assigned[column] || row[column] == 0.0 {
             continue;
         }
-        taken[column] = true;
-        best = best.max(row[column] + best_assignment(rest, taken));
-        taken[column] = false;
+        is_assigned[column] = true;
+        best = best.max(row[column] + best_assignment(rest, is_assigned));
+        is_assigned[column] = false;
     }
     best
 }

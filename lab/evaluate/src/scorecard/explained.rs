@@ -1,4 +1,4 @@
-//! The words of the page: what is measured, and how.
+//! The texts of the page: what is measured, and how.
 
 use crate::sets::SetKind;
 
@@ -22,24 +22,24 @@ cargo xtask evaluate --only tracebench --method clouddiag
 pub(super) const METHODS: &str = "
 ## Methods
 
-- **Laggard's**: see `laggard methods`. The first in the tables is the default. They decide what to name; nobody tells
-  them how many replicas are slow, or whether any is.
-- **latency patterns**: Laggard's own on matrices, see its [page](manual/methods/patterns.md). It is told nothing.
+- **Laggard's**: see `laggard methods`. The first in the tables is the default. They decide what to name, without
+  knowing how many replicas are slow, or whether any is.
+- **latency patterns**: Laggard's own on matrices, see its [page](manual/methods/patterns.md). It has no further input.
 - **p95-ratio**: what a dashboard shows. Operations by the ratio of their 95th percentile of inclusive time to the
   baseline's, from 1.5; without a baseline to their own median, from 3. Replicas by the ratio to the median replica,
   from 1.5.
-- **self-time excess**: what a person computes who is told the window. Operations by mean self time over the
+- **self-time excess**: what a person computes who knows the window. Operations by mean self time over the
   baseline's (from +10 %), times calls; the gap between a caller's span and the span it waits for on another replica
   counts for the callee. Without a baseline, the median replica stands in. Replicas from 1.5 times the median replica.
-- **MicroRank** (Yu et al., The Web Conference 2021, doi:10.1145/3442381.3449905), written anew from the paper: a
+- **MicroRank** (Yu et al., The Web Conference 2021, doi:10.1145/3442381.3449905), reimplemented from the paper: a
   request is abnormal when it takes longer than the sum of its operations' means plus 1.5 deviations; personalized
   PageRank over operations of single replicas, for the abnormal and the normal requests; a weighted spectrum with
   the D*2 formula. It answers only when more than 1 % of the requests are abnormal. What is usual it learns from the
   baseline, else from the window itself.
-- **MicroRank, told**: the same with another detector, as the authors advise where theirs does not suit (deviations
+- **MicroRank, slowest 5 %**: the same with another detector, as the authors advise where theirs does not suit (deviations
   added up over a hundred calls are hardly ever exceeded): abnormal are requests whose latency, over the sum of their
-  operations' means, exceeds that of 95 % of the normal ones. Some always do, so it is asked only where something is wrong.
-- **TraceRCA** (Li et al., IEEE/ACM IWQoS 2021, doi:10.1109/IWQOS52092.2021.9521340), written anew from the paper:
+  operations' means, exceeds that of 95 % of the normal ones. Some always do, so it runs only where something is wrong.
+- **TraceRCA** (Li et al., IEEE/ACM IWQoS 2021, doi:10.1109/IWQOS52092.2021.9521340), reimplemented from the paper:
   invocations whose latency is selected as a feature because it is more severe than in the baseline, and deviates by
   more than one deviation; frequent sets of services among abnormal requests by their Jaccard index; suspicion inside
   a set by abnormal invocations in and out. Traces hold one of the paper's features, latency. Without a baseline
@@ -47,10 +47,10 @@ pub(super) const METHODS: &str = "
   abnormal invocations, and for replicas it is run again with replicas as items and a least support of 1 %.
 
 All but Laggard's rank and do not decide how many names count, nor whether a fault is on all replicas alike. They are
-therefore told how many replicas are slow (none, when all are), and judged on so many of their first names: where they
-do better than Laggard, they knew more. In quiet data a list of theirs, however long, counts as one false finding.
+therefore scored as if they knew how many replicas are slow (none, when all are), on that many of their first names: where
+they do better than Laggard, they had more information. In quiet data a list of theirs, however long, counts as one false finding.
 
-Columns: *right*: everything asked for is right, the top name and all and only the expected replicas. *Top-1/3/5*: share of the
+Columns: *right*: everything is right, the top name and all and only the expected replicas. *Top-1/3/5*: share of the
 cases in which a right name is among the first 1, 3, 5 (operations; in tracebench and Online Boutique replicas). *Replica
 top-1*: the first replica named is one of the slow ones.
 *Precision* and *recall*: of the replicas named, means over the cases; naming none where some are expected has precision 0.
@@ -63,28 +63,28 @@ pub(super) fn about(set: SetKind) -> &'static str {
         SetKind::Tracebench => {
             "\
 HDFS traces with 50 interchangeable data nodes. *Slow nodes*: extra network delay on some of them; the right answer is
-all and only those, without being told how many, and without a baseline; operations do not count. *Sub-samples*: ten
+all and only those, without knowing how many, and without a baseline; operations do not count. *Sub-samples*: ten
 seeded draws of 20 traces from each of these runs; a slow node that does not occur in the draw is not expected.
 *Every node slow*: any operation is right, any replica that Laggard names is wrong; the baseline is the run with a delay of 0 ms of the same
 workload, or the only one there is. *Nothing injected*: anything named is a false finding."
         }
         SetKind::OnlineBoutique => {
             "\
-A shop with one pod a service and faults of three minutes at known times; only performance faults are asked for.
-*Window given*: the traces that start within the fault's three minutes, against all other minutes (those of other faults
+A shop with one pod a service and faults of three minutes at known times; only performance faults count.
+*Known window*: the traces that start within the fault's three minutes, against all other minutes (those of other faults
 included, of whatever kind), and against fault-free minutes only. The rank is that of the faulty pod, where an operation
 counts for the pods that run it. *Minute by minute*: the data are cut into slices of 60 s from the earliest trace, and every
-slice is put to the methods with all other slices as baseline. A fault is *detected* when anything is named in one of the first two
+method gets every slice with all other slices as baseline. A fault is *detected* when anything is named in one of the first two
 slices that cover at least 30 s of it; right means that the faulty pod comes first in one of the two. A slice is fault-free when it
 overlaps no fault, of whatever kind, nor the minute after one; anything named there is a false alarm. Slices of faults that
 are code defects (`return`, `exception`), not a latency matter, count for neither. A fault-free minute may be slow all the
 same: a fault lasts three minutes, but a system that could not keep up works off what waited for longer than the one
 minute that is granted. Such minutes are listed, with their latencies, among the notes at the top of the page.
 
-*One run*: the data are put to the methods as a whole, with no window and no baseline; those that tell no times are left
+*One run*: methods get all data at once, with no window and no baseline; those that report no times are left
 out. A fault is *detected* when a slow period overlaps it in one of the first two slices, as above; right means that a
 service of the faulty pod comes first in that period. A slow period is a false alarm when it touches no fault, of whatever
-kind, nor the minute before or after one, and does not merely go on with a period that does: one that lasts beyond its fault is
+kind, nor the minute before or after one, and does not merely continue a period that does: one that lasts beyond its fault is
 the same alarm, also across a gap in the data. The hours are those of the fault-free slices; the seconds are those of the one
 run, shown with the fault-free data."
         }
@@ -92,17 +92,17 @@ run, shown with the fault-free data."
             "\
 Matrices of requests and calls in which two causes slow about a tenth of the requests each. Methods see latencies and
 times and name groups of requests. Precision, recall and F1 are of all requests in any group against all that were hit;
-*F1 by cause* is the mean over the causes of the F1 of the group that stands for it, groups assigned one to one so that the sum is
-largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* is told the share; *best column* is the one call and
+*F1 by cause* is the mean over the causes of the F1 of the group assigned to it, groups assigned one to one so that the sum is
+largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* knows the share; *best column* is the one call and
 threshold that agree best with the slowest fifth. A miss is an F1 below 0.9. The second table has the same files without the
-requests that were hit: any group is a false finding. Methods that always name a group are not asked there."
+requests that were hit: any group is a false finding. Methods that always name a group do not run there."
         }
         SetKind::Simulator => {
             "\
-Incidents of the [simulator](manual/simulate.md), an hour each on a hundred nodes whose clocks disagree, drawn in memory. The right
+Incidents of the [simulator](manual/simulate.md), an hour each on a hundred nodes whose clocks disagree, generated in memory. The right
 operation is any with at least a twentieth of the injected time; the right replicas are all with at least one delayed call,
 or none when the fault is on all. The baseline is the quiet hour before, of the same system with other requests (for
-`heavy-tail`, another hour of heavy tails). `uniform` is asked with a baseline only, since without one there is nothing to
+`heavy-tail`, another hour of heavy tails). `uniform` has a baseline only, since without one there is nothing to
 see. In `quiet` and `heavy-tail` anything named is a false finding."
         }
         SetKind::Tpcw => TPCW,
@@ -112,7 +112,7 @@ see. In `quiet` and `heavy-tail` anything named is a false finding."
 Measured runs of an hour on a server with one CPU, one or two types of requests with known demands, at 20, 50 and 80 % load,
 in windows of 10 s. The first table has the error of the estimated demands, and how often the truth is in the 95 %
 interval. The truth itself is inferred: demands rounded from mean response times at 20 % load and confirmed by regression over
-all runs, so an error of a few percent says little. The second table has the same runs put to the finders of changes: nothing
+all runs, so an error of a few percent says little. The second table has the finders of changes on the same runs: nothing
 changes, so any alarm is false."
         }
     }
@@ -121,7 +121,7 @@ changes, so any alarm is false."
 const EXECUTIONS: &str = "\
 [Executions](manual/methods/executions.md) as sequences of states, drawn from templates of 20 to 60 steps with insertions,
 deletions (3 to 8 %), substitutions (2 %) and lognormal times; a scenario a group, a seed a case. Methods see 100 normal
-executions and a sample. *False alarms*: quiet samples in which anything is said to be wrong. *Kinds right*: normal executions
+executions and a sample. *False alarms*: quiet samples in which anything is reported. *Kinds right*: normal executions
 in a found kind most of whose members are of theirs; noise counts as wrong. *Pairs right*: sample executions compared with
 the right kind. *Flagged*: executions that a fault touched or that are of a new kind. *Steps found*: of the steps that a fault
 touched, those reported. *Unrelated*: of the time reported as too much, that at steps that no fault touched.
@@ -132,14 +132,14 @@ The simple methods know no kinds and no steps: *total time* flags executions who
 const TPCW: &str = "\
 A [shop under load](manual/simulate.md#a-shop-under-load), by real queueing, a scenario a group, a seed a case. Methods see
 counts, utilization and times of the first front server by the minute. *Alarms*: changes of the application; one is found
-when an alarm's onset is within 15 minutes of it, any other alarm is false. *In the interval*: of the intervals told for the
+when an alarm's onset is within 15 minutes of it, any other alarm is false. *In the interval*: of the intervals reported for the
 onset, those with the truth in them. *Named*: of the alarms found, those that name exactly the transactions that changed;
 *sized*: and by how many ms, within 1. *Regions*: times of foreign load, found when at least half is covered. *Right*: all of this,
 and nothing false. In `tpcw-quiet`, `tpcw-cache`, `tpcw-diurnal`, `tpcw-slow-database`, `tpcw-new-type`, `tpcw-contention`, `tpcw-lag` and
-`tpcw-recurring` nothing happens that should be told, and in `tpcw-foreign` no alarm is due, only a region. In `tpcw-slower-host`
-all transactions change alike; which, is not asked.
+`tpcw-recurring` nothing happens that should be reported, and in `tpcw-foreign` only a region should be. In `tpcw-slower-host`
+all transactions change alike; which ones does not count.
 
 The simple methods name no transactions and no regions; every change they see is an alarm. *Utilization above 70 %*: for five
-minutes. *CUSUM* (Page, Biometrika 41, 1954): two-sided, slack half a deviation, limit five, learned from an hour and anew
+minutes. *CUSUM* (Page, Biometrika 41, 1954): two-sided, slack half a deviation, limit five, learned from an hour and again
 after every alarm. *PELT* (Killick et al., JASA 107, 2012): changes of the mean under a penalty of 3 ln T noise variances, the noise from the
 differences of neighbors, segments of ten minutes and more. Both on utilization, and on CPU time a transaction, whatever its type.";

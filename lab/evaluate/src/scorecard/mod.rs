@@ -78,8 +78,8 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
     if cost.processor_s > 0.0 && cost.wall_s > BUSY * cost.processor_s {
         out.push_str(BUSY_NOTE);
     }
-    for add_note in &results.notes {
-        let _ = writeln!(out, "- {add_note}");
+    for note in &results.notes {
+        let _ = writeln!(out, "- {note}");
     }
 }
 

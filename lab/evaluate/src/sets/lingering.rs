@@ -64,13 +64,13 @@ fn slower<'a>(
     usual: impl Iterator<Item = &'a RequestCalls>,
 ) -> f64 {
     let (now, usual) = (by_kind(now), by_kind(usual));
-    let (mut took, mut expected) = (0.0, 0.0);
+    let (mut actual, mut expected) = (0.0, 0.0);
     for (kind, sum) in now {
         let Some(known) = usual.get(&kind) else { continue };
-        took += sum.latency_ns;
+        actual += sum.latency_ns;
         expected += known.latency_ns / f64::from(known.requests) * f64::from(sum.requests);
     }
-    if expected > 0.0 { took / expected } else { 1.0 }
+    if expected > 0.0 { actual / expected } else { 1.0 }
 }
 
 fn by_kind<'a>(requests: impl Iterator<Item = &'a RequestCalls>) -> BTreeMap<Kind, Sum> {

@@ -15,10 +15,10 @@ use crate::run::{Answered, LocalizerScore, Runner};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const REST: &str = "window given, all other minutes as baseline";
-const NORMAL: &str = "window given, fault-free minutes as baseline";
-const SCAN: &str = "no window given, minute by minute: faults";
-const FREE: &str = "no window given, minute by minute: fault-free minutes";
+const REST: &str = "known window, all other minutes as baseline";
+const NORMAL: &str = "known window, fault-free minutes as baseline";
+const SCAN: &str = "unknown window, minute by minute: faults";
+const FREE: &str = "unknown window, minute by minute: fault-free minutes";
 
 pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String> {
     let groups = [REST, NORMAL, SCAN, FREE].map(|name| Group::new(SetKind::OnlineBoutique, name));

@@ -12,8 +12,8 @@ use crate::measure::Cost;
 use crate::run::{LocalizerScore, ReportedPeriods, Runner};
 use std::collections::BTreeSet;
 
-pub(super) const ON_FAULTS: &str = "no window given, one run: slow periods";
-pub(super) const IN_FREE_DATA: &str = "no window given, one run: fault-free data";
+pub(super) const ON_FAULTS: &str = "unknown window, one run: slow periods";
+pub(super) const IN_FREE_DATA: &str = "unknown window, one run: fault-free data";
 
 /// A slow period that begins at most this long before a fault is attributed to it: periods consist of whole minutes.
 const LEAD_S: i64 = 60;
@@ -24,23 +24,24 @@ pub(super) fn one_run(shop: &Shop, faults: &[Fault], groups: &[Group; 2], runner
         return;
     }
     let slices: Vec<i64> = shop.slices.keys().copied().collect();
-    for told in runner.slow_periods(&shop.traces) {
-        let (periods, error) = match &told.periods {
+    for reported in runner.slow_periods(&shop.traces) {
+        let (periods, error) = match &reported.periods {
             Ok(periods) => (&periods[..], None),
             Err(error) => (&[][..], Some(error)),
         };
         for fault in faults.iter().filter(|fault| fault.performance) {
-            let due = slices_to_detect(fault, slices.iter());
-            if due.is_empty() {
+            let slices_in_time = slices_to_detect(fault, slices.iter());
+            if slices_in_time.is_empty() {
                 continue;
             }
-            let mut outcome = on_fault(&groups[0], fault, &told, periods, &due, &services(shop, &fault.pod));
+            let mut outcome =
+                on_fault(&groups[0], fault, &reported, periods, &slices_in_time, &services(shop, &fault.pod));
             if let (Some(error), Some(miss)) = (error, &mut outcome.score.judgment.miss) {
                 miss.got.clone_from(error);
             }
             runner.push(outcome);
         }
-        runner.push(free_data(&groups[1], faults, &told, periods, &slices));
+        runner.push(free_data(&groups[1], faults, &reported, periods, &slices));
     }
 }
 
@@ -55,13 +56,15 @@ fn services<'a>(shop: &'a Shop, pod: &str) -> BTreeSet<&'a str> {
 fn on_fault(
     group: &Group,
     fault: &Fault,
-    told: &ReportedPeriods,
+    reported: &ReportedPeriods,
     periods: &[SlowPeriod],
-    due: &[i64],
+    slices_in_time: &[i64],
     services: &BTreeSet<&str>,
 ) -> Outcome<LocalizerScore> {
-    let in_time: Vec<&SlowPeriod> =
-        periods.iter().filter(|period| due.iter().any(|&slice| shows(period, fault, slice))).collect();
+    let in_time: Vec<&SlowPeriod> = periods
+        .iter()
+        .filter(|period| slices_in_time.iter().any(|&slice| shows(period, fault, slice)))
+        .collect();
     let rank = |period: &SlowPeriod| {
         period.services.iter().position(|name| services.contains(name.as_str())).map(|at| at + 1)
     };
@@ -73,7 +76,7 @@ fn on_fault(
     Outcome {
         group: group.clone(),
         case: fault.title(),
-        method: told.method,
+        method: reported.method,
         score: LocalizerScore {
             hours: 0.0,
             detected: Some(found.raised),
@@ -101,7 +104,7 @@ fn shows(period: &SlowPeriod, fault: &Fault, slice_s: i64) -> bool {
 fn free_data(
     group: &Group,
     faults: &[Fault],
-    told: &ReportedPeriods,
+    reported: &ReportedPeriods,
     periods: &[SlowPeriod],
     slices: &[i64],
 ) -> Outcome<LocalizerScore> {
@@ -111,7 +114,7 @@ fn free_data(
     Outcome {
         group: group.clone(),
         case: "all data".to_owned(),
-        method: told.method,
+        method: reported.method,
         score: LocalizerScore {
             hours: free as f64 * SLICE_S as f64 / 3_600.0,
             detected: None,
@@ -125,7 +128,7 @@ fn free_data(
             },
         },
         error: None,
-        cost: told.cost,
+        cost: reported.cost,
     }
 }
 
@@ -180,9 +183,9 @@ mod tests {
     }
 
     fn judged(period: SlowPeriod) -> Outcome<LocalizerScore> {
-        let told = ReportedPeriods { method: 0, periods: Ok(vec![]), cost: Cost::default() };
+        let reported = ReportedPeriods { method: 0, periods: Ok(vec![]), cost: Cost::default() };
         let group = Group::new(super::super::SetKind::OnlineBoutique, ON_FAULTS);
-        on_fault(&group, &fault(), &told, &[period], &[960, 1_020], &BTreeSet::from(["cart"]))
+        on_fault(&group, &fault(), &reported, &[period], &[960, 1_020], &BTreeSet::from(["cart"]))
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const DRAWS: u64 = 10;
 const DRAWN_TRACES: usize = 20;
 
-const NODES: &str = "slow nodes, not told how many";
+const NODES: &str = "slow nodes, unknown number";
 const SAMPLES: &str = "slow nodes, sub-samples of 20 traces";
 const EVERYWHERE: &str = "every node slow, quiet run as baseline";
 const QUIET: &str = "nothing injected";
@@ -119,8 +119,8 @@ fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mu
         return;
     }
     for draw in 1..=DRAWS {
-        let kept = drawn(traces, draw);
-        let part = Arc::new(select(traces, runner.threads(), |rows| kept.contains(&rows[0].trace)));
+        let selected = drawn(traces, draw);
+        let part = Arc::new(select(traces, runner.threads(), |rows| selected.contains(&rows[0].trace)));
         let truth = Truth::Replicas(slow_nodes(&part, slow));
         runner.run(group, 0.0, case(format!("{} draw {draw}", run.name()), part, None, truth));
     }

@@ -103,20 +103,20 @@ fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
 #[test]
 fn runs_with_slow_nodes_are_found_by_their_names() {
     let (results, _) = evaluated("tracebench");
-    assert_eq!(right(&results, "self-time excess", "not told how many"), (1, 1));
+    assert_eq!(right(&results, "self-time excess", "unknown number"), (1, 1));
     assert_eq!(right(&results, "self-time excess", "sub-samples").1, 10);
     assert_eq!(right(&results, "self-time excess", "every node slow"), (1, 1));
     assert_eq!(right(&results, "clouddiag", "nothing injected"), (1, 1));
     // It assumes that something is wrong, so it cannot report that nothing is.
-    assert_eq!(right(&results, "MicroRank, told", "nothing injected"), (0, 0));
+    assert_eq!(right(&results, "MicroRank, slowest 5 %", "nothing injected"), (0, 0));
 }
 
 #[test]
-fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
+fn faults_are_searched_in_their_window_and_minute_by_minute() {
     let (results, options) = evaluated("online-boutique");
     for method in ["self-time excess", "p95-ratio"] {
-        assert_eq!(right(&results, method, "window given, all other minutes"), (1, 1), "{method}");
-        assert_eq!(right(&results, method, "window given, fault-free minutes"), (1, 1), "{method}");
+        assert_eq!(right(&results, method, "known window, all other minutes"), (1, 1), "{method}");
+        assert_eq!(right(&results, method, "known window, fault-free minutes"), (1, 1), "{method}");
     }
     assert_eq!(right(&results, "self-time excess", "minute by minute: faults"), (1, 1));
     // With the other minutes of the fault in the baseline, more than 5 % of it are slow as well.
@@ -128,7 +128,7 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
     assert_eq!(right(&results, "combined", "one run: slow periods"), (0, 1));
     assert_eq!(right(&results, "combined", "one run: fault-free data"), (1, 1));
     assert_eq!(right(&results, "clouddiag", "one run"), (0, 0));
-    assert!(results.notes.iter().any(|add_note| add_note.contains("ads-pod at 9000")), "{:?}", results.notes);
+    assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
     let page = scorecard(&results, &options);
     assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
 }
@@ -169,7 +169,7 @@ fn demands_and_alarms_of_measured_runs() {
 }
 
 #[test]
-fn a_quiet_hour_of_the_shop_by_a_method_that_is_asked_for() {
+fn a_quiet_hour_of_the_shop_by_a_selected_method() {
     let (only, method) = (Some("tpcw/tpcw-few-clients".to_owned()), Some("CUSUM of utilization".to_owned()));
     let options = Options { only, method, seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();

@@ -11,7 +11,7 @@ fn evaluated(only: &str) -> Option<Results> {
 
 #[test]
 fn with_a_known_number_a_ranking_by_self_time_names_five_slow_nodes() {
-    let Some(results) = evaluated("tracebench/slow nodes, not") else { return };
+    let Some(results) = evaluated("tracebench/slow nodes, unknown") else { return };
     let method = results.localizers.position("self-time excess").unwrap();
     let five =
         results.localizers.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));

@@ -5,7 +5,7 @@
 //! cargo run -p laggard-experiments --example faults -- siege target/debug/laggard SECONDS [SEED]
 //! ```
 //!
-//! `kills` kills a running server again and again while it takes spans, flushes, compacts, deletes and replays, and
+//! `kills` kills a running server again and again while it ingests spans, flushes, compacts, deletes and replays, and
 //! looks for every acknowledged span: by its API, and in its files with DuckDB (Python's package `duckdb`). `siege`
 //! attacks a running server with hostile clients while a good one sends.
 

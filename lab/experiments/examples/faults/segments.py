@@ -3,7 +3,7 @@
 usage: segments.py FOLDER TRACES_OF_SENDER_0 TRACES_OF_SENDER_1
 
 Spans of traces 1 to N of sender 0 and of 2^32 + 1 to 2^32 + N of sender 1 must be there, four of each, and no
-others of the service `shop`. Copies of a span that was sent again are told; answers leave them out.
+others of the service `shop`. Copies of a span that was sent again are counted; answers leave them out.
 """
 
 import json

@@ -41,7 +41,7 @@ fn main() {
     );
 }
 
-/// Measures time by the clock, and time on the CPU (which other programs do not stretch).
+/// Measures time by the clock, and time on the CPU (which other programs do not prolong).
 struct Watch {
     began: Instant,
     cpu_ns: u64,
@@ -58,34 +58,34 @@ impl Watch {
     }
 }
 
-/// Nanoseconds that this thread has spent on a CPU, by the kernel's count; 0 where it does not tell.
+/// Nanoseconds that this thread has spent on a CPU, by the kernel's count; 0 if it is not available.
 fn cpu_ns() -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    told.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
 /// The critical paths of all executions.
 fn walk(graph: &ExecutionGraph, executions: &[SimulatedExecution]) {
-    let (mut pieces, mut unresolved, mut ns) = (0, 0, [0; WorkerState::ALL.len()]);
+    let (mut segments, mut unresolved, mut ns) = (0, 0, [0; WorkerState::ALL.len()]);
     for execution in executions {
         let worker = graph.worker_of(HostId(0), execution.tid, execution.from);
         let window = Window { from: execution.from, to: execution.to };
         let Some(worker) = worker else { continue };
         let path = graph.critical_path(worker, window);
-        pieces += path.segments.len();
+        segments += path.segments.len();
         unresolved += path.unresolved;
-        for piece in &path.segments {
-            ns[piece.state as usize] += piece.window.ns();
+        for segment in &path.segments {
+            ns[segment.state as usize] += segment.window.ns();
         }
     }
-    println!("{pieces} pieces, {unresolved} waits unresolved, ms by state:");
+    println!("{segments} segments, {unresolved} waits unresolved, ms by state:");
     let shares = WorkerState::ALL.iter().zip(ns).filter(|(_, ns)| *ns > 0);
     let shares: Vec<String> =
         shares.map(|(state, ns)| format!("{} {:.0}", state.name(), ns as f64 / 1e6)).collect();
     println!("  {}", shares.join(", "));
 }
 
-/// The most memory this program has held, by the kernel's count; 0 where it does not tell.
+/// The most memory this program has held, by the kernel's count; 0 if it is not available.
 fn peak_memory_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

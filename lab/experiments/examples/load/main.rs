@@ -4,8 +4,8 @@
 //! cargo run --release -p laggard-experiments --example load -- 127.0.0.1:4317 --seconds 20 --connections 4 --streams 4
 //! ```
 //!
-//! Prints one line of JSON. A span counts once its message was answered with `grpc-status: 0`; rejected ones are told
-//! apart. Messages are made before the clock starts; only trace ids, and times where asked for, are new in each.
+//! Prints one line of JSON. A span counts once its message was answered with `grpc-status: 0`; rejected ones are counted
+//! separately. Messages are made before the clock starts; only trace ids, and times if requested, are new in each.
 
 mod spans;
 mod stream;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is asked for.
+/// Options of the run.
 struct Arguments {
     address: SocketAddr,
     seconds: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) acknowledged: AtomicU64,
     pub(crate) messages: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Messages answered with a status that asks to come back.
+    /// Messages answered with a status to retry later.
     pub(crate) deferred: AtomicU64,
     /// Messages answered otherwise.
     pub(crate) failed: AtomicU64,
@@ -48,11 +48,11 @@ fn main() -> Result<(), String> {
 
 fn read_arguments() -> Result<Arguments, String> {
     let usage = "load ADDRESS [--seconds N] [--spans N] [--connections N] [--streams N] [--seed N]";
-    let mut given = std::env::args().skip(1);
-    let address = given.next().and_then(|text| text.parse().ok()).ok_or(usage)?;
+    let mut words = std::env::args().skip(1);
+    let address = words.next().and_then(|text| text.parse().ok()).ok_or(usage)?;
     let mut arguments = Arguments { address, seconds: 10, spans: 0, connections: 4, streams: 4, seed: 1 };
-    while let Some(name) = given.next() {
-        let value: u64 = given.next().and_then(|text| text.parse().ok()).ok_or(usage)?;
+    while let Some(name) = words.next() {
+        let value: u64 = words.next().and_then(|text| text.parse().ok()).ok_or(usage)?;
         match name.as_str() {
             "--seconds" => arguments.seconds = value,
             "--spans" => arguments.spans = value,

@@ -109,7 +109,7 @@ impl FieldOffsets {
     }
 }
 
-/// Adds a span to a scope and tells where in the scope its ids and times are.
+/// Adds a span to a scope; returns the positions of its ids and times in the scope.
 fn add_span(scope: &mut Vec<u8>, offsets: &mut Vec<FieldOffsets>, at: usize) {
     let node = at % PARENTS.len();
     let mut span = Vec::new();
@@ -205,7 +205,7 @@ fn put_number(out: &mut Vec<u8>, field: u64, value: u64) {
     put_varint(out, value);
 }
 
-/// Eight bytes to be filled in; tells where they are.
+/// Eight bytes to be filled in; returns their position.
 fn put_fixed(out: &mut Vec<u8>, field: u64) -> usize {
     put_varint(out, field << 3 | 1);
     out.extend_from_slice(&[0; 8]);

@@ -23,7 +23,7 @@ pub(crate) struct Lane {
     pub(crate) number: u64,
 }
 
-/// How long a lane waits when it is told to come back.
+/// How long a lane waits before it retries.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Opens a connection; it is served until the process ends.
