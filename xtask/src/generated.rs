@@ -35,7 +35,7 @@ fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
     pages.insert(PAGE.to_owned(), page(&run_program)?);
     pages.insert(SETTINGS_PAGE.to_owned(), settings(&run_program)?);
     pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
-    let openapi = serde_json::from_str(&ask_program(&["schema", "api"])?)?;
+    let openapi = serde_json::from_str(&run_program(&["schema", "api"])?)?;
     pages.insert(typescript::PATH.to_owned(), typescript::types(&openapi)?);
     Ok(pages)
 }
