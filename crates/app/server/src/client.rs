@@ -61,7 +61,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-// Limit: bytes of a report that `--server` returns | error
+// Limit: bytes of a report that `--server` returns | rejected
 /// Largest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempPath;
 
-// Limit: bytes of an unpacked kernel trace | error
+// Limit: bytes of an unpacked kernel trace | rejected
 /// A trace is unpacked up to this many bytes.
 const UNPACKED_BYTES_MAX: u64 = 64 << 30;
 

@@ -10,7 +10,7 @@ pub(crate) use laggard_system::available_threads as threads;
 use std::sync::Arc;
 use std::time::Duration;
 
-// Limit: spans that one question to the server reads | rejected
+// Limit: spans that one question to the server reads | rejected: choose a shorter window
 /// Most spans that one question reads: 28 bytes each.
 const SPANS_MAX: u64 = 100_000_000;
 

@@ -82,7 +82,7 @@ pub(crate) struct Intake {
     bytes: usize,
 }
 
-// Limit: spans of one trace in the store | the trace is closed and continues as a second one
+// Limit: spans of one trace in the store | the trace is cut (`cut_trace`); compaction joins the parts
 /// Rows a trace may have before it is cut: much more than a person or a method can use.
 pub(crate) const TRACE_ROWS_MAX: usize = 200_000;
 

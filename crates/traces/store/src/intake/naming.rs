@@ -4,7 +4,7 @@ use laggard_engine::Batch;
 use laggard_model::{Loss, Losses, Names, OperationId, OperationKey, ReplicaId};
 use std::sync::Arc;
 
-// Limit: distinct operations, and distinct replicas, between two flushes of the store | the store flushes
+// Limit: distinct operations, and distinct replicas, of open traces in the store | `name_limit`: pooled as `(other)`
 /// Most distinct operations, and most distinct replicas, among open traces.
 pub(crate) const NAMES_MAX: usize = 200_000;
 
