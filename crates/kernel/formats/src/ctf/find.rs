@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 6;
 /// Maximum number of folder entries examined.
 const ENTRIES_MAX: usize = 20_000;
 
-// Limit: traces in a CTF folder | the rest is left out, with a loss
+// Limit: traces in a CTF folder | rejected: name one of them
 /// Maximum number of traces.
 pub(super) const TRACES_MAX: usize = 64;
 
