@@ -6,7 +6,7 @@ use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
 use clap::Args;
 use laggard_kernel_diagnose::diagnose_kernel;
-use laggard_params::{KernelDiagnoseParams, KernelReadSettings, KernelSources, read_traces};
+use laggard_params::{KernelDiagnoseParams, KernelSources, read_traces};
 use laggard_report::KernelVerdict;
 use std::path::PathBuf;
 
@@ -46,14 +46,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     question.check_sources(&sources).map_err(CommandError::usage)?;
     let threads = arguments.output.threads();
     let diagnosis = question.question(&sources, threads).map_err(CommandError::usage)?;
-    let reading = KernelReadSettings {
-        delimiter: Some(delimiter),
-        graph: true,
-        compat: question.compat,
-        statistics: false,
-        memory: arguments.output.memory,
-        threads,
-    };
+    let reading = arguments.output.graph_settings(delimiter, question.compat);
     let paths =
         [arguments.traces.as_slice(), arguments.normal.as_slice(), arguments.sample.as_slice()].concat();
     let meter = Meter::without_total();

@@ -4,7 +4,8 @@ use crate::exit::CommandError;
 use crate::output_form::{ColorWhen, OutputForm};
 use crate::write::Destination;
 use clap::Args;
-use laggard_params::{ReadError, TraceFile};
+use laggard_kernel_graph::Delimiter;
+use laggard_params::{KernelReadSettings, ReadError, TraceFile};
 use std::path::PathBuf;
 
 /// Flags of output and resources that all kernel commands have.
@@ -34,6 +35,18 @@ impl KernelOutput {
 
     pub(crate) fn threads(&self) -> std::num::NonZeroUsize {
         self.threads.unwrap_or_else(laggard_system::available_threads)
+    }
+
+    /// Settings for reading traces into execution graphs.
+    pub(crate) fn graph_settings(&self, delimiter: Delimiter, compat: bool) -> KernelReadSettings {
+        KernelReadSettings {
+            delimiter: Some(delimiter),
+            graph: true,
+            compat,
+            statistics: false,
+            memory: self.memory,
+            threads: self.threads(),
+        }
     }
 }
 

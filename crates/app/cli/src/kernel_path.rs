@@ -53,14 +53,7 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
         false => question.delimiter("auto"),
     };
     let delimiter = delimiter.map_err(CommandError::usage)?;
-    let reading = KernelReadSettings {
-        delimiter: Some(delimiter),
-        graph: true,
-        compat: question.compat,
-        statistics: false,
-        memory: arguments.output.memory,
-        threads: arguments.output.threads(),
-    };
+    let reading = arguments.output.graph_settings(delimiter, question.compat);
     let meter = Meter::without_total();
     let hosts = read_hosts(&files(&arguments.traces), &reading, &meter);
     meter.done();

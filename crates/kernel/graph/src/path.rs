@@ -99,7 +99,7 @@ pub struct PathSegment {
 pub struct PathLink {
     /// The worker left.
     pub from: WorkerId,
-    /// When it is left.
+    /// The time at which the path leaves it.
     pub from_time: KernelTime,
     /// The worker the path goes on with.
     pub to: WorkerId,

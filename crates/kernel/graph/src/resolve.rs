@@ -12,7 +12,7 @@ const SAME_TIME_MAX: u32 = 64;
 /// One edge of a resolved wait, by the vertex it ends at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathStep {
-    /// From the vertex before on the same worker.
+    /// From the previous vertex of the same worker.
     Horizontal(VertexRef),
     /// From another worker.
     Vertical(VertexRef),

@@ -10,12 +10,12 @@ pub struct HostId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WorkerId(pub u32);
 
-/// What a worker is.
+/// The kind of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WorkerKind {
     /// A thread. Tids are reused: each thread is a separate worker.
     Thread {
-        /// Its number.
+        /// The tid.
         tid: Tid,
         /// 0 for the first thread with this tid, and so on.
         generation: u32,
@@ -29,9 +29,9 @@ pub enum WorkerKind {
 /// A worker and its last known name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Worker {
-    /// Where.
+    /// The host it runs on.
     pub host: HostId,
-    /// What.
+    /// Its kind.
     pub kind: WorkerKind,
     /// The thread's name; empty if unknown.
     pub name: TextId,

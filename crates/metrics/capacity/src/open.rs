@@ -1,5 +1,5 @@
 //! The open model: requests arrive at random at a given rate, whatever the response time. For systems whose
-//! number of clients and think time nobody knows.
+//! number of clients and think time are unknown.
 
 use crate::idle::RandomArrivals;
 use crate::network::{Algorithm, Network, Service, Solution, Station, StationLoad};

@@ -215,12 +215,12 @@ mod tests {
             (9.0, 99.0, 0.96),
             (9.0, f64::NAN, 0.1),
         ];
-        let found = signature(&observed(&windows, 1.0), std::slice::from_ref(&(0..6)))[0]
+        let service_time = signature(&observed(&windows, 1.0), std::slice::from_ref(&(0..6)))[0]
             .expect("three windows are used");
-        assert!((found.seconds - 0.006).abs() < 1e-12, "{found:?}");
+        assert!((service_time.seconds - 0.006).abs() < 1e-12, "{service_time:?}");
         // MAD = 1.4826 · 1 ms; 1.2533 · 1.4826 / √3.
-        assert!((found.standard_error_s - 0.001_072_8).abs() < 1e-6, "{found:?}");
-        assert_eq!(found.windows, 3);
+        assert!((service_time.standard_error_s - 0.001_072_8).abs() < 1e-6, "{service_time:?}");
+        assert_eq!(service_time.windows, 3);
         assert_eq!(signature(&observed(&windows, 1.0), std::slice::from_ref(&(3..6))), [None]);
     }
 

@@ -1,4 +1,4 @@
-//! CTF: what is written is read again, in every layout; damage is told; hostile input is survived.
+//! CTF: written traces are read back in every layout; damage is reported; hostile input does no harm.
 
 use crate::encode_ctf::{Header, Layout, Version, write};
 use laggard_kernel_formats::{OpenOptions, TraceFacts, open, open_with};
@@ -218,7 +218,7 @@ fn one_run_is_the_same_in_all_layouts() {
         });
         let run = read(folder.path(), &[]);
         if run.events != expected || !run.losses.is_empty() {
-            let at = run.events.iter().zip(&expected).position(|(found, expected)| found != expected);
+            let at = run.events.iter().zip(&expected).position(|(actual, expected)| actual != expected);
             wrong
                 .push(format!("{layout:?} from {at:?}: {:?}", at.map(|at| (&run.events[at], &expected[at]))));
         }
@@ -254,7 +254,7 @@ pub(crate) fn written(
 }
 
 #[test]
-fn discarded_events_are_told_where_they_were_lost() {
+fn discarded_events_are_reported_where_they_were_lost() {
     for version in [Version::One, Version::Two] {
         let (folder, expected) = written(Layout::new(version), |events, _| {
             for at in [100, 300] {
@@ -283,7 +283,7 @@ fn facts_are_those_of_the_metadata() {
 }
 
 #[test]
-fn events_are_others_only_when_asked_for() {
+fn other_events_are_read_only_on_request() {
     let (folder, expected) = written(Layout::new(Version::One), |events, texts| {
         let (fixed, walked) = (texts.intern("kmem_cache_free"), texts.intern("block_rq_issue"));
         let fields = texts.intern("a disk's command");
@@ -308,21 +308,21 @@ fn events_are_others_only_when_asked_for() {
 fn a_cut_stream_gives_a_prefix_and_a_loss() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_1");
-    let whole = std::fs::read(&path).unwrap();
+    let complete = std::fs::read(&path).unwrap();
     let on_cpu_1 = |events: &[TraceSummary]| -> Vec<TraceSummary> {
         events.iter().filter(|event| event.cpu == 1).cloned().collect()
     };
     let expected = on_cpu_1(&expected);
-    for length in (0..whole.len()).step_by(97) {
-        std::fs::write(&path, &whole[..length]).unwrap();
+    for length in (0..complete.len()).step_by(97) {
+        std::fs::write(&path, &complete[..length]).unwrap();
         let run = read(folder.path(), &[]);
-        let mut found = on_cpu_1(&run.events);
-        let cut = found.pop_if(|event| event.what.starts_with("Lost")).is_some();
-        assert!(expected.starts_with(&found), "{length}");
+        let mut read_events = on_cpu_1(&run.events);
+        let cut = read_events.pop_if(|event| event.what.starts_with("Lost")).is_some();
+        assert!(expected.starts_with(&read_events), "{length}");
         let summarize = run.losses.count(Loss::TruncatedInput) + run.losses.count(Loss::MissingStream);
         // Between the last event of a packet and the end of its padding nothing is lost but what follows.
         assert!(summarize > 0 || !cut, "{length}: {:?}", run.losses);
-        assert!(found.len() < expected.len() || summarize == 0, "{length}");
+        assert!(read_events.len() < expected.len() || summarize == 0, "{length}");
     }
 }
 

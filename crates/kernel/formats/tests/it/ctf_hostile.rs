@@ -10,12 +10,12 @@ use proptest::prelude::*;
 fn sizes_that_lie_cost_neither_memory_nor_time() {
     let (folder, _) = written(Layout::new(Version::One), |_, _| {});
     let path = folder.path().join("channel0_0");
-    let whole = std::fs::read(&path).unwrap();
+    let complete = std::fs::read(&path).unwrap();
     // content_size and packet_size: bytes 48 and 56 of the packet.
     for (content, packet) in
         [(u64::MAX, u64::MAX), (1 << 50, 1 << 50), (0, 0), (9, 8), (8, 4), (1 << 50, 0), (0, 1 << 50)]
     {
-        let mut bytes = whole.clone();
+        let mut bytes = complete.clone();
         bytes[48..56].copy_from_slice(&content.to_le_bytes());
         bytes[56..64].copy_from_slice(&packet.to_le_bytes());
         std::fs::write(&path, &bytes).unwrap();

@@ -108,7 +108,7 @@ fn discarded_events_and_those_read_are_a_million() {
     let Some(run) = trace("ctf-small/hello-lost", &["tptest"]) else { return };
     assert_eq!(counts(&run)["other"], 32_300);
     assert_eq!(run.losses.count(Loss::LostEvents), 967_700);
-    // The events count themselves: what is lost is lost just where that is told.
+    // The events count themselves: events are missing exactly where a loss is reported.
     let number =
         |what: &str| -> Option<u64> { what.split_once("intfield=")?.1.split(' ').next()?.parse().ok() };
     let mut next = 0;

@@ -15,7 +15,7 @@ pub(crate) enum Scheduling {
     Compact,
 }
 
-/// A whole trace: bundles of the CPUs one after the other, each a packet.
+/// A complete trace: bundles of the CPUs one after the other, each a packet.
 pub(crate) fn perfetto(events: &[KernelEvent], texts: &KernelTexts, scheduling: Scheduling) -> Vec<u8> {
     let mut by_cpu: BTreeMap<u16, Vec<&KernelEvent>> = BTreeMap::new();
     for event in events {

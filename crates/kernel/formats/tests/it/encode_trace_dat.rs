@@ -35,7 +35,7 @@ impl PageWriter {
         PageWriter { machine, time, data: Vec::new(), missed: None }
     }
 
-    /// Events were lost before this page: so many, or untold.
+    /// Events were lost before this page: this number of events, or an unknown number.
     pub(crate) fn missed(mut self, count: Option<u64>) -> PageWriter {
         self.missed = Some(count);
         self
@@ -49,7 +49,7 @@ impl PageWriter {
 
     /// A record `step` after the one before, its length in its head or, beyond 112 bytes, behind it.
     pub(crate) fn record(mut self, step: u32, record: &[u8]) -> PageWriter {
-        assert_eq!(record.len() % 4, 0, "records are whole words");
+        assert_eq!(record.len() % 4, 0, "records are multiples of 4 bytes");
         if record.len() <= 112 {
             self.head(record.len() as u32 / 4, step);
         } else {

@@ -1,4 +1,4 @@
-//! Every format on bytes that nobody wrote for it.
+//! Every format reads arbitrary bytes without harm.
 
 use laggard_kernel_formats::{KERNEL_FORMATS, contract::check_bytes};
 use laggard_model::mix64;

@@ -123,17 +123,17 @@ fn facts_are_what_the_file_says() {
 #[test]
 fn a_cut_pipe_gives_a_prefix_and_a_cut_file_says_what_is_missing() {
     let pipe = small(Order::Little).written(PerfForm::Pipe);
-    let whole = transcript(written(&pipe).path(), pipe.len() as u64).expect("a trace");
+    let complete = transcript(written(&pipe).path(), pipe.len() as u64).expect("a trace");
     let mut prefixes = 0;
     for cut in (0..pipe.len()).step_by(13) {
         let file = written(&pipe[..cut]);
-        check_truncated(&whole, file.path(), cut as u64);
+        check_truncated(&complete, file.path(), cut as u64);
         prefixes += usize::from(open(file.path()).is_ok());
     }
     assert!(prefixes > 10);
     let plain = small(Order::Little).written(PerfForm::File);
     for cut in (0..plain.len()).step_by(13) {
-        check_truncated(&whole, written(&plain[..cut]).path(), cut as u64);
+        check_truncated(&complete, written(&plain[..cut]).path(), cut as u64);
     }
     let error = open(written(&plain[..600]).path()).map(|_| ()).unwrap_err();
     assert!(
@@ -161,7 +161,7 @@ fn a_run_as_perf_data_says_what_the_trace_says() {
         open(&folder.join("trace.v7.zstd.dat")).expect("a trace").read(|event, _| events.push(*event));
     events.retain(|event| of_event(Order::Big, event, &trace.texts).is_some());
     assert!(events.len() > 12_000, "{} events", events.len());
-    let whole: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &trace.texts)).collect();
+    let complete: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &trace.texts)).collect();
     for (order, form) in ORDERS.into_iter().flat_map(|order| FORMS.map(|form| (order, form))) {
         let mut file = PerfData::new(order);
         for round in events.chunks(700) {
@@ -174,9 +174,9 @@ fn a_run_as_perf_data_says_what_the_trace_says() {
             }
             file = file.round();
         }
-        let (found, read) = read(&file.written(form));
-        let found: Vec<TraceSummary> = found.iter().map(|event| summarize(event, &read.texts)).collect();
-        assert!(found == whole, "{order:?} {form:?}");
+        let (events, read) = read(&file.written(form));
+        let summaries: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &read.texts)).collect();
+        assert!(summaries == complete, "{order:?} {form:?}");
         assert!(read.losses.is_empty(), "{:?}", read.losses);
     }
 }
@@ -191,8 +191,8 @@ proptest! {
         spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 1_usize..9), 1..12),
     ) {
         let mut bytes = small(ORDERS[order]).written(FORMS[form]);
-        for (place, value, count) in spoilt {
-            let begin = place.index(bytes.len());
+        for (position, value, count) in spoilt {
+            let begin = position.index(bytes.len());
             let end = (begin + count).min(bytes.len());
             bytes[begin..end].fill(value);
         }

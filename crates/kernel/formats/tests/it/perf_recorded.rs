@@ -124,12 +124,13 @@ fn files_have_the_events_that_another_reader_finds() {
         let ours = owned(kinds(&path));
         assert!(ours.len() > 5, "{ours:?}");
         assert_eq!(ours, reference_kinds(&path), "{further:?}");
-        let mut packed = BufWriter::new(File::create(folder.path().join("whole.zst")).expect("room for it"));
+        let mut packed =
+            BufWriter::new(File::create(folder.path().join("complete.zst")).expect("room for it"));
         packed
             .write_all(&zstd::encode_all(File::open(&path).expect("a file"), 1).expect("memory"))
             .expect("room");
         drop(packed);
-        assert_eq!(ours, owned(kinds(&folder.path().join("whole.zst"))));
+        assert_eq!(ours, owned(kinds(&folder.path().join("complete.zst"))));
     }
 }
 

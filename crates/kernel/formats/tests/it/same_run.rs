@@ -7,7 +7,7 @@ use laggard_testkit::data_folder;
 use std::io::Write;
 use std::path::Path;
 
-/// An event with its texts in place of their handles, which differ from reader to reader.
+/// An event with its texts instead of handles, which differ from reader to reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TraceSummary {
     time_ns: u64,
@@ -35,7 +35,7 @@ fn read_path(path: &Path) -> RecordedRun {
     RecordedRun { events, raw, losses: read.losses, texts: read.texts }
 }
 
-/// What an event says, in words that do not depend on the reader. The detail that some forms leave out is left out
+/// Description of an event that does not depend on the reader. The detail that some forms leave out is left out
 /// of all: letters of a runnable state, the flags of the context.
 pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummary {
     let text = |id| texts.text(id);
@@ -74,7 +74,7 @@ fn state(state: PrevState) -> PrevState {
     }
 }
 
-/// Drops the decimals that a form in microseconds does not tell. Reports round, so a microsecond either way is equal.
+/// Drops the decimals that a form in microseconds does not contain. Reports round, so a microsecond either way is equal.
 fn assert_equal_to_the_microsecond(coarse: &RecordedRun, fine: &RecordedRun) {
     assert_eq!(coarse.events.len(), fine.events.len());
     for (coarse, fine) in coarse.events.iter().zip(&fine.events) {

@@ -120,7 +120,7 @@ fn every_variant_of_a_file_gives_the_events_written() {
 }
 
 #[test]
-fn events_nobody_asked_for_are_passed_over() {
+fn unrequested_events_are_skipped() {
     for bytes in variants(&small(MACHINES[0])) {
         let (events, read) = read_all(&bytes);
         assert_eq!(events.len(), 8);
@@ -242,13 +242,13 @@ fn cpus_that_share_pages_are_read_once() {
 }
 
 #[test]
-fn truncation_anywhere_gives_a_prefix_and_is_told() {
+fn truncation_anywhere_gives_a_prefix_and_is_reported() {
     for machine in [MACHINES[0], MACHINES[3]] {
         for bytes in variants(&small(machine)) {
-            let whole = transcript(written(&bytes).path(), bytes.len() as u64).expect("a trace");
+            let complete = transcript(written(&bytes).path(), bytes.len() as u64).expect("a trace");
             for cut in (0..bytes.len()).step_by(97) {
                 let file = written(&bytes[..cut]);
-                check_truncated(&whole, file.path(), cut as u64);
+                check_truncated(&complete, file.path(), cut as u64);
                 if let Some(read) = transcript(file.path(), cut as u64) {
                     assert!(read.read.losses.count(Loss::TruncatedInput) > 0, "cut at {cut}");
                 }
@@ -258,7 +258,7 @@ fn truncation_anywhere_gives_a_prefix_and_is_told() {
 }
 
 #[test]
-fn pages_before_the_cut_are_kept() {
+fn pages_before_the_cut_are_read() {
     let bytes = small(MACHINES[0]).version_6();
     let (events, read) = read_all(&bytes[..bytes.len() - PAGE_BYTES - 100]);
     assert_eq!(events.len(), 6);
@@ -305,18 +305,18 @@ fn recorded_files_of_one_run_are_equal_in_every_version() {
 #[test]
 fn lost_events_are_counted_and_stand_where_they_were_lost() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
-    // raw_syscalls have a kind; of the rest of `sched`, `irq` and `timer` all that is left is asked for by name.
+    // raw_syscalls have a kind; all other events of `sched`, `irq` and `timer` are requested by name.
     let options = OpenOptions { also: unnamed() };
     let trace = open_with(&folder.join("lost.dat"), &options).expect("a trace");
-    let (mut kept, mut pages, mut missed) = (0, 0, 0);
+    let (mut events, mut pages, mut missed) = (0, 0, 0);
     let read = trace.read(|event, _| match event.kind {
         EventKind::Lost { count } => {
             pages += 1;
             missed += count.unwrap_or(0);
         }
-        _ => kept += 1,
+        _ => events += 1,
     });
-    assert_eq!((kept, pages, missed), (513_589, 53, 158_266));
+    assert_eq!((events, pages, missed), (513_589, 53, 158_266));
     assert_eq!(read.losses.count(Loss::LostEvents), 158_266);
     // trace-cmd report prints one of its 53 lines without a number.
     assert_eq!(read.losses.count(Loss::LostInterval), 1);

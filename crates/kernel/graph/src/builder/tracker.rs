@@ -238,10 +238,10 @@ impl StateTracker {
     /// The thread with this tid; created on first use, and again after the last thread with this tid has ended.
     pub(super) fn thread_of(&mut self, origin: EventOrigin, tid: Tid) -> ThreadId {
         match self.find_thread(origin, tid) {
-            Some(found) if self.is_modern() && self.thread(found).status == SchedStatus::Dead => {
-                self.next_generation(origin, tid, found)
+            Some(known) if self.is_modern() && self.thread(known).status == SchedStatus::Dead => {
+                self.next_generation(origin, tid, known)
             }
-            Some(found) => found,
+            Some(known) => known,
             None => {
                 let kind = WorkerKind::Thread { tid, generation: 0 };
                 let thread = self.add_thread(origin.host, kind, TextId::EMPTY);
@@ -263,9 +263,9 @@ impl StateTracker {
     /// A thread that begins now. If an earlier thread with this tid has any vertices, this is the tid's next
     /// generation.
     pub(super) fn new_thread(&mut self, origin: EventOrigin, tid: Tid, name: TextId) -> ThreadId {
-        let found = self.find_thread(origin, tid).filter(|_| self.is_modern() && tid != Tid::IDLE);
-        let thread = match found.filter(|&found| self.thread(found).worker.is_some()) {
-            Some(found) => self.next_generation(origin, tid, found),
+        let known = self.find_thread(origin, tid).filter(|_| self.is_modern() && tid != Tid::IDLE);
+        let thread = match known.filter(|&known| self.thread(known).worker.is_some()) {
+            Some(known) => self.next_generation(origin, tid, known),
             None => self.thread_of(origin, tid),
         };
         if name != TextId::EMPTY {

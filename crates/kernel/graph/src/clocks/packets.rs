@@ -53,7 +53,7 @@ impl PacketTimes {
         }
         packets
             .entry(socket)
-            .and_modify(|seen| *seen = PacketInstant::Often)
+            .and_modify(|instant| *instant = PacketInstant::Often)
             .or_insert(PacketInstant::Once(event.time));
     }
 
@@ -77,13 +77,13 @@ impl PacketTimes {
 fn matched(
     sent: &HashMap<Socket, PacketInstant>,
     received: &HashMap<Socket, PacketInstant>,
-    passage: impl Fn(KernelTime, KernelTime) -> PacketTransit,
+    new_transit: impl Fn(KernelTime, KernelTime) -> PacketTransit,
 ) -> Vec<PacketTransit> {
-    let both = |(socket, seen): (&Socket, &PacketInstant)| match (seen, received.get(socket)?) {
-        (PacketInstant::Once(sent), PacketInstant::Once(received)) => Some(passage(*sent, *received)),
+    let transit = |(socket, instant): (&Socket, &PacketInstant)| match (instant, received.get(socket)?) {
+        (PacketInstant::Once(sent), PacketInstant::Once(received)) => Some(new_transit(*sent, *received)),
         _ => None,
     };
-    let mut passages: Vec<PacketTransit> = sent.iter().filter_map(both).collect();
-    passages.sort_unstable();
-    passages
+    let mut transits: Vec<PacketTransit> = sent.iter().filter_map(transit).collect();
+    transits.sort_unstable();
+    transits
 }

@@ -57,10 +57,10 @@ fn one_packet_in_each_direction_gives_the_midpoint() {
         SimulatedPacket { sent: 100, delay: 50, forward: true },
         SimulatedPacket { sent: 200, delay: 50, forward: false },
     ];
-    let found = times(truth, &packets).align().unwrap();
-    let at = found.clock.to_second(KernelTime::from_ns(175)).ns();
+    let alignment = times(truth, &packets).align().unwrap();
+    let at = alignment.clock.to_second(KernelTime::from_ns(175)).ns();
     assert!(at.abs_diff(truth.second(175)) <= 1, "{at}");
-    assert!(found.bound_ns >= 50 && found.bound_ns <= 60, "{}", found.bound_ns);
+    assert!(alignment.bound_ns >= 50 && alignment.bound_ns <= 60, "{}", alignment.bound_ns);
 }
 
 #[test]
@@ -130,11 +130,11 @@ proptest! {
     ) {
         // Times are far from the clock's origin, so that a negative drift does not lead before it.
         let truth = TrueClock { offset_ns: offset_ns + (1 << 41), drift_ppm };
-        let found = times(truth, &packets).align().expect("one clock explains the packets");
+        let alignment = times(truth, &packets).align().expect("one clock explains the packets");
         for packet in &packets {
-            let at = found.clock.to_second(KernelTime::from_ns(packet.sent));
-            prop_assert!(at.ns().abs_diff(truth.second(packet.sent)) <= found.bound_ns + 2);
-            let original = found.clock.to_first(at).ns();
+            let at = alignment.clock.to_second(KernelTime::from_ns(packet.sent));
+            prop_assert!(at.ns().abs_diff(truth.second(packet.sent)) <= alignment.bound_ns + 2);
+            let original = alignment.clock.to_first(at).ns();
             prop_assert!(original.abs_diff(packet.sent) <= 2);
         }
     }
@@ -155,9 +155,9 @@ proptest! {
                 forward: index % 2 == 0,
             })
             .collect();
-        let found = times(truth, &packets).align().unwrap();
-        prop_assert!((found.clock.drift_ppm() - drift_ppm).abs() < 1.0);
-        let at = found.clock.to_second(KernelTime::from_ns(5_000_000_000)).ns();
+        let alignment = times(truth, &packets).align().unwrap();
+        prop_assert!((alignment.clock.drift_ppm() - drift_ppm).abs() < 1.0);
+        let at = alignment.clock.to_second(KernelTime::from_ns(5_000_000_000)).ns();
         prop_assert!(at.abs_diff(truth.second(5_000_000_000)) < 3_000);
     }
 }

@@ -8,7 +8,7 @@ use laggard_model::Tid;
 /// What begins and ends an execution, and which beginning an end belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delimiter {
-    /// What begins and ends it.
+    /// What begins and ends an execution.
     pub kind: DelimiterKind,
     /// Which threads are searched, and how ends are paired with beginnings.
     pub scope: Scope,

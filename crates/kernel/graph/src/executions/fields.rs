@@ -8,8 +8,8 @@ pub(crate) fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
         let rest = &fields[from..];
         let start = from + (rest.len() - rest.trim_start().len());
         let end = next_field(fields, start);
-        let (found, value) = fields[start..end].split_once('=')?;
-        if found == name {
+        let (field_name, value) = fields[start..end].split_once('=')?;
+        if field_name == name {
             return Some(value.trim_end());
         }
         from = end;

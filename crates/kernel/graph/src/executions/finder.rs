@@ -9,7 +9,7 @@ use laggard_model::{KernelEvent, KernelTexts, Losses};
 
 /// Finds executions in a stream of events in time order.
 ///
-/// Memory: the executions found, and at most 2¹⁸ open beginnings.
+/// Memory: the executions, and at most 2¹⁸ open beginnings.
 #[derive(Debug)]
 pub struct ExecutionFinder {
     requested: Delimiter,
@@ -25,7 +25,7 @@ impl ExecutionFinder {
         ExecutionFinder::on_host(delimiter, HostId::default())
     }
 
-    /// A finder for the trace of a given host.
+    /// A finder for the trace of a host.
     pub fn on_host(delimiter: Delimiter, host: HostId) -> ExecutionFinder {
         let matchers = candidate_delimiters(&delimiter)
             .into_iter()
@@ -62,7 +62,7 @@ impl ExecutionFinder {
                 continue;
             }
             losses.merge(&paired.unfinished);
-            let unfinished = paired.unfinished.iter().map(|(_, found)| found.count).sum();
+            let unfinished = paired.unfinished.iter().map(|(_, loss)| loss.count).sum();
             let delimiter_reason = if is_auto { delimiter_reason(&delimiter) } else { String::new() };
             return DelimitedExecutions {
                 executions: paired.executions,

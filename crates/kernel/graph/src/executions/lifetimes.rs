@@ -12,7 +12,7 @@ use laggard_model::{EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losse
 /// The lifetime of one thread so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadLifetime {
-    seen: Option<Window>,
+    observed: Option<Window>,
     name: TextId,
     ended: bool,
 }
@@ -70,9 +70,9 @@ impl ThreadLifetimes {
             return;
         }
         let lifetime = self.alive.entry(tid);
-        match &mut lifetime.seen {
+        match &mut lifetime.observed {
             Some(window) => window.to = window.to.max(time),
-            None => lifetime.seen = Some(Window { from: time, to: time }),
+            None => lifetime.observed = Some(Window { from: time, to: time }),
         }
     }
 
@@ -94,7 +94,7 @@ impl ThreadLifetimes {
         let mut executions = Vec::new();
         for (tid, lifetime) in self.all(threads) {
             let name = self.names.text(lifetime.name);
-            if let Some(window) = lifetime.seen.filter(|_| wanted.matches(name) && in_scope(tid)) {
+            if let Some(window) = lifetime.observed.filter(|_| wanted.matches(name) && in_scope(tid)) {
                 executions.push(self.execution(tid, name, window));
             }
         }
@@ -112,12 +112,12 @@ impl ThreadLifetimes {
         let mut executions = Vec::new();
         let mut unfinished = Losses::none();
         for (tid, lifetime) in self.all(threads) {
-            let Some(seen) = lifetime.seen.filter(|_| tid == wanted) else { continue };
+            let Some(lifetime_window) = lifetime.observed.filter(|_| tid == wanted) else { continue };
             let window = match requested {
-                None => seen,
+                None => lifetime_window,
                 Some(requested) => {
-                    let last = if lifetime.ended { seen.to } else { self.last };
-                    Window { from: requested.from.max(seen.from), to: requested.to.min(last) }
+                    let last = if lifetime.ended { lifetime_window.to } else { self.last };
+                    Window { from: requested.from.max(lifetime_window.from), to: requested.to.min(last) }
                 }
             };
             if window.from < window.to {

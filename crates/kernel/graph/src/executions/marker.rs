@@ -73,12 +73,12 @@ fn words(text: &str) -> Option<MarkerText> {
             _ => bare.push(word),
         }
     }
-    let (at, phase, stem) = phase_word(&bare)?;
+    let (index, phase, stem) = phase_word(&bare)?;
     match stem {
-        "" => drop(bare.remove(at)),
-        stem => bare[at] = stem,
+        "" => drop(bare.remove(index)),
+        stem => bare[index] = stem,
     }
-    let names_first = if stem.is_empty() { 0 } else { at };
+    let names_first = if stem.is_empty() { 0 } else { index };
     let name = if bare.is_empty() { String::new() } else { bare.remove(names_first).to_owned() };
     let key = key.or_else(|| (!bare.is_empty()).then(|| bare.join(" ")));
     let key = key.or_else(|| {
@@ -90,28 +90,28 @@ fn words(text: &str) -> Option<MarkerText> {
 /// The position of the word that contains `begin` or `end`, its phase, and the rest of the word (`exec` of
 /// `exec_begin`).
 fn phase_word<'a>(bare: &[&'a str]) -> Option<(usize, MarkPhase, &'a str)> {
-    let places = [Some(0), Some(1), bare.len().checked_sub(1)];
-    places.into_iter().flatten().find_map(|at| {
-        let word = bare.get(at)?;
+    let candidates = [Some(0), Some(1), bare.len().checked_sub(1)];
+    candidates.into_iter().flatten().find_map(|index| {
+        let word = bare.get(index)?;
         let (phase, stem) = phase_of(word)?;
-        Some((at, phase, stem))
+        Some((index, phase, stem))
     })
 }
 
 /// The phase that a word states (`begin` or `end`), and the rest of the word.
 pub(crate) fn phase_of(word: &str) -> Option<(MarkPhase, &str)> {
     let word = word.trim_end_matches(':');
-    let said = |part: &str| {
+    let phase_of_part = |part: &str| {
         if is_one_of(BEGINNINGS, part) {
             return Some(MarkPhase::Begin);
         }
         is_one_of(ENDS, part).then_some(MarkPhase::End)
     };
-    if let Some(phase) = said(word) {
+    if let Some(phase) = phase_of_part(word) {
         return Some((phase, ""));
     }
-    let behind = word.rsplit_once(JOINTS).and_then(|(stem, last)| Some((said(last)?, stem)));
-    behind.or_else(|| word.split_once(JOINTS).and_then(|(first, stem)| Some((said(first)?, stem))))
+    let behind = word.rsplit_once(JOINTS).and_then(|(stem, last)| Some((phase_of_part(last)?, stem)));
+    behind.or_else(|| word.split_once(JOINTS).and_then(|(first, stem)| Some((phase_of_part(first)?, stem))))
 }
 
 fn is_one_of(list: &[&str], word: &str) -> bool {
@@ -122,12 +122,12 @@ fn is_one_of(list: &[&str], word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> (MarkPhase, String, Option<String>, String) {
-        let marker = parse(text).unwrap_or_else(|| panic!("{text} says nothing"));
+    fn parsed(text: &str) -> (MarkPhase, String, Option<String>, String) {
+        let marker = parse(text).unwrap_or_else(|| panic!("{text} is no marker"));
         (marker.phase, marker.name, marker.key, marker.further)
     }
 
-    fn saying(
+    fn marker_text(
         phase: MarkPhase,
         name: &str,
         key: Option<&str>,
@@ -152,7 +152,7 @@ mod tests {
             ("http.request.start", Begin, "http.request", None, ""),
             ("end", End, "", None, ""),
         ] {
-            assert_eq!(said(text), saying(phase, name, key, further), "{text}");
+            assert_eq!(parsed(text), marker_text(phase, name, key, further), "{text}");
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
             ("G|812|net|GET /|9", Begin, "net", Some("812:9"), "GET /"),
             ("H|812|net|9", End, "net", Some("812:9"), ""),
         ] {
-            assert_eq!(said(text), saying(phase, name, key, further), "{text}");
+            assert_eq!(parsed(text), marker_text(phase, name, key, further), "{text}");
         }
     }
 

@@ -121,8 +121,8 @@ impl DelimiterMatcher {
                 let ended = self.end_names.find(end, event, texts, threads);
                 let begun = self.begin_names.find(begin, event, texts, threads);
                 [
-                    ended.map(|found| event_mark(begin, MarkPhase::End, found, event)),
-                    begun.map(|found| event_mark(begin, MarkPhase::Begin, found, event)),
+                    ended.map(|matched| event_mark(begin, MarkPhase::End, matched, event)),
+                    begun.map(|matched| event_mark(begin, MarkPhase::Begin, matched, event)),
                 ]
             }
             DelimiterKind::Auto | DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => [None, None],
@@ -260,12 +260,12 @@ fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts)
 fn event_mark(
     begin: &EventPattern,
     phase: MarkPhase,
-    found: EventMatch,
+    matched: EventMatch,
     event: &KernelEvent,
 ) -> ExecutionMark {
-    let mut mark = plain_mark(phase, found.tid, event);
+    let mut mark = plain_mark(phase, matched.tid, event);
     mark.name.push_str(&begin.name);
-    mark.label = found.name;
-    let repeated = if found.key.is_some() { RepeatedBegin::Replaces } else { RepeatedBegin::Nests };
-    ExecutionMark { key: found.key, repeated, ..mark }
+    mark.label = matched.name;
+    let repeated = if matched.key.is_some() { RepeatedBegin::Replaces } else { RepeatedBegin::Nests };
+    ExecutionMark { key: matched.key, repeated, ..mark }
 }

@@ -224,8 +224,8 @@ fn describe_unfinished(mark: &ExecutionMark) -> String {
 /// depths.
 pub(crate) fn sorted_with_depths(mut executions: Vec<Execution>) -> Vec<Execution> {
     executions.sort_by(|a, b| {
-        let place = |e: &Execution| (e.window.from, Reverse(e.window.to), e.tid);
-        place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label)).then_with(|| a.key.cmp(&b.key))
+        let sort_key = |e: &Execution| (e.window.from, Reverse(e.window.to), e.tid);
+        sort_key(a).cmp(&sort_key(b)).then_with(|| a.label.cmp(&b.label)).then_with(|| a.key.cmp(&b.key))
     });
     set_depths(&mut executions);
     executions

@@ -111,7 +111,7 @@ fn parse_events(rest: &str) -> Result<DelimiterKind, String> {
     };
     let (begin, end) = (parse_event(&rest[..comma])?, parse_event(&rest[comma + 1..])?);
     if begin.key.is_some() != end.key.is_some() {
-        return Err("`key=` must be given for both events or for neither".to_owned());
+        return Err("`key=` must be set for both events or for neither".to_owned());
     }
     Ok(DelimiterKind::Events { begin, end })
 }
@@ -127,7 +127,7 @@ fn parse_event(text: &str) -> Result<EventPattern, String> {
         return Err("an event needs a name".to_owned());
     }
     if name.contains(['*', '?']) {
-        return Err(format!("`{name}`: event names must be given in full, without * and ?"));
+        return Err(format!("`{name}`: event names must be complete, without * and ?"));
     }
     let (system, name) = match name.split_once(':') {
         Some((system, name)) => (Some(system.to_owned()), name),
@@ -305,7 +305,7 @@ mod tests {
             ("events:a,b[x", "bracket"),
             ("events:a[x],b", "FIELD=VALUE"),
             ("events:,b", "name"),
-            ("events:a*,b", "in full"),
+            ("events:a*,b", "complete"),
             ("marker:{id} on,{id} off", "{key}"),
             ("marker:{key} on,off", "both templates"),
             ("marker:x,x", "same template"),

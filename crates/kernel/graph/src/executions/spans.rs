@@ -67,14 +67,14 @@ pub fn executions_of_spans(
             by_context.entry(context).or_insert(execution);
         }
     }
-    let one = |span: &SpanInterval| match by_context.get(&span.context) {
+    let matched = |span: &SpanInterval| match by_context.get(&span.context) {
         Some(&marked) => Ok(Execution { label: span.label.clone(), ..marked.clone() }),
         None => by_thread(span, traced, calendar),
     };
     spans
         .iter()
         .enumerate()
-        .map(|(index, span)| SpanExecution { span: index, execution: one(span) })
+        .map(|(index, span)| SpanExecution { span: index, execution: matched(span) })
         .collect()
 }
 
@@ -142,8 +142,8 @@ mod tests {
             window,
             depth: 0,
         };
-        let found = executions_of_spans(&[span(1, 0, Some(9))], &[marked], traced(), None);
-        let execution = found[0].execution.as_ref().unwrap();
+        let span_executions = executions_of_spans(&[span(1, 0, Some(9))], &[marked], traced(), None);
+        let execution = span_executions[0].execution.as_ref().unwrap();
         assert_eq!(
             (execution.label.as_str(), execution.end_tid, execution.window),
             ("shop/1", Tid(4), window)
@@ -154,8 +154,8 @@ mod tests {
     fn a_thread_and_a_calendar_give_a_window() {
         let calendar = Some(ClockMap::from_offset_ns(100));
         let start = (SECOND + 600) as i64;
-        let found = executions_of_spans(&[span(1, start, Some(9))], &[], traced(), calendar);
-        let execution = found[0].execution.as_ref().unwrap();
+        let span_executions = executions_of_spans(&[span(1, start, Some(9))], &[], traced(), calendar);
+        let execution = span_executions[0].execution.as_ref().unwrap();
         assert_eq!(execution.tid, Tid(9));
         assert_eq!((execution.window.from.ns(), execution.window.to.ns()), (SECOND + 500, SECOND + 1500));
     }

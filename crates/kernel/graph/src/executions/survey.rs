@@ -70,7 +70,7 @@ impl DelimiterSurvey {
         for matcher in [self.markers, self.programs] {
             let (delimiter, paired) = matcher.finish(&self.threads);
             let executions = paired.executions.len() as u64;
-            let unfinished = paired.unfinished.iter().map(|(_, found)| found.count).sum();
+            let unfinished = paired.unfinished.iter().map(|(_, loss)| loss.count).sum();
             proposals.extend((executions > 0).then_some(DelimiterProposal {
                 delimiter,
                 executions,

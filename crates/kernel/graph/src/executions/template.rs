@@ -66,14 +66,14 @@ impl Template {
 
     /// The captured values, if the whole `text` matches.
     pub(crate) fn matches<'a>(&self, text: &'a str) -> Option<TemplateMatch<'a>> {
-        let mut places = TemplateMatch::default();
+        let mut captured = TemplateMatch::default();
         let mut rest = text;
         for (index, part) in self.parts.iter().enumerate() {
             let fixed_behind = match self.parts.get(index + 1) {
                 Some(TemplatePart::Fixed(fixed)) => Some((fixed.as_str(), index + 2 == self.parts.len())),
                 _ => None,
             };
-            let taken = match part {
+            let length = match part {
                 TemplatePart::Fixed(fixed) => {
                     rest = rest.strip_prefix(fixed.as_str())?;
                     continue;
@@ -84,16 +84,16 @@ impl Template {
                     Some((fixed, false)) => rest.find(fixed)?,
                 },
             };
-            let (found, behind) = rest.split_at(taken);
+            let (capture, behind) = rest.split_at(length);
             rest = behind;
             match part {
-                TemplatePart::Name if !found.is_empty() => places.name = found,
-                TemplatePart::Key if !found.is_empty() => places.key = found,
+                TemplatePart::Name if !capture.is_empty() => captured.name = capture,
+                TemplatePart::Key if !capture.is_empty() => captured.key = capture,
                 TemplatePart::Anything => {}
                 _ => return None,
             }
         }
-        rest.is_empty().then_some(places)
+        rest.is_empty().then_some(captured)
     }
 }
 
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn placeholders_capture_text_between_fixed_texts() {
         let template = Template::parse("request {key} of {name} started*").unwrap();
-        let places = template.matches("request 17 of checkout started at 3");
-        assert_eq!(places, Some(TemplateMatch { name: "checkout", key: "17" }));
+        let captured = template.matches("request 17 of checkout started at 3");
+        assert_eq!(captured, Some(TemplateMatch { name: "checkout", key: "17" }));
         assert_eq!(template.matches("request  of checkout started"), None, "a key has a character at least");
         assert_eq!(template.matches("request 17 of checkout"), None);
     }
@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn a_fixed_end_is_the_last_one() {
         let template = Template::parse("{name} done").unwrap();
-        let places = template.matches("not done done");
-        assert_eq!(places, Some(TemplateMatch { name: "not done", key: "" }));
+        let captured = template.matches("not done done");
+        assert_eq!(captured, Some(TemplateMatch { name: "not done", key: "" }));
     }
 
     #[test]

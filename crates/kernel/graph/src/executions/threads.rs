@@ -134,24 +134,24 @@ impl Threads {
     /// the oldest known ancestor. A forked child that executes no program belongs to its parent unless an event states
     /// otherwise.
     pub(crate) fn process_of(&self, tid: Tid) -> Tid {
-        let mut at = tid;
+        let mut ancestor = tid;
         for _ in 0..ANCESTORS_MAX {
-            match self.threads.get(at) {
+            match self.threads.get(ancestor) {
                 Some(KnownThread { process: Some(process), .. }) => return *process,
-                Some(KnownThread { parent: Some(parent), .. }) => at = *parent,
+                Some(KnownThread { parent: Some(parent), .. }) => ancestor = *parent,
                 _ => break,
             }
         }
-        at
+        ancestor
     }
 
     /// The container of a thread or of its nearest ancestor that has one; empty if unknown.
     pub(crate) fn container_of(&self, tid: Tid) -> TextId {
-        let mut at = tid;
+        let mut ancestor = tid;
         for _ in 0..ANCESTORS_MAX {
-            match self.threads.get(at) {
+            match self.threads.get(ancestor) {
                 Some(thread) if thread.container != TextId::EMPTY => return thread.container,
-                Some(KnownThread { parent: Some(parent), .. }) => at = *parent,
+                Some(KnownThread { parent: Some(parent), .. }) => ancestor = *parent,
                 _ => break,
             }
         }

@@ -8,8 +8,8 @@ pub(crate) fn parse(text: &str) -> Option<TraceContext> {
     let mut parts = text.split('-');
     let mut hex = |digits: usize| {
         let part = parts.next()?;
-        let whole = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        whole.then(|| u128::from_str_radix(part, 16).ok()).flatten()
+        let is_valid = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_valid.then(|| u128::from_str_radix(part, 16).ok()).flatten()
     };
     let (_version, trace, span, _flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
     if trace == 0 {

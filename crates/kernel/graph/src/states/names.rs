@@ -36,8 +36,8 @@ impl<'a> WorkerNames<'a> {
         }
     }
 
-    /// A worker's description in reports: `redis-server (812)`, `the idle task qualifier CPU 1`, `the interrupts
-    /// qualifier the host`.
+    /// A worker's description in reports: `redis-server (812)`, `the idle task of CPU 1`, `the
+    /// interrupt side of the kernel`.
     pub fn describe(self, id: WorkerId) -> String {
         match self.worker(id).map(|worker| worker.kind) {
             Some(WorkerKind::Thread { tid, .. }) => format!("{} ({})", self.name(id), tid.0),

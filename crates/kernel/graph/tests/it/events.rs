@@ -116,8 +116,8 @@ impl EventTrace {
     }
 
     pub(crate) fn thread(&self, tid: u32, at_us: u64) -> WorkerId {
-        let found = self.graph.worker_of(HostId(0), Tid(tid), KernelTime::from_ns(at_us * 1000));
-        found.expect("the thread is in the graph")
+        let worker = self.graph.worker_of(HostId(0), Tid(tid), KernelTime::from_ns(at_us * 1000));
+        worker.expect("the thread is in the graph")
     }
 
     pub(crate) fn path(&self, tid: u32, from_us: u64, to_us: u64) -> CriticalPath {

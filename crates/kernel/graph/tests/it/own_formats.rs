@@ -35,7 +35,7 @@ fn truth(path: &Path) -> Vec<RecordedTruth> {
 }
 
 struct FollowedTrace {
-    found: DelimitedExecutions,
+    delimited: DelimitedExecutions,
     graph: ExecutionGraph,
     summary: TraceSummary,
     losses: Losses,
@@ -52,7 +52,7 @@ fn follow(path: &Path, delimiter: &str) -> FollowedTrace {
     });
     let mut losses = Losses::none();
     FollowedTrace {
-        found: finder.finish(&mut losses),
+        delimited: finder.finish(&mut losses),
         graph: builder.finish(&mut losses),
         summary: statistics.finish(&read.texts, 10),
         losses,
@@ -80,10 +80,10 @@ fn markers_give_the_five_executions_and_their_paths_tile() {
     for (file, truth_file) in WITH_MARKERS {
         let followed = follow(&folder.join(file), "auto");
         let truth = truth(&folder.join(truth_file));
-        let executions = &followed.found.executions;
+        let executions = &followed.delimited.executions;
         assert_eq!(executions.len(), truth.len(), "{file}");
         assert_eq!(followed.losses.count(Loss::UnfinishedExecution), 0, "{file}");
-        assert_eq!(followed.found.delimiter.to_string(), "marker", "{file}");
+        assert_eq!(followed.delimited.delimiter.to_string(), "marker", "{file}");
         for (index, (execution, truth)) in executions.iter().zip(&truth).enumerate() {
             assert!(execution.label.contains(&format!("type={}", truth.kind)), "{file}: {}", execution.label);
             assert_eq!(execution.key.as_deref(), Some(index.to_string().as_str()), "{file}");
@@ -116,10 +116,10 @@ fn check_path(followed: &FollowedTrace, execution: &Execution, file: &str) {
 /// What each kind of execution mostly waits for by construction: `poll` sleeps, `query` calls a server over loopback,
 /// `compute` has two threads compute, `read` and `write` use the disk.
 #[test]
-fn waits_of_known_kinds_are_found() {
+fn waits_have_the_known_kinds() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let followed = follow(&folder.join("trace.v7.zstd.dat"), "marker");
-    for execution in &followed.found.executions {
+    for execution in &followed.delimited.executions {
         let path = followed.path(execution);
         let own = |state: WorkerState| {
             path.segments.iter().filter(|one| one.worker == path.worker && one.state == state).count()
@@ -194,7 +194,7 @@ fn all_events_of_published_traces_are_counted() {
     }
 }
 
-/// A recording that lost 158,266 events: losses are counted, and nothing is found across them.
+/// A recording that lost 158,266 events: losses are counted, and no wait or execution crosses them.
 #[test]
 fn lost_events_are_counted_and_known() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
@@ -208,7 +208,7 @@ fn lost_events_are_counted_and_known() {
     for cpu in followed.summary.cpus.iter().filter(|cpu| cpu.losses > 0) {
         assert!(cpu.unknown_ns > 0 && cpu.utilization().is_some(), "{cpu:?}");
     }
-    for execution in &followed.found.executions {
+    for execution in &followed.delimited.executions {
         let path = followed.path(execution);
         assert_eq!(path.segments.iter().map(|segment| segment.window.ns()).sum::<u64>(), path.window.ns());
     }

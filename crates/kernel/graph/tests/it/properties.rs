@@ -75,7 +75,7 @@ fn plain() -> impl Strategy<Value = PlainGraph> {
             })
             .collect();
         let all: Vec<(usize, usize)> = (0..chains.len())
-            .flat_map(|worker| (0..chains[worker].len()).map(move |place| (worker, place)))
+            .flat_map(|worker| (0..chains[worker].len()).map(move |index| (worker, index)))
             .collect();
         let mut plain = PlainGraph { chains, ..PlainGraph::default() };
         for (source, target, packet) in links {
@@ -194,14 +194,14 @@ proptest! {
             let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
             for window in [ALWAYS, window] {
                 let path = graph.critical_path(WorkerId(worker as u32), window);
-                let found: Vec<_> = path
+                let segments: Vec<_> = path
                     .segments
                     .iter()
                     .map(|segment| {
                         (segment.worker.0 as usize, segment.state, segment.window.from.ns(), segment.window.to.ns())
                     })
                     .collect();
-                prop_assert_eq!(found, plain.path(worker, path.window.from.ns(), path.window.to.ns()));
+                prop_assert_eq!(segments, plain.path(worker, path.window.from.ns(), path.window.to.ns()));
             }
         }
     }

@@ -50,7 +50,7 @@ fn executions_of_a_recording_have_the_expected_waits() {
     assert!(paths.values().all(|path| path.unresolved == 0));
     let all = |state: WorkerState| paths.iter().map(move |(kind, path)| (kind.as_str(), share(path, state)));
     let most =
-        |state: WorkerState| all(state).max_by(|left, right| left.1.total_cmp(&right.1)).map(|found| found.0);
+        |state: WorkerState| all(state).max_by(|left, right| left.1.total_cmp(&right.1)).map(|share| share.0);
     assert_eq!(most(WorkerState::Timer), Some("poll"));
     assert_eq!(most(WorkerState::Network), Some("query"));
     assert_eq!(most(WorkerState::BlockDevice), Some("write"));

@@ -7,7 +7,7 @@ use laggard_kernel_graph::{
 use laggard_model::{Cpu, KernelTime, TextId, Tid};
 use std::collections::BTreeMap;
 
-/// A vertex: worker and place in its chain.
+/// A vertex: worker and index in its chain.
 type PlainVertex = (usize, usize);
 
 /// A graph in plain lists.
@@ -37,9 +37,9 @@ impl PlainGraph {
         for (number, chain) in self.chains.iter().enumerate() {
             let kind = WorkerKind::Thread { tid: Tid(number as u32), generation: 0 };
             let worker = graph.worker(HostId(0), kind, TextId::EMPTY);
-            for (place, &(time, state)) in chain.iter().enumerate() {
+            for (index, &(time, state)) in chain.iter().enumerate() {
                 let point = graph.append(worker, KernelTime::from_ns(time), Cpu(0), state);
-                points.insert((number, place), point);
+                points.insert((number, index), point);
             }
         }
         for (target, &(source, packet)) in &self.links {
@@ -60,7 +60,7 @@ impl PlainGraph {
 
     fn from(&self, edge: PlainEdge) -> PlainVertex {
         match edge {
-            PlainEdge::Horizontal((worker, place)) => (worker, place - 1),
+            PlainEdge::Horizontal((worker, index)) => (worker, index - 1),
             PlainEdge::Vertical(at) => self.links[&at].0,
         }
     }
@@ -103,9 +103,9 @@ impl PlainGraph {
     pub(crate) fn path(&self, worker: usize, from: u64, to: u64) -> Vec<(usize, WorkerState, u64, u64)> {
         let mut segments = Vec::new();
         let mut now = from;
-        for place in 1..self.chains[worker].len() {
-            let end = (worker, place);
-            if self.time(end) <= from || self.time((worker, place - 1)) >= to {
+        for index in 1..self.chains[worker].len() {
+            let end = (worker, index);
+            if self.time(end) <= from || self.time((worker, index - 1)) >= to {
                 continue;
             }
             let state = self.state(end).unwrap_or(WorkerState::Unknown);

@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 
 struct SimulatedRun {
     truth: KernelRun,
-    found: DelimitedExecutions,
+    delimited: DelimitedExecutions,
     graph: ExecutionGraph,
     summary: TraceSummary,
 }
@@ -28,9 +28,9 @@ fn run(scenario: &KernelScenario) -> SimulatedRun {
         statistics.push(event, known);
     });
     let mut losses = Losses::none();
-    let found = finder.finish(&mut losses);
+    let delimited = finder.finish(&mut losses);
     let summary = statistics.finish(&truth.texts, 10);
-    SimulatedRun { truth, found, graph: builder.finish(&mut losses), summary }
+    SimulatedRun { truth, delimited, graph: builder.finish(&mut losses), summary }
 }
 
 impl SimulatedRun {
@@ -38,9 +38,15 @@ impl SimulatedRun {
     fn paths(&self) -> impl Iterator<Item = (&TrueExecution, CriticalPath)> {
         self.truth.executions.iter().map(|truth| {
             let id = truth.id.to_string();
-            let found = self.found.executions.iter().find(|found| found.key.as_deref() == Some(&id)).unwrap();
-            let worker = self.graph.worker_of(found.host, found.end_tid, found.window.to).unwrap();
-            (truth, self.graph.critical_path(worker, found.window))
+            let execution = self
+                .delimited
+                .executions
+                .iter()
+                .find(|execution| execution.key.as_deref() == Some(&id))
+                .unwrap();
+            let worker =
+                self.graph.worker_of(execution.host, execution.end_tid, execution.window.to).unwrap();
+            (truth, self.graph.critical_path(worker, execution.window))
         })
     }
 }
@@ -70,7 +76,7 @@ fn executions_and_their_own_times_are_exact() {
     for scenario in scenarios() {
         let run = run(&scenario);
         assert_eq!(run.truth.executions.len(), 60);
-        assert_eq!((run.found.executions.len(), run.found.unfinished), (60, 0));
+        assert_eq!((run.delimited.executions.len(), run.delimited.unfinished), (60, 0));
         for (truth, path) in run.paths() {
             assert_eq!((path.window.from.ns(), path.window.to.ns()), (truth.begin_ns, truth.end_ns));
             assert_eq!(
@@ -199,12 +205,12 @@ fn text_of_a_simulated_run_gives_the_same_executions_and_paths() {
     std::fs::remove_file(&file).unwrap();
     assert!(read.losses.is_empty(), "{:?}", read.losses);
     let mut losses = Losses::none();
-    let (found, graph) = (finder.finish(&mut losses), builder.finish(&mut losses));
+    let (delimited, graph) = (finder.finish(&mut losses), builder.finish(&mut losses));
 
     let direct = run(&scenario);
     assert_eq!(events, direct.truth.events);
-    assert_eq!(found.executions, direct.found.executions);
-    for execution in &found.executions {
+    assert_eq!(delimited.executions, direct.delimited.executions);
+    for execution in &delimited.executions {
         let paths = [&graph, &direct.graph].map(|graph| {
             let worker = graph.worker_of(execution.host, execution.end_tid, execution.window.to).unwrap();
             let path = graph.critical_path(worker, execution.window);

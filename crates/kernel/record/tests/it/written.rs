@@ -112,7 +112,7 @@ fn pages_of_every_cpu_are_read_again() {
 }
 
 #[test]
-fn losses_that_the_kernel_flagged_stay_flagged() {
+fn losses_flagged_by_the_kernel_are_written() {
     const MISSED: u64 = 1 << 31;
     for form in [DatForm::V6, DatForm::V7] {
         let pages = [page(1000, 0, &[switch(0, 7, 8)]), page(2000, MISSED, &[switch(0, 8, 7)])].concat();

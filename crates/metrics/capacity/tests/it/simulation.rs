@@ -79,7 +79,7 @@ impl SimulatedReplica {
         }
     }
 
-    /// The next to leave and the time until then, if nobody comes.
+    /// The next job to leave and the time until then, if no job arrives.
     fn next(&self, tier: &SimulatedTier) -> Option<(usize, f64)> {
         let times = self.jobs.iter().enumerate().filter(|(at, _)| self.speed(*at, tier) > 0.0);
         times.map(|(at, job)| (at, job.left_s / self.speed(at, tier))).min_by(|a, b| a.1.total_cmp(&b.1))
@@ -229,7 +229,7 @@ fn processor_sharing_is_insensitive_to_service_variation() {
 }
 
 /// Where the assumptions do not hold: served in order of arrival, a fixed service waits less and a varying one
-/// more than the model says. The documentation names this limit.
+/// more than the model says. This limit is documented.
 #[test]
 fn order_of_arrival_with_other_services_is_a_limit() {
     let simulated = |length| {

@@ -31,10 +31,10 @@ fn observations(counts: &Value, utilization: Vec<f64>) -> Observations {
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
 
-fn assert_relative(found: f64, expected: f64, tolerance: f64, what: &str) {
+fn assert_relative(actual: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
-        (found - expected).abs() <= tolerance * expected.abs().max(1e-4),
-        "{what}: {found}, not {expected}"
+        (actual - expected).abs() <= tolerance * expected.abs().max(1e-4),
+        "{what}: {actual}, not {expected}"
     );
 }
 
@@ -51,10 +51,10 @@ fn small_tables_and_paths_match_exhaustive_search() {
         let table = CostTable::new(&WindowRegression::new(&data), 1, TWO);
         for weight in items(&case["weights"]) {
             let at = |i: usize| number(&weight[i]) as usize;
-            let found = f64::from(table.row(at(0))[at(1) - at(0) - 1]);
+            let actual = f64::from(table.row(at(0))[at(1) - at(0) - 1]);
             assert!(
-                (found - number(&weight[2])).abs() < 2e-6 * number(&weight[2]).max(1.0),
-                "{name} {weight}: {found}"
+                (actual - number(&weight[2])).abs() < 2e-6 * number(&weight[2]).max(1.0),
+                "{name} {weight}: {actual}"
             );
         }
         for solution in items(&case["solutions"]) {
@@ -78,10 +78,10 @@ fn costs_of_the_workload_match_the_reference() {
     let table = CostTable::new(&regression, 1, TWO);
     for probe in items(&golden["segment_probes"]) {
         let (a, b) = (number(&probe["a"]) as usize, number(&probe["b"]) as usize);
-        let found = f64::from(table.row(a)[b - a - 1]).powi(2);
+        let actual = f64::from(table.row(a)[b - a - 1]).powi(2);
         assert!(
-            (found - number(&probe["sse"])).abs() < 1e-9 + 1e-6 * number(&probe["sse"]),
-            "{probe}: {found}"
+            (actual - number(&probe["sse"])).abs() < 1e-9 + 1e-6 * number(&probe["sse"]),
+            "{probe}: {actual}"
         );
     }
     for solution in items(&golden["solutions"]) {
@@ -98,11 +98,11 @@ fn the_penalty_matches_the_reference() {
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
     let budget = ErrorBudget { percent: 3.0, segment_windows_min: Some(15) };
-    let found = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
-    assert_relative(found.lambda, number(&golden["pipeline"]["lam"]), 1e-4, "penalty");
+    let actual = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
+    assert_relative(actual.lambda, number(&golden["pipeline"]["lam"]), 1e-4, "penalty");
     // The error of the reference is that of the worst segment.
     let worst =
-        found.segments().filter(|segment| segment.len() >= 15).map(|segment| regression.fit(&[segment]));
+        actual.segments().filter(|segment| segment.len() >= 15).map(|segment| regression.fit(&[segment]));
     let worst = worst.map(|fit| fit.error_percent()).fold(0.0, f64::max);
     assert_relative(worst, number(&golden["pipeline"]["error"]), 1e-6, "error");
 }
@@ -145,10 +145,10 @@ fn the_shortcut_does_not_change_the_result() {
     let table = CostTable::new(&regression, 1, TWO);
     for percent in [0.5, 0.9, 1.1, 1.3, 2.0, 3.0, 5.0, 9.0] {
         let budget = ErrorBudget { percent, segment_windows_min: None };
-        let found = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
+        let actual = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
         let (lambda, cuts) = plain_search(&regression, &table, budget);
-        assert!((found.lambda - lambda).abs() <= 1e-9 * lambda, "{percent} %: {} {lambda}", found.lambda);
-        assert_eq!(found.cuts, cuts, "{percent} %");
+        assert!((actual.lambda - lambda).abs() <= 1e-9 * lambda, "{percent} %: {} {lambda}", actual.lambda);
+        assert_eq!(actual.cuts, cuts, "{percent} %");
     }
 }
 
@@ -166,6 +166,6 @@ fn cuts_on_a_grid_are_refined_to_the_window() {
     );
     assert_eq!(fine.cuts.len(), coarse.cuts.len());
     for cut in [60, 90, 245, 290] {
-        assert!(fine.cuts.iter().any(|found| found.abs_diff(cut) <= 1), "{cut} in {:?}", fine.cuts);
+        assert!(fine.cuts.iter().any(|actual| actual.abs_diff(cut) <= 1), "{cut} in {:?}", fine.cuts);
     }
 }

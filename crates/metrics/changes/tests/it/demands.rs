@@ -29,9 +29,12 @@ fn demands_match_the_measured_truth() {
             21..=50 => 10.0,
             _ => 15.0,
         };
-        let (found, plain) = (mean(&errors.selected), mean(&errors.without_constant));
-        assert!(found <= limit, "{load} % load: {found:.1} % off");
-        assert!(found < plain, "{load} % load: {found:.1} % off, plain least squares {plain:.1} %");
+        let (selected_error, plain_error) = (mean(&errors.selected), mean(&errors.without_constant));
+        assert!(selected_error <= limit, "{load} % load: {selected_error:.1} % off");
+        assert!(
+            selected_error < plain_error,
+            "{load} % load: {selected_error:.1} % off, plain least squares {plain_error:.1} %"
+        );
     }
     let covered: usize = hours.values().map(|errors| errors.covered).sum();
     let all: usize = hours.values().map(|errors| errors.selected.len()).sum();

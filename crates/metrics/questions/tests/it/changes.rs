@@ -151,9 +151,9 @@ fn too_little_data_gives_no_verdict() {
         assert!(report.headline.starts_with("Too little data to say. `app-0`: "), "{}", report.headline);
         assert!(report.events.is_empty());
     }
-    let nobody = changes_report(&small_table(100, 0), ChangeMethod::default(), &[]);
-    assert_eq!(nobody.verdict, ChangeVerdict::InsufficientData);
-    assert!(nobody.headline.contains("no CPU utilization"), "{}", nobody.headline);
+    let without_servers = changes_report(&small_table(100, 0), ChangeMethod::default(), &[]);
+    assert_eq!(without_servers.verdict, ChangeVerdict::InsufficientData);
+    assert!(without_servers.headline.contains("no CPU utilization"), "{}", without_servers.headline);
 }
 
 #[test]

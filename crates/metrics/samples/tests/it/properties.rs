@@ -54,7 +54,7 @@ fn text(table: Result<WindowTable, laggard_samples::WindowError>) -> String {
             }
             let losses = table.losses.iter().filter(|(loss, _)| *loss != laggard_model::Loss::LateSample);
             text + &losses
-                .map(|(loss, found)| format!("\n{} {}", loss.name(), found.count))
+                .map(|(loss, entry)| format!("\n{} {}", loss.name(), entry.count))
                 .collect::<String>()
         }
     }
@@ -123,9 +123,9 @@ proptest! {
         for window in 0..table.windows {
             let border = |window: usize| since + window as i64 * table.length.ns() as i64;
             if let (Some(from), Some(to)) = (at(border(window)), at(border(window + 1))) {
-                let found = table.system.counts.get(window, 0);
+                let count = table.system.counts.get(window, 0);
                 // Borders may be moved by a twentieth of the distance of readings.
-                prop_assert!((found - (to - from)).abs() <= 2.1, "{window}: {found} {}", to - from);
+                prop_assert!((count - (to - from)).abs() <= 2.1, "{window}: {count} {}", to - from);
             }
         }
     }

@@ -103,7 +103,7 @@ pub(super) fn classes(layout: &Layout) -> Vec<Class> {
         ("net_if_receive_skb", packet()),
         ("net_if_receive_skb_entry", fields(vec![("napi_id", Field::unsigned(32))])),
         ("net_if_receive_skb_exit", fields(vec![("ret", Field::signed(32))])),
-        // Nobody asks for these two: one of a fixed size, and one that must be walked.
+        // No reader needs these two: one has a fixed size, the other must be parsed to be skipped.
         ("kmem_cache_free", fields(vec![("call_site", Field::unsigned(64)), ("ptr", Field::unsigned(64))])),
         (
             "block_rq_issue",
@@ -213,7 +213,7 @@ pub(super) fn value(event: &KernelEvent, texts: &KernelTexts, layout: &Layout) -
     let text = |id| Value::Text(texts.text(id).to_owned());
     let values = |values: Vec<Value>| Value::Struct(values);
     let woken = |tid: u32, id, target: Option<laggard_model::Cpu>| {
-        values(vec![text(id), tid.into(), 120.into(), target.expect("LTTng tells it").0.into()])
+        values(vec![text(id), tid.into(), 120.into(), target.expect("LTTng records it").0.into()])
     };
     let vector = |vector: u8| values(vec![vector.into()]);
     match event.kind {
@@ -235,9 +235,9 @@ pub(super) fn value(event: &KernelEvent, texts: &KernelTexts, layout: &Layout) -
         EventKind::TryToWakeUp { tid, name, target } => ("sched_ttwu", woken(tid.0, name, target)),
         EventKind::IrqEntry { irq, name } => ("irq_handler_entry", values(vec![irq.into(), text(name)])),
         EventKind::IrqExit { irq } => ("irq_handler_exit", values(vec![irq.into(), 1.into()])),
-        EventKind::SoftirqEntry { vector: found } => (name(layout, "softirq_entry"), vector(found)),
-        EventKind::SoftirqExit { vector: found } => (name(layout, "softirq_exit"), vector(found)),
-        EventKind::SoftirqRaise { vector: found } => (name(layout, "softirq_raise"), vector(found)),
+        EventKind::SoftirqEntry { vector: softirq } => (name(layout, "softirq_entry"), vector(softirq)),
+        EventKind::SoftirqExit { vector: softirq } => (name(layout, "softirq_exit"), vector(softirq)),
+        EventKind::SoftirqRaise { vector: softirq } => (name(layout, "softirq_raise"), vector(softirq)),
         EventKind::HrtimerEntry => {
             (name(layout, "hrtimer_expire_entry"), numbers_value(&[0xffff_9c00_0000_1000, -1]))
         }

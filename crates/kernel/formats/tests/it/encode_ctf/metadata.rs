@@ -5,7 +5,7 @@ use super::field::Field;
 use super::{Header, Layout, UUID, Version};
 use serde_json::{Value as Json, json};
 
-/// The file's content. `context`: whether events tell their thread.
+/// The file's content. `context`: whether events contain their thread.
 pub(super) fn metadata(layout: &Layout, classes: &[Class], context: bool) -> Vec<u8> {
     match layout.version {
         Version::One if layout.packetized => packets(&tsdl(layout, classes, context), layout.big_endian),

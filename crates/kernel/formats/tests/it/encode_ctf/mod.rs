@@ -69,7 +69,7 @@ impl Layout {
     }
 }
 
-/// Writes a trace into a folder, a file a CPU. The thread that wrote a record is written when all events tell it.
+/// Writes a trace into a folder, a file a CPU. The thread of a record is written when all events have it.
 pub(crate) fn write(
     folder: &Path,
     events: &[KernelEvent],
@@ -133,7 +133,7 @@ impl Stream<'_> {
             return self.close(Some(cycles));
         }
         let (class, value) = value(event, texts, &self.layout);
-        let position = self.classes.iter().position(|found| found.name == class);
+        let position = self.classes.iter().position(|known| known.name == class);
         let position = position.unwrap_or_else(|| panic!("no class {class}"));
         let (layout, context, fields) = (self.layout, self.context, &self.classes[position].fields);
         let packet = self.packet_at(cycles);
@@ -142,7 +142,7 @@ impl Stream<'_> {
         if context {
             Field::signed(32).write(
                 &mut packet.bits,
-                &field::Value::from(event.recorded.expect("told").0),
+                &field::Value::from(event.recorded.expect("the layout contains the thread").0),
                 &layout,
             );
         }

@@ -171,24 +171,24 @@ fn trace_contexts_are_stored() {
         30 7 marker traceparent {context} end
     "
     );
-    let found = find("marker", &drawing);
-    let context = found.executions[0].context.unwrap();
+    let delimited = find("marker", &drawing);
+    let context = delimited.executions[0].context.unwrap();
     assert_eq!(context.span.value(), 0xb7ad6b7169203331);
 }
 
 #[test]
 fn auto_prefers_markers_then_programs() {
-    let both = "
+    let drawing = "
         5 7 exec /bin/job
         10 7 marker a begin
         20 7 marker a end
         30 7 exit
     ";
-    let found = find("auto", both);
-    assert_eq!((found.delimiter.to_string().as_str(), found.executions.len()), ("marker", 1));
-    assert!(found.delimiter_reason.contains("markers"));
-    let found = find("auto", &both.replace("marker a end", "marker other"));
-    assert_eq!((found.delimiter.to_string().as_str(), found.executions.len()), ("process", 1));
-    let found = find("auto", "10 7 marker a begin");
-    assert!(found.executions.is_empty() && found.delimiter_reason.contains("neither"));
+    let delimited = find("auto", drawing);
+    assert_eq!((delimited.delimiter.to_string().as_str(), delimited.executions.len()), ("marker", 1));
+    assert!(delimited.delimiter_reason.contains("markers"));
+    let delimited = find("auto", &drawing.replace("marker a end", "marker other"));
+    assert_eq!((delimited.delimiter.to_string().as_str(), delimited.executions.len()), ("process", 1));
+    let delimited = find("auto", "10 7 marker a begin");
+    assert!(delimited.executions.is_empty() && delimited.delimiter_reason.contains("neither"));
 }

@@ -88,9 +88,9 @@ pub(super) fn find(delimiter: &str, drawing: &str) -> DelimitedExecutions {
         finder.push(event, &texts);
     }
     let mut losses = Losses::none();
-    let found = finder.finish(&mut losses);
-    assert_eq!(losses.iter().map(|(_, found)| found.count).sum::<u64>(), found.unfinished);
-    found
+    let delimited = finder.finish(&mut losses);
+    assert_eq!(losses.iter().map(|(_, loss)| loss.count).sum::<u64>(), delimited.unfinished);
+    delimited
 }
 
 /// `label key TID>END_TID FROM..TO depth`.
@@ -109,8 +109,8 @@ pub(super) fn row(execution: &Execution) -> String {
 
 /// Checks the rows found and the number left out.
 pub(super) fn check(delimiter: &str, drawing: &str, expected: &[&str], unfinished: u64) {
-    let found = find(delimiter, drawing);
-    let rows: Vec<String> = found.executions.iter().map(row).collect();
+    let delimited = find(delimiter, drawing);
+    let rows: Vec<String> = delimited.executions.iter().map(row).collect();
     assert_eq!(rows, expected, "{delimiter}");
-    assert_eq!(found.unfinished, unfinished, "{delimiter}");
+    assert_eq!(delimited.unfinished, unfinished, "{delimiter}");
 }

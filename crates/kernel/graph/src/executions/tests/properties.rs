@@ -78,16 +78,16 @@ proptest! {
         for text in DELIMITERS {
             let mut finder = ExecutionFinder::new(Delimiter::parse(text).unwrap());
             events.iter().for_each(|event| finder.push(event, &texts));
-            let found = finder.finish(&mut Losses::none());
-            for execution in &found.executions {
+            let delimited = finder.finish(&mut Losses::none());
+            for execution in &delimited.executions {
                 prop_assert!(execution.window.from <= execution.window.to, "{text}");
                 prop_assert!(execution.window.to.ns() <= end, "{text}");
                 prop_assert!(!execution.label.is_empty(), "{text}");
             }
             let order = |e: &crate::Execution| (e.window.from, Reverse(e.window.to), e.tid);
-            prop_assert!(found.executions.is_sorted_by_key(order), "{text}");
-            for (index, execution) in found.executions.iter().enumerate() {
-                let under_way = found.executions[..index].iter().filter(|earlier| {
+            prop_assert!(delimited.executions.is_sorted_by_key(order), "{text}");
+            for (index, execution) in delimited.executions.iter().enumerate() {
+                let under_way = delimited.executions[..index].iter().filter(|earlier| {
                     earlier.tid == execution.tid && earlier.window.to > execution.window.from
                 });
                 prop_assert_eq!(execution.depth as usize, under_way.count(), "{}", text);
@@ -100,10 +100,10 @@ proptest! {
         let (events, texts) = events(&drawing);
         let mut finder = ExecutionFinder::new(Delimiter::parse("marker").unwrap());
         events.iter().for_each(|event| finder.push(event, &texts));
-        let found = finder.finish(&mut Losses::none());
+        let delimited = finder.finish(&mut Losses::none());
         let is_mark = |line: &&str| line.contains(" marker ") && !line.ends_with('|');
         let marks = drawing.lines().filter(is_mark).count() as u64;
-        prop_assert_eq!(2 * found.executions.len() as u64 + found.unfinished, marks);
+        prop_assert_eq!(2 * delimited.executions.len() as u64 + delimited.unfinished, marks);
     }
 
     #[test]
