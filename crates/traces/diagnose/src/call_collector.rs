@@ -1,4 +1,4 @@
-//! Second pass: the calls of the categories that are judged, of no more requests than are looked at.
+//! Second pass: the calls of the analyzed categories, of at most `rows_max` requests each.
 
 use crate::survey::SurveyedCategory;
 use laggard_engine::{RequestView, Requests, StructureShapes};
@@ -6,16 +6,16 @@ use laggard_localize::{Call, CategoryCalls, CategoryPosition, TimeKind};
 use laggard_model::Fingerprint;
 use laggard_numeric::spread_evenly;
 
-/// What is collected of a category.
+/// Collects the calls of a category.
 #[derive(Clone, Copy, Debug)]
 pub struct CallCollector<'a> {
     /// The requests that were surveyed.
     pub requests: &'a Requests,
     /// Their shapes, as in the survey.
     pub shapes: &'a StructureShapes,
-    /// Most requests: of more, so many are taken, evenly spread; 0 for all.
+    /// Most requests: more are thinned evenly; 0 for all.
     pub rows_max: usize,
-    /// Which time of a call is kept.
+    /// Which time of a call is used.
     pub time: TimeKind,
 }
 
@@ -26,15 +26,19 @@ impl CallCollector<'_> {
         let mut out = CategoryCalls {
             id,
             positions: positions
-                .map(|at| CategoryPosition { operation: at.operation, parent: at.parent })
+                .map(|position| CategoryPosition { operation: position.operation, parent: position.parent })
                 .collect(),
             requests: Vec::new(),
             calls: Vec::new(),
             left_out: 0,
         };
-        for (row, at) in spread_evenly(surveyed.requests.len(), self.rows_max).enumerate() {
-            out.requests.push(surveyed.requests[at]);
-            self.add_calls(&mut out.calls, row as u32, &self.requests.request(surveyed.numbers[at] as usize));
+        for (row, index) in spread_evenly(surveyed.requests.len(), self.rows_max).enumerate() {
+            out.requests.push(surveyed.requests[index]);
+            self.add_calls(
+                &mut out.calls,
+                row as u32,
+                &self.requests.request(surveyed.numbers[index] as usize),
+            );
         }
         out.left_out = (surveyed.requests.len() - out.requests.len()) as u64;
         out

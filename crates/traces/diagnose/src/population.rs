@@ -1,13 +1,13 @@
-//! What is compared: a *population* of requests, and the names that several populations share.
+//! The compared *populations* of requests, and the names that several populations share.
 //!
 //! ```text
 //! Requests A ─ window, service ─► Population 0 ─┐                ┌► handles of A  ─► unified handles
 //! Requests B ─ window, service ─► Population 1 ─┴─► UnionNames ──┴► handles of B  ─► unified handles
 //! ```
 //!
-//! Two populations may be two windows of one [`Requests`] or of two whose [`Names`] differ. Handles mean
-//! nothing outside the `Names` that made them, so whatever compares populations works on unified handles only:
-//! [`Selected`] exchanges them.
+//! Two populations may be two windows of one [`Requests`] or of two whose [`Names`] differ. Handles are only valid
+//! with the `Names` that created them, so comparisons use unified handles only:
+//! [`Selected`] translates them.
 
 use laggard_assembly::ShapePosition;
 use laggard_engine::{RequestRange, RequestView, Requests};
@@ -46,21 +46,21 @@ impl HandleMap {
     ///
     /// # Panics
     /// When the handle is not of this population's names; so do the others.
-    pub fn operation(&self, own: OperationId) -> OperationId {
-        self.operations[own.index()]
+    pub fn operation(&self, operation: OperationId) -> OperationId {
+        self.operations[operation.index()]
     }
 
     /// The unified handle of a replica.
-    pub fn replica(&self, own: ReplicaId) -> ReplicaId {
-        self.replicas[own.index()]
+    pub fn replica(&self, replica: ReplicaId) -> ReplicaId {
+        self.replicas[replica.index()]
     }
 
     /// The unified handle of a service.
-    pub fn service(&self, own: ServiceId) -> ServiceId {
-        self.services[own.index()]
+    pub fn service(&self, service: ServiceId) -> ServiceId {
+        self.services[service.index()]
     }
 
-    /// Exchanges the handles of a call tree.
+    /// Translates the handles of a call tree.
     pub fn unify(&self, tree: &mut CallTree) {
         tree.operation.iter_mut().for_each(|operation| *operation = self.operation(*operation));
         tree.replica.iter_mut().for_each(|replica| *replica = self.replica(*replica));
@@ -97,7 +97,7 @@ impl UnionNames {
 
     fn add(&mut self, names: &Names) -> HandleMap {
         let mut map = HandleMap::default();
-        // A service has a handle because an operation of it has one, and was first seen with its first one.
+        // A service has a handle because an operation of it has one, which was added first.
         for id in (0..names.operations()).map(OperationId::from_index) {
             let unified = self.names.operation(names.operation_key(id));
             map.operations.push(unified);
@@ -120,7 +120,7 @@ impl UnionNames {
         &self.maps[population]
     }
 
-    /// Stable fingerprint of every unified operation, by handle: what a shaper of unified trees needs.
+    /// Stable fingerprint of every unified operation, by handle; input of a shaper of unified trees.
     pub fn fingerprints(&self) -> &[Fingerprint] {
         &self.operations
     }
@@ -130,8 +130,8 @@ impl UnionNames {
         (0..self.names.services()).map(ServiceId::from_index).find(|&id| self.names.service_name(id) == name)
     }
 
-    /// What a fold needs to see the requests of the n-th population in unified handles.
-    pub fn select<'a>(&'a self, population: &Population<'a>, at: usize) -> Selected<'a> {
+    /// Selects requests of the n-th population and translates their handles.
+    pub fn select<'a>(&'a self, population: &Population<'a>, population_index: usize) -> Selected<'a> {
         let service = match population.service.map(|name| self.find_service(name)) {
             None => Entry::Any,
             Some(Some(service)) => Entry::Of(service),
@@ -139,23 +139,23 @@ impl UnionNames {
         };
         Selected {
             union: self,
-            map: &self.maps[at],
+            map: &self.maps[population_index],
             range: population.requests.within(population.since, population.until),
             service,
         }
     }
 }
 
-/// Where the requests that are wanted enter.
+/// Where selected requests enter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
     Any,
     Of(ServiceId),
-    /// At a service that nobody has.
+    /// At an unknown service: no request is selected.
     Nowhere,
 }
 
-/// One population as a fold sees it: which requests count, in unified handles.
+/// The selected requests of one population, in unified handles.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
     union: &'a UnionNames,
@@ -170,12 +170,12 @@ impl<'a> Selected<'a> {
         self.union
     }
 
-    /// The requests of its window, wherever they enter: what a fold over it runs on.
+    /// The requests of its window, regardless of their entry: the range of a fold.
     pub fn range(&self) -> RequestRange<'a> {
         self.range
     }
 
-    /// Whether a request of the window enters where it should.
+    /// Whether a request of the window is selected.
     pub fn wants(&self, request: &RequestView<'_>) -> bool {
         match self.service {
             Entry::Any => true,
@@ -184,12 +184,12 @@ impl<'a> Selected<'a> {
         }
     }
 
-    /// What a call of a request called.
+    /// The operation of a call.
     pub fn operation(&self, request: &RequestView<'_>, node: usize) -> OperationId {
         self.map.operation(request.tree().operation[node])
     }
 
-    /// Where it ran.
+    /// The replica of a call.
     pub fn replica(&self, request: &RequestView<'_>, node: usize) -> ReplicaId {
         self.map.replica(request.replica(node))
     }
@@ -207,10 +207,12 @@ impl<'a> Selected<'a> {
     }
 
     /// The positions of a shape.
-    pub fn positions(&self, own: &[ShapePosition]) -> Vec<ShapePosition> {
-        let unified =
-            |at: &ShapePosition| ShapePosition { operation: self.map.operation(at.operation), ..*at };
-        own.iter().map(unified).collect()
+    pub fn positions(&self, positions: &[ShapePosition]) -> Vec<ShapePosition> {
+        let unified = |position: &ShapePosition| ShapePosition {
+            operation: self.map.operation(position.operation),
+            ..*position
+        };
+        positions.iter().map(unified).collect()
     }
 }
 
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_meet_and_new_ones_follow() {
+    fn equal_names_share_handles_and_new_ones_follow() {
         let a = names(&[("cart", "add"), ("cart", "get"), ("pay", "pay")], &["c1", "p1"]);
         let b = names(&[("pay", "pay"), ("ship", "quote"), ("cart", "get")], &["p1", "s1"]);
         let union = UnionNames::of(&[&a, &b]);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_wanted_requests_are_handed_out_in_unified_handles() {
+    fn only_selected_requests_are_returned_in_unified_handles() {
         let drawn = laggard_testkit::parse_spans("a - list@h1 100..200\nb a read@h1 110..130");
         let other = names(&[("x", "y")], &["h0"]);
         let union = UnionNames::of(&[&other, &drawn.names]);

@@ -1,4 +1,4 @@
-//! From requests to time by site.
+//! Computes the time of requests by site.
 
 use crate::population::Selected;
 use laggard_assembly::ShapeRule;
@@ -7,28 +7,28 @@ use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
 use laggard_model::{AdjustedCount, Fingerprint, OperationId, ReplicaId, SpanKind};
 use std::num::NonZeroUsize;
 
-/// Files what every complete request of a population spent, by site.
+/// Adds the times of every complete request of a population to a table, by site.
 pub struct SiteFold<'a> {
     selected: Selected<'a>,
-    /// How many requests one stands for that does not tell it.
+    /// Weight of requests that do not report one.
     assumed_count: Option<AdjustedCount>,
     shapes: &'a StructureShapes,
     /// Ids of the shapes' categories.
     categories: Vec<Fingerprint>,
     threads: NonZeroUsize,
-    /// Every site that a request may have spent time at, but chains.
+    /// All sites of the requests, except chains.
     sites: Vec<Site>,
-    forms: Vec<FormSites>,
+    forms: Vec<StructureSites>,
 }
 
-/// At which sites requests of one form spend time: what does not depend on replicas and times.
-struct FormSites {
+/// The sites of requests of one tree structure: everything that does not depend on replicas and times.
+struct StructureSites {
     nodes: Vec<NodeSites>,
     /// Whether an operation calls itself, perhaps on another replica.
     may_chain: bool,
 }
 
-/// The sites of one call: places in [`SiteFold::sites`].
+/// The sites of one call: indices into [`SiteFold::sites`].
 #[derive(Clone, Copy)]
 struct NodeSites {
     operation: u32,
@@ -43,7 +43,7 @@ struct Link {
 }
 
 impl<'a> SiteFold<'a> {
-    /// A fold over the requests that were selected, in unified handles.
+    /// A fold over the selected requests, in unified handles.
     pub fn new(
         selected: Selected<'a>,
         assumed_count: Option<AdjustedCount>,
@@ -51,14 +51,14 @@ impl<'a> SiteFold<'a> {
     ) -> SiteFold<'a> {
         let requests = selected.range().requests();
         let mut finder = SiteFinder::new(selected);
-        let forms = requests.structures().iter().map(|form| finder.of_form(form)).collect();
+        let forms = requests.structures().iter().map(|structure| finder.sites_of(structure)).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
         let categories = shapes.categories().iter().map(|category| category.id).collect();
         let (sites, threads) = (finder.sites, engine.threads());
         SiteFold { selected, assumed_count, shapes, categories, threads, sites, forms }
     }
 
-    /// What it is folded over.
+    /// The requests of the fold.
     pub fn selected(&self) -> &Selected<'a> {
         &self.selected
     }
@@ -101,8 +101,8 @@ impl SiteFold<'_> {
     }
 
     fn spend(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
-        let form = &self.forms[request.structure()];
-        for (node, sites) in form.nodes.iter().enumerate() {
+        let structure = &self.forms[request.structure()];
+        for (node, sites) in structure.nodes.iter().enumerate() {
             let replica = self.selected.replica(request, node);
             partial.home(self.selected.operation(request, node), replica);
             let link = sites.link.and_then(|link| Some((link, self.waits_for(request, node, link)?)));
@@ -118,12 +118,12 @@ impl SiteFold<'_> {
             };
             partial.spend_at(site, spent);
         }
-        if form.may_chain {
+        if structure.may_chain {
             self.spend_chains(partial, request);
         }
     }
 
-    /// The replica of an only callee that runs elsewhere and returns before its caller.
+    /// The replica of an only callee that runs on another replica and returns before its caller.
     fn waits_for(&self, request: &RequestView<'_>, node: usize, link: Link) -> Option<ReplicaId> {
         let callee = link.callee as usize;
         let waits = request.inclusive_time()[callee] <= request.inclusive_time()[node];
@@ -162,7 +162,7 @@ impl SiteFold<'_> {
     }
 }
 
-/// Numbers the sites of one form after another.
+/// Numbers the sites of tree structures.
 struct SiteFinder<'a> {
     selected: Selected<'a>,
     sites: Vec<Site>,
@@ -183,16 +183,16 @@ impl<'a> SiteFinder<'a> {
         }
     }
 
-    fn of_form(&mut self, form: &TreeStructure) -> FormSites {
-        let nodes = only_children(form).into_iter().enumerate().map(|(node, only_child)| NodeSites {
-            operation: self.operation(self.unified(form, node)),
-            link: only_child.and_then(|child| self.link(form, node, child)),
+    fn sites_of(&mut self, structure: &TreeStructure) -> StructureSites {
+        let nodes = only_children(structure).into_iter().enumerate().map(|(node, only_child)| NodeSites {
+            operation: self.operation(self.unified(structure, node)),
+            link: only_child.and_then(|child| self.link(structure, node, child)),
         });
-        FormSites { nodes: nodes.collect(), may_chain: calls_itself(form) }
+        StructureSites { nodes: nodes.collect(), may_chain: calls_itself(structure) }
     }
 
-    fn unified(&self, form: &TreeStructure, node: usize) -> OperationId {
-        self.selected.operations()[form.operation[node].index()]
+    fn unified(&self, structure: &TreeStructure, node: usize) -> OperationId {
+        self.selected.operations()[structure.operation[node].index()]
     }
 
     fn operation(&mut self, operation: OperationId) -> u32 {
@@ -204,31 +204,32 @@ impl<'a> SiteFinder<'a> {
     }
 
     /// The link of a call whose only callee may run elsewhere.
-    fn link(&mut self, form: &TreeStructure, node: usize, child: usize) -> Option<Link> {
-        let (caller, callee) = (self.unified(form, node), self.unified(form, child));
+    fn link(&mut self, structure: &TreeStructure, node: usize, child: usize) -> Option<Link> {
+        let (caller, callee) = (self.unified(structure, node), self.unified(structure, child));
         let kind = self.selected.union().names().operation_key(caller).kind;
         if !matches!(kind, SpanKind::Client | SpanKind::Unspecified) {
             return None;
         }
         let known = &mut self.links[caller.index()];
-        let at = known.binary_search_by_key(&callee, |&(callee, _)| callee).unwrap_or_else(|at| {
-            known.insert(at, (callee, self.sites.len() as u32));
+        let index = known.binary_search_by_key(&callee, |&(callee, _)| callee).unwrap_or_else(|index| {
+            known.insert(index, (callee, self.sites.len() as u32));
             self.sites.push(Site::Link { caller, callee });
-            at
+            index
         });
-        Some(Link { site: known[at].1, callee: child as u32 })
+        Some(Link { site: known[index].1, callee: child as u32 })
     }
 }
 
 /// Whether an operation is among its own near ancestors.
-fn calls_itself(form: &TreeStructure) -> bool {
-    (1..form.len())
-        .any(|node| ancestors(form, node).any(|above| form.operation[above] == form.operation[node]))
+fn calls_itself(structure: &TreeStructure) -> bool {
+    (1..structure.len()).any(|node| {
+        ancestors(structure, node).any(|above| structure.operation[above] == structure.operation[node])
+    })
 }
 
-/// The callers of a call, the nearest first; no more than are looked at.
-fn ancestors(form: &TreeStructure, node: usize) -> impl Iterator<Item = usize> + '_ {
-    let above = |&at: &usize| form.parent[at].map(|parent| parent as usize);
+/// The callers of a call, the nearest first; at most [`ANCESTORS_MAX`].
+fn ancestors(structure: &TreeStructure, node: usize) -> impl Iterator<Item = usize> + '_ {
+    let above = |&node: &usize| structure.parent[node].map(|parent| parent as usize);
     std::iter::successors(above(&node), above).take(ANCESTORS_MAX)
 }
 
@@ -250,17 +251,18 @@ struct Chains {
 }
 
 // Limit: callers searched for a chain | the call starts no chain
-/// Ancestors looked at: chains alternate few operations.
+/// Most ancestors searched: chains alternate few operations.
 const ANCESTORS_MAX: usize = 16;
 
 impl Chains {
     fn of(request: &RequestView<'_>) -> Chains {
-        let form = request.tree();
-        let mut starts = vec![false; form.len()];
+        let structure = request.tree();
+        let mut starts = vec![false; structure.len()];
         // The outermost call of the same operation on another replica, by node.
-        let mut first: Vec<Option<usize>> = vec![None; form.len()];
-        for node in 1..form.len() {
-            let same = ancestors(form, node).find(|&above| form.operation[above] == form.operation[node]);
+        let mut first: Vec<Option<usize>> = vec![None; structure.len()];
+        for node in 1..structure.len() {
+            let same = ancestors(structure, node)
+                .find(|&above| structure.operation[above] == structure.operation[node]);
             if let Some(above) = same {
                 let elsewhere = request.replica(above) != request.replica(node);
                 first[node] = first[above].or(elsewhere.then_some(above));

@@ -1,4 +1,4 @@
-//! First pass: which categories are there, and which requests has each.
+//! First pass: the categories, and the requests of each.
 
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, RequestView, StructureShapes};
@@ -14,22 +14,22 @@ pub struct SurveyFold<'a> {
     pub names: &'a Names,
     /// Only requests whose entry is of this service.
     pub service: Option<ServiceId>,
-    /// What a request stands for whose entry does not tell.
+    /// Weight of requests that do not report one.
     pub assumed_count: Option<AdjustedCount>,
 }
 
-/// What some requests amount to.
+/// Categories and counts of requests.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Survey {
     /// Categories by id.
     pub categories: BTreeMap<Fingerprint, SurveyedCategory>,
-    /// Complete and partial requests that were wanted.
+    /// Complete and partial selected requests.
     pub requests: u64,
     /// Partial ones among them.
     pub partial: u64,
-    /// Complete requests whose weight is told (and not assumed).
-    pub weights_told: u64,
-    /// What was left out of later passes.
+    /// Complete requests whose weight is recorded, not assumed.
+    pub weights_known: u64,
+    /// Losses of later passes.
     pub losses: Losses,
 }
 
@@ -47,11 +47,11 @@ pub struct SurveyedCategory {
 /// A survey before its categories have their ids.
 #[derive(Default)]
 pub struct PartialSurvey {
-    /// By place among the shapes' categories.
+    /// By index of the shapes' category.
     categories: Vec<Members>,
     requests: u64,
     partial: u64,
-    weights_told: u64,
+    weights_known: u64,
 }
 
 #[derive(Default)]
@@ -94,7 +94,7 @@ impl Fold for SurveyFold<'_> {
             partial.partial += 1;
             return;
         }
-        partial.weights_told += u64::from(request.adjusted_count().is_some());
+        partial.weights_known += u64::from(request.adjusted_count().is_some());
         let category = self.shapes.category_of(request.structure());
         if partial.categories.len() <= category {
             partial.categories.resize_with(category + 1, Members::default);
@@ -114,7 +114,7 @@ impl Fold for SurveyFold<'_> {
         }
         into.requests += later.requests;
         into.partial += later.partial;
-        into.weights_told += later.weights_told;
+        into.weights_known += later.weights_known;
     }
 
     fn finish(&self, partial: PartialSurvey) -> Survey {
@@ -128,14 +128,14 @@ impl Fold for SurveyFold<'_> {
             categories,
             requests: partial.requests,
             partial: partial.partial,
-            weights_told: partial.weights_told,
+            weights_known: partial.weights_known,
             losses: Losses::none(),
         }
     }
 }
 
 impl Members {
-    /// Requests come by start and trace; what makes the order whole decides only inside a trace.
+    /// Sorted by start and trace; the other keys only break ties.
     fn sorted(self, positions: Vec<ShapePosition>) -> SurveyedCategory {
         let Members { mut requests, mut numbers } = self;
         if !requests.is_sorted_by_key(order) {
@@ -147,7 +147,7 @@ impl Members {
     }
 }
 
-/// Requests by start; the rest makes the order whole.
+/// Sort key: start, then keys that break ties.
 fn order(request: &RequestRow) -> (Timestamp, TraceId, u64, u32) {
     (request.start, request.trace, request.latency_ns, request.weight.to_bits())
 }

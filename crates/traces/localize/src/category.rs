@@ -6,23 +6,23 @@ use laggard_numeric::{Matrix, spread_evenly};
 /// A category: requests with the same call tree.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CategoryCalls {
-    /// The tree's stable id.
+    /// Stable id of the call tree.
     pub id: Fingerprint,
     /// The tree's positions in depth-first pre-order; position 0 is the entry.
     pub positions: Vec<CategoryPosition>,
     /// Requests by start, then trace.
     pub requests: Vec<RequestRow>,
     /// Calls grouped by request, in the order of `requests`; inside a request by position. A position that
-    /// stands for a loop has several calls.
+    /// represents a loop has several calls.
     pub calls: Vec<Call>,
-    /// Requests of the category that are not among `requests`, which were drawn evenly from all.
+    /// Requests of the category that are not in `requests`, which is then an even sample.
     pub left_out: u64,
 }
 
 /// One position of a category's call tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CategoryPosition {
-    /// What is called there.
+    /// The called operation.
     pub operation: OperationId,
     /// Position of the caller; `None` for position 0.
     pub parent: Option<u32>,
@@ -33,11 +33,11 @@ pub struct CategoryPosition {
 pub struct RequestRow {
     /// Start, on the entry's clock.
     pub start: Timestamp,
-    /// Its trace.
+    /// Id of the request's trace.
     pub trace: TraceId,
     /// Inclusive time of the entry, nanoseconds.
     pub latency_ns: u64,
-    /// How many requests it stands for: its adjusted count, 1 when that is not known. At least 1.
+    /// Requests that this one represents: its adjusted count, 1 when that is not known. At least 1.
     pub weight: f32,
 }
 
@@ -48,7 +48,7 @@ pub struct Call {
     pub request: u32,
     /// Index into `positions`.
     pub position: u32,
-    /// Where it ran.
+    /// Replica that served the call.
     pub replica: ReplicaId,
     /// The time that is analyzed (self or inclusive), nanoseconds.
     pub time_ns: u64,
@@ -65,8 +65,7 @@ impl CategoryCalls {
         self.requests.iter().map(|request| f64::from(request.weight)).collect()
     }
 
-    /// The request matrix: a row a request, a column a position, times summed over the calls of a loop,
-    /// nanoseconds.
+    /// The request matrix: one row per request, one column per position; nanoseconds, summed over the calls of a loop.
     pub fn matrix(&self) -> Matrix {
         let mut matrix = Matrix::zeros(self.requests.len(), self.positions.len());
         for call in &self.calls {
@@ -75,28 +74,28 @@ impl CategoryCalls {
         matrix
     }
 
-    /// Keeps `rows_max` requests, evenly spread, if there are more; returns how many were left out. 0 keeps all.
+    /// Retains at most `rows_max` requests, evenly spread; returns how many were removed. 0 retains all.
     pub fn thin(&mut self, rows_max: usize) -> usize {
         let before = self.requests.len();
         let mut row = vec![None; before];
-        let mut kept = Vec::with_capacity(before.min(rows_max));
+        let mut retained = Vec::with_capacity(before.min(rows_max));
         for at in spread_evenly(before, rows_max) {
-            row[at] = Some(kept.len() as u32);
-            kept.push(self.requests[at]);
+            row[at] = Some(retained.len() as u32);
+            retained.push(self.requests[at]);
         }
         self.calls.retain_mut(|call| {
             let row = row[call.request as usize];
             call.request = row.unwrap_or_default();
             row.is_some()
         });
-        self.requests = kept;
+        self.requests = retained;
         let left_out = before - self.requests.len();
         self.left_out += left_out as u64;
         left_out
     }
 
-    /// How many requests of the category there are for each that is here: at least 1. Sums over requests are sums over
-    /// all of them once multiplied by it; tests go by what was looked at.
+    /// Requests of the category per request in `requests`, at least 1: the factor that extrapolates sums over `requests`
+    /// to the whole category. Tests count only the requests in `requests`.
     pub fn one_in(&self) -> f64 {
         let here = self.requests.len().max(1) as f64;
         (here + self.left_out as f64) / here

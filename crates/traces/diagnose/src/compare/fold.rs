@@ -9,10 +9,10 @@ use laggard_localize::compare::{Moments, OperationObservation};
 use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
-/// Traces kept as examples of a category.
+/// Example traces per category.
 const EXAMPLES: usize = 3;
 
-/// Lays the complete requests of a population over each other.
+/// Merges the complete requests of a population into categories, call paths and samples.
 #[derive(Clone, Debug)]
 pub struct PopulationFold<'a> {
     selected: Selected<'a>,
@@ -23,7 +23,7 @@ pub struct PopulationFold<'a> {
     observations_max: usize,
 }
 
-/// What a population amounts to, in unified handles.
+/// The result of the fold, in unified handles.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PopulationSummary {
     /// Categories by shape.
@@ -32,7 +32,7 @@ pub struct PopulationSummary {
     pub paths: PathTrie,
     /// Operations that complete requests call.
     pub operations: BTreeMap<OperationId, OperationSummary>,
-    /// Complete and partial requests that were wanted.
+    /// Complete and partial selected requests.
     pub requests: u64,
     /// Partial ones among them.
     pub partial: u64,
@@ -70,33 +70,33 @@ pub struct OperationSummary {
 /// or the split of the requests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sample {
-    kept: Vec<(u64, OperationObservation)>,
+    observations: Vec<(u64, OperationObservation)>,
 }
 
 impl Sample {
-    fn add(&mut self, hash: u64, seen: OperationObservation, most: usize) {
-        self.kept.push((hash, seen));
-        // Cutting only when twice the room is used keeps the cost per observation constant.
-        if self.kept.len() > 2 * most {
+    fn add(&mut self, hash: u64, observation: OperationObservation, most: usize) {
+        self.observations.push((hash, observation));
+        // Cutting only at twice the size keeps the cost per observation constant.
+        if self.observations.len() > 2 * most {
             self.cut(most);
         }
     }
 
     fn merge(&mut self, other: Sample, most: usize) {
-        self.kept.extend(other.kept);
-        if self.kept.len() > 2 * most {
+        self.observations.extend(other.observations);
+        if self.observations.len() > 2 * most {
             self.cut(most);
         }
     }
 
     fn cut(&mut self, most: usize) {
-        self.kept.sort_unstable();
-        self.kept.truncate(most);
+        self.observations.sort_unstable();
+        self.observations.truncate(most);
     }
 
     /// The observations, in the order of their hashes.
     pub fn observations(&self) -> Vec<OperationObservation> {
-        self.kept.iter().map(|&(_, seen)| seen).collect()
+        self.observations.iter().map(|&(_, observation)| observation).collect()
     }
 }
 
@@ -197,8 +197,8 @@ impl<'a> PopulationFold<'a> {
             operation.requests += 1;
             operation.calls += u64::from(calls);
             operation.self_ns = operation.self_ns.saturating_add(u128::from(self_ns));
-            let seen = OperationObservation { category, entry: tree.operation[0], self_ns, calls };
-            operation.sample.add(hash, seen, self.observations_max);
+            let observation = OperationObservation { category, entry: tree.operation[0], self_ns, calls };
+            operation.sample.add(hash, observation, self.observations_max);
         }
     }
 }
@@ -242,7 +242,7 @@ fn join(
     Some((first.min(other_first), last.max(other_last)))
 }
 
-/// A hash of a request that has nothing to do with its times.
+/// A hash of a request that is independent of its times.
 fn hash(trace: TraceId, start: Timestamp) -> u64 {
     let mut builder = FingerprintBuilder::new();
     builder.word(trace.value() as u64);

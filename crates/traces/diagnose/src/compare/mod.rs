@@ -1,11 +1,11 @@
-//! What differs between two sets of requests?
+//! Differences between two sets of requests.
 //!
 //! ```text
 //! Population before ─ PopulationFold ─► categories, call paths, samples ─┐
 //! Population after  ─ PopulationFold ─► categories, call paths, samples ─┴─ localize::compare ─► Comparison
 //! ```
 //!
-//! A description of the whole difference; it blames no replica.
+//! Describes the difference; names no culprit replica.
 
 mod fold;
 mod latency;
@@ -34,9 +34,9 @@ use paths::complete;
 pub struct ComparedPopulation<'a> {
     /// Its requests.
     pub population: Population<'a>,
-    /// What only its reader knows.
+    /// Facts that only the reader of the input knows.
     pub facts: InputFacts,
-    /// What a person calls it: a path or a window.
+    /// The name shown to the user: a path or a window.
     pub label: String,
 }
 
@@ -52,8 +52,8 @@ pub fn compare(
     settings.check()?;
     let populations = sets.map(|set| set.population);
     let union = UnionNames::from_populations(&populations);
-    let summary = |at: usize| {
-        let selected = union.select(&populations[at], at);
+    let summary = |index: usize| {
+        let selected = union.select(&populations[index], index);
         let fold = PopulationFold::new(selected, settings, engine);
         engine.fold(selected.range(), &fold)
     };
@@ -61,8 +61,8 @@ pub fn compare(
     let pairs = latency::category_pairs(&before, &after);
     let latency = latency::latency_change(&pairs);
     let operations = operations::operation_changes(&before, &after, &union, settings);
-    let both = [&before, &after];
-    let shapes = shapes::shape_changes(both, [&populations[0], &populations[1]], &union, settings);
+    let summaries = [&before, &after];
+    let shapes = shapes::shape_changes(summaries, [&populations[0], &populations[1]], &union, settings);
     let mut comparison = Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
         kind: "comparison",
@@ -74,16 +74,16 @@ pub fn compare(
         entries: latency::entry_changes(&pairs, &union),
         operations,
         shapes,
-        shapes_seen: shapes::shapes_seen(both),
+        shapes_seen: shapes::shapes_seen(summaries),
         paths: paths::path_changes(&before, &after, &union, settings),
         ruled_out: vec![],
         cautions: vec![],
         settings: settings.rows(populations[1].service),
     };
     paths::inherit(&mut comparison.paths, &comparison.operations, settings.change_min);
-    comparison.verdict = verdict(&comparison, both, settings);
+    comparison.verdict = verdict(&comparison, summaries, settings);
     comparison.ruled_out = remarks::ruled_out(&comparison);
-    comparison.cautions = remarks::cautions(both, sets, &comparison);
+    comparison.cautions = remarks::cautions(summaries, sets, &comparison);
     comparison.headline = comparison_headline(&comparison);
     Ok(comparison)
 }
@@ -140,7 +140,7 @@ fn verdict(
     }
 }
 
-/// Whether the mean latency as a whole moved, beyond chance and far enough.
+/// Whether the mean latency moved, significantly and far enough.
 fn moved(latency: &LatencyChange, settings: &CompareSettings) -> Option<ComparisonVerdict> {
     let large = latency.total.change_ns.abs() >= settings.change_min * latency.before_ns;
     if latency.total.p_value > settings.level || !large {

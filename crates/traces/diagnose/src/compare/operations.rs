@@ -49,7 +49,8 @@ fn one_sided_tests(
     before: &PopulationSummary,
     after: &PopulationSummary,
 ) -> Vec<f64> {
-    let requests = |set: &PopulationSummary, id| set.operations.get(&id).map_or(0, |found| found.requests);
+    let requests =
+        |set: &PopulationSummary, id| set.operations.get(&id).map_or(0, |operation| operation.requests);
     let test = |&id: &OperationId| match (requests(before, id), requests(after, id)) {
         (hits @ 0, others) | (hits, others @ 0) => {
             fisher_exact(hits, complete(before), others, complete(after))
@@ -68,11 +69,13 @@ fn operation_change(
     settings: &CompareSettings,
 ) -> OperationChange {
     let key = union.names().operation_key(id);
-    let found = sets.map(|set| set.operations.get(&id));
+    let summaries = sets.map(|set| set.operations.get(&id));
     let [time, calls] = shifts.each_ref().map(|shift| measured(shift, settings));
-    let in_a_request =
-        |at: usize| found[at].map_or(0.0, |found| found.self_ns as f64 / complete(sets[at]).max(1) as f64);
-    let change = match found {
+    let in_a_request = |index: usize| {
+        summaries[index]
+            .map_or(0.0, |summaries| summaries.self_ns as f64 / complete(sets[index]).max(1) as f64)
+    };
+    let change = match summaries {
         [None, _] if p_one_sided <= settings.level => Change::New,
         [_, None] if p_one_sided <= settings.level => Change::Vanished,
         _ => direction(time.as_ref(), calls.as_ref()),
@@ -82,8 +85,8 @@ fn operation_change(
         operation: key.operation.to_owned(),
         kind: key.kind.name().to_owned(),
         change,
-        before: figures(found[0]),
-        after: figures(found[1]),
+        before: figures(summaries[0]),
+        after: figures(summaries[1]),
         change_per_request_ns: in_a_request(1) - in_a_request(0),
         time,
         calls,
@@ -102,33 +105,33 @@ fn direction(time: Option<&MeasuredShift>, calls: Option<&MeasuredShift>) -> Cha
     }
 }
 
-fn measured(found: &OperationShift, settings: &CompareSettings) -> Option<MeasuredShift> {
-    let shift = found.shift?;
-    let large = found.ratio.is_some_and(|ratio| (ratio - 1.0).abs() >= settings.change_min);
+fn measured(tested: &OperationShift, settings: &CompareSettings) -> Option<MeasuredShift> {
+    let shift = tested.shift?;
+    let large = tested.ratio.is_some_and(|ratio| (ratio - 1.0).abs() >= settings.change_min);
     Some(MeasuredShift {
-        median_before: found.median_before,
-        median_after: found.median_after,
+        median_before: tested.median_before,
+        median_after: tested.median_after,
         shift: shift.estimate,
         low: shift.interval.map(|[low, _]| low),
         high: shift.interval.map(|[_, high]| high),
-        ratio: found.ratio,
-        effect: found.effect,
-        p_value: found.p_adjusted,
-        compared_within: match found.strata {
+        ratio: tested.ratio,
+        effect: tested.effect,
+        p_value: tested.p_adjusted,
+        compared_within: match tested.strata {
             Strata::Category => "category",
             Strata::Entry => "entry",
         },
-        significant: found.p_adjusted <= settings.level && large && shift.estimate != 0.0,
+        significant: tested.p_adjusted <= settings.level && large && shift.estimate != 0.0,
     })
 }
 
-fn figures(found: Option<&OperationSummary>) -> OperationFigures {
-    let Some(found) = found else { return OperationFigures::default() };
-    let self_ns = found.self_ns as f64;
-    let (requests, calls) = (found.requests.max(1) as f64, found.calls.max(1) as f64);
+fn figures(summary: Option<&OperationSummary>) -> OperationFigures {
+    let Some(summary) = summary else { return OperationFigures::default() };
+    let self_ns = summary.self_ns as f64;
+    let (requests, calls) = (summary.requests.max(1) as f64, summary.calls.max(1) as f64);
     OperationFigures {
-        requests: found.requests,
-        calls: found.calls,
+        requests: summary.requests,
+        calls: summary.calls,
         self_per_call_ns: self_ns / calls,
         self_per_request_ns: self_ns / requests,
         calls_per_request: calls / requests,

@@ -1,21 +1,21 @@
-//! All call trees of a population laid over each other: a node a call path.
+//! All call trees of a population merged: one node per call path.
 //!
 //! ```text
 //! request 1: list > read, read      list   requests 2, calls 2
 //! request 2: list > read > lookup   └ read requests 2, calls 3
 //!                                     └ lookup requests 1, calls 1
 //! ```
-//!
+//! Repetitions of a call share one path.
 //! Repetitions of a call fall together by themselves: they have one path.
 
 use laggard_localize::compare::LogHistogram;
 use laggard_model::{CallTree, OperationId};
 use std::collections::{BTreeMap, HashMap};
 
-/// What happened at one path.
+/// Calls and times at one path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PathTimes {
-    /// Requests that have it; for pooled calls not known, and 0.
+    /// Requests that have the path; unknown, and 0, for pooled calls.
     pub requests: u64,
     /// Calls.
     pub calls: u64,
@@ -45,7 +45,7 @@ impl PathTimes {
         self.per_call.add(u64::try_from(self_ns / u128::from(calls.max(1))).unwrap_or(u64::MAX));
     }
 
-    /// As calls of which only number and self time are kept.
+    /// Adds as pooled calls, of which only number and self time are recorded.
     fn pool(&mut self, other: &PathTimes) {
         self.calls += other.calls;
         self.self_ns = self.self_ns.saturating_add(other.self_ns);
@@ -55,9 +55,9 @@ impl PathTimes {
 /// One path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PathNode {
-    /// What happened there.
+    /// Calls and times at the path.
     pub times: PathTimes,
-    /// Calls below that had no room, pooled.
+    /// Calls below that did not fit into the limit, pooled.
     pub pooled: PathTimes,
     /// The paths below, by what is called.
     pub below: BTreeMap<OperationId, PathNode>,
@@ -65,7 +65,7 @@ pub struct PathNode {
 
 /// All paths of a population. Its size is limited: when there are more paths than allowed, the deepest level
 /// is pooled into `(other)` under each caller, and so on, until the rest fits (entries always stay). The depth
-/// that is kept depends on the set of paths only, so any split of the requests gives the same trie.
+/// that remains depends on the set of paths only, so any split of the requests gives the same trie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathTrie {
     entries: BTreeMap<OperationId, PathNode>,
@@ -77,7 +77,7 @@ pub struct PathTrie {
 }
 
 impl PathTrie {
-    /// No path yet; room for so many.
+    /// An empty trie with a limit.
     pub fn new(paths_max: usize) -> PathTrie {
         PathTrie { entries: BTreeMap::new(), at_depth: vec![], depth_max: usize::MAX, paths_max }
     }
@@ -119,16 +119,16 @@ impl PathTrie {
         if self.at_depth.iter().sum::<usize>() <= self.paths_max {
             return;
         }
-        let mut kept = 0;
+        let mut remaining = 0;
         let fitting = self.at_depth.iter().take_while(|&&paths| {
-            kept += paths;
-            kept <= self.paths_max
+            remaining += paths;
+            remaining <= self.paths_max
         });
         self.depth_max = self.depth_max.min(fitting.count().saturating_sub(1));
         self.recount();
     }
 
-    /// Pools what is too deep and counts what is left.
+    /// Pools paths that are too deep and counts the others.
     fn recount(&mut self) {
         self.at_depth.clear();
         for node in self.entries.values_mut() {
@@ -178,7 +178,7 @@ struct RequestPaths {
     paths: Vec<RequestPath>,
     /// By caller's path and operation.
     index: HashMap<(u32, OperationId), u32>,
-    /// The path of each node, or the deepest path above it that is kept.
+    /// The path of each node, or the deepest path above it that is in the trie.
     of_node: Vec<u32>,
     depth_of_node: Vec<usize>,
 }
@@ -216,9 +216,9 @@ impl RequestPaths {
             path.pooled_self_ns += u128::from(self_ns);
             return;
         }
-        let at = self.path(caller.map(|parent| self.of_node[parent]), tree.operation[node]);
-        self.of_node.push(at);
-        let path = &mut self.paths[at as usize];
+        let path_number = self.path(caller.map(|parent| self.of_node[parent]), tree.operation[node]);
+        self.of_node.push(path_number);
+        let path = &mut self.paths[path_number as usize];
         path.calls += 1;
         path.self_ns += u128::from(self_ns);
         path.inclusive_ns += u128::from(inclusive_ns);
@@ -226,8 +226,8 @@ impl RequestPaths {
 
     fn path(&mut self, above: Option<u32>, operation: OperationId) -> u32 {
         let new = self.paths.len() as u32;
-        let at = *self.index.entry((above.unwrap_or(u32::MAX), operation)).or_insert(new);
-        if at == new {
+        let number = *self.index.entry((above.unwrap_or(u32::MAX), operation)).or_insert(new);
+        if number == new {
             self.paths.push(RequestPath {
                 operation,
                 calls: 0,
@@ -241,11 +241,11 @@ impl RequestPaths {
                 self.paths[above as usize].below.push(new);
             }
         }
-        at
+        number
     }
 
-    fn add_to(&self, at: u32, node: &mut PathNode, depth: usize, at_depth: &mut Vec<usize>) {
-        let path = &self.paths[at as usize];
+    fn add_to(&self, number: u32, node: &mut PathNode, depth: usize, at_depth: &mut Vec<usize>) {
+        let path = &self.paths[number as usize];
         if node.times.calls == 0 {
             if at_depth.len() <= depth {
                 at_depth.push(0);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_laid_over_each_other() {
+    fn requests_are_merged() {
         let mut trie = PathTrie::new(100);
         trie.add(&tree(&[(0, None, 10), (1, Some(0), 4), (1, Some(0), 6)]));
         trie.add(&tree(&[(0, None, 20), (1, Some(0), 8), (2, Some(1), 100)]));
@@ -306,18 +306,18 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_level_is_pooled_when_there_is_no_room() {
+    fn the_deepest_level_is_pooled_beyond_the_limit() {
         let requests = [
             tree(&[(0, None, 1), (1, Some(0), 2), (2, Some(1), 4), (3, Some(2), 8)]),
             tree(&[(0, None, 1), (1, Some(0), 2), (4, Some(1), 16)]),
             tree(&[(0, None, 1), (5, Some(0), 2)]),
         ];
-        let whole = requests.iter().fold(PathTrie::new(4), |mut trie, request| {
+        let trie_of_all = requests.iter().fold(PathTrie::new(4), |mut trie, request| {
             trie.add(request);
             trie
         });
-        assert_eq!(whole.pooled_below(), Some(1));
-        let pooled = &node(&whole, &[0, 1]).pooled;
+        assert_eq!(trie_of_all.pooled_below(), Some(1));
+        let pooled = &node(&trie_of_all, &[0, 1]).pooled;
         assert_eq!((pooled.calls, pooled.self_ns), (3, 28));
         for cut in 0..=3 {
             let part = |range: &[CallTree]| {
@@ -328,7 +328,7 @@ mod tests {
             };
             let mut left = part(&requests[..cut]);
             left.merge(part(&requests[cut..]));
-            assert_eq!(left, whole, "cut after {cut}");
+            assert_eq!(left, trie_of_all, "cut after {cut}");
         }
     }
 

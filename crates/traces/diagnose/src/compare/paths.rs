@@ -9,10 +9,10 @@ use laggard_model::OperationId;
 use laggard_report::{Change, OperationChange, PathChange, PathFigures};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The word for calls that had no room.
+/// The name of pooled calls.
 const OTHER: &str = "(other)";
 
-/// The change of all self time below which no share of it is given, relative to before.
+/// If all self time changes by less than this, relative to before, no shares of the change are reported.
 const CHANGE_LEAST: f64 = 0.01;
 
 /// All paths of both sets in depth-first pre-order; siblings by the time spent in and below them, the most
@@ -41,7 +41,7 @@ pub(super) fn path_changes(
     list.rows.into_iter().map(|row| row.change).collect()
 }
 
-/// What became of a path whose test says that it is not as before.
+/// Direction of a path whose test is significant.
 fn change_of(row: &PathChange, change_min: f64) -> Change {
     let (before, after) = (row.before.self_p50_ns as f64, row.after.self_p50_ns as f64);
     match (row.before.calls, row.after.calls) {
@@ -53,18 +53,26 @@ fn change_of(row: &PathChange, change_min: f64) -> Change {
     }
 }
 
-/// One path of many may have too few calls for a test of its own. Where its operation is slower or faster as a
-/// whole, and the path moved the same way and far enough, it shares the finding.
+/// One path of many may have too few calls for a test of its own. If its operation is slower or faster overall,
+/// and the path moved the same way and far enough, it gets the operation's result.
 pub(super) fn inherit(paths: &mut [PathChange], operations: &[OperationChange], change_min: f64) {
     let moved: HashMap<(&str, &str, &str), Change> = operations
         .iter()
-        .filter(|found| matches!(found.change, Change::Slower | Change::Faster))
-        .map(|found| ((found.service.as_str(), found.operation.as_str(), found.kind.as_str()), found.change))
+        .filter(|operation| matches!(operation.change, Change::Slower | Change::Faster))
+        .map(|operation| {
+            (
+                (operation.service.as_str(), operation.operation.as_str(), operation.kind.as_str()),
+                operation.change,
+            )
+        })
         .collect();
     for path in paths {
         let key = (path.service.as_str(), path.operation.as_str(), path.kind.as_str());
-        let both = path.before.calls > 0 && path.after.calls > 0;
-        if both && path.change == Change::None && moved.get(&key) == Some(&change_of(path, change_min)) {
+        let in_both_sets = path.before.calls > 0 && path.after.calls > 0;
+        if in_both_sets
+            && path.change == Change::None
+            && moved.get(&key) == Some(&change_of(path, change_min))
+        {
             path.change = moved[&key];
         }
     }
@@ -93,13 +101,13 @@ fn tree_ns(node: &PathNode) -> f64 {
     node.times.self_ns as f64 + node.pooled.self_ns as f64 + below
 }
 
-/// Of a path that both sets have: whether its times moved. Of another: whether that can be chance.
-fn path_test(times: [Option<&PathTimes>; 2], of: [u64; 2]) -> f64 {
+/// For a path in both sets: whether its times moved. For another: whether its absence can be chance.
+fn path_test(times: [Option<&PathTimes>; 2], entering: [u64; 2]) -> f64 {
     match times {
         [Some(before), Some(after)] => compare_histograms(&before.per_call, &after.per_call),
         [before, after] => {
             let requests = |times: Option<&PathTimes>| times.map_or(0, |times| times.requests);
-            fisher_exact(requests(before), of[0], requests(after), of[1])
+            fisher_exact(requests(before), entering[0], requests(after), entering[1])
         }
     }
 }
@@ -122,12 +130,12 @@ struct List<'a> {
 impl List<'_> {
     /// Adds a path and what is below; returns the time in and below it, over all requests of each set.
     fn add(&mut self, id: OperationId, nodes: Pair<'_>, parent: Option<u32>, entering: [u64; 2]) -> [f64; 2] {
-        let at = self.rows.len();
+        let row_index = self.rows.len();
         let times = nodes.map(|node| node.map(|node| &node.times));
         self.push(Some(id), times, parent, entering);
-        let of = if parent.is_none() { self.requests } else { entering };
-        self.tests.push((at, path_test(times, of)));
-        let mut tree = self.rows[at].self_ns;
+        let entering_requests = if parent.is_none() { self.requests } else { entering };
+        self.tests.push((row_index, path_test(times, entering_requests)));
+        let mut tree = self.rows[row_index].self_ns;
         let empty = BTreeMap::new();
         let below = nodes.map(|node| node.map_or(&empty, |node| &node.below));
         let mut order: Vec<(f64, OperationId)> = keys(below)
@@ -136,16 +144,16 @@ impl List<'_> {
             .collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, child) in order {
-            let added = self.add(child, below.map(|map| map.get(&child)), Some(at as u32), entering);
+            let added = self.add(child, below.map(|map| map.get(&child)), Some(row_index as u32), entering);
             tree = [tree[0] + added[0], tree[1] + added[1]];
         }
         let pooled = nodes.map(|node| node.map(|node| &node.pooled).filter(|pooled| pooled.calls > 0));
         if pooled.iter().any(Option::is_some) {
-            self.push(None, pooled, Some(at as u32), entering);
+            self.push(None, pooled, Some(row_index as u32), entering);
             let added = self.rows[self.rows.len() - 1].self_ns;
             tree = [tree[0] + added[0], tree[1] + added[1]];
         }
-        let row = &mut self.rows[at].change;
+        let row = &mut self.rows[row_index].change;
         row.before.tree_ns = tree[0] / entering[0].max(1) as f64;
         row.after.tree_ns = tree[1] / entering[1].max(1) as f64;
         tree
@@ -159,9 +167,9 @@ impl List<'_> {
         entering: [u64; 2],
     ) {
         let key = id.map(|id| self.union.names().operation_key(id));
-        let figures = |at: usize| {
-            times[at].map_or_else(PathFigures::default, |times| {
-                let self_ns = times.self_ns as f64 / entering[at].max(1) as f64;
+        let figures = |set: usize| {
+            times[set].map_or_else(PathFigures::default, |times| {
+                let self_ns = times.self_ns as f64 / entering[set].max(1) as f64;
                 PathFigures {
                     requests: times.requests,
                     calls: times.calls,
@@ -189,8 +197,8 @@ impl List<'_> {
     fn judge(&mut self, settings: &CompareSettings) {
         let p: Vec<f64> = self.tests.iter().map(|&(_, p)| p).collect();
         let adjusted = laggard_numeric::benjamini_hochberg(&p);
-        for (&(at, _), p) in self.tests.iter().zip(adjusted) {
-            let row = &mut self.rows[at].change;
+        for (&(row_index, _), p) in self.tests.iter().zip(adjusted) {
+            let row = &mut self.rows[row_index].change;
             row.p_value = Some(p);
             if p <= settings.level {
                 row.change = change_of(row, settings.change_min);

@@ -1,14 +1,14 @@
-//! What was found alike, and what limits trust in the answer.
+//! What did not change, and what limits trust in the answer.
 
 use super::ComparedPopulation;
 use super::fold::PopulationSummary;
 use super::paths::complete;
 use laggard_report::{Change, Comparison};
 
-/// Below this share of requests with a call tree that both sets have, "the same requests" are few.
+/// Below this share of requests with a call tree of both sets, a caution is added.
 const COMMON_LEAST: f64 = 0.5;
 
-/// More incomplete requests than this share are worth a word.
+/// Above this share of incomplete requests, a caution is added.
 const PARTIAL_MOST: f64 = 0.05;
 
 pub(super) fn ruled_out(comparison: &Comparison) -> Vec<String> {
@@ -32,15 +32,15 @@ pub(super) fn ruled_out(comparison: &Comparison) -> Vec<String> {
 
 pub(super) fn cautions(
     sets: [&PopulationSummary; 2],
-    given: [&ComparedPopulation<'_>; 2],
+    populations: [&ComparedPopulation<'_>; 2],
     comparison: &Comparison,
 ) -> Vec<String> {
     let mut out = vec![];
-    for ((name, set), given) in ["before", "after"].into_iter().zip(sets).zip(given) {
+    for ((name, set), populations) in ["before", "after"].into_iter().zip(sets).zip(populations) {
         if complete(set) == 0 {
             out.push(format!(
                 "The set {name} (`{}`) has no complete request.",
-                given.label.replace('`', "'")
+                populations.label.replace('`', "'")
             ));
             continue;
         }
@@ -50,10 +50,10 @@ pub(super) fn cautions(
                 set.partial, set.requests
             ));
         }
-        if given.population.requests.thinning_factor() > 1 {
+        if populations.population.requests.thinning_factor() > 1 {
             out.push(format!(
-                "Only one trace in {} was kept {name}, to stay within the memory limit; counts are of what was kept.",
-                given.population.requests.thinning_factor()
+                "Only one trace in {} was retained {name}, to stay within the memory limit; counts are of retained traces.",
+                populations.population.requests.thinning_factor()
             ));
         }
         if let Some(depth) = set.paths.pooled_below() {
@@ -64,9 +64,9 @@ pub(super) fn cautions(
         }
     }
     out.extend(few_in_common(sets));
-    let overlapping = windows_overlap(given);
+    let overlapping = windows_overlap(populations);
     if overlapping && !comparison.operations.is_empty() {
-        out.push("The two windows overlap: requests in both make the sets look more alike.".to_owned());
+        out.push("The two windows overlap: requests in both make the sets more similar.".to_owned());
     }
     out
 }
@@ -83,14 +83,14 @@ fn few_in_common(sets: [&PopulationSummary; 2]) -> Option<String> {
     let share = common as f64 / complete(after) as f64;
     (share < COMMON_LEAST).then(|| {
         format!(
-            "Only {:.0} % of the requests after have a call tree that was there before: \"same requests slower\" speaks of those.",
+            "Only {:.0} % of the requests after have a call tree that was there before: \"same requests slower\" refers to those.",
             100.0 * share
         )
     })
 }
 
-fn windows_overlap(given: [&ComparedPopulation<'_>; 2]) -> bool {
-    let [before, after] = given.map(|set| set.population);
+fn windows_overlap(populations: [&ComparedPopulation<'_>; 2]) -> bool {
+    let [before, after] = populations.map(|set| set.population);
     let same = std::ptr::eq(before.requests, after.requests);
     same && before.since <= after.until && after.since <= before.until
 }

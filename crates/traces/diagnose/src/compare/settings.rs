@@ -52,8 +52,8 @@ mod tests {
             (CompareSettings { observations_max: 2_000_000, ..default }, "observations-max is 2000000"),
         ];
         for (settings, wanted) in cases {
-            let told = settings.check().expect_err("out of range").to_string();
-            assert!(told.starts_with(wanted), "{told}");
+            let message = settings.check().expect_err("out of range").to_string();
+            assert!(message.starts_with(wanted), "{message}");
         }
     }
 }

@@ -10,10 +10,10 @@ use laggard_numeric::benjamini_hochberg;
 use laggard_report::{ShapeChange, ShapeDifference, ShapeFate};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Shapes of the other set that are looked at for the nearest: the most frequent with the same entry.
+/// Shapes of the other set that are candidates for the nearest: the most frequent with the same entry.
 const CANDIDATES: usize = 200;
 
-/// … and no more of them than have so many paths together, so that huge trees do not take minutes.
+/// … and only as many as have this many paths together, so that huge trees do not take minutes.
 const CANDIDATE_PATHS: usize = 200_000;
 
 // Limit: call-tree shapes listed in a comparison | the least frequent are left out
@@ -21,10 +21,10 @@ const CANDIDATE_PATHS: usize = 200_000;
 const SHAPES_MAX: usize = 500;
 
 // Limit: differences listed of a new call tree | the rest is left out
-/// Differences listed of one shape.
+/// Most differences listed per shape.
 const DIFFERENCES_MAX: usize = 20;
 
-/// Everything that is needed of one shape.
+/// One shape in both sets.
 struct ComparedShape<'a> {
     id: Fingerprint,
     /// Before, after.
@@ -56,17 +56,17 @@ pub(super) fn shape_changes(
     let all = tested(sets);
     let mut listed: Vec<&ComparedShape<'_>> = all
         .iter()
-        .filter(|seen| seen.requests(0).min(seen.requests(1)) == 0 || seen.p_value <= settings.level)
+        .filter(|shape| shape.requests(0).min(shape.requests(1)) == 0 || shape.p_value <= settings.level)
         .collect();
-    listed.sort_by_key(|seen| {
-        let requests = seen.requests(0) + seen.requests(1);
-        (seen.p_value > settings.level, std::cmp::Reverse(requests), seen.id)
+    listed.sort_by_key(|shape| {
+        let requests = shape.requests(0) + shape.requests(1);
+        (shape.p_value > settings.level, std::cmp::Reverse(requests), shape.id)
     });
     listed.truncate(SHAPES_MAX);
     let mut relatives = Relatives { all: &all, paths: Paths::default(), profiles: HashMap::new() };
     let mut changes = Vec::with_capacity(listed.len());
-    for seen in listed {
-        changes.push(shape_change(seen, &mut relatives, sets, populations, union, settings));
+    for shape in listed {
+        changes.push(shape_change(shape, &mut relatives, sets, populations, union, settings));
     }
     changes
 }
@@ -79,19 +79,20 @@ pub(super) fn shapes_seen(sets: [&PopulationSummary; 2]) -> u64 {
 fn tested<'a>(sets: [&'a PopulationSummary; 2]) -> Vec<ComparedShape<'a>> {
     let ids: BTreeSet<Fingerprint> = sets.iter().flat_map(|set| set.categories.keys().copied()).collect();
     let [all_before, all_after] = sets.map(complete);
-    let mut seen: Vec<ComparedShape<'a>> = ids
+    let mut shapes: Vec<ComparedShape<'a>> = ids
         .into_iter()
         .map(|id| ComparedShape { id, sets: sets.map(|set| set.categories.get(&id)), p_value: 1.0 })
         .collect();
-    let test =
-        |seen: &ComparedShape<'_>| fisher_exact(seen.requests(0), all_before, seen.requests(1), all_after);
-    let adjusted = benjamini_hochberg(&seen.iter().map(test).collect::<Vec<f64>>());
-    seen.iter_mut().zip(adjusted).for_each(|(seen, p)| seen.p_value = p);
-    seen
+    let test = |shapes: &ComparedShape<'_>| {
+        fisher_exact(shapes.requests(0), all_before, shapes.requests(1), all_after)
+    };
+    let adjusted = benjamini_hochberg(&shapes.iter().map(test).collect::<Vec<f64>>());
+    shapes.iter_mut().zip(adjusted).for_each(|(shapes, p)| shapes.p_value = p);
+    shapes
 }
 
 fn shape_change(
-    seen: &ComparedShape<'_>,
+    shape: &ComparedShape<'_>,
     relatives: &mut Relatives<'_>,
     sets: [&PopulationSummary; 2],
     populations: [&Population<'_>; 2],
@@ -99,37 +100,37 @@ fn shape_change(
     settings: &CompareSettings,
 ) -> ShapeChange {
     let [all_before, all_after] = sets.map(|set| complete(set).max(1) as f64);
-    let grown = seen.requests(1) as f64 / all_after > seen.requests(0) as f64 / all_before;
-    let fate = match (seen.requests(0), seen.requests(1)) {
+    let grown = shape.requests(1) as f64 / all_after > shape.requests(0) as f64 / all_before;
+    let fate = match (shape.requests(0), shape.requests(1)) {
         (0, _) => ShapeFate::New,
         (_, 0) => ShapeFate::Vanished,
         _ if grown => ShapeFate::Grown,
         _ => ShapeFate::Shrunk,
     };
-    let found = match fate {
-        ShapeFate::New => relatives.nearest(seen, 1),
-        ShapeFate::Vanished => relatives.nearest(seen, 0),
+    let relative = match fate {
+        ShapeFate::New => relatives.nearest(shape, 1),
+        ShapeFate::Vanished => relatives.nearest(shape, 0),
         ShapeFate::Grown | ShapeFate::Shrunk => None,
     };
-    let key = union.names().operation_key(seen.entry());
-    let latency = |at: usize| seen.sets[at].map(|category| category.latency.mean());
+    let key = union.names().operation_key(shape.entry());
+    let latency = |set: usize| shape.sets[set].map(|category| category.latency.mean());
     let from = if fate == ShapeFate::Vanished { 0 } else { 1 };
-    let examples = seen.sets[from].map_or(&[][..], |category| &category.examples);
+    let examples = shape.sets[from].map_or(&[][..], |category| &category.examples);
     ShapeChange {
-        id: seen.id.short(),
+        id: shape.id.short(),
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),
         fate,
-        requests_before: seen.requests(0),
-        requests_after: seen.requests(1),
+        requests_before: shape.requests(0),
+        requests_after: shape.requests(1),
         latency_before_ns: latency(0),
         latency_after_ns: latency(1),
-        p_value: seen.p_value,
-        significant: seen.p_value <= settings.level,
-        nearest: found.as_ref().map(|found| found.id.short()),
-        similarity: found.as_ref().map(|found| found.similarity),
-        differences: found.map_or_else(Vec::new, |found| {
-            let shown = found.differences.iter().take(DIFFERENCES_MAX);
+        p_value: shape.p_value,
+        significant: shape.p_value <= settings.level,
+        nearest: relative.as_ref().map(|relative| relative.id.short()),
+        similarity: relative.as_ref().map(|relative| relative.similarity),
+        differences: relative.map_or_else(Vec::new, |relative| {
+            let shown = relative.differences.iter().take(DIFFERENCES_MAX);
             shown.map(|difference| relatives.paths.view(difference, fate, union)).collect()
         }),
         trace_ids: examples.iter().map(|&(_, trace)| populations[from].requests.trace_text(trace)).collect(),
@@ -177,8 +178,8 @@ impl Paths {
         let (calls_before, calls_after) = if turned { (shape, relative) } else { (relative, shape) };
         let mut steps = Vec::new();
         let mut next = Some(path);
-        while let Some(at) = next {
-            let (caller, operation) = self.steps[at as usize];
+        while let Some(step) = next {
+            let (caller, operation) = self.steps[step as usize];
             let key = union.names().operation_key(operation);
             steps.push(format!("{} {}", key.service, key.operation));
             next = caller;
@@ -204,37 +205,37 @@ struct Relative {
 
 impl Relatives<'_> {
     /// `own` is the only set that has the shape.
-    fn nearest(&mut self, seen: &ComparedShape<'_>, own: usize) -> Option<Relative> {
-        let entry = seen.entry();
+    fn nearest(&mut self, shape: &ComparedShape<'_>, own: usize) -> Option<Relative> {
+        let entry = shape.entry();
         if !self.profiles.contains_key(&(own, entry)) {
             let candidates = self.candidates(entry, 1 - own);
             self.profiles.insert((own, entry), candidates);
         }
-        let profile = self.paths.profile(seen.any());
+        let profile = self.paths.profile(shape.any());
         let candidates = &self.profiles[&(own, entry)];
-        let found = nearest(&profile, candidates.iter().map(|(_, profile)| profile))?;
+        let nearest_candidate = nearest(&profile, candidates.iter().map(|(_, profile)| profile))?;
         Some(Relative {
-            id: self.all[candidates[found.candidate].0].id,
-            similarity: found.similarity,
-            differences: found.differences,
+            id: self.all[candidates[nearest_candidate.candidate].0].id,
+            similarity: nearest_candidate.similarity,
+            differences: nearest_candidate.differences,
         })
     }
 
     fn candidates(&mut self, entry: OperationId, set: usize) -> Vec<(usize, ShapeProfile)> {
-        let mut found: Vec<usize> = (0..self.all.len())
-            .filter(|&at| self.all[at].sets[set].is_some() && self.all[at].entry() == entry)
+        let mut indices: Vec<usize> = (0..self.all.len())
+            .filter(|&index| self.all[index].sets[set].is_some() && self.all[index].entry() == entry)
             .collect();
-        found.sort_by_key(|&at| (std::cmp::Reverse(self.all[at].requests(set)), self.all[at].id));
-        found.truncate(CANDIDATES);
-        let mut candidates: Vec<(usize, ShapeProfile)> = Vec::with_capacity(found.len());
+        indices.sort_by_key(|&index| (std::cmp::Reverse(self.all[index].requests(set)), self.all[index].id));
+        indices.truncate(CANDIDATES);
+        let mut candidates: Vec<(usize, ShapeProfile)> = Vec::with_capacity(indices.len());
         let mut paths = 0;
-        for at in found {
-            paths += self.all[at].any().positions.len();
+        for index in indices {
+            paths += self.all[index].any().positions.len();
             if paths > CANDIDATE_PATHS && !candidates.is_empty() {
                 break;
             }
-            let category = self.all[at].sets[set].expect("candidates are of this set");
-            candidates.push((at, self.paths.profile(category)));
+            let category = self.all[index].sets[set].expect("candidates are of this set");
+            candidates.push((index, self.paths.profile(category)));
         }
         candidates
     }

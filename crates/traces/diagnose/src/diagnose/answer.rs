@@ -53,7 +53,7 @@ impl Answer {
     }
 }
 
-/// What speaks against an operation; in the order of the report.
+/// Kind of evidence against an operation; in the order of the report.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Evidence {
     /// Some requests are slower than others of their category.
@@ -69,7 +69,7 @@ pub(crate) enum Evidence {
 }
 
 impl Evidence {
-    /// The word in the report.
+    /// The name in the report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Evidence::Dispersion => "dispersion",
@@ -87,9 +87,9 @@ pub(crate) struct Suspect {
     pub(crate) operation: OperationId,
     /// Without duplicates, in order; empty for a method with one kind of evidence.
     pub(crate) evidence: Vec<Evidence>,
-    /// Whether particular replicas are to blame.
+    /// Whether particular replicas are culprits.
     pub(crate) spread: Spread,
-    /// Those replicas, the worst first; empty unless the spread is localized.
+    /// Culprit replicas, the worst first; empty unless the spread is localized.
     pub(crate) culprits: Vec<ReplicaId>,
     /// All replicas that were compared.
     pub(crate) replicas: Vec<SuspectReplica>,
@@ -117,17 +117,17 @@ pub(crate) struct SuspectReplica {
     pub(crate) slow_calls: u64,
     /// Adjusted p-value of its difference from its peers, if it was tested.
     pub(crate) p_value: Option<f64>,
-    /// What it adds to the score of the replica over all operations.
+    /// Its contribution to the score of the replica over all operations.
     pub(crate) score: u64,
-    /// Time of its slow calls beyond the usual, nanoseconds: their sum.
+    /// Sum of its slow calls' excess over the usual time, nanoseconds.
     pub(crate) excess_total_ns: f64,
-    /// … and their median.
+    /// Median of the same excess, nanoseconds.
     pub(crate) excess_median_ns: f64,
     /// Mean time of its calls over the usual time, if it was measured.
     pub(crate) factor: Option<f64>,
 }
 
-/// What the comparison of sites knows of a suspect.
+/// Results of comparing a suspect's sites.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteFigures {
     /// Requests it made slow and requests that called it, over all categories.
@@ -136,7 +136,7 @@ pub(crate) struct SiteFigures {
     pub(crate) traces: Vec<TraceId>,
     /// Its culprits against their peers.
     pub(crate) culprits: Vec<CulpritReplica>,
-    /// How it compares with the baseline.
+    /// Comparison with the baseline.
     pub(crate) shift: Option<Shift>,
     pub(crate) onset: Option<Onset>,
     /// Whether calls of a chain were compared as one chain.
@@ -155,7 +155,7 @@ pub(crate) struct RequestCounts {
 /// The analysis of one category.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CategoryAnalysis {
-    /// Its latencies in numbers, and whether it was analyzed and is anomalous.
+    /// Statistics of its latencies, and whether it was analyzed and is anomalous.
     pub(crate) gate: DispersionGate,
     /// One per position of the call tree, if the method analyzed positions.
     pub(crate) positions: Option<Vec<PositionAnalysis>>,

@@ -1,4 +1,4 @@
-//! Which operations on which replicas make requests slow?
+//! Which operations on which replicas make requests slow.
 //!
 //! ```text
 //! Question ─ one of methods/ ─► Answer ─ report/ ─► Report

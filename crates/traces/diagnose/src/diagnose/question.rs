@@ -1,4 +1,4 @@
-//! A question to a method, and the two passes over the requests that every method starts with.
+//! A question to a method, and the two passes over the requests that every method begins with.
 
 use crate::call_collector::CallCollector;
 use crate::diagnose::answer::{Answer, SurveyResult};
@@ -33,7 +33,7 @@ impl DiagnoseMethod {
         self.name
     }
 
-    /// Whether it compares with a baseline; other methods ignore one.
+    /// Whether the method compares with a baseline; other methods ignore one.
     pub const fn uses_baseline(self) -> bool {
         self.uses_baseline
     }
@@ -68,7 +68,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Surveys all requests of the window, and gathers the calls of categories with at least `requests_min` requests.
+    /// Surveys all requests of the window, and collects the calls of categories with at least `requests_min` requests.
     pub(crate) fn survey(&self, requests_min: u64) -> SurveyResult {
         let settings = self.settings;
         let rule = match settings.clouddiag.mode {

@@ -12,11 +12,11 @@ settings! {
     #[derive(Clone, Debug)]
     pub struct DiagnoseSettings {}
     groups {
-        /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
+        /// Thresholds of CloudDiag, and those that every method shares: mode, kind of time, sizes, replica tests.
         clouddiag: CloudDiagSettings;
-        /// Thresholds of everything that works on sites; of the combined method.
+        /// Thresholds of sites; of the default method.
         sites: SiteSettings;
-        /// Thresholds of latency patterns; of the combined method.
+        /// Thresholds of latency patterns; of the default method.
         patterns: PatternSettings;
         /// Thresholds of principal components.
         pca: MiSettings;

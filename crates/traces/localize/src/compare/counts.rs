@@ -2,7 +2,7 @@
 
 /// Two-sided p-value of Fisher's exact test (*J. R. Stat. Soc.* 85, 1922) for `hits_a` of `all_a` against
 /// `hits_b` of `all_b`: the probability, given the margins, of all tables that are not more likely than this
-/// one. 1 when a set is empty. More hits than members are taken as all members.
+/// one. 1 when a set is empty. Hits are capped at the size of the set.
 ///
 /// Walks the hypergeometric distribution outwards from its mode, by ratios of neighboring terms, so no
 /// factorial is computed; time grows with the distance of the table from the mode plus the distribution's
@@ -16,9 +16,9 @@ pub fn fisher_exact(hits_a: u64, all_a: u64, hits_b: u64, all_b: u64) -> f64 {
     let mode = table.mode();
     // Ties with the observed table differ by rounding only.
     let limit = table.weight_from(mode, hits_a) * (1.0 + 1e-7);
-    let (mut whole, mut extreme) = (0.0, 0.0);
+    let (mut total, mut extreme) = (0.0, 0.0);
     let mut count = |weight: f64| {
-        whole += weight;
+        total += weight;
         if weight <= limit {
             extreme += weight;
         }
@@ -26,7 +26,7 @@ pub fn fisher_exact(hits_a: u64, all_a: u64, hits_b: u64, all_b: u64) -> f64 {
     table.walk(mode, Direction::Up, &mut count);
     table.walk(mode, Direction::Down, &mut count);
     count(1.0);
-    (extreme / whole).clamp(0.0, 1.0)
+    (extreme / total).clamp(0.0, 1.0)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -35,7 +35,7 @@ enum Direction {
     Down,
 }
 
-/// What is given: the sizes of the two sets and all hits.
+/// The margins of the table: the sizes of the two sets and all hits.
 struct Margins {
     all_a: u64,
     all_b: u64,
@@ -64,12 +64,12 @@ impl Margins {
         up / down
     }
 
-    /// The weight of a table, the mode's being 1.
+    /// The weight of a table, relative to the mode.
     fn weight_from(&self, mode: u64, k: u64) -> f64 {
         if k >= mode {
-            (mode..k).map(|at| self.ratio(at)).product()
+            (mode..k).map(|hits| self.ratio(hits)).product()
         } else {
-            (k..mode).map(|at| 1.0 / self.ratio(at)).product()
+            (k..mode).map(|hits| 1.0 / self.ratio(hits)).product()
         }
     }
 

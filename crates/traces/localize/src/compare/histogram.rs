@@ -1,4 +1,4 @@
-//! Times in bins of about 3 %: small, mergeable in any order, and good enough for a rank test.
+//! Latencies in bins of about 3 %: small, mergeable in any order, and precise enough for a rank test.
 
 use laggard_numeric::normal_upper_tail;
 
@@ -30,8 +30,8 @@ impl LogHistogram {
 
     fn add_many(&mut self, index: u16, count: u64) {
         match self.bins.binary_search_by_key(&index, |bin| bin.index) {
-            Ok(at) => self.bins[at].count += count,
-            Err(at) => self.bins.insert(at, Bin { index, count }),
+            Ok(position) => self.bins[position].count += count,
+            Err(position) => self.bins.insert(position, Bin { index, count }),
         }
     }
 
@@ -40,7 +40,7 @@ impl LogHistogram {
         other.bins.iter().for_each(|bin| self.add_many(bin.index, bin.count));
     }
 
-    /// How many times there are.
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.bins.iter().map(|bin| bin.count).sum()
     }
@@ -145,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_gives_one() {
-        let mut one = LogHistogram::default();
-        assert_eq!(compare_histograms(&one, &one), 1.0);
-        one.add(7);
-        assert_eq!(compare_histograms(&one, &LogHistogram::default()), 1.0);
-        assert_eq!(compare_histograms(&one, &one), 1.0);
+    fn an_empty_or_single_bin_comparison_has_p_value_one() {
+        let mut histogram = LogHistogram::default();
+        assert_eq!(compare_histograms(&histogram, &histogram), 1.0);
+        histogram.add(7);
+        assert_eq!(compare_histograms(&histogram, &LogHistogram::default()), 1.0);
+        assert_eq!(compare_histograms(&histogram, &histogram), 1.0);
     }
 }

@@ -1,7 +1,7 @@
-//! Why the mean latency changed: because other requests came, or because the same ones got slower.
+//! Why the mean latency changed: a different mix of requests, or slower requests of the same kind.
 //!
 //! Kitagawa (*J. Am. Stat. Assoc.* 50, 1955), Oaxaca (*Int. Econ. Rev.* 14, 1973) and Blinder (*J. Hum.
-//! Resour.* 8, 1973), in the symmetric form. With share `p` and mean `m` of a category in each set (0 before,
+//! Resour.* 8, 1973), in the symmetric variant. With share `p` and mean `m` of a category in each set (0 before,
 //! 1 after) and `r = (M0 + M1) / 2` the middle of the two overall means,
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //!         -  sum over vanished categories   p0 * (m0 - r)                     vanished shapes
 //! ```
 //!
-//! The parts add up to the whole because the terms with `r` cancel: shares sum to 1 in both sets.
+//! The parts sum to the total because the terms with `r` cancel: shares sum to 1 in both sets.
 
 use super::Moments;
 use laggard_model::OperationId;
@@ -31,31 +31,31 @@ pub struct CategoryPair {
     pub after: Moments,
 }
 
-/// A number with its uncertainty.
+/// A value with its uncertainty.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Estimate {
-    /// The estimate, nanoseconds of mean latency.
+    /// Contribution to the mean latency, nanoseconds.
     pub value_ns: f64,
     /// Its standard error.
     pub standard_error_ns: f64,
-    /// Ends of the 95 % confidence interval, `value ∓ 1.96 standard errors`.
+    /// Lower end of the 95 % confidence interval, `value - 1.96 standard errors`.
     pub low_ns: f64,
-    /// The upper end.
+    /// Upper end of the 95 % confidence interval.
     pub high_ns: f64,
-    /// Two-sided, of the hypothesis that the true value is 0: `P(|Z| > |value| / standard error)`.
+    /// Two-sided p-value of the hypothesis that the true value is 0: `P(|Z| > |value| / standard error)`.
     pub p_value: f64,
 }
 
-/// What one category adds to each part; the sums over all categories are the parts.
+/// What one category contributes to each part; summed over all categories it gives the parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct CategoryShare {
-    /// To "mix moved", nanoseconds.
+    /// Contribution to "mix moved", nanoseconds.
     pub mix_ns: f64,
-    /// To "same requests slower".
+    /// Contribution to "same requests slower", nanoseconds.
     pub slower_ns: f64,
-    /// To "new shapes".
+    /// Contribution to "new shapes", nanoseconds.
     pub new_ns: f64,
-    /// To "vanished shapes".
+    /// Contribution to "vanished shapes", nanoseconds.
     pub vanished_ns: f64,
 }
 
@@ -64,33 +64,33 @@ pub struct CategoryShare {
 pub struct MeanChange {
     /// Mean before, nanoseconds.
     pub before_ns: f64,
-    /// Mean after.
+    /// Mean after, nanoseconds.
     pub after_ns: f64,
-    /// After minus before.
+    /// Mean after minus mean before.
     pub total: Estimate,
-    /// Other requests came: the shares of categories moved.
+    /// The shares of categories moved.
     pub mix: Estimate,
     /// Categories that are in both sets got slower.
     pub slower: Estimate,
-    /// Categories that are only after.
+    /// Categories that are only in the set after.
     pub new: Estimate,
-    /// Categories that are only before.
+    /// Categories that are only in the set before.
     pub vanished: Estimate,
-    /// What each category adds, in the order given.
+    /// Contribution of each category, in input order.
     pub categories: Vec<CategoryShare>,
 }
 
 /// Decomposes the change of the mean latency; `None` when one of the sets has no request.
 ///
-/// Standard errors are by the delta method, requests taken as independent draws of a category (multinomial)
+/// Standard errors are by the delta method; requests are treated as independent draws of a category (multinomial)
 /// and a latency: for a part with derivatives `g_m` to a category's mean and `g_p` to its share,
 ///
 /// ```text
 /// Var = sum over sets, categories  g_m^2 s^2 / n  +  sum over sets (sum p g_p^2 - (sum p g_p)^2) / N
 /// ```
 ///
-/// `r` is held fixed. A category with a single request takes the variance pooled within all categories of its
-/// set, and the whole set's when there is no other. Time is linear in the categories.
+/// `r` is held fixed. A category with a single request uses the variance pooled within all categories of its
+/// set, or the variance of the set when there is no other. Time is linear in the categories.
 pub fn mean_change(categories: &[CategoryPair]) -> Option<MeanChange> {
     let before = Set::of(categories.iter().map(|pair| pair.before))?;
     let after = Set::of(categories.iter().map(|pair| pair.after))?;
@@ -164,7 +164,7 @@ impl Set {
     }
 }
 
-/// What a category adds to one part, with the derivatives that its error needs.
+/// A category's contribution to one part, with the derivatives that its error needs.
 #[derive(Clone, Copy, Default)]
 struct Term {
     value: f64,
@@ -174,7 +174,7 @@ struct Term {
     by_share_after: f64,
 }
 
-/// Mix, slower, new, vanished.
+/// In this order: mix, slower, new, vanished.
 fn terms(pair: &CategoryPair, before: &Set, after: &Set, reference: f64) -> [Term; 4] {
     let (p0, p1) = (before.share(&pair.before), after.share(&pair.after));
     let (m0, m1) = (pair.before.mean(), pair.after.mean());
@@ -260,7 +260,7 @@ fn estimate(value: f64, variance: f64) -> Estimate {
     let p_value = match (error > 0.0, value == 0.0) {
         (_, true) => 1.0,
         (true, _) => (2.0 * normal_upper_tail(value.abs() / error)).min(1.0),
-        // Without any spread at all nothing can be said.
+        // Without any variance there is no test.
         (false, _) => 1.0,
     };
     Estimate {
@@ -346,33 +346,37 @@ mod tests {
         let mut draw = |shares: [f64; 4], means: [f64; 4]| {
             let mut sets = [Moments::default(); 4];
             for _ in 0..100 {
-                let at = unit();
-                let category = shares.iter().position(|&share| at < share).unwrap_or(3);
+                let draw = unit();
+                let category = shares.iter().position(|&share| draw < share).unwrap_or(3);
                 sets[category].add((means[category] * (0.5 + unit())) as u64);
             }
             sets
         };
-        let mut found: Vec<[Estimate; 5]> = vec![];
+        let mut repetitions: Vec<[Estimate; 5]> = vec![];
         for _ in 0..200 {
             let before = draw([0.4, 0.8, 1.0, 1.0], [1e6, 4e6, 9e6, 1.0]);
             let after = draw([0.3, 0.8, 0.8, 1.0], [1e6, 5e6, 1.0, 7e6]);
             let entry = OperationId::from_index(0);
-            let pairs: Vec<CategoryPair> =
-                (0..4).map(|at| CategoryPair { entry, before: before[at], after: after[at] }).collect();
+            let pairs: Vec<CategoryPair> = (0..4)
+                .map(|index| CategoryPair { entry, before: before[index], after: after[index] })
+                .collect();
             let change = mean_change(&pairs).unwrap();
-            found.push([change.total, change.mix, change.slower, change.new, change.vanished]);
+            repetitions.push([change.total, change.mix, change.slower, change.new, change.vanished]);
         }
         for part in 0..5 {
-            let values: Vec<f64> = found.iter().map(|parts| parts[part].value_ns).collect();
-            let errors: Vec<f64> = found.iter().map(|parts| parts[part].standard_error_ns).collect();
-            let (spread, told) = (laggard_numeric::sample_std(&values), laggard_numeric::mean(&errors));
+            let values: Vec<f64> = repetitions.iter().map(|parts| parts[part].value_ns).collect();
+            let errors: Vec<f64> = repetitions.iter().map(|parts| parts[part].standard_error_ns).collect();
+            let (spread, reported) = (laggard_numeric::sample_std(&values), laggard_numeric::mean(&errors));
             // The spread of 200 values is known to 5 %; the reference is held fixed, which overstates a little.
-            assert!((0.8..1.35).contains(&(told / spread)), "part {part}: {told} told, {spread} seen");
+            assert!(
+                (0.8..1.35).contains(&(reported / spread)),
+                "part {part}: reported {reported}, observed {spread}"
+            );
         }
     }
 
     #[test]
-    fn parts_sum_to_the_whole_whatever_the_categories() {
+    fn parts_sum_to_the_total_for_any_categories() {
         let mut state = 7_u64;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

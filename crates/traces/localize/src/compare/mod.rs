@@ -4,10 +4,10 @@
 //! categories of both sets ─ mean_change ─► mix moved, same requests slower, new shapes, vanished shapes
 //! times of an operation   ─ compare_operations ─► shift with interval, stratified rank test
 //! times at a call path    ─ compare_histograms ─► rank test on binned times
-//! shapes of both sets     ─ fisher_exact, nearest ─► new and vanished shapes, and the path that tells them
+//! shapes of both sets     ─ fisher_exact, nearest ─► new and vanished shapes, and the path that distinguishes them
 //! ```
 //!
-//! None of it blames anybody: it describes the whole difference. Formulas are in the manual,
+//! None of it names a culprit: it describes the difference. Formulas are in the manual,
 //! `docs/manual/compare.md`.
 
 mod counts;

@@ -1,6 +1,6 @@
 //! Count, sum and sum of squares as exact integers, so that they add up alike in any order.
 
-/// The first two moments of some times.
+/// Count, sum and sum of squares of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moments {
     count: u64,
@@ -21,12 +21,12 @@ impl Moments {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
-    /// How many times there are.
+    /// Number of times.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean, nanoseconds; 0 without any.
+    /// Mean, nanoseconds; 0 when empty.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }

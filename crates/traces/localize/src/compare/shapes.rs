@@ -12,18 +12,18 @@ const CALLS_LEAST: f64 = 1.0;
 /// One call path of a shape. Paths are numbered so that a caller's path has a smaller number than its callees'.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PathCalls {
-    /// The path.
+    /// Number of the path.
     pub path: u32,
-    /// The path of the caller; `None` at the entry.
+    /// Number of the caller's path; `None` at the entry.
     pub parent: Option<u32>,
     /// Mean calls per request of the shape.
     pub calls: f64,
 }
 
-/// A shape as the call paths in it, by growing path, each once.
+/// A shape as its call paths.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ShapeProfile {
-    /// Its paths.
+    /// By ascending path, each once.
     pub paths: Vec<PathCalls>,
 }
 
@@ -41,16 +41,16 @@ pub enum PathDifference {
     Removed {
         /// The path.
         path: u32,
-        /// Calls per request, in the relative.
+        /// Calls per request in the relative.
         calls: f64,
     },
     /// Both have the path, with calls that differ by a factor of 1.5 and by one call at least.
     Calls {
         /// The path.
         path: u32,
-        /// Calls per request of the relative.
+        /// Calls per request in the relative.
         from: f64,
-        /// Calls per request of the shape.
+        /// Calls per request in the shape.
         to: f64,
     },
 }
@@ -58,11 +58,11 @@ pub enum PathDifference {
 /// The nearest relative of a shape.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Nearest {
-    /// Index among the candidates.
+    /// Index of the nearest candidate.
     pub candidate: usize,
     /// Common paths over all paths of the two (Jaccard), 0..=1.
     pub similarity: f64,
-    /// What distinguishes the two; empty when only order or grouping of the same calls does.
+    /// What distinguishes the two; empty when the same calls differ only in order or grouping.
     pub differences: Vec<PathDifference>,
 }
 
@@ -73,10 +73,10 @@ pub fn nearest<'a>(
     candidates: impl Iterator<Item = &'a ShapeProfile>,
 ) -> Option<Nearest> {
     let mut best: Option<(usize, Likeness, &ShapeProfile)> = None;
-    for (at, candidate) in candidates.enumerate() {
+    for (index, candidate) in candidates.enumerate() {
         let likeness = Likeness::of(shape, candidate);
         if best.as_ref().is_none_or(|(_, known, _)| likeness.compare(known) == Ordering::Greater) {
-            best = Some((at, likeness, candidate));
+            best = Some((index, likeness, candidate));
         }
     }
     let (candidate, likeness, relative) = best?;
@@ -93,13 +93,14 @@ impl Likeness {
     fn of(a: &ShapeProfile, b: &ShapeProfile) -> Likeness {
         let (mut common, mut all, mut least, mut most) = (0.0, 0.0, 0.0, 0.0);
         for (in_a, in_b) in side_by_side(a, b) {
-            let (calls_a, calls_b) = (in_a.map_or(0.0, |at| at.calls), in_b.map_or(0.0, |at| at.calls));
+            let (calls_a, calls_b) =
+                (in_a.map_or(0.0, |path| path.calls), in_b.map_or(0.0, |path| path.calls));
             all += 1.0;
             common += if in_a.is_some() && in_b.is_some() { 1.0 } else { 0.0 };
             least += calls_a.min(calls_b);
             most += calls_a.max(calls_b);
         }
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
+        let share = |part: f64, total: f64| if total > 0.0 { part / total } else { 1.0 };
         Likeness { paths: share(common, all), calls: share(least, most) }
     }
 
@@ -108,7 +109,7 @@ impl Likeness {
     }
 }
 
-/// Every path of either, with what each has there.
+/// Every path of either shape, with its entry in each.
 fn side_by_side<'a>(
     a: &'a ShapeProfile,
     b: &'a ShapeProfile,
@@ -129,10 +130,11 @@ fn side_by_side<'a>(
 /// The topmost of what was added and removed, then changed numbers of calls below callers whose own calls did
 /// not change, the largest change first.
 fn differences(shape: &ShapeProfile, relative: &ShapeProfile) -> Vec<PathDifference> {
-    let has =
-        |profile: &ShapeProfile, path: u32| profile.paths.binary_search_by_key(&path, |at| at.path).is_ok();
+    let has = |profile: &ShapeProfile, number: u32| {
+        profile.paths.binary_search_by_key(&number, |number| number.path).is_ok()
+    };
     let caller_in_both =
-        |at: &PathCalls| at.parent.is_none_or(|parent| has(shape, parent) && has(relative, parent));
+        |path: &PathCalls| path.parent.is_none_or(|parent| has(shape, parent) && has(relative, parent));
     let mut structure = Vec::new();
     let mut counts: Vec<(u32, f64, f64)> = Vec::new();
     let mut changed: HashSet<u32> = HashSet::new();
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_topmost_added_call_is_told() {
+    fn the_topmost_added_call_is_reported() {
         let new = profile(&[
             (0, None, 1.0),
             (1, Some(0), 1.0),
@@ -190,36 +192,36 @@ mod tests {
             (4, Some(3), 2.0),
         ]);
         let other = profile(&[(0, None, 1.0), (9, Some(0), 1.0)]);
-        let found = nearest(&new, [&other, &plain()].into_iter()).unwrap();
-        assert_eq!((found.candidate, found.similarity), (1, 0.6));
-        assert_eq!(found.differences, [PathDifference::Added { path: 3, calls: 2.0 }]);
+        let relative = nearest(&new, [&other, &plain()].into_iter()).unwrap();
+        assert_eq!((relative.candidate, relative.similarity), (1, 0.6));
+        assert_eq!(relative.differences, [PathDifference::Added { path: 3, calls: 2.0 }]);
         let back = nearest(&plain(), [&new].into_iter()).unwrap();
         assert_eq!(back.differences, [PathDifference::Removed { path: 3, calls: 2.0 }]);
     }
 
     #[test]
-    fn a_longer_loop_is_told() {
+    fn a_longer_loop_is_reported() {
         let new = profile(&[(0, None, 1.0), (1, Some(0), 1.0), (2, Some(1), 11.0)]);
-        let found = nearest(&new, [&plain()].into_iter()).unwrap();
-        assert_eq!(found.differences, [PathDifference::Calls { path: 2, from: 3.0, to: 11.0 }]);
+        let relative = nearest(&new, [&plain()].into_iter()).unwrap();
+        assert_eq!(relative.differences, [PathDifference::Calls { path: 2, from: 3.0, to: 11.0 }]);
         let slightly = profile(&[(0, None, 1.0), (1, Some(0), 1.0), (2, Some(1), 4.0)]);
         assert_eq!(nearest(&slightly, [&plain()].into_iter()).unwrap().differences, []);
     }
 
     #[test]
-    fn what_a_longer_loop_calls_is_not_told_again() {
+    fn what_a_longer_loop_calls_is_not_reported_again() {
         let loops = |calls: f64| {
             profile(&[(0, None, 1.0), (1, Some(0), calls), (2, Some(1), calls), (3, Some(2), calls)])
         };
-        let found = nearest(&loops(11.0), [&loops(3.0)].into_iter()).unwrap();
-        assert_eq!(found.differences, [PathDifference::Calls { path: 1, from: 3.0, to: 11.0 }]);
+        let relative = nearest(&loops(11.0), [&loops(3.0)].into_iter()).unwrap();
+        assert_eq!(relative.differences, [PathDifference::Calls { path: 1, from: 3.0, to: 11.0 }]);
     }
 
     #[test]
-    fn of_equal_paths_the_one_with_like_calls_is_nearest() {
+    fn among_equal_paths_the_one_with_similar_calls_is_nearest() {
         let far = profile(&[(0, None, 1.0), (1, Some(0), 1.0), (2, Some(1), 30.0)]);
-        let found = nearest(&plain(), [&far, &plain()].into_iter()).unwrap();
-        assert_eq!((found.candidate, found.differences), (1, vec![]));
+        let relative = nearest(&plain(), [&far, &plain()].into_iter()).unwrap();
+        assert_eq!((relative.candidate, relative.differences), (1, vec![]));
         assert_eq!(nearest(&plain(), std::iter::empty()), None);
     }
 }

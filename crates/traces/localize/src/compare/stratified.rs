@@ -1,4 +1,4 @@
-//! Rank test and shift between two samples that each fall into strata: like is compared with like.
+//! Rank test and shift between two samples that are divided into strata: only values of one stratum are compared.
 //!
 //! With `U_s` the Mann–Whitney statistic inside stratum `s` (pairs in which the later value is the larger, ties
 //! as one half; Wilcoxon 1945, van Elteren 1960 for strata), the statistic is the sum of the `U_s`. Under the
@@ -13,15 +13,15 @@ use laggard_numeric::{Alternative, mann_whitney, normal_upper_tail};
 /// Two-sided 95 % of a normal distribution.
 const Z95: f64 = 1.959_963_984_540_054;
 
-/// Larger values (73 years in nanoseconds) are taken as this, so that differences of differences fit.
+/// Larger values (73 years in nanoseconds) are capped, so that differences of differences fit.
 const VALUE_MAX: u64 = 1 << 61;
 
 /// Values of one stratum in both sets, nanoseconds or counts; capped at 2^61.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stratum {
-    /// Before.
+    /// Values before.
     pub before: Vec<u64>,
-    /// After.
+    /// Values after.
     pub after: Vec<u64>,
 }
 
@@ -30,16 +30,16 @@ pub struct Stratum {
 pub struct Shift {
     /// The median difference of two values of one stratum, after minus before.
     pub estimate: f64,
-    /// Ends of the 95 % interval; `None` when there are too few values for one.
+    /// Ends of the 95 % confidence interval; `None` when there are too few values for one.
     pub interval: Option<[f64; 2]>,
 }
 
 /// Outcome of the test.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StratifiedTest {
-    /// Two-sided.
+    /// Two-sided p-value.
     pub p_value: f64,
-    /// Chance that a value after exceeds one before in the same stratum, ties as one half.
+    /// Probability that a value after exceeds one before in the same stratum, ties counting one half.
     pub effect: f64,
 }
 
@@ -48,8 +48,8 @@ pub struct StratifiedTest {
 pub fn stratified_test(strata: &[Stratum]) -> StratifiedTest {
     let mut shared = strata.iter().filter(|stratum| !stratum.before.is_empty() && !stratum.after.is_empty());
     if let (Some(only), None) = (shared.next(), shared.next()) {
-        let found = mann_whitney(&floats(&only.after), &floats(&only.before), Alternative::TwoSided);
-        return StratifiedTest { p_value: found.p_value, effect: found.effect };
+        let test = mann_whitney(&floats(&only.after), &floats(&only.before), Alternative::TwoSided);
+        return StratifiedTest { p_value: test.p_value, effect: test.effect };
     }
     let (mut u, mut pairs, mut variance) = (0.0, 0.0, 0.0);
     for stratum in strata {
@@ -74,7 +74,7 @@ fn floats(values: &[u64]) -> Vec<f64> {
     values.iter().map(|&value| value as f64).collect()
 }
 
-/// One stratum's statistic.
+/// The statistic of one stratum.
 struct Ranked {
     u: f64,
     pairs: f64,
@@ -117,11 +117,11 @@ pub fn stratified_shift(strata: &mut [Stratum]) -> Option<Shift> {
     if pairs == 0 {
         return None;
     }
-    let at = |rank: u64| difference_of_rank(strata, rank);
-    let estimate = (at(pairs.div_ceil(2)) as f64 + at(pairs / 2 + 1) as f64) / 2.0;
+    let difference = |rank: u64| difference_of_rank(strata, rank);
+    let estimate = (difference(pairs.div_ceil(2)) as f64 + difference(pairs / 2 + 1) as f64) / 2.0;
     let outside = (pairs as f64 / 2.0 - Z95 * variance.sqrt()).floor();
-    let interval =
-        (outside >= 1.0).then(|| [at(outside as u64) as f64, at(pairs - outside as u64 + 1) as f64]);
+    let interval = (outside >= 1.0)
+        .then(|| [difference(outside as u64) as f64, difference(pairs - outside as u64 + 1) as f64]);
     Some(Shift { estimate, interval })
 }
 
@@ -147,7 +147,7 @@ fn difference_of_rank(strata: &[Stratum], rank: u64) -> i64 {
 fn differences_up_to(stratum: &Stratum, limit: i64) -> u64 {
     let (mut earlier, mut count) = (0, 0);
     for &after in &stratum.after {
-        // before >= after - limit: as after grows, fewer of the earlier values qualify.
+        // before >= after - limit: as after grows, fewer of the values before qualify.
         let least = (after.min(VALUE_MAX) as i64).saturating_sub(limit);
         while earlier < stratum.before.len() && (stratum.before[earlier].min(VALUE_MAX) as i64) < least {
             earlier += 1;
@@ -166,10 +166,11 @@ mod tests {
     }
 
     fn all_differences(strata: &[Stratum]) -> Vec<f64> {
-        let pairs = strata.iter().flat_map(|at| {
-            at.after
+        let pairs = strata.iter().flat_map(|stratum| {
+            stratum
+                .after
                 .iter()
-                .flat_map(|&after| at.before.iter().map(move |&before| after as f64 - before as f64))
+                .flat_map(|&after| stratum.before.iter().map(move |&before| after as f64 - before as f64))
         });
         let mut all: Vec<f64> = pairs.collect();
         all.sort_unstable_by(f64::total_cmp);
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_found_inside_its_interval() {
+    fn a_shift_lies_inside_its_interval() {
         let before: Vec<u64> = (0..100).map(|i| 1_000 + (i * 37) % 100).collect();
         let after: Vec<u64> = before.iter().map(|value| value + 250).collect();
         let shift = stratified_shift(&mut [stratum(&before, &after)]).unwrap();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_shared_says_nothing() {
+    fn disjoint_strata_give_no_result() {
         let mut strata = [stratum(&[1], &[]), stratum(&[], &[5])];
         assert_eq!(stratified_test(&strata), StratifiedTest { p_value: 1.0, effect: 0.5 });
         assert_eq!(stratified_shift(&mut strata), None);

@@ -1,9 +1,9 @@
 //! A histogram of times whose bins grow with the time and respect the grid the times were recorded on.
 
-/// Most bins; wider ones are taken rather than more.
+/// Most bins; beyond it bins are made wider.
 const BINS_MAX: usize = 4096;
 
-/// What times are whole multiples of (from the smallest time on): 1 for whole milliseconds.
+/// The unit of which all times are multiples, counted from the smallest time: 1 for whole milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Grid {
     Step(f64),
@@ -29,9 +29,9 @@ impl Grid {
     }
 }
 
-/// Counts of times in bins that lie side by side.
+/// Counts of times in adjacent bins.
 pub(super) struct Bins {
-    /// One more than there are bins.
+    /// Ends of all bins: one more than there are bins.
     edges: Vec<f64>,
     counts: Vec<u64>,
     /// Width of each bin in the unit in which densities are compared: grid steps, or logarithms.
@@ -39,7 +39,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// Bins of about `width` times the time they stand at, on the grid; `None` when there would be one only.
+    /// Bins whose width is about `width` times their lower edge, on the grid; `None` when there would be only one.
     ///
     /// `sorted` are ascending times above 0.
     pub(super) fn of(sorted: &[f64], grid: Grid, width: f64) -> Option<Bins> {
@@ -84,17 +84,17 @@ impl Bins {
     }
 }
 
-/// Edges half a step beside grid points, so that no recorded time stands on one. Every bin holds a whole
-/// number of grid points: otherwise neighbors would hold one and two of them in turn, and look like modes.
+/// Edges half a step beside grid points, so that no recorded time lies on one. Every bin holds the same
+/// whole number of grid points: neighbors with one and two of them in turn would look like modes.
 fn stepped(first: f64, last: f64, step: f64, width: f64) -> (Vec<f64>, Vec<f64>) {
     let mut edges = vec![first - step / 2.0];
     let mut exposures = Vec::new();
     let mut points = 0.0;
     while edges[edges.len() - 1] <= last && exposures.len() < BINS_MAX {
-        let taken = (width * (first + points * step) / step).round().max(1.0);
-        points += taken;
+        let steps = (width * (first + points * step) / step).round().max(1.0);
+        points += steps;
         edges.push(first + (points - 0.5) * step);
-        exposures.push(taken);
+        exposures.push(steps);
     }
     (edges, exposures)
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_on_a_grid_hold_whole_steps() {
+    fn bins_on_a_grid_hold_a_whole_number_of_steps() {
         // Bins of a tenth: one step up to 14, two from 15 on.
         let times: Vec<f64> = (10..=20).map(f64::from).collect();
         let bins = Bins::of(&times, Grid::Step(1.0), 0.1).unwrap();

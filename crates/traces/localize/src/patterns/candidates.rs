@@ -1,4 +1,4 @@
-//! Requests made ready for the search: how slow each is, which mode of every column it is in.
+//! Prepares requests for the search: how slow each is, and its mode in every column.
 
 use super::modes::cuts;
 use super::row_set::RowSet;
@@ -7,16 +7,16 @@ use super::table::RequestTable;
 use laggard_numeric::{mad, mean, median_of};
 
 // Limit: modes that may be conditions of a latency pattern | those that explain most are kept
-/// Most candidate conditions; those that explain most are kept.
+/// Most candidate conditions; those that explain most are retained.
 pub(super) const CANDIDATES_MAX: usize = 1024;
 
-/// Most modes of a column that are told apart.
+/// Most modes of a column that are distinguished.
 const MODES_MAX: usize = 255;
 
-/// Slowness is kept in whole thousandths, so that sums do not depend on the order of rows.
+/// Slowness is stored in thousandths, as integers, so that sums do not depend on the order of rows.
 const SLOWNESS_UNIT: f64 = 1000.0;
 
-/// Slowness beyond these counts as these: one request of an hour must not outweigh a thousand of a second.
+/// Slowness is clamped to this range: one request of an hour must not outweigh a thousand of a second.
 const SLOWNESS_RANGE: (f64, f64) = (-5.0, 10.0);
 
 /// Requests by their position among those with a latency.
@@ -28,7 +28,7 @@ pub(super) struct Requests {
     pub(super) slowness: Vec<i64>,
     /// Requests by ascending latency.
     pub(super) by_latency: Vec<u32>,
-    /// Mode of each request in each column that has several.
+    /// Columns with more than one mode.
     pub(super) columns: Vec<ColumnModes>,
     pub(super) candidates: Vec<Candidate>,
 }
@@ -44,7 +44,7 @@ pub(super) struct ColumnModes {
 pub(super) struct Candidate {
     /// Column of the table.
     pub(super) column: usize,
-    /// Smallest and largest time of the mode.
+    /// Smallest time of the mode.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) rows: RowSet,
@@ -121,22 +121,22 @@ impl Requests {
             .candidates
             .iter()
             .enumerate()
-            .map(|(at, found)| (self.explained(&found.rows, &all), at))
+            .map(|(index, candidate)| (self.explained(&candidate.rows, &all), index))
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut kept = vec![false; ranked.len()];
-        for &(_, at) in &ranked[..CANDIDATES_MAX] {
-            kept[at] = true;
+        let mut is_retained = vec![false; ranked.len()];
+        for &(_, index) in &ranked[..CANDIDATES_MAX] {
+            is_retained[index] = true;
         }
-        let mut at = 0;
+        let mut index = 0;
         self.candidates.retain(|_| {
-            at += 1;
-            kept[at - 1]
+            index += 1;
+            is_retained[index - 1]
         });
     }
 
-    /// Sum of squares of slowness that dividing `among` into `rows` and the others explains; 0 when `rows` (all
-    /// of them in `among`) are not the slower ones.
+    /// Sum of squares of slowness that is explained by dividing `among` into `rows` and the others; 0 when `rows` (a
+    /// subset of `among`) are not the slower part.
     ///
     /// `a b / (a + b) (mean_a - mean_b)^2`, the criterion of Otsu (1979) and of regression trees.
     pub(super) fn explained(&self, rows: &RowSet, among: &RowSet) -> f64 {
@@ -159,7 +159,7 @@ impl Requests {
         })
     }
 
-    /// Probability that a request of `rows` is slower than one of `others`, ties as one half; one half when
+    /// Probability that a request of `rows` is slower than one of `others`, ties counting one half; one half when
     /// either is empty. Mann and Whitney's `U / (a b)`.
     pub(super) fn separation(&self, rows: &RowSet, others: &RowSet) -> f64 {
         let (mut doubled, mut below) = (0_u128, 0_u128);

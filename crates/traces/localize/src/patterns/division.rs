@@ -1,23 +1,23 @@
-//! One mode, two causes: two delays of like size in one operation look like one mode there, but not elsewhere.
+//! Two causes in one mode: two similar delays in one operation look like one mode there, but not in other columns.
 
 use super::candidates::{ColumnModes, Requests};
 use super::row_set::RowSet;
 use super::settings::PatternSettings;
 
-/// Most candidates of which pairs are formed.
+/// Most candidates that are paired.
 const MARKS_MAX: usize = 64;
 
 /// The smaller of two causes has at least this share of the slow requests.
 const HALF_MIN: f64 = 0.1;
 
-/// A column looks alike inside and outside a pattern when its modes' shares differ by at most this in all.
+/// A column is alike inside and outside a pattern when the shares of its modes differ by at most this in total.
 const ALIKE_DISTANCE_MAX: f64 = 0.2;
 
-/// The candidate that marks the larger of two causes, when `rows` are of two.
+/// The candidate that marks the larger of two causes, when `rows` have two.
 ///
 /// Two marks (modes that are frequent among the slow ones of `rows` and rare in the rest) divide when almost
-/// every slow request has exactly one of them. A division that stands in a column which the pattern does not
-/// touch (a cache, hit or missed) exists without the pattern and does not count.
+/// slow request has exactly one of them. A division that also exists in a column that the pattern does not affect
+/// (a cache, hit or missed) is independent of the pattern and does not count.
 pub(super) fn divide(
     requests: &Requests,
     rows: &RowSet,
@@ -47,7 +47,7 @@ pub(super) fn divide(
     best.map(|division| division.larger())
 }
 
-/// Rows nearer in slowness to the mean of the pattern than to that of the rest.
+/// Rows whose slowness is nearer to the mean of the pattern than to that of the rest.
 fn slow_ones(requests: &Requests, rows: &RowSet, rest: &RowSet) -> RowSet {
     let border = f64::midpoint(requests.total(rows).mean(), requests.total(rest).mean());
     let mut slow = RowSet::none(requests.len());
@@ -60,20 +60,20 @@ fn slow_ones(requests: &Requests, rows: &RowSet, rest: &RowSet) -> RowSet {
 fn marks(requests: &Requests, slow: &RowSet, rest: &RowSet, settings: &PatternSettings) -> Vec<usize> {
     let (size, rest_size) = (slow.len() as f64, rest.len() as f64);
     let mut marks: Vec<(usize, usize)> = Vec::new();
-    for (at, candidate) in requests.candidates.iter().enumerate() {
+    for (index, candidate) in requests.candidates.iter().enumerate() {
         let common = candidate.rows.common(slow);
         let share = common as f64 / size;
         let elsewhere = candidate.rows.common(rest) as f64 / rest_size;
         if (HALF_MIN..=1.0 - HALF_MIN).contains(&share) && share >= settings.lift_min * elsewhere {
-            marks.push((common, at));
+            marks.push((common, index));
         }
     }
     marks.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     marks.truncate(MARKS_MAX);
-    marks.into_iter().map(|(_, at)| at).collect()
+    marks.into_iter().map(|(_, index)| index).collect()
 }
 
-/// Slow rows in two.
+/// Slow rows divided by two marks.
 struct Division {
     first: usize,
     second: usize,
@@ -99,7 +99,7 @@ impl Division {
     }
 }
 
-/// Whether a column that looks alike inside and outside the pattern tells the two halves apart.
+/// Whether a column that is alike inside and outside the pattern predicts the two halves.
 fn is_inherited(
     requests: &Requests,
     division: &Division,
@@ -114,8 +114,8 @@ fn is_inherited(
             return false;
         }
         let (of_a, of_b) = (counts(column, &only_a), counts(column, &only_b));
-        let told: u64 = of_a.iter().zip(&of_b).map(|(a, b)| a.max(b)).sum();
-        told as f64 >= settings.inherited_max * division.covered as f64
+        let predicted: u64 = of_a.iter().zip(&of_b).map(|(a, b)| a.max(b)).sum();
+        predicted as f64 >= settings.inherited_max * division.covered as f64
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a conjunction is worth, judged against requests of no pattern.
+//! Tests conjunctions against requests of no pattern, and measures them.
 
 use super::candidates::Requests;
 use super::row_set::RowSet;
@@ -16,26 +16,27 @@ struct Normal {
     mean: f64,
 }
 
-/// Adds the patterns that hold to the answer.
+/// Adds the patterns that pass to the answer.
 pub(super) fn judge(
     table: &RequestTable<'_>,
     requests: &Requests,
-    found: Vec<Conjunction>,
+    conjunctions: Vec<Conjunction>,
     settings: &PatternSettings,
     answer: &mut LatencyPatterns,
 ) {
     let mut rest = RowSet::of(requests.len(), |_| true);
-    for pattern in &found {
-        rest = rest.without(&pattern.rows);
+    for conjunction in &conjunctions {
+        rest = rest.without(&conjunction.rows);
     }
     let normal = Normal::new(table, requests, rest);
     answer.normal_latency = normal.median;
     let trials = requests.candidates.len() as f64;
-    let judged = found.iter().map(|pattern| measure(table, requests, pattern, &normal, trials));
-    answer.patterns = judged.filter(|pattern| holds(pattern, settings)).collect();
+    let measured =
+        conjunctions.iter().map(|conjunction| measure(table, requests, conjunction, &normal, trials));
+    answer.patterns = measured.filter(|pattern| passes(pattern, settings)).collect();
 }
 
-fn holds(pattern: &LatencyPattern, settings: &PatternSettings) -> bool {
+fn passes(pattern: &LatencyPattern, settings: &PatternSettings) -> bool {
     let is_selection = pattern.conditions.len() > 1 && pattern.recall < settings.conjunction_recall_min;
     !is_selection
         && pattern.separation >= settings.separation_min
@@ -69,38 +70,40 @@ fn weighted_mean(table: &RequestTable<'_>, requests: &Requests, rows: &RowSet) -
 fn measure(
     table: &RequestTable<'_>,
     requests: &Requests,
-    found: &Conjunction,
+    conjunction: &Conjunction,
     normal: &Normal,
     trials: f64,
 ) -> LatencyPattern {
-    let latencies = latencies_of(requests, &found.rows);
+    let latencies = latencies_of(requests, &conjunction.rows);
     let median = median_of(&latencies);
     let border = (median * normal.median).sqrt();
     let above = |latencies: &[f64]| latencies.iter().filter(|&&latency| latency > border).count() as f64;
     let (slow, slow_normal) = (above(&latencies), above(&normal.latencies));
     let test = mann_whitney_asymptotic(&latencies, &normal.latencies, Alternative::Greater);
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let share = |part: f64, total: f64| if total > 0.0 { part / total } else { 0.0 };
     LatencyPattern {
-        conditions: found.conditions.iter().map(|&at| condition(requests, at)).collect(),
-        companions: companions(requests, found),
-        rows: found.rows.iter().map(|row| requests.table_rows[row]).collect(),
-        requests: found.rows.iter().map(|row| table.weight(requests.table_rows[row])).sum(),
-        mean_excess: weighted_mean(table, requests, &found.rows) - normal.mean,
+        conditions: conjunction.conditions.iter().map(|&candidate| condition(requests, candidate)).collect(),
+        companions: companions(requests, conjunction),
+        rows: conjunction.rows.iter().map(|row| requests.table_rows[row]).collect(),
+        requests: conjunction.rows.iter().map(|row| table.weight(requests.table_rows[row])).sum(),
+        mean_excess: weighted_mean(table, requests, &conjunction.rows) - normal.mean,
         slowdown: share(median, normal.median),
-        separation: requests.separation(&found.rows, &normal.rows),
+        separation: requests.separation(&conjunction.rows, &normal.rows),
         precision: share(slow, latencies.len() as f64),
         recall: share(slow, slow + slow_normal),
         p_value: (test.p_value * trials).min(1.0),
     }
 }
 
-fn condition(requests: &Requests, at: usize) -> Condition {
-    let candidate = &requests.candidates[at];
+fn condition(requests: &Requests, candidate: usize) -> Condition {
+    let candidate = &requests.candidates[candidate];
     Condition { column: candidate.column, low: candidate.low, high: candidate.high }
 }
 
-fn companions(requests: &Requests, found: &Conjunction) -> Vec<Condition> {
-    let is_new = |column: usize| found.conditions.iter().all(|&at| requests.candidates[at].column != column);
-    let agreeing = found.agreeing.iter().map(|&at| condition(requests, at));
+fn companions(requests: &Requests, conjunction: &Conjunction) -> Vec<Condition> {
+    let is_new = |column: usize| {
+        conjunction.conditions.iter().all(|&candidate| requests.candidates[candidate].column != column)
+    };
+    let agreeing = conjunction.agreeing.iter().map(|&candidate| condition(requests, candidate));
     agreeing.filter(|condition| is_new(condition.column)).collect()
 }

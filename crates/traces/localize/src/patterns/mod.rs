@@ -1,16 +1,16 @@
-//! Latency degradation patterns: which requests were hit, and by what, with nothing given but the times.
+//! Latency degradation patterns: groups of slow requests and the conditions that characterize them, from times alone.
 //!
 //! ```text
 //! times of a column ─ valleys ─► modes ─► candidates ─┐ the one that explains most slowness
 //!                                                     ▼
-//!   rows left ◄─ take them out ◄─ conjunction ◄─ what columns agree on ◄─ two causes? divide
-//!                                      └─► judged against requests of no pattern ─► patterns
+//!   rows left ◄─ remove them ◄─ conjunction ◄─ what columns agree on ◄─ two causes? divide
+//!                                      └─► tested against requests of no pattern ─► patterns
 //! ```
 //!
 //! The question is that of Traini and Cortellessa (*DeLag*, IEEE TSE 2021), of Krushevskaja and Sandler (2013)
 //! and of Bansal et al. (*DeCaf*, 2020): conditions "operation X took between a and b" that hold for slow
-//! requests and not for others. Those are told which latencies are slow and search genetically or by branch and
-//! bound; here the modes of each column leave so few candidates that each is weighed. The manual's page
+//! requests and not for others. Those methods are given which latencies are slow and search genetically or by branch
+//! and bound; here the modes of each column leave so few candidates that each is evaluated. The manual's page
 //! `docs/manual/methods/patterns.md` has formulas, defaults and measured figures.
 
 mod bins;
@@ -34,17 +34,16 @@ use laggard_settings::Settings;
 pub struct Condition {
     /// Index of the column.
     pub column: usize,
-    /// Least time of the mode that occurred.
+    /// Smallest time of the mode.
     pub low: f64,
-    /// Largest time of the mode that occurred.
+    /// Largest time of the mode.
     pub high: f64,
 }
 
-/// Requests that are slow together, and the conditions that single them out.
+/// Requests that are slow together, and the conditions that characterize them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LatencyPattern {
-    /// All of them hold for every request of the pattern. In the order in which they were chosen: the first
-    /// says most.
+    /// All of them hold for every request of the pattern. In the order of selection: the first is the most specific.
     pub conditions: Vec<Condition>,
     /// Modes of further columns that mark nearly the same requests (phi at least `agreement_min`): callers of
     /// the delayed operations, or operations delayed with them. By column.
@@ -52,32 +51,32 @@ pub struct LatencyPattern {
     /// Rows of the table, ascending. A row that meets the conditions of several patterns is in the first one
     /// only.
     pub rows: Vec<usize>,
-    /// Requests the rows stand for: the sum of their weights.
+    /// Requests that the rows represent: the sum of their weights.
     pub requests: f64,
-    /// Weighted mean latency of the rows less that of the rows in no pattern.
+    /// Weighted mean latency of the rows minus that of the rows in no pattern.
     pub mean_excess: f64,
     /// Median latency of the rows over that of the rows in no pattern.
     pub slowdown: f64,
-    /// Probability that a request of the pattern is slower than one of no pattern, 0.5 to 1; ties as one half.
+    /// Probability that a request of the pattern is slower than one of no pattern, 0.5 to 1; ties count one half.
     pub separation: f64,
     /// Share of the pattern's rows that are slower than the border, which lies halfway (in logarithms) between
     /// the medians of the pattern and of the rows in no pattern.
     pub precision: f64,
     /// Share of the rows slower than the border, in this or in no pattern, that are in this one.
     pub recall: f64,
-    /// Chance of such a separation, times the number of candidates weighed, at most 1 (Mann–Whitney,
+    /// Probability of such a separation by chance, times the number of candidates, at most 1 (Mann–Whitney,
     /// Bonferroni).
     pub p_value: f64,
 }
 
-/// The answer.
+/// The patterns of a table.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LatencyPatterns {
-    /// Patterns, those that explain most slowness first; rows are disjoint.
+    /// Patterns that explain most slowness first; their rows are disjoint.
     pub patterns: Vec<LatencyPattern>,
     /// Rows left out because they have no latency above 0.
     pub rows_ignored: usize,
-    /// Modes of columns that were weighed.
+    /// Number of candidate modes.
     pub candidates: usize,
     /// Median latency of the rows in no pattern; 0 when there are none.
     pub normal_latency: f64,
@@ -90,7 +89,7 @@ pub struct LatencyPatterns {
 /// are at most 1,024, a few per column in practice.
 ///
 /// # Errors
-/// Columns or weights of another length than the latencies, weights that are none, settings out of range.
+/// Columns or weights of another length than the latencies, invalid weights, settings out of range.
 ///
 /// ```
 /// use laggard_localize::{PatternSettings, RequestTable, latency_patterns};
@@ -98,10 +97,10 @@ pub struct LatencyPatterns {
 /// let query: Vec<f64> = (0..500).map(|at| if at % 5 == 0 { 50.0 } else { 10.0 } + f64::from(at % 4)).collect();
 /// let latencies: Vec<f64> = (0..500).map(|at| 30.0 + f64::from(at % 7) + query[at as usize]).collect();
 /// let table = RequestTable { columns: &[&query], latencies: &latencies, weights: None };
-/// let found = latency_patterns(&table, &PatternSettings::default()).unwrap();
-/// assert_eq!(found.patterns.len(), 1);
-/// assert_eq!(found.patterns[0].rows.len(), 100);
-/// assert_eq!(found.patterns[0].conditions[0].low, 50.0);
+/// let answer = latency_patterns(&table, &PatternSettings::default()).unwrap();
+/// assert_eq!(answer.patterns.len(), 1);
+/// assert_eq!(answer.patterns[0].rows.len(), 100);
+/// assert_eq!(answer.patterns[0].conditions[0].low, 50.0);
 /// ```
 pub fn latency_patterns(
     table: &RequestTable<'_>,
@@ -114,8 +113,8 @@ pub fn latency_patterns(
     let mut answer =
         LatencyPatterns { rows_ignored: table.latencies.len() - usable, ..LatencyPatterns::default() };
     let Some(requests) = Requests::prepare(table, settings) else { return Ok(answer) };
-    let found = search::search(&requests, settings);
+    let conjunctions = search::search(&requests, settings);
     answer.candidates = requests.candidates.len();
-    judge::judge(table, &requests, found, settings, &mut answer);
+    judge::judge(table, &requests, conjunctions, settings, &mut answer);
     Ok(answer)
 }

@@ -1,11 +1,11 @@
-//! The modes of a column: where its density falls and rises again, beyond what chance does.
+//! The modes of a column, separated by significant valleys of its density.
 
 use super::bins::{Bins, Grid};
 use super::settings::PatternSettings;
 use laggard_numeric::binomial_upper_tail;
 
-/// Widths at which valleys are looked for, in multiples of the finest. Wide valleys between thin modes are
-/// seen with wide bins, narrow ones between high modes with narrow bins.
+/// Widths at which valleys are searched, in multiples of the finest. Wide valleys between low modes show up
+/// in wide bins, narrow ones between high modes in narrow bins.
 const WIDTHS: [f64; 3] = [4.0, 2.0, 1.0];
 
 /// Times that separate the modes of a column, ascending; none when it has one mode.
@@ -20,7 +20,7 @@ pub(super) fn cuts(sorted: &[f64], settings: &PatternSettings) -> Vec<f64> {
     cuts
 }
 
-/// Cuts at the widest bins, then every piece at the next narrower ones.
+/// Cuts at the widest bins, then divides every segment with the next narrower ones.
 fn divide(
     sorted: &[f64],
     grid: Grid,
@@ -58,28 +58,29 @@ fn finest_width(sorted: &[f64]) -> f64 {
     2.0 * IQR_OVER_SHORTEST_QUARTER * shortest / (sorted.len() as f64).cbrt()
 }
 
-/// The middle of the lowest bin of every valley that is deep and not chance.
+/// The middle of the lowest bin of every valley that is deep and significant.
 fn valleys(bins: &Bins, settings: &PatternSettings) -> Vec<f64> {
     let mut peaks = peaks(bins);
     let mut valleys: Vec<usize> = peaks.windows(2).map(|pair| lowest(bins, pair[0], pair[1])).collect();
     let level = settings.mode_level / bins.len() as f64;
-    let weigh = |peaks: &[usize], valleys: &[usize], at: usize| {
-        let offset = usize::from(bins.density(peaks[at]) > bins.density(peaks[at + 1]));
-        let p_value = chance(bins, peaks[at + offset], valleys[at]);
-        let is_deep = bins.density(valleys[at]) <= settings.valley_max * bins.density(peaks[at + offset]);
-        Saddle { offset, p_value, stands: is_deep && p_value < level }
+    let weigh = |peaks: &[usize], valleys: &[usize], index: usize| {
+        let offset = usize::from(bins.density(peaks[index]) > bins.density(peaks[index + 1]));
+        let p_value = chance(bins, peaks[index + offset], valleys[index]);
+        let is_deep =
+            bins.density(valleys[index]) <= settings.valley_max * bins.density(peaks[index + offset]);
+        Saddle { offset, p_value, is_significant: is_deep && p_value < level }
     };
-    let mut saddles: Vec<Saddle> = (0..valleys.len()).map(|at| weigh(&peaks, &valleys, at)).collect();
-    while let Some(at) = weakest(&saddles) {
-        let lower = at + saddles[at].offset;
+    let mut saddles: Vec<Saddle> = (0..valleys.len()).map(|index| weigh(&peaks, &valleys, index)).collect();
+    while let Some(index) = weakest(&saddles) {
+        let lower = index + saddles[index].offset;
         if lower > 0 && lower < peaks.len() - 1 {
             let (left, right) = (valleys[lower - 1], valleys[lower]);
             valleys[lower - 1] = if bins.density(left) <= bins.density(right) { left } else { right };
             valleys.remove(lower);
             saddles.remove(lower);
         } else {
-            valleys.remove(at);
-            saddles.remove(at);
+            valleys.remove(index);
+            saddles.remove(index);
         }
         peaks.remove(lower);
         for near in [lower.wrapping_sub(1), lower] {
@@ -91,22 +92,22 @@ fn valleys(bins: &Bins, settings: &PatternSettings) -> Vec<f64> {
     valleys.iter().map(|&bin| bins.middle(bin)).collect()
 }
 
-/// A valley between two neighboring peaks, weighed.
+/// A valley between two neighboring peaks.
 struct Saddle {
     /// 0 when the lower peak is the left one, 1 when it is the right one.
     offset: usize,
-    /// Of seeing such a peak over such a valley in a flat stretch.
+    /// Probability of such a peak over such a valley if the density were flat.
     p_value: f64,
-    stands: bool,
+    is_significant: bool,
 }
 
-/// The saddle that is likeliest to be chance, of those that do not stand; the first of equals.
+/// The saddle with the largest p-value among those that are not significant; the first of equals.
 fn weakest(saddles: &[Saddle]) -> Option<usize> {
-    let falling = (0..saddles.len()).filter(|&at| !saddles[at].stands);
-    falling.reduce(|best, at| if saddles[at].p_value > saddles[best].p_value { at } else { best })
+    let falling = (0..saddles.len()).filter(|&index| !saddles[index].is_significant);
+    falling.reduce(|best, index| if saddles[index].p_value > saddles[best].p_value { index } else { best })
 }
 
-/// Chance that of the values in the two bins so many fall in the peak, were the density the same in both.
+/// Probability that this many of the values in the two bins fall in the peak if the density were the same in both.
 fn chance(bins: &Bins, peak: usize, valley: usize) -> f64 {
     let share = bins.exposure(peak) / (bins.exposure(peak) + bins.exposure(valley));
     binomial_upper_tail(bins.count(peak) + bins.count(valley), share, bins.count(peak))
@@ -160,16 +161,16 @@ mod tests {
 
     #[test]
     fn two_modes_with_nothing_between() {
-        let found = cuts_of(&[(2, 800), (3, 900), (4, 100), (98, 30), (99, 60), (100, 10)]);
-        assert_eq!(found.len(), 1);
-        assert!((5.0..97.0).contains(&found[0]), "{found:?}");
+        let cuts = cuts_of(&[(2, 800), (3, 900), (4, 100), (98, 30), (99, 60), (100, 10)]);
+        assert_eq!(cuts.len(), 1);
+        assert!((5.0..97.0).contains(&cuts[0]), "{cuts:?}");
     }
 
     #[test]
     fn a_valley_of_one_bin() {
-        let found = cuts_of(&[(45, 200), (46, 400), (47, 200), (48, 20), (49, 200), (50, 500), (51, 100)]);
-        assert_eq!(found.len(), 1);
-        assert!((47.0..49.0).contains(&found[0]), "{found:?}");
+        let cuts = cuts_of(&[(45, 200), (46, 400), (47, 200), (48, 20), (49, 200), (50, 500), (51, 100)]);
+        assert_eq!(cuts.len(), 1);
+        assert!((47.0..49.0).contains(&cuts[0]), "{cuts:?}");
     }
 
     #[test]

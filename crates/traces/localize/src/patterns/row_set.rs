@@ -38,7 +38,7 @@ impl RowSet {
         self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones() as usize).sum()
     }
 
-    /// How many rows of `within` are in exactly one of the two.
+    /// How many rows of `within` are in exactly one of the two sets.
     pub(super) fn differing(&self, other: &RowSet, within: &RowSet) -> usize {
         let words = self.words.iter().zip(&other.words).zip(&within.words);
         words.map(|((a, b), inside)| ((a ^ b) & inside).count_ones() as usize).sum()
@@ -54,7 +54,7 @@ impl RowSet {
 
     /// Members, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = rest.trailing_zeros() as usize;
@@ -62,7 +62,7 @@ impl RowSet {
                     return None;
                 }
                 rest &= rest - 1;
-                Some(at * 64 + bit)
+                Some(index * 64 + bit)
             })
         })
     }
@@ -72,9 +72,9 @@ impl RowSet {
 ///
 /// `common` is the size of the intersection. Yule 1912; the same number is Matthews's correlation coefficient.
 pub(super) fn phi(common: usize, first: usize, second: usize, total: usize) -> f64 {
-    let (both, a, b, n) = (common as f64, first as f64, second as f64, total as f64);
+    let (common, a, b, n) = (common as f64, first as f64, second as f64, total as f64);
     let scale = a * (n - a) * b * (n - b);
-    if scale > 0.0 { (both * n - a * b) / scale.sqrt() } else { 0.0 }
+    if scale > 0.0 { (common * n - a * b) / scale.sqrt() } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -1,43 +1,43 @@
-//! The search: from the mode that explains most of the latency to a conjunction, again and again.
+//! The search: repeatedly from the mode that explains most of the latency to a conjunction.
 
 use super::candidates::Requests;
 use super::division::divide;
 use super::row_set::{RowSet, phi};
 use super::settings::PatternSettings;
 
-/// In the search, when other patterns are still among the rest, less separation than in the end will do.
+/// In the search, other patterns are still among the rest, so less separation suffices than at the end.
 const SEPARATION_IN_SEARCH: f64 = 0.8;
 
-/// A mode of which less than this is left over by earlier patterns is their remnant, not a mode.
+/// A mode with less than this share of its rows left by earlier patterns is a remnant, not a mode.
 const LEFT_MIN: f64 = 0.5;
 
-/// Agreement settles in two or three steps; it could go back and forth.
+/// Agreement settles in two or three steps; the limit stops oscillation.
 const AGREEMENT_STEPS: usize = 4;
 
-/// A further condition explains at least so much more: with less, chance would choose conditions.
+/// A further condition explains at least this share more: with less, chance would select conditions.
 const NARROWING_GAIN_MIN: f64 = 0.1;
 
-/// A condition that narrows drops normal requests: they are slower than the rest with at most this
-/// probability. Where they are slow as well, the conjunction would only pick the slowest of many slow ones.
+/// A condition that narrows drops normal requests: the dropped ones are slower than the rest with at most this
+/// probability. If they were slow as well, the conjunction would only select the slowest of many slow ones.
 const DROPPED_SEPARATION_MAX: f64 = 0.6;
 
-/// Some candidates and the requests they stand for.
+/// Candidates and the requests they select.
 pub(super) struct Conjunction {
-    /// Indices of candidates all of which hold.
+    /// Indices of candidates that all hold.
     pub(super) conditions: Vec<usize>,
-    /// Indices of candidates, one a column, that mark the same requests.
+    /// Indices of candidates, one per column, that mark the same requests.
     pub(super) agreeing: Vec<usize>,
     pub(super) rows: RowSet,
 }
 
-/// Conjunctions in the order in which they were found; their rows are disjoint.
+/// Conjunctions in the order of discovery; their rows are disjoint.
 ///
 /// Time per pattern: one pass over the rows for each candidate.
 pub(super) fn search(requests: &Requests, settings: &PatternSettings) -> Vec<Conjunction> {
     let mut left = RowSet::of(requests.len(), |_| true);
     let mut is_refused = vec![false; requests.candidates.len()];
-    let mut found = Vec::new();
-    while found.len() < settings.patterns_max {
+    let mut conjunctions = Vec::new();
+    while conjunctions.len() < settings.patterns_max {
         let Some(seed) = best_candidate(requests, &left, &is_refused) else { break };
         let pattern = grow(requests, seed, &left, settings);
         let others = left.without(&pattern.rows);
@@ -47,23 +47,23 @@ pub(super) fn search(requests: &Requests, settings: &PatternSettings) -> Vec<Con
             continue;
         }
         left = others;
-        found.push(pattern);
+        conjunctions.push(pattern);
     }
-    found
+    conjunctions
 }
 
 /// The candidate that explains most of the slowness of the rows left; the first of equals.
 fn best_candidate(requests: &Requests, left: &RowSet, is_refused: &[bool]) -> Option<usize> {
     let mut best = None;
     let mut most = 0.0;
-    for (at, candidate) in requests.candidates.iter().enumerate() {
+    for (index, candidate) in requests.candidates.iter().enumerate() {
         let is_remnant = (candidate.rows.common(left) as f64) < LEFT_MIN * candidate.count as f64;
-        if is_refused[at] || is_remnant {
+        if is_refused[index] || is_remnant {
             continue;
         }
         let explained = requests.explained(&candidate.rows.and(left), left);
         if explained > most {
-            (best, most) = (Some(at), explained);
+            (best, most) = (Some(index), explained);
         }
     }
     best
@@ -76,7 +76,7 @@ fn grow(requests: &Requests, seed: usize, left: &RowSet, settings: &PatternSetti
     let explained = requests.explained(&start.rows, left);
     let mut agreed = agree(requests, start.clone(), left, settings);
     if is_conjunction && requests.explained(&agreed.rows, left) < explained {
-        // Columns that agree would undo what only a conjunction tells.
+        // Columns that agree would undo a selection that only a conjunction makes.
         agreed = start;
     }
     if let Some(half) = divide(requests, &agreed.rows, left, settings) {
@@ -93,21 +93,21 @@ fn narrow(requests: &Requests, seed: usize, left: &RowSet, settings: &PatternSet
     while start.candidates.len() < settings.conditions_max {
         let mut best = None;
         let mut most = requests.explained(&start.rows, left) * (1.0 + NARROWING_GAIN_MIN);
-        for (at, candidate) in requests.candidates.iter().enumerate() {
-            let both = start.rows.and(&candidate.rows);
+        for (index, candidate) in requests.candidates.iter().enumerate() {
+            let narrowed = start.rows.and(&candidate.rows);
             let explained =
-                if both.len() < settings.rows_min { 0.0 } else { requests.explained(&both, left) };
+                if narrowed.len() < settings.rows_min { 0.0 } else { requests.explained(&narrowed, left) };
             if explained > most {
-                (best, most) = (Some((at, both)), explained);
+                (best, most) = (Some((index, narrowed)), explained);
             }
         }
-        let Some((at, both)) = best else { break };
-        let dropped = start.rows.without(&both);
+        let Some((index, narrowed)) = best else { break };
+        let dropped = start.rows.without(&narrowed);
         if requests.separation(&dropped, &left.without(&start.rows)) > DROPPED_SEPARATION_MAX {
             break;
         }
-        start.candidates.push(at);
-        start.rows = both;
+        start.candidates.push(index);
+        start.rows = narrowed;
     }
     start
 }
@@ -118,7 +118,7 @@ struct Agreed {
     rows: RowSet,
 }
 
-/// Requests for which more than half of the columns that tell the same story tell it; of two, both.
+/// Requests that more than half of the agreeing columns select; of two columns, both.
 fn agree(requests: &Requests, start: Agreed, left: &RowSet, settings: &PatternSettings) -> Agreed {
     let mut agreed = start;
     for _ in 0..AGREEMENT_STEPS {
@@ -136,29 +136,29 @@ fn agree(requests: &Requests, start: Agreed, left: &RowSet, settings: &PatternSe
     agreed
 }
 
-/// Of every column the candidate most like `rows`, if it is like enough.
+/// From every column the candidate most similar to `rows`, if it is similar enough.
 fn alike(requests: &Requests, rows: &RowSet, left: &RowSet, settings: &PatternSettings) -> Vec<usize> {
     let (size, total) = (rows.len(), left.len());
-    let mut chosen: Vec<usize> = Vec::new();
+    let mut selected: Vec<usize> = Vec::new();
     let mut chosen_phi = 0.0;
-    for (at, candidate) in requests.candidates.iter().enumerate() {
+    for (index, candidate) in requests.candidates.iter().enumerate() {
         let agreement = phi(candidate.rows.common(rows), candidate.rows.common(left), size, total);
         if agreement < settings.agreement_min {
             continue;
         }
-        // Candidates of a column stand side by side.
+        // Candidates of one column are adjacent.
         let is_same_column =
-            chosen.last().is_some_and(|&last| requests.candidates[last].column == candidate.column);
+            selected.last().is_some_and(|&last| requests.candidates[last].column == candidate.column);
         if is_same_column && agreement <= chosen_phi {
             continue;
         }
         if is_same_column {
-            chosen.pop();
+            selected.pop();
         }
-        chosen.push(at);
+        selected.push(index);
         chosen_phi = agreement;
     }
-    chosen
+    selected
 }
 
 fn majority(requests: &Requests, candidates: &[usize], left: &RowSet) -> Option<RowSet> {
@@ -166,15 +166,15 @@ fn majority(requests: &Requests, candidates: &[usize], left: &RowSet) -> Option<
         return None;
     }
     let mut votes = vec![0_u16; requests.len()];
-    for &at in candidates {
-        for row in requests.candidates[at].rows.and(left).iter() {
+    for &candidate in candidates {
+        for row in requests.candidates[candidate].rows.and(left).iter() {
             votes[row] += 1;
         }
     }
     Some(RowSet::of(requests.len(), |row| usize::from(votes[row]) * 2 > candidates.len()))
 }
 
-/// The shortest conjunction that stands for `rows` best: conditions are added while each raises the phi
+/// The shortest conjunction that best approximates `rows`: conditions are added while each raises the phi
 /// coefficient enough.
 fn conjunction(
     requests: &Requests,
@@ -188,16 +188,16 @@ fn conjunction(
     while conditions.len() < settings.conditions_max {
         let mut best = None;
         let mut best_phi = reached + settings.gain_min;
-        for (at, candidate) in requests.candidates.iter().enumerate() {
-            let both = held.and(&candidate.rows);
-            let agreement = phi(both.common(rows), both.len(), rows.len(), left.len());
+        for (index, candidate) in requests.candidates.iter().enumerate() {
+            let narrowed = held.and(&candidate.rows);
+            let agreement = phi(narrowed.common(rows), narrowed.len(), rows.len(), left.len());
             if agreement > best_phi {
-                (best, best_phi) = (Some((at, both)), agreement);
+                (best, best_phi) = (Some((index, narrowed)), agreement);
             }
         }
-        let Some((at, both)) = best else { break };
-        conditions.push(at);
-        (held, reached) = (both, best_phi);
+        let Some((index, narrowed)) = best else { break };
+        conditions.push(index);
+        (held, reached) = (narrowed, best_phi);
     }
     (conditions, held)
 }

@@ -1,20 +1,20 @@
-//! What the search for patterns reads.
+//! The input of the pattern search.
 
 use std::fmt;
 
-/// Requests of one kind: one row a request, one column an operation.
+/// Requests of one kind: one row per request, one column per operation.
 ///
-/// Times and latencies are in one unit, which the answer keeps; a time is all that one request spent in one
-/// operation. A time that is not above 0 or not finite means that the operation was not called, or that nobody
-/// knows: it is in no mode and meets no condition. A request without a latency above 0 is left out and counted.
+/// Times and latencies share one unit, which the answer uses; a time is all that one request spent in one
+/// operation. A time that is not above 0 or not finite means that the operation was not called or its time is
+/// unknown: it is in no mode and meets no condition. A request without a latency above 0 is left out and counted.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestTable<'a> {
     /// One slice per operation, each with one time per request.
     pub columns: &'a [&'a [f64]],
     /// Latency of each request.
     pub latencies: &'a [f64],
-    /// How many requests each row stands for (sampling); `None` for one. They count in sums and means of the
-    /// answer; what is a pattern is decided by rows, because a row is one observation whatever it stands for.
+    /// Requests that each row represents (sampling); `None` for one each. Weights enter sums and means of the
+    /// answer; patterns are decided by rows, because a row is one observation regardless of its weight.
     pub weights: Option<&'a [f64]>,
 }
 
@@ -45,28 +45,28 @@ impl RequestTable<'_> {
     }
 }
 
-/// A table that cannot be read as one.
+/// Why a table is invalid.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RequestTableError {
     /// More than 2^32 - 1 rows.
     TooManyRows {
-        /// Rows given.
+        /// Number of rows.
         rows: usize,
     },
     /// A column has not as many times as there are latencies.
     ColumnLength {
         /// Index of the first such column.
         column: usize,
-        /// Its length.
+        /// Length of the column.
         length: usize,
-        /// Latencies given.
+        /// Number of latencies.
         rows: usize,
     },
     /// There are not as many weights as latencies.
     WeightsLength {
-        /// Weights given.
+        /// Number of weights.
         length: usize,
-        /// Latencies given.
+        /// Number of latencies.
         rows: usize,
     },
     /// A weight is not finite and above 0.

@@ -1,6 +1,6 @@
 //! Incremental clustering by call sequence, and major and minor clusters (Mi 2012 §4.1, Algorithm 1).
 
-use crate::settings::Mode;
+use crate::cloud_diag::settings::Mode;
 use laggard_numeric::levenshtein_within;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,37 +10,37 @@ use std::hash::Hash;
 pub fn cluster_sequences<T: Hash + Eq>(sequences: &[Vec<T>]) -> Vec<Vec<usize>> {
     let mut cluster_of: HashMap<&[T], usize> = HashMap::new();
     let mut clusters: Vec<Vec<usize>> = Vec::new();
-    for (at, sequence) in sequences.iter().enumerate() {
+    for (index, sequence) in sequences.iter().enumerate() {
         let cluster = *cluster_of.entry(sequence).or_insert(clusters.len());
         if cluster == clusters.len() {
             clusters.push(Vec::new());
         }
-        clusters[cluster].push(at);
+        clusters[cluster].push(index);
     }
     clusters
 }
 
-/// A cluster as Algorithm 1 sees it.
+/// A cluster as input of Algorithm 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClusterSize<'a, T> {
-    /// What its requests call, in order.
+    /// Called operations, in order.
     pub sequence: &'a [T],
-    /// Its requests.
+    /// Number of requests.
     pub requests: u64,
 }
 
 /// What became of a minor cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MinorFate {
-    /// It joins this major cluster.
+    /// Joined to this major cluster.
     Joins(usize),
-    /// No major cluster is like it.
+    /// No major cluster is similar enough.
     Unlike,
     /// There were too many clusters to compare it with all of them.
     NotCompared,
 }
 
-/// Major clusters and what became of the others; all are indices into the clusters given.
+/// Major clusters and what became of the others; all are indices into the input.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MajorClusters {
     /// Largest first.
@@ -49,8 +49,8 @@ pub struct MajorClusters {
     pub minors: Vec<(usize, MinorFate)>,
 }
 
-/// Cells of edit-distance tables that are computed in all; beyond it minor clusters are not compared. Without
-/// a limit, requests that are all different would take time quadratic in their number.
+/// Most cells of edit-distance tables in total; beyond it minor clusters are not compared. Without
+/// a limit, requests that all differ would need time quadratic in their number.
 const CELLS_MAX: u64 = 400_000_000;
 
 /// Algorithm 1: clusters are major, largest first, until they hold more than `coverage` of the requests; each
@@ -66,7 +66,7 @@ pub fn major_clusters<T: PartialEq>(
     mode: Mode,
 ) -> MajorClusters {
     let mut order: Vec<usize> = (0..clusters.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(clusters[at].requests));
+    order.sort_by_key(|&cluster| std::cmp::Reverse(clusters[cluster].requests));
     let total: u64 = clusters.iter().map(|cluster| cluster.requests).sum();
     let mut covered = 0;
     let mut majors = 0;
@@ -99,7 +99,7 @@ impl<T: PartialEq> Search<'_, '_, T> {
                 Mode::Robust => candidate.len() / 2,
             };
             if let Some((_, distance)) = best {
-                // Only a strictly smaller distance replaces.
+                // Only a strictly smaller distance replaces the best.
                 limit = limit.min(distance.saturating_sub(1));
             }
             if longer_by > limit {
@@ -135,30 +135,30 @@ mod tests {
 
     #[test]
     fn the_cluster_that_crosses_the_share_is_major() {
-        let found = major_clusters(&sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]), 0.5, Mode::Robust);
+        let clustered = major_clusters(&sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]), 0.5, Mode::Robust);
         // 50 of 100 is not more than half, so the second is needed.
-        assert_eq!(found.majors, [0, 1]);
-        assert_eq!(found.minors, [(2, MinorFate::Unlike)]);
+        assert_eq!(clustered.majors, [0, 1]);
+        assert_eq!(clustered.minors, [(2, MinorFate::Unlike)]);
     }
 
     #[test]
     fn ties_go_to_the_larger_and_only_shorter_majors_are_joined() {
         let clusters = [("abcd", 40), ("abce", 40), ("abcf", 5), ("abc", 4)];
-        let found = major_clusters(&sizes(&clusters), 0.75, Mode::Robust);
-        assert_eq!(found.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Unlike)]);
-        let found = major_clusters(&sizes(&clusters), 0.75, Mode::Paper);
-        assert_eq!(found.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Joins(0))]);
+        let clustered = major_clusters(&sizes(&clusters), 0.75, Mode::Robust);
+        assert_eq!(clustered.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Unlike)]);
+        let clustered = major_clusters(&sizes(&clusters), 0.75, Mode::Paper);
+        assert_eq!(clustered.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Joins(0))]);
     }
 
     #[test]
-    fn thousands_of_single_requests_end_soon() {
+    fn thousands_of_single_requests_are_limited() {
         let sequences: Vec<Vec<u32>> = (0..3000_u32)
-            .map(|at| (0..60).map(|k| at.wrapping_mul(2_654_435_761) >> (k % 20)).collect())
+            .map(|index| (0..60).map(|k| index.wrapping_mul(2_654_435_761) >> (k % 20)).collect())
             .collect();
         let clusters: Vec<_> =
             sequences.iter().map(|sequence| ClusterSize { sequence, requests: 1 }).collect();
-        let found = major_clusters(&clusters[..300], 0.75, Mode::Robust);
-        assert_eq!(found.majors.len() + found.minors.len(), 300);
+        let clustered = major_clusters(&clusters[..300], 0.75, Mode::Robust);
+        assert_eq!(clustered.majors.len() + clustered.minors.len(), 300);
         assert_eq!(cluster_sequences(&sequences).len(), 3000);
         assert_eq!(major_clusters::<u32>(&[], 0.75, Mode::Paper), MajorClusters::default());
     }

@@ -3,10 +3,10 @@
 use super::settings::MiSettings;
 use super::split::Split;
 use super::table::CallTable;
-use crate::settings::{CloudDiagSettings, Mode};
+use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
 use laggard_numeric::{Alternative, benjamini_hochberg, mad, mann_whitney, mean, median_of};
 
-/// What is known of one position of a cluster.
+/// The result for one position of a cluster.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ColumnFinding {
     /// Whether it is suspicious.
@@ -15,11 +15,11 @@ pub struct ColumnFinding {
     pub usual_ns: f64,
     /// A request is slow there above this, nanoseconds.
     pub slow_ns: f64,
-    /// Anomalous requests that are slow there.
+    /// Number of anomalous requests that are slow there.
     pub slow_requests: u64,
-    /// What they take beyond the usual there, over the excess of all requests' latency beyond its median.
+    /// Their excess over the usual time there, relative to the excess of all requests' latency over its median.
     pub cost_share: f64,
-    /// Mean of the anomalous less mean of the normal requests, nanoseconds.
+    /// Mean of the anomalous minus mean of the normal requests, nanoseconds.
     pub excess_ns: f64,
     /// Share of the positive excesses of all positions, 0..1.
     pub excess_share: f64,
@@ -27,15 +27,15 @@ pub struct ColumnFinding {
     pub p_value: f64,
 }
 
-/// Tests the columns of a split table, one finding a column. Nothing is flagged when a set is empty.
+/// Tests the columns of a split table: one finding per column. Nothing is flagged when a set is empty.
 ///
 /// Paper: the principal columns (B4), two-sided. Robust: all columns, one-sided (anomalous requests are
-/// slower), Benjamini–Hochberg over the columns, a least share of the excess, and a least cost: as the
-/// anomalous requests are those that are far out in some column, columns differ in healthy clusters, too.
+/// slower), Benjamini–Hochberg over the columns, a minimum share of the excess, and a minimum cost: anomalous
+/// requests are those that are extreme in some column, so columns differ in healthy clusters, too.
 pub(crate) fn test_columns(
     table: &CallTable,
     split: &Split,
-    own: &MiSettings,
+    settings: &MiSettings,
     shared: &CloudDiagSettings,
 ) -> Vec<ColumnFinding> {
     let wanted: Vec<usize> = match shared.mode {
@@ -46,10 +46,11 @@ pub(crate) fn test_columns(
         Mode::Paper => Alternative::TwoSided,
         Mode::Robust => Alternative::Greater,
     };
-    let samples: Vec<Samples> = (0..table.columns.len()).map(|at| Samples::new(table, split, at)).collect();
+    let samples: Vec<Samples> =
+        (0..table.columns.len()).map(|column| Samples::new(table, split, column)).collect();
     let mut p_values: Vec<f64> = wanted
         .iter()
-        .map(|&at| mann_whitney(&samples[at].anomalous, &samples[at].normal, alternative).p_value)
+        .map(|&column| mann_whitney(&samples[column].anomalous, &samples[column].normal, alternative).p_value)
         .collect();
     if shared.mode == Mode::Robust {
         p_values = benjamini_hochberg(&p_values);
@@ -57,24 +58,24 @@ pub(crate) fn test_columns(
     let mut out: Vec<ColumnFinding> = samples.iter().map(|sample| sample.describe(shared)).collect();
     let usual_latency = median_of(&table.latencies);
     let late: f64 = table.latencies.iter().map(|latency| (latency - usual_latency).max(0.0)).sum();
-    let total: f64 = out.iter().map(|found| found.excess_ns.max(0.0)).sum();
-    for found in &mut out {
-        found.cost_share = if late > 0.0 { found.cost_share / late } else { 0.0 };
-        found.excess_share = if total > 0.0 { found.excess_ns.max(0.0) / total } else { 0.0 };
+    let total: f64 = out.iter().map(|finding| finding.excess_ns.max(0.0)).sum();
+    for finding in &mut out {
+        finding.cost_share = if late > 0.0 { finding.cost_share / late } else { 0.0 };
+        finding.excess_share = if total > 0.0 { finding.excess_ns.max(0.0) / total } else { 0.0 };
     }
-    for (&at, p_value) in wanted.iter().zip(p_values) {
-        out[at].p_value = p_value;
-        out[at].flagged =
-            p_value < own.column_level && (shared.mode == Mode::Paper || matters(&out[at], own, shared));
+    for (&column, p_value) in wanted.iter().zip(p_values) {
+        out[column].p_value = p_value;
+        out[column].flagged = p_value < settings.column_level
+            && (shared.mode == Mode::Paper || matters(&out[column], settings, shared));
     }
     out
 }
 
-/// Whether a position holds enough of what is slow.
-fn matters(found: &ColumnFinding, own: &MiSettings, shared: &CloudDiagSettings) -> bool {
-    found.excess_share >= own.excess_share_min
-        && found.cost_share >= shared.share_min
-        && found.slow_requests >= shared.support_min
+/// Whether a position holds enough of the excess.
+fn matters(finding: &ColumnFinding, settings: &MiSettings, shared: &CloudDiagSettings) -> bool {
+    finding.excess_share >= settings.excess_share_min
+        && finding.cost_share >= shared.share_min
+        && finding.slow_requests >= shared.support_min
 }
 
 /// Genuine values of one column.

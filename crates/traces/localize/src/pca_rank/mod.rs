@@ -21,7 +21,7 @@ pub use split::{Split, SplitDoubt};
 
 use crate::category::CategoryCalls;
 use crate::cloud_diag::SuspectOperation;
-use crate::settings::{CloudDiagSettings, Mode};
+use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
 use laggard_model::OperationId;
 use laggard_numeric::median_of;
 use std::collections::BTreeMap;
@@ -36,17 +36,17 @@ pub struct Mi {
     /// Suspect operations, the most suspicious first. Positions and categories are those of the clusters'
     /// first categories.
     pub suspects: Vec<SuspectOperation>,
-    /// How unlike the others each suspect's replicas are, in the order of the suspects.
+    /// How much the replicas of each suspect differ from each other, in the order of the suspects.
     pub ratios: Vec<Vec<ReplicaRatio>>,
     /// Sum over analyzed clusters of every request's latency beyond the cluster's median, nanoseconds.
     pub excess_ns: f64,
-    /// Requests that no cluster covers, because none is like them.
+    /// Requests that no cluster covers, because none is similar.
     pub uncovered_requests: u64,
-    /// Requests among those that were not compared, for there were too many call trees.
+    /// Those of `uncovered_requests` that were not compared because there were too many call trees.
     pub uncompared_requests: u64,
 }
 
-/// What was found in one major cluster.
+/// The result for one major cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClusterFinding {
     /// Categories in it; the first one's call tree is the cluster's.
@@ -55,28 +55,29 @@ pub struct ClusterFinding {
     pub requests: u64,
     /// Requests left out by regular thinning.
     pub rows_left_out: usize,
-    /// Positions left out for want of room.
+    /// Positions left out because the matrix was full.
     pub columns_left_out: usize,
     /// Normal and anomalous requests; the rows are not in the categories' order.
     pub split: Split,
-    /// One a position of the call tree; `None` for one without a column.
+    /// One per position of the call tree; `None` for one without a column.
     pub positions: Vec<Option<ColumnFinding>>,
 }
 
-/// Runs the method. Requests with different entry operations are different services, as the paper has it, and
-/// are clustered apart.
+/// Runs the method. As in the paper, requests with different entry operations are different services and
+/// are clustered separately.
 ///
 /// Work is split over `threads` by cluster; the answer does not depend on their number.
 pub fn mi(
     categories: &[CategoryCalls],
-    own: &MiSettings,
+    settings: &MiSettings,
     shared: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> Mi {
     let mut out = Mi::default();
-    let members = all_members(categories, own, shared.mode, &mut out);
-    let studies =
-        laggard_numeric::parallel_map(&members, threads, |members| study(categories, members, own, shared));
+    let members = all_members(categories, settings, shared.mode, &mut out);
+    let studies = laggard_numeric::parallel_map(&members, threads, |members| {
+        study(categories, members, settings, shared)
+    });
     out.excess_ns = studies.iter().filter(|study| study.is_analyzed()).map(Study::excess_ns).sum();
     let evidence = suspects::ClusterEvidence { categories, studies: &studies, shared };
     for suspect in evidence.suspects() {
@@ -87,7 +88,7 @@ pub fn mi(
     out
 }
 
-/// A cluster under study.
+/// A cluster with its intermediate results.
 pub(crate) struct Study {
     members: Vec<Member>,
     table: CallTable,
@@ -124,70 +125,82 @@ impl Study {
 fn study(
     categories: &[CategoryCalls],
     members: &[Member],
-    own: &MiSettings,
+    settings: &MiSettings,
     shared: &CloudDiagSettings,
 ) -> Study {
     let table = CallTable::new(categories, members, shared.rows_max, shared.columns_max);
-    let split = split::split(&table, own, shared);
-    let columns = columns::test_columns(&table, &split, own, shared);
+    let split = split::split(&table, settings, shared);
+    let columns = columns::test_columns(&table, &split, settings, shared);
     Study { members: members.to_vec(), table, split, columns }
 }
 
-/// Cells of an alignment that are worth their memory; longer call trees are not aligned.
+/// Most cells of an alignment; longer call trees are not aligned.
 const ALIGNED_CELLS_MAX: usize = 16_000_000;
 
 /// The members of every major cluster.
-fn all_members(categories: &[CategoryCalls], own: &MiSettings, mode: Mode, out: &mut Mi) -> Vec<Vec<Member>> {
+fn all_members(
+    categories: &[CategoryCalls],
+    settings: &MiSettings,
+    mode: Mode,
+    out: &mut Mi,
+) -> Vec<Vec<Member>> {
     let mut by_entry: BTreeMap<OperationId, Vec<usize>> = BTreeMap::new();
-    for (at, category) in categories.iter().enumerate() {
+    for (index, category) in categories.iter().enumerate() {
         if let Some(entry) = category.positions.first() {
-            by_entry.entry(entry.operation).or_default().push(at);
+            by_entry.entry(entry.operation).or_default().push(index);
         }
     }
-    let of = |mut service: Vec<usize>| {
-        // First appearance, whatever the categories' ids.
-        service
-            .sort_by_key(|&at| (categories[at].requests.first().map(|first| (first.start, first.trace)), at));
-        members_of_service(categories, &service, own, mode, out)
+    let members = |mut service: Vec<usize>| {
+        // By first appearance, independent of the categories' ids.
+        service.sort_by_key(|&category| {
+            (categories[category].requests.first().map(|first| (first.start, first.trace)), category)
+        });
+        members_of_service(categories, &service, settings, mode, out)
     };
-    by_entry.into_values().flat_map(of).collect()
+    by_entry.into_values().flat_map(members).collect()
 }
 
 fn members_of_service(
     categories: &[CategoryCalls],
     service: &[usize],
-    own: &MiSettings,
+    settings: &MiSettings,
     mode: Mode,
     out: &mut Mi,
 ) -> Vec<Vec<Member>> {
-    let sequences: Vec<Vec<OperationId>> = service.iter().map(|&at| sequence(&categories[at])).collect();
+    let sequences: Vec<Vec<OperationId>> =
+        service.iter().map(|&index| sequence(&categories[index])).collect();
     let groups: Vec<Vec<usize>> = match mode {
         Mode::Paper => cluster_sequences(&sequences),
-        // A call tree says more than the sequence of its calls.
-        Mode::Robust => (0..service.len()).map(|at| vec![at]).collect(),
+        // A call tree is more specific than the sequence of its calls.
+        Mode::Robust => (0..service.len()).map(|index| vec![index]).collect(),
     };
     let requests = |group: &[usize]| -> u64 {
-        group.iter().map(|&at| categories[service[at]].requests.len() as u64).sum()
+        group.iter().map(|&index| categories[service[index]].requests.len() as u64).sum()
     };
     let sizes: Vec<ClusterSize<'_, OperationId>> = groups
         .iter()
         .map(|group| ClusterSize { sequence: &sequences[group[0]], requests: requests(group) })
         .collect();
-    let found = major_clusters(&sizes, own.coverage, mode);
+    let clustered = major_clusters(&sizes, settings.coverage, mode);
     let same = |group: usize| {
         let positions = sizes[group].sequence.len();
-        groups[group].iter().map(move |&at| Member::same(service[at], positions))
+        groups[group].iter().map(move |&category| Member::same(service[category], positions))
     };
-    let mut members: Vec<Vec<Member>> = found.majors.iter().map(|&major| same(major).collect()).collect();
-    for (minor, fate) in found.minors {
+    let mut members: Vec<Vec<Member>> = clustered.majors.iter().map(|&major| same(major).collect()).collect();
+    for (minor, fate) in clustered.minors {
         let lost = match fate {
             MinorFate::Joins(major) => {
                 let (theirs, ours) = (sizes[minor].sequence, sizes[major].sequence);
-                let at = found.majors.iter().position(|&at| at == major).expect("it joins a major cluster");
+                let index = clustered
+                    .majors
+                    .iter()
+                    .position(|&known| known == major)
+                    .expect("it joins a major cluster");
                 let fits = theirs.len().saturating_mul(ours.len()) <= ALIGNED_CELLS_MAX;
                 if fits {
                     let aligned = groups[minor].iter();
-                    members[at].extend(aligned.map(|&at| Member::aligned(service[at], theirs, ours)));
+                    members[index]
+                        .extend(aligned.map(|&index| Member::aligned(service[index], theirs, ours)));
                     continue;
                 }
                 MinorFate::NotCompared

@@ -1,14 +1,14 @@
 //! Which replicas of a suspect operation (Mi 2012 §5, Eq. 2 to 5, Algorithm 2).
 
-use crate::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
-use crate::settings::{CloudDiagSettings, Mode};
+use crate::cloud_diag::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
+use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
 use laggard_model::ReplicaId;
 use laggard_numeric::{BinRule, HistogramBins, dissimilarity_ratios, mad, median_of};
 use std::collections::BTreeMap;
 
-/// Robust: replicas with fewer values are not ranked: their histograms are noise.
+/// Robust: replicas with fewer values are not ranked because their histograms are noise.
 const VALUES_MIN: usize = 20;
-/// Replicas whose histograms are compared, those with the most values; all pairs of them are.
+/// Most replicas whose histograms are compared pairwise; those with the most values are used.
 const COMPARED_MAX: usize = 500;
 /// A value exceeds when its logarithm is this many MAD above the median.
 const EXCEED_MAD: f64 = 3.5;
@@ -16,29 +16,29 @@ const EXCEED_MAD: f64 = 3.5;
 const RATIO_Z_MIN: f64 = 3.5;
 /// … and this multiple of the median ratio.
 const RATIO_FACTOR_MIN: f64 = 1.5;
-/// Replicas needed before "none differs" means everywhere.
+/// Replicas needed before "none differs" means that the fault is everywhere.
 const REPLICAS_MIN: usize = 5;
 
-/// One time of a suspect operation.
+/// One measured time of a suspect operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Observation {
     pub(crate) replica: ReplicaId,
-    /// Nanoseconds.
+    /// Time, nanoseconds.
     pub(crate) time_ns: f64,
-    /// Over the usual time at its position; 1 is usual.
+    /// Time over the usual time at its position; 1 is usual.
     pub(crate) ratio: f64,
 }
 
-/// How unlike the others a replica's times are.
+/// How much a replica's times differ from those of the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReplicaRatio {
     /// The replica.
     pub replica: ReplicaId,
-    /// Its Jensen–Shannon distances to all others over all distances of all, 0..1; `1/H` when none differs.
+    /// The replica's Jensen–Shannon distances to all others over all pairwise distances, 0..1; `1/H` when none differs.
     pub ratio: f64,
 }
 
-/// The judgment over all replicas of one operation.
+/// The result for all replicas of one operation.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ReplicaJudgment {
     pub(crate) spread: Spread,
@@ -66,15 +66,16 @@ pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> Rep
 }
 
 fn for_test(observed: &[Observation]) -> ReplicaObservations {
-    let logs: Vec<f64> = observed.iter().map(|at| at.ratio.max(f64::MIN_POSITIVE).ln()).collect();
+    let logs: Vec<f64> =
+        observed.iter().map(|observation| observation.ratio.max(f64::MIN_POSITIVE).ln()).collect();
     let center = median_of(&logs);
     let spread = mad(&logs, center);
     let limit = center + EXCEED_MAD * spread;
     let scale = if spread > 0.0 { spread } else { 1.0 };
     ReplicaObservations {
-        replicas: observed.iter().map(|at| at.replica).collect(),
+        replicas: observed.iter().map(|observation| observation.replica).collect(),
         standardized: logs.iter().map(|log| (log - center) / scale).collect(),
-        ratios: observed.iter().map(|at| at.ratio).collect(),
+        ratios: observed.iter().map(|observation| observation.ratio).collect(),
         exceeds: logs.iter().map(|&log| log > limit).collect(),
         weights: vec![1.0; observed.len()],
     }
@@ -83,8 +84,8 @@ fn for_test(observed: &[Observation]) -> ReplicaObservations {
 /// Eq. 2 to 5: histograms over common bins, their distances, and each replica's share of all distances.
 fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
     let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
-    for at in observed {
-        by_replica.entry(at.replica).or_default().push(at.time_ns);
+    for observation in observed {
+        by_replica.entry(observation.replica).or_default().push(observation.time_ns);
     }
     let (rule, values_min) = match mode {
         Mode::Paper => (BinRule::SquareRoot, 1),
@@ -103,11 +104,11 @@ fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
 
 /// The paper's "differs significantly", which has no threshold there: a robust z and a least factor.
 fn unlike_the_others(ratios: &[ReplicaRatio]) -> Vec<ReplicaId> {
-    let values: Vec<f64> = ratios.iter().map(|at| at.ratio).collect();
+    let values: Vec<f64> = ratios.iter().map(|ratio| ratio.ratio).collect();
     let center = median_of(&values);
     let spread = mad(&values, center);
     let differs = |ratio: f64| ratio - center > RATIO_Z_MIN * spread && ratio > RATIO_FACTOR_MIN * center;
-    ratios.iter().filter(|at| differs(at.ratio)).map(|at| at.replica).collect()
+    ratios.iter().filter(|ratio| differs(ratio.ratio)).map(|ratio| ratio.replica).collect()
 }
 
 #[cfg(test)]
@@ -115,12 +116,12 @@ mod tests {
     use super::*;
 
     fn times(replica: usize, times: &[f64]) -> Vec<Observation> {
-        let of = |&time_ns: &f64| Observation {
+        let observation = |&time_ns: &f64| Observation {
             replica: ReplicaId::from_index(replica),
             time_ns,
             ratio: time_ns / 100.0,
         };
-        times.iter().map(of).collect()
+        times.iter().map(observation).collect()
     }
 
     fn incident() -> Vec<Observation> {
@@ -130,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn both_modes_name_the_one_that_is_unlike_the_others() {
+    fn both_modes_name_the_replica_that_differs() {
         for mode in [Mode::Paper, Mode::Robust] {
-            let found = judge(&incident(), &CloudDiagSettings::new(mode));
+            let judgment = judge(&incident(), &CloudDiagSettings::new(mode));
             let named: Vec<usize> =
-                found.tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
-            assert_eq!((found.spread, named), (Spread::Localized, vec![4]), "{mode:?}");
+                judgment.tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
+            assert_eq!((judgment.spread, named), (Spread::Localized, vec![4]), "{mode:?}");
             // One that differs from five equal ones has half of all distances.
-            assert!((found.ratios[4].ratio - 0.5).abs() < 1e-12);
+            assert!((judgment.ratios[4].ratio - 0.5).abs() < 1e-12);
         }
     }
 
@@ -150,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn one_replica_and_none() {
-        let found = judge(&times(0, &[5.0, 6.0]), &CloudDiagSettings::new(Mode::Paper));
-        assert_eq!((found.spread, found.ratios[0].ratio), (Spread::Undecided, 1.0));
-        let found = judge(&[], &CloudDiagSettings::default());
-        assert!(found.tests.is_empty() && found.ratios.is_empty());
+    fn one_replica_or_none_is_undecided() {
+        let judgment = judge(&times(0, &[5.0, 6.0]), &CloudDiagSettings::new(Mode::Paper));
+        assert_eq!((judgment.spread, judgment.ratios[0].ratio), (Spread::Undecided, 1.0));
+        let judgment = judge(&[], &CloudDiagSettings::default());
+        assert!(judgment.tests.is_empty() && judgment.ratios.is_empty());
     }
 }

@@ -3,21 +3,21 @@
 use super::Study;
 use super::replicas::{Observation, ReplicaRatio, judge};
 use crate::category::{Call, CategoryCalls};
+use crate::cloud_diag::replicas::{ReplicaTest, Spread};
+use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
 use crate::cloud_diag::{Excess, ReplicaCell, SuspectOperation};
-use crate::replicas::{ReplicaTest, Spread};
-use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{mean, median};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that is known when operations are judged.
+/// The input of judging operations.
 pub(crate) struct ClusterEvidence<'a> {
     pub(crate) categories: &'a [CategoryCalls],
     pub(crate) studies: &'a [Study],
     pub(crate) shared: &'a CloudDiagSettings,
 }
 
-/// A suspect with the evidence of its replicas' histograms.
+/// A suspect operation with the distance ratios of its replicas.
 pub(crate) struct Suspect {
     pub(crate) operation: SuspectOperation,
     pub(crate) ratios: Vec<ReplicaRatio>,
@@ -38,7 +38,7 @@ struct Value {
     category: usize,
     request: u32,
     replica: ReplicaId,
-    /// The first category of the cluster, where the finding is filed.
+    /// The first category of the cluster, which the value is reported for.
     filed: usize,
     anomalous: bool,
     time_ns: f64,
@@ -64,11 +64,11 @@ impl ClusterEvidence<'_> {
     /// Operations by score (clusters they are flagged in), then summed excess, then handle.
     pub(crate) fn suspects(&self) -> Vec<Suspect> {
         let mut flagged: BTreeMap<OperationId, Vec<FlaggedColumn>> = BTreeMap::new();
-        for (at, study) in self.studies.iter().enumerate() {
+        for (index, study) in self.studies.iter().enumerate() {
             let positions = &self.categories[study.members[0].category].positions;
-            for (column, _) in study.columns.iter().enumerate().filter(|(_, found)| found.flagged) {
+            for (column, _) in study.columns.iter().enumerate().filter(|(_, finding)| finding.flagged) {
                 let operation = positions[study.table.columns[column] as usize].operation;
-                flagged.entry(operation).or_default().push(FlaggedColumn { study: at, column });
+                flagged.entry(operation).or_default().push(FlaggedColumn { study: index, column });
             }
         }
         let mut out: Vec<Suspect> = flagged
@@ -88,24 +88,24 @@ impl ClusterEvidence<'_> {
     fn suspect(&self, operation: OperationId, columns_flagged: &[FlaggedColumn]) -> Suspect {
         let values = self.values(columns_flagged);
         // In paper mode only the anomalous requests' times are compared. Robust mode compares all of them: a
-        // replica is slow in comparison with what is usual, and more times are better evidence.
+        // replica is slow relative to the usual time, and more times are better evidence.
         let compared = values.iter().filter(|value| value.anomalous || self.shared.mode == Mode::Robust);
         let observed: Vec<Observation> = compared
             .map(|value| Observation { replica: value.replica, time_ns: value.time_ns, ratio: value.ratio() })
             .collect();
-        let judged = judge(&observed, self.shared);
+        let judgment = judge(&observed, self.shared);
         let mut culprits: BTreeSet<ReplicaId> =
-            judged.tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
+            judgment.tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let mut slow: Vec<Value> = values.iter().copied().filter(Value::is_slow).collect();
-        let spread = weigh(judged.spread, &mut culprits, &slow);
+        let spread = weigh(judgment.spread, &mut culprits, &slow);
         if spread == Spread::Localized {
             slow.retain(|value| culprits.contains(&value.replica));
         }
-        let cells = cells(&judged.tests, &culprits, &observed, &slow);
-        let filed = |place: &FlaggedColumn| self.studies[place.study].members[0].category;
+        let cells = cells(&judgment.tests, &culprits, &observed, &slow);
+        let filed = |flagged: &FlaggedColumn| self.studies[flagged.study].members[0].category;
         let positions: BTreeSet<(usize, u32)> = columns_flagged
             .iter()
-            .map(|place| (filed(place), self.studies[place.study].table.columns[place.column]))
+            .map(|flagged| (filed(flagged), self.studies[flagged.study].table.columns[flagged.column]))
             .collect();
         let categories: BTreeSet<usize> = columns_flagged.iter().map(filed).collect();
         let hit: BTreeSet<(usize, u32)> = slow.iter().map(|value| (value.category, value.request)).collect();
@@ -119,21 +119,21 @@ impl ClusterEvidence<'_> {
             hit: hit.into_iter().collect(),
             cells,
         };
-        let total = |place: &FlaggedColumn| {
-            let study = &self.studies[place.study];
+        let total = |flagged: &FlaggedColumn| {
+            let study = &self.studies[flagged.study];
             let anomalous = study.split.anomalous.iter().filter(|&&is| is).count();
-            study.columns[place.column].excess_ns * anomalous as f64
+            study.columns[flagged.column].excess_ns * anomalous as f64
         };
-        Suspect { operation, ratios: judged.ratios, excess_ns: columns_flagged.iter().map(total).sum() }
+        Suspect { operation, ratios: judgment.ratios, excess_ns: columns_flagged.iter().map(total).sum() }
     }
 
-    /// The genuine values of flagged columns, by place, then row.
+    /// The genuine values of flagged columns, by column, then row.
     fn values(&self, columns_flagged: &[FlaggedColumn]) -> Vec<Value> {
         let mut out = Vec::new();
         for columns_flagged in columns_flagged.chunk_by(|a, b| a.study == b.study) {
             let study = &self.studies[columns_flagged[0].study];
-            for (member, of) in study.members.iter().enumerate() {
-                self.add_values(study, columns_flagged, member, of.category, &mut out);
+            for (member, categories_member) in study.members.iter().enumerate() {
+                self.add_values(study, columns_flagged, member, categories_member.category, &mut out);
             }
         }
         out
@@ -147,12 +147,12 @@ impl ClusterEvidence<'_> {
         category: usize,
         out: &mut Vec<Value>,
     ) {
-        let of = &study.members[member];
+        let categories_member = &study.members[member];
         let mut column_at: BTreeMap<u32, usize> = BTreeMap::new();
-        for place in columns_flagged {
-            let position = study.table.columns[place.column];
-            if let Some(own) = of.position_at[position as usize] {
-                column_at.insert(own, place.column);
+        for flagged in columns_flagged {
+            let position = study.table.columns[flagged.column];
+            if let Some(own_position) = categories_member.position_at[position as usize] {
+                column_at.insert(own_position, flagged.column);
             }
         }
         let mut anomalous: BTreeMap<u32, bool> = BTreeMap::new();
@@ -194,10 +194,10 @@ fn by_replica(calls: &[Call]) -> Vec<(ReplicaId, f64, f64)> {
         .collect()
 }
 
-/// Particular replicas are to blame only if at least this share of the excess arises on them.
+/// Particular replicas are culprits only if at least this share of the excess arises on them.
 const CULPRIT_SHARE: f64 = 0.5;
 
-/// A fault on every replica stays one when a few of them stand out a little more.
+/// A fault on every replica remains one when a few replicas exceed the others a little.
 fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, slow: &[Value]) -> Spread {
     let sum = |wanted: &dyn Fn(&Value) -> bool| -> f64 {
         slow.iter().filter(|value| wanted(value)).map(Value::excess_ns).sum()
@@ -236,8 +236,8 @@ fn cells(
     slow: &[Value],
 ) -> Vec<ReplicaCell> {
     let mut ratios: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
-    for at in observed {
-        ratios.entry(at.replica).or_default().push(at.ratio);
+    for observation in observed {
+        ratios.entry(observation.replica).or_default().push(observation.ratio);
     }
     let mut slow_on: BTreeMap<ReplicaId, Vec<&Value>> = BTreeMap::new();
     for value in slow {

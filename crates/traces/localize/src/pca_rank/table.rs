@@ -27,7 +27,13 @@ impl Member {
     /// A category whose sequence is aligned to the cluster's.
     pub(crate) fn aligned(category: usize, own: &[OperationId], clusters: &[OperationId]) -> Member {
         let matches = levenshtein_matches(own, clusters);
-        Member { category, position_at: matches.into_iter().map(|at| at.map(|at| at as u32)).collect() }
+        Member {
+            category,
+            position_at: matches
+                .into_iter()
+                .map(|position| position.map(|position| position as u32))
+                .collect(),
+        }
     }
 }
 
@@ -47,11 +53,11 @@ pub(crate) struct CallTable {
     pub(crate) rows: Vec<ClusterRow>,
     /// The cluster's positions that have a column.
     pub(crate) columns: Vec<u32>,
-    /// Positions without one, for want of room.
+    /// Positions without a column because the matrix was full.
     pub(crate) columns_left_out: usize,
     /// Requests left out by regular thinning.
     pub(crate) rows_left_out: usize,
-    /// Times, nanoseconds; what is missing is the median of the column's genuine values.
+    /// Times, nanoseconds; a missing value is the median of the column's genuine values.
     pub(crate) times: Matrix,
     /// Latency of each row, nanoseconds.
     pub(crate) latencies: Vec<f64>,
@@ -67,18 +73,19 @@ impl CallTable {
         columns_max: usize,
     ) -> CallTable {
         let mut rows: Vec<ClusterRow> = Vec::new();
-        for (member, of) in members.iter().enumerate() {
-            let requests = 0..categories[of.category].requests.len() as u32;
+        for (member, members_category) in members.iter().enumerate() {
+            let requests = 0..categories[members_category.category].requests.len() as u32;
             rows.extend(requests.map(|request| ClusterRow { member: member as u32, request }));
         }
         let all = rows.len();
         if members.len() > 1 {
             rows.sort_by_key(|row| {
-                let of = &categories[members[row.member as usize].category].requests[row.request as usize];
-                (of.start, of.trace, row.member)
+                let request =
+                    &categories[members[row.member as usize].category].requests[row.request as usize];
+                (request.start, request.trace, row.member)
             });
         }
-        let rows: Vec<ClusterRow> = spread_evenly(all, rows_max).map(|at| rows[at]).collect();
+        let rows: Vec<ClusterRow> = spread_evenly(all, rows_max).map(|index| rows[index]).collect();
         let filled = Filling::new(categories, members, &rows).fill(&rows);
         let positions = members[0].position_at.len();
         let latency = |row: &ClusterRow| {
@@ -126,7 +133,7 @@ impl CallTable {
     }
 }
 
-/// Where the calls of each member go.
+/// Maps the calls of each member to rows and columns.
 struct Filling<'a> {
     /// Calls of each member's category.
     calls: Vec<&'a [Call]>,
@@ -139,14 +146,14 @@ struct Filling<'a> {
 
 impl<'a> Filling<'a> {
     fn new(categories: &'a [CategoryCalls], members: &[Member], rows: &[ClusterRow]) -> Filling<'a> {
-        let of = |member: &Member| &categories[member.category];
+        let category = |member: &Member| &categories[member.category];
         let mut row_of: Vec<Vec<Option<u32>>> =
-            members.iter().map(|member| vec![None; of(member).requests.len()]).collect();
-        for (at, row) in rows.iter().enumerate() {
-            row_of[row.member as usize][row.request as usize] = Some(at as u32);
+            members.iter().map(|member| vec![None; category(member).requests.len()]).collect();
+        for (index, row) in rows.iter().enumerate() {
+            row_of[row.member as usize][row.request as usize] = Some(index as u32);
         }
         let invert = |member: &Member| {
-            let mut position_of = vec![None; of(member).positions.len()];
+            let mut position_of = vec![None; category(member).positions.len()];
             for (to, from) in member.position_at.iter().enumerate() {
                 if let Some(from) = from {
                     position_of[*from as usize] = Some(to as u32);
@@ -155,7 +162,7 @@ impl<'a> Filling<'a> {
             position_of
         };
         Filling {
-            calls: members.iter().map(|member| of(member).calls.as_slice()).collect(),
+            calls: members.iter().map(|member| category(member).calls.as_slice()).collect(),
             position_of: members.iter().map(invert).collect(),
             row_of,
             positions: members[0].position_at.len(),
@@ -177,7 +184,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// All columns, or those that vary most when there are too many: the components are about variance.
+/// All columns, or those with the largest variance when there are too many, as the components explain variance.
 fn choose_columns(times: &Matrix, columns_max: usize) -> Vec<u32> {
     let mut columns: Vec<u32> = (0..times.cols() as u32).collect();
     if columns.len() <= columns_max {

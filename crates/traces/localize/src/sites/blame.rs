@@ -1,4 +1,4 @@
-//! A slow link has two ends. Which of the two services is to blame?
+//! Which end of a slow link, caller or callee, is the cause.
 //!
 //! ```text
 //!   front ══► cart     front ──► cart ◄── checkout      If front's other links are as slow, it is front;
@@ -8,49 +8,53 @@
 use laggard_model::ServiceId;
 use std::collections::BTreeMap;
 
-/// The links of one service pair, taken together.
+/// All links of one service pair.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkExcess {
     /// Service of the caller.
     pub caller: ServiceId,
     /// Service of the callee.
     pub callee: ServiceId,
-    /// Mean time of a call beyond the expected, nanoseconds; 0 when it is not slower.
+    /// Mean excess time of a call over the expected time, nanoseconds; 0 when it is not slower.
     pub excess_ns: f64,
 }
 
-/// Which end of a link is to blame.
+/// The end of a link that causes its slowness.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The caller.
     Caller,
-    /// The callee; also when nothing tells them apart, since time before the callee's span starts is queueing
-    /// there more often than not.
+    /// The callee; also when the two cannot be distinguished, since time before the callee's span starts is
+    /// usually queueing at the callee.
     Callee,
 }
 
-/// A service without other links is as likely to blame as one whose other links are half as slow.
+/// Evidence for a service without other links: as if its other links were half as slow.
 const NO_OTHER_LINKS: f64 = 0.5;
 
-/// Blames one end of every link, by how slow the other links of each end are against this one.
+/// Selects one end of every link, by the excess of each end's other links relative to this one.
 pub fn blame_ends(links: &[LinkExcess]) -> Vec<End> {
     let mut by_service: BTreeMap<ServiceId, Vec<usize>> = BTreeMap::new();
-    for (at, link) in links.iter().enumerate() {
-        by_service.entry(link.caller).or_default().push(at);
-        by_service.entry(link.callee).or_default().push(at);
+    for (index, link) in links.iter().enumerate() {
+        by_service.entry(link.caller).or_default().push(index);
+        by_service.entry(link.callee).or_default().push(index);
     }
-    let alike = |service: ServiceId, of: usize| {
-        let others = || by_service[&service].iter().filter(|&&other| other != of);
+    let alike = |service: ServiceId, link: usize| {
+        let others = || by_service[&service].iter().filter(|&&other| other != link);
         let count = others().count();
-        if count == 0 || links[of].excess_ns <= 0.0 {
+        if count == 0 || links[link].excess_ns <= 0.0 {
             return NO_OTHER_LINKS;
         }
-        let ratio = |&other: &usize| (links[other].excess_ns / links[of].excess_ns).clamp(0.0, 1.0);
+        let ratio = |&other: &usize| (links[other].excess_ns / links[link].excess_ns).clamp(0.0, 1.0);
         others().map(ratio).sum::<f64>() / count as f64
     };
     (0..links.len())
-        .map(|at| {
-            if alike(links[at].caller, at) > alike(links[at].callee, at) { End::Caller } else { End::Callee }
+        .map(|index| {
+            if alike(links[index].caller, index) > alike(links[index].callee, index) {
+                End::Caller
+            } else {
+                End::Callee
+            }
         })
         .collect()
 }
@@ -86,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_link_is_its_callees() {
+    fn a_single_link_is_attributed_to_the_callee() {
         assert_eq!(blame_ends(&links(&[(0, 1, 10.0)])), [End::Callee]);
         assert_eq!(blame_ends(&[]), []);
     }

@@ -1,4 +1,4 @@
-//! Requests cut into blocks, and what the baseline lets one expect of them.
+//! Requests cut into blocks, and the times that the baseline predicts for them.
 
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::Observation;
@@ -12,21 +12,21 @@ pub(crate) struct Blocks {
     pub(crate) window: usize,
 }
 
-/// With so many blocks as long as the window in the baseline, the window is one block among its like.
+/// With at least this many blocks as long as the window in the baseline, the window is one block.
 const LIKE_BLOCKS_MIN: usize = 8;
 // Limit: blocks of a window and its baseline, when both are cut alike | longer blocks
-/// More blocks say nothing more about drift.
+/// Most blocks: more add nothing about drift.
 const BLOCKS_MAX: usize = 64;
-/// Else the window is cut into about so many.
+/// Otherwise the window is cut into about this many.
 const WINDOW_BLOCKS: usize = 16;
-/// Fewer requests make no block.
+/// Fewest requests of a block.
 const BLOCK_REQUESTS_MIN: usize = 5;
 
 impl Blocks {
-    /// The window against blocks like it where the baseline is long enough, else both cut alike.
+    /// The window as one block where the baseline is long enough; otherwise both are cut into shorter blocks.
     pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
         if baseline / window >= LIKE_BLOCKS_MIN {
-            // As many as there are: longer blocks would vary less than the window does.
+            // As many as possible: longer blocks would vary less than the window does.
             return Blocks { baseline: baseline / window, window: 1 };
         }
         let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
@@ -36,19 +36,19 @@ impl Blocks {
         }
     }
 
-    /// Whether the window is one block among its like.
+    /// Whether the window is one block, compared with many of the baseline.
     pub(crate) fn is_one_of_many(self) -> bool {
         self.window == 1
     }
 }
 
-/// What a call takes in the baseline, by category.
+/// Expected time of a call, by category, from the baseline.
 pub(crate) struct Expected {
     overall_ns: f64,
     by_category: BTreeMap<Fingerprint, f64>,
 }
 
-/// A category's own mean counts like this many calls less.
+/// Weight of the site's mean in the expected time of a category, in calls.
 const SHRINKAGE_CALLS: f64 = 5.0;
 
 impl Expected {
@@ -80,7 +80,7 @@ impl Expected {
     }
 }
 
-/// How many more calls of a category the window has than the baseline.
+/// Calls of each category in the window relative to the baseline.
 pub(crate) struct Mix {
     tilts: BTreeMap<Fingerprint, f64>,
 }
@@ -99,36 +99,36 @@ impl Mix {
         let now = calls(window);
         let tilt = |(id, before)| (id, now.get(&id).copied().unwrap_or(0.0) / before);
         let tilts: BTreeMap<Fingerprint, f64> = calls(baseline).into_iter().map(tilt).collect();
-        // Nothing in common: there is no mix to go by.
+        // Without a common category there is no mix to adjust for.
         let common = tilts.values().any(|&tilt| tilt > 0.0);
         Mix { tilts: if common { tilts } else { BTreeMap::new() } }
     }
 
-    /// Weight at which a baseline call counts, so that the baseline has the window's mix: a category that is rare
-    /// there and common here must not pass off its chance variation as a change.
+    /// Weight of a baseline call, so that the baseline has the window's mix: otherwise chance variation of a category
+    /// that is rare there and common here would look like a change.
     pub(crate) fn tilt(&self, category: Fingerprint) -> f64 {
         if self.tilts.is_empty() { 1.0 } else { self.tilts.get(&category).copied().unwrap_or(0.0) }
     }
 }
 
-/// One block's time against the expected.
+/// One block's time against the expected time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct BlockValue {
-    /// Log of the time over the time expected: sees that a few calls take very long.
+    /// Log of the time over the time expected: sensitive to a few very long calls.
     pub(crate) mean: f64,
-    /// Mean of the logs by request: sees that all take a little longer, and is not moved by a few.
+    /// Mean of the logs by request: sensitive to a small slowdown of all, robust against a few long calls.
     pub(crate) geometric: f64,
 }
 
-/// Values of the blocks with any call.
+/// Values of the blocks that have calls.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct BlockValues {
     pub(crate) blocks: Vec<BlockValue>,
-    /// Of all blocks together. Not the mean of the blocks' logs, which is lower the fewer calls a block has.
+    /// Of all blocks pooled. Not the mean of the blocks' logs, which is biased low when a block has few calls.
     pub(crate) pooled: BlockValue,
 }
 
-/// What is summed over some of a site's observations.
+/// Sums over some of a site's observations.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sums {
     time: f64,
@@ -154,12 +154,12 @@ impl Sums {
     }
 }
 
-/// Sums by part. `of` tells the expected time of a call of a category, and the weight at which such a call counts;
-/// `part_of` the part of a request, below `parts`.
+/// Sums by part. `expected` returns the expected time of a call of a category and the weight of such a call;
+/// `part_of` returns the part of a request, below `parts`.
 pub(crate) fn sum_parts(
     table: &Keyed<'_>,
     rows: &[Observation],
-    of: impl Fn(Fingerprint) -> (f64, f64),
+    expected: impl Fn(Fingerprint) -> (f64, f64),
     parts: usize,
     part_of: impl Fn(u32) -> usize,
 ) -> Vec<Sums> {
@@ -167,7 +167,7 @@ pub(crate) fn sum_parts(
     let mut known: PerCategory<(f64, f64)> = PerCategory::new(table);
     for row in rows {
         let key = table.key(row);
-        let (usual, tilt) = *known.value(key.category, || of(table.categories[key.category as usize]));
+        let (usual, tilt) = *known.value(key.category, || expected(table.categories[key.category as usize]));
         let weight = f64::from(key.weight) * tilt;
         let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
         sums[part_of(row.request)].add(Sums {
@@ -180,16 +180,16 @@ pub(crate) fn sum_parts(
     sums
 }
 
-/// The values of so many blocks of equally many requests; see [`sum_parts`] for `of`. `None` without any call that
-/// counts.
+/// The values of `blocks` blocks with equally many requests; see [`sum_parts`] for `expected`. `None` without any
+/// call that counts.
 pub(crate) fn block_values(
     table: &Keyed<'_>,
     rows: &[Observation],
-    of: impl Fn(Fingerprint) -> (f64, f64),
+    expected: impl Fn(Fingerprint) -> (f64, f64),
     blocks: usize,
 ) -> Option<BlockValues> {
     let block_of = |request: u32| request as usize * blocks / table.requests.len();
-    let sums = sum_parts(table, rows, of, blocks, block_of);
+    let sums = sum_parts(table, rows, expected, blocks, block_of);
     let mut all = Sums::default();
     sums.iter().for_each(|sum| all.add(*sum));
     Some(BlockValues { pooled: all.value()?, blocks: sums.into_iter().filter_map(Sums::value).collect() })

@@ -1,10 +1,10 @@
-//! Against a baseline: which sites take longer than they used to, whatever the mix of requests?
+//! Comparison with a baseline: which sites take longer than before, independent of the mix of requests.
 //!
-//! Requests of one shape are compared with requests of that shape: what a call is expected to take is its mean in
-//! the baseline among requests of the same category, drawn towards the site's mean where there are few. A
-//! *block* is some requests that follow each other; its value is the log of the time spent over the time
-//! expected. Blocks, not calls, are the unit of the tests: times drift, calls of one request depend on each
-//! other, and both show in the variation between blocks.
+//! Requests of one shape are compared with requests of that shape: the expected time of a call is its mean in
+//! the baseline among requests of the same category, shrunk towards the site's mean where there are few. A
+//! *block* is a run of consecutive requests; its value is the log of the time spent over the time
+//! expected. Blocks, not calls, are the unit of the tests: times drift and calls of one request depend on each
+//! other, and both appear in the variation between blocks.
 //!
 //! ```text
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
@@ -44,33 +44,33 @@ pub struct SiteChange {
     pub site: Site,
     /// Calls in the window.
     pub calls: u64,
-    /// Requests of the window that called it.
+    /// Requests of the window that called the site.
     pub requests: u64,
     /// Calls in the baseline.
     pub baseline_calls: u64,
-    /// Time of a call over what the baseline has one expect; infinite when the baseline never called it.
+    /// Time of a call over the time expected from the baseline; infinite when the baseline never called the site.
     pub factor: f64,
     /// Lower end of the factor's 95 % interval.
     pub factor_low: f64,
-    /// Upper end.
+    /// Upper end of the factor's 95 % interval.
     pub factor_high: f64,
-    /// Mean time of a call in the window beyond the expected, nanoseconds.
+    /// Mean excess of a call in the window over the expected time, nanoseconds.
     pub excess_ns: f64,
-    /// The part of that on the critical path, summed over the window's requests (weighted), nanoseconds; 0 when
+    /// The part of the excess on the critical path, summed over the window's requests (weighted), nanoseconds; 0 when
     /// the site is not slower.
     pub path_excess_ns: f64,
-    /// One-sided p-value of "takes more than the least factor".
+    /// One-sided p-value of the hypothesis that the factor is above the minimum.
     pub p_value: f64,
-    /// Adjusted over all sites.
+    /// `p_value` adjusted over all sites.
     pub p_adjusted: f64,
-    /// Whether it is slower by the settings.
+    /// Whether the site is slower according to the settings.
     pub slower: bool,
-    /// If so, the window's requests in which it took more than half way from the expected time to the slower one.
+    /// For a slower site, the window's requests whose time exceeds the midpoint between the expected and the slower time.
     pub hit: Vec<u32>,
 }
 
 impl SiteChange {
-    /// Whether the baseline never called it.
+    /// Whether the baseline never called the site.
     pub fn is_new(&self) -> bool {
         self.baseline_calls == 0
     }
@@ -110,8 +110,8 @@ pub fn compare_sites(
     changes
 }
 
-/// Requests beyond half way. What is expected counts times the baseline's usual level: other incidents in the
-/// baseline raise its mean, not its usual.
+/// Requests beyond the midpoint. Expected times are multiplied by the baseline's usual level: other incidents in the
+/// baseline raise its mean, not its usual level.
 fn hit(
     change: &SiteChange,
     expected: Option<(Expected, f64)>,
@@ -138,18 +138,18 @@ struct LevelShift {
     degrees: f64,
 }
 
-/// Block values vary by at least this much beyond what a few blocks show.
+/// Minimum spread of block values, since a few blocks may vary less by chance.
 const BLOCK_SPREAD_MIN: f64 = 0.005;
 
-/// A spread by MAD is as uncertain as a standard deviation of this part of the values (Rousseeuw & Croux, *JASA*
+/// A spread by MAD is as uncertain as a standard deviation of this share of the values (Rousseeuw & Croux, *JASA*
 /// 88, 1993).
 const MAD_EFFICIENCY: f64 = 0.37;
 
 /// Values of blocks have heavier tails than a normal distribution (collections, cold caches, retries), and with one
-/// block there is no mean to even that out: the tails of t with so many degrees are used at most.
+/// block there is no averaging: the degrees of freedom of the t distribution are limited to this.
 const BLOCK_DEGREES_MAX: f64 = 8.0;
 
-/// How far the window's blocks are from the baseline's by one of their values.
+/// Difference of the window's blocks from the baseline's, by one of their values.
 fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f64) -> Option<LevelShift> {
     let earlier: Vec<f64> = before.blocks.iter().map(value).collect();
     let now: Vec<f64> = after.blocks.iter().map(value).collect();
@@ -168,7 +168,7 @@ fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f6
     let (a, b) = (variance(&earlier), variance(&now));
     let degrees = (a + b).powi(2) / (a * a / (earlier.len() as f64 - 1.0) + b * b / (now.len() as f64 - 1.0));
     let level = value(&before.pooled);
-    // One giant request moves what is pooled; the mean of the blocks' logs is lower the fewer calls a block has,
+    // One giant request moves the pooled value; the mean of the blocks' logs is lower the fewer calls a block has,
     // and a site may be rarer on one side. A slower site shows in both.
     let log_ratio = (value(&after.pooled) - level).min(mean(&now) - mean(&earlier));
     Some(LevelShift { log_ratio, level: level.exp(), error: (a + b).sqrt(), degrees })
@@ -177,7 +177,7 @@ fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f6
 /// Level of the test that the mean of the logs has risen, where the mean has.
 const CORROBORATION_LEVEL: f64 = 0.05;
 
-/// A site that the baseline called as well, and the baseline's level.
+/// Compares a site that the baseline called as well, using the baseline's level.
 fn known_site(
     site: Site,
     (baseline, earlier): (&Keyed<'_>, &[Observation]),
@@ -203,7 +203,7 @@ fn known_site(
         let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
         student_upper_tail(t, shift.degrees)
     };
-    // Of one block, either value may be the one that shows it, and both are looked at. Of many, the mean decides, but
+    // Of one block, either value may show the change, and both are tested. Of many, the mean decides, but
     // a few giants move it alone: the mean of the logs must have risen as well.
     let rose =
         student_upper_tail(geometric.log_ratio / geometric.error, geometric.degrees) <= CORROBORATION_LEVEL;
@@ -219,11 +219,11 @@ fn known_site(
     (change, shift.level)
 }
 
-/// A site that the baseline never called, although it had so many requests.
+/// A site that the baseline never called, although it has enough requests.
 fn new_site(site: Site, baseline: &SiteTable, window: &Keyed<'_>, rows: &[Observation]) -> SiteChange {
     let mut change = unchanged(site, window, rows);
     let (calls, time, path) = totals(window, rows);
-    // If it belonged to both, each of the requests that call it would fall into the window by this chance.
+    // If the site were called equally often in both, each calling request would be in the window with this probability.
     let share = window.requests.len() as f64 / (window.requests.len() + baseline.requests.len()) as f64;
     change.p_value = share.powf(change.requests as f64);
     change.factor = f64::INFINITY;

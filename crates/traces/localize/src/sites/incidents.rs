@@ -1,9 +1,9 @@
-//! Since when? Periods in which requests take longer than in the rest of the window.
+//! Slow periods: intervals in which requests take longer than in the rest of the window.
 //!
-//! The window is cut into bins. A bin's value at a site is the log of the time spent over the time expected of its
-//! mix of requests; most bins are taken to be normal, so median and MAD over the bins say what is usual. A bin is
-//! slow when sites that are clearly above their usual add up to a part of the latency that users notice. Slow
-//! bins that follow each other are one incident.
+//! The window is cut into bins. A bin's value at a site is the log of the time spent over the time expected for its
+//! mix of requests; most bins are assumed to be normal, so median and MAD over the bins describe the usual level. A
+//! bin is slow when sites clearly above their usual level add up to a share of the latency that users notice.
+//! Consecutive slow bins form one incident.
 
 use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
 use crate::sites::per_category::Keyed;
@@ -41,24 +41,24 @@ settings! {
 pub struct Incident {
     /// Start of the first slow bin.
     pub since: Timestamp,
-    /// End of the last one.
+    /// End of the last slow bin.
     pub until: Timestamp,
-    /// Slow bins.
+    /// Number of slow bins.
     pub bins: usize,
-    /// Largest share over its bins: time beyond the usual over the usual latency of the requests concerned.
+    /// Largest share over its bins: excess time over the usual latency of the affected requests.
     pub excess_share: f64,
-    /// The earliest and the latest time at which it can have begun: see [`crate::find_onset`].
+    /// Estimated start with its interval: see [`crate::find_onset`].
     pub onset: Option<Onset>,
 }
 
-/// When something began.
+/// The estimated start of a slow period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Onset {
     /// The most likely time.
     pub at: Timestamp,
     /// Earliest time of the 95 % interval.
     pub earliest: Timestamp,
-    /// Latest time.
+    /// Latest time of the 95 % interval.
     pub latest: Timestamp,
 }
 
@@ -67,14 +67,14 @@ pub struct Onset {
 pub struct Bins {
     /// Start of the first bin.
     pub start: Timestamp,
-    /// Length of each.
+    /// Length of each bin.
     pub length: Nanos,
-    /// Requests in each.
+    /// Number of requests in each bin.
     pub requests: Vec<usize>,
 }
 
 // Limit: bins of a window | longer bins
-/// More bins are not looked at one by one.
+/// Most bins; longer windows get longer bins.
 const BINS_MAX: u64 = 1440;
 
 impl Bins {
@@ -106,16 +106,16 @@ impl Bins {
     }
 }
 
-/// Scans a window for slow periods, in order of time. Empty as well when there are too few bins to say.
+/// Scans a window for slow periods, in order of time. Also empty when there are too few bins with enough requests.
 pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZeroUsize) -> Vec<Incident> {
     let Some(bins) = Bins::of(table, settings.bin) else { return Vec::new() };
-    let judged = bins.requests.iter().filter(|&&requests| requests >= settings.requests_min).count();
-    if judged < settings.bins_min {
+    let usable = bins.requests.iter().filter(|&&requests| requests >= settings.requests_min).count();
+    if usable < settings.bins_min {
         return Vec::new();
     }
     let slow_bins = slow_bins(table, &bins, settings, threads);
     let mut incidents: Vec<Incident> = Vec::new();
-    // Single bins without requests neither end an incident nor make one.
+    // Single bins without requests neither end an incident nor start one.
     let mut open: Option<usize> = None;
     for (bin, &excess) in slow_bins.iter().enumerate() {
         let silent = bins.requests[bin] == 0;
@@ -126,7 +126,7 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZe
             open = None;
             continue;
         }
-        let at = *open.get_or_insert_with(|| {
+        let index = *open.get_or_insert_with(|| {
             incidents.push(Incident {
                 since: bins.start_of(bin),
                 until: bins.start_of(bin + 1),
@@ -136,8 +136,8 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZe
             });
             incidents.len() - 1
         });
-        incidents[at].until = bins.start_of(bin + 1);
-        incidents[at].bins += 1;
+        incidents[index].until = bins.start_of(bin + 1);
+        incidents[index].bins += 1;
     }
     for incident in &mut incidents {
         let slow = &slow_bins[bins.bin_of(incident.since)..bins.bin_of(incident.until)];
@@ -146,20 +146,20 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZe
     incidents
 }
 
-/// A site that is clearly above its usual in a bin: what each request calling it there spent beyond the usual.
+/// A site that is clearly above its usual level in a bin: the excess time of each request that calls it there.
 pub(crate) struct Raised {
     requests: Vec<(u32, f64)>,
     share: f64,
 }
 
 impl Raised {
-    /// From what each request spent at the site beyond the usual, nanoseconds.
+    /// From the excess time of each request at the site, nanoseconds.
     pub(crate) fn new(table: &SiteTable, requests: Vec<(u32, f64)>) -> Raised {
         Raised { share: share(table, requests.iter().copied()), requests }
     }
 }
 
-/// By bin: time beyond the usual over the usual latency of the requests concerned; 0 where that is not slow.
+/// By bin: excess time over the usual latency of the affected requests; 0 where that is not slow.
 fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: NonZeroUsize) -> Vec<f64> {
     let bin_of: Vec<u32> = table.requests.iter().map(|request| bins.bin_of(request.start) as u32).collect();
     let scan = Scan { table: Keyed::new(table), bins: bins.requests.len(), bin_of: &bin_of, settings };
@@ -174,10 +174,10 @@ fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: N
     raised.into_iter().map(share).map(slow).collect()
 }
 
-/// The largest share that the sites of one bin make together, taken in order of their own shares: a site that
+/// The largest share that the sites of one bin reach together, in order of their own shares: a site that
 /// all requests call must not hide one that few do.
 pub(crate) fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling_min: usize) -> f64 {
-    // Equal shares are taken in a fixed order.
+    // Equal shares are in a fixed order.
     let first = |site: &Raised| site.requests.first().map(|&(request, _)| request);
     sites.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| first(a).cmp(&first(b))));
     let mut beyond: BTreeMap<u32, f64> = BTreeMap::new();
@@ -193,7 +193,7 @@ pub(crate) fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling
     best
 }
 
-/// The share without the requests that contribute most: a few giants are no slow period.
+/// The share without the requests that contribute most: a few giant requests are not a slow period.
 fn carried_share(table: &SiteTable, beyond: &BTreeMap<u32, f64>) -> f64 {
     let mut sizes: Vec<f64> = beyond.values().copied().collect();
     sizes.sort_by(|a, b| b.total_cmp(a));
@@ -202,20 +202,20 @@ fn carried_share(table: &SiteTable, beyond: &BTreeMap<u32, f64>) -> f64 {
     share(table, beyond.iter().map(|(&request, &excess)| (request, excess.min(limit))))
 }
 
-/// One request in so many may be a giant.
+/// One in this many requests may be a giant.
 const GIANTS_ONE_IN: usize = 10;
 
-/// Excess over usual latency of some requests.
+/// Excess over usual latency of the given requests.
 fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {
-    let (beyond, usual) = requests.fold((0.0, 0.0), |(beyond, usual), (at, excess)| {
-        let request = &table.requests[at as usize];
+    let (beyond, usual) = requests.fold((0.0, 0.0), |(beyond, usual), (request_index, excess)| {
+        let request = &table.requests[request_index as usize];
         let weight = f64::from(request.weight);
         (beyond + weight * excess, usual + weight * (request.latency_ns - excess).max(0.0))
     });
     beyond / f64::max(usual, 1.0)
 }
 
-/// What every site is scanned for.
+/// The inputs of scanning a site.
 struct Scan<'a> {
     table: Keyed<'a>,
     bins: usize,
@@ -225,7 +225,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The bins in which one site is clearly above its usual, growing.
+    /// The bins in which one site is clearly above its usual level, ascending.
     fn raised(&self, rows: &[Observation]) -> Vec<(usize, Raised)> {
         let expected = Expected::of(&self.table, rows);
         let bin_of = |request: u32| self.bin_of[request as usize] as usize;
@@ -240,17 +240,17 @@ impl Scan<'_> {
         if !values.iter().flatten().any(above) {
             return Vec::new();
         }
-        let mut found: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
+        let mut raised: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
         for row in rows {
             let bin = bin_of(row.request);
             let Some(value) = values[bin].filter(above) else { continue };
             let part = (1.0 - (middle - value.mean).exp()).max(0.0);
-            found.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
+            raised.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
         }
-        found.into_iter().map(|(bin, requests)| (bin, Raised::new(&self.table, requests))).collect()
+        raised.into_iter().map(|(bin, requests)| (bin, Raised::new(&self.table, requests))).collect()
     }
 
-    /// The usual of some values, and what is clearly above it.
+    /// The usual value, and the limit above which a value is clearly higher.
     fn limit(&self, values: &[Option<BlockValue>], value: fn(&BlockValue) -> f64) -> (f64, f64) {
         let values: Vec<f64> = values.iter().flatten().map(value).collect();
         let middle = median_of(&values);

@@ -1,4 +1,4 @@
-//! From sites that are slower than they were, or slower on some replicas, to suspect operations.
+//! From sites that are slower than in the baseline, or slower on some replicas, to suspect operations.
 
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::blocks::Blocks;
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 
 settings! {
     group "combined";
-    /// Thresholds of everything that works on sites.
+    /// Thresholds of everything that uses sites.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct SiteSettings {
         /// A suspect holds at least this share of the slowdown, or of the latency of all requests when replicas are compared
@@ -37,38 +37,38 @@ settings! {
 pub struct SiteSuspect {
     /// The operation to blame.
     pub operation: OperationId,
-    /// Where the time is spent, the most excess first.
+    /// Sites where the time is spent, by descending excess.
     pub sites: Vec<Site>,
-    /// How the first site compares with its baseline, if it was compared.
+    /// Comparison of the first site with its baseline, if there is one.
     pub shift: Option<Shift>,
-    /// Replicas to blame, the strongest first; empty when none stands out.
+    /// Culprit replicas, the largest factor first; empty when there is none.
     pub culprits: Vec<Culprit>,
-    /// Time on the critical path beyond the usual, weighted, nanoseconds.
+    /// Excess time on the critical path, weighted, nanoseconds.
     pub excess_ns: f64,
-    /// Typical time of a slow call beyond the usual, nanoseconds.
+    /// Typical excess of a slow call over the usual time, nanoseconds.
     pub effect_ns: f64,
-    /// Time of slow calls over the usual.
+    /// Time of slow calls over the usual time.
     pub factor: f64,
     /// Requests made slow, growing: indices into the table's requests.
     pub hit: Vec<u32>,
 }
 
-/// How a site compares with its baseline.
+/// Comparison of a site with its baseline.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shift {
-    /// Time of a call over the expected; infinite for a site the baseline lacks.
+    /// Time of a call over the expected time; infinite for a site that is not in the baseline.
     pub factor: f64,
     /// Lower end of the 95 % interval.
     pub factor_low: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval.
     pub factor_high: f64,
-    /// Adjusted over all sites.
+    /// p-value adjusted over all sites.
     pub p_adjusted: f64,
     /// Calls in the baseline.
     pub baseline_calls: u64,
 }
 
-/// Operations that take longer in the window than in the baseline. `services` are those of all operations, by
+/// Operations that take longer in the window than in the baseline. `services` holds the service of every operation, by
 /// handle.
 pub fn shifted_suspects(
     baseline: &SiteTable,
@@ -102,8 +102,8 @@ pub fn shifted_suspects(
     join_suspects(suspects.collect())
 }
 
-/// In a window that is short against its baseline something is always a little off. It matters when all that is
-/// slower adds a noticeable part to the latency of the requests concerned.
+/// A window that is short against its baseline always deviates a little. It matters when everything that is
+/// slower adds a noticeable part to the latency of the affected requests.
 fn matters(
     baseline: &SiteTable,
     window: &SiteTable,
@@ -128,16 +128,16 @@ fn matters(
     concerned_share(window, raised.collect(), settings.scan.calling_min) > settings.concern_min
 }
 
-/// Calls a replica must have had on average before one that never ran a new operation is one that cannot.
+/// Mean calls per replica needed before a replica without calls counts as one that does not run a new operation.
 const CALLS_A_REPLICA_MIN: usize = 5;
 
-/// The replicas that run a new operation, if others of its service do not: an upgrade on its way.
+/// The replicas that run a new operation, if others of its service do not: a rollout in progress.
 fn only_homes(window: &SiteTable, change: &SiteChange, services: &[ServiceId]) -> Vec<Culprit> {
     let operation = change.site.operation();
     let service = services[operation.index()];
-    let of_service = |own: OperationId| services[own.index()] == service;
+    let of_service = |other: OperationId| services[other.index()] == service;
     let serving: BTreeSet<ReplicaId> =
-        window.homes.iter().filter(|(own, _)| of_service(*own)).map(|&(_, replica)| replica).collect();
+        window.homes.iter().filter(|(other, _)| of_service(*other)).map(|&(_, replica)| replica).collect();
     let homes: BTreeSet<ReplicaId> = window.homes_of(operation).collect();
     if homes.len() == serving.len() || (change.calls as usize) < CALLS_A_REPLICA_MIN * serving.len() {
         return Vec::new();
@@ -189,7 +189,7 @@ fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
     }
 }
 
-/// Suspects of different periods, where excesses of one operation add up; the most excess first.
+/// Merges suspects of different periods: excesses of one operation are added; descending by excess.
 pub fn add_up_suspects(suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
     let mut sums: BTreeMap<OperationId, f64> = BTreeMap::new();
     for suspect in &suspects {
@@ -200,8 +200,7 @@ pub fn add_up_suspects(suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
     join_suspects(joined)
 }
 
-/// Suspects of one operation become one, which takes the numbers of the one with the most excess; the most
-/// excess first.
+/// Merges suspects of one operation: the numbers are those of the one with the largest excess; descending by excess.
 pub fn join_suspects(mut suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
     let order = |suspects: &mut Vec<SiteSuspect>| {
         suspects.sort_by(|a, b| {
@@ -238,7 +237,7 @@ fn join(known: &mut SiteSuspect, other: SiteSuspect) {
         }
     }
     known.shift = known.shift.or(other.shift);
-    // The same time seen twice, once against peers and once against the past, counts once.
+    // The same time, once against peers and once against the baseline, counts once.
     known.excess_ns =
         if same_site { known.excess_ns.max(other.excess_ns) } else { known.excess_ns + other.excess_ns };
     known.hit.extend(other.hit);
@@ -246,7 +245,7 @@ fn join(known: &mut SiteSuspect, other: SiteSuspect) {
     known.hit.dedup();
 }
 
-/// Which end of the links between two services is to blame.
+/// The end of the links between two services that causes their slowness.
 fn blame(changes: &[SiteChange], services: &[ServiceId]) -> BTreeMap<(ServiceId, ServiceId), End> {
     let mut pairs: BTreeMap<(ServiceId, ServiceId), (f64, f64)> = BTreeMap::new();
     for change in changes {

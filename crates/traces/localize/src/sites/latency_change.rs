@@ -1,11 +1,11 @@
-//! Did requests get slower, or did other requests come?
+//! Whether requests got slower or the mix of requests changed.
 
 use crate::sites::table::SiteTable;
 use laggard_model::Fingerprint;
 use std::collections::BTreeMap;
 
 /// How much longer the window's requests took than the baseline's of the same shape, nanoseconds, weighted; and
-/// how much the mean would have moved because other shapes came in other shares.
+/// how much the mean would have moved because the shares of shapes changed.
 pub fn latency_change(baseline: &SiteTable, window: &SiteTable) -> LatencyChange {
     let mean = |table: &SiteTable| {
         let weight: f64 = table.requests.iter().map(|request| f64::from(request.weight)).sum();
@@ -36,20 +36,20 @@ pub fn latency_change(baseline: &SiteTable, window: &SiteTable) -> LatencyChange
     out
 }
 
-/// A change of mean latency, split.
+/// A change of mean latency, split into slower requests and a different mix.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LatencyChange {
     /// Mean latency of the baseline, nanoseconds.
     pub baseline_mean_ns: f64,
     /// Mean latency of the window, nanoseconds.
     pub window_mean_ns: f64,
-    /// Sum over the window's requests of latency less that of baseline requests of the same shape (shapes that
-    /// the baseline lacks: of all), nanoseconds.
+    /// Sum over the window's requests of latency minus the mean of baseline requests of the same shape (of all, for
+    /// shapes that the baseline lacks), nanoseconds.
     pub slower_ns: f64,
-    /// Sum of what the mix of shapes accounts for, nanoseconds.
+    /// Sum attributed to the mix of shapes, nanoseconds.
     pub mix_ns: f64,
-    /// `slower_ns` a request.
+    /// `slower_ns` per request.
     pub slower_mean_ns: f64,
-    /// `mix_ns` a request; with `slower_mean_ns` it makes the whole change.
+    /// `mix_ns` per request; with `slower_mean_ns` it is the total change.
     pub mix_mean_ns: f64,
 }

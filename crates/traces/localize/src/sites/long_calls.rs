@@ -1,13 +1,13 @@
-//! Rare calls that take very long, against a baseline.
+//! Rare, very long calls, against a baseline.
 
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Fingerprint, OperationId};
 use laggard_numeric::{binomial_upper_tail, median};
 use std::collections::BTreeMap;
 
-/// Whether calls of an operation that take very long are more frequent in the window than in the baseline: long
+/// Whether very long calls of an operation are more frequent in the window than in the baseline: long
 /// is beyond `factor` times the window's median for such requests. A one-sided binomial test at 1 % against the
-/// baseline's rate, and twice that rate at least. A fault that hits few calls moves no mean.
+/// baseline's rate, and at least twice that rate. A fault that affects few calls moves no mean.
 pub fn long_calls_rose(
     baseline: &SiteTable,
     window: &SiteTable,
@@ -15,7 +15,7 @@ pub fn long_calls_rose(
     factor: f64,
 ) -> bool {
     let concerns = |site: &Site| match *site {
-        Site::Operation(own) => own == operation,
+        Site::Operation(operation_of_site) => operation_of_site == operation,
         Site::Link { caller, .. } => caller == operation,
         Site::Chain(_) => false,
     };
@@ -46,7 +46,7 @@ impl Medians {
         Medians { by_category, overall: median(&mut all) }
     }
 
-    /// Observations, and those that took longer than `factor` times the usual.
+    /// Number of observations, and of those that took longer than `factor` times the usual.
     fn count_long(&self, table: &SiteTable, concerns: &impl Fn(&Site) -> bool, factor: f64) -> (u64, u64) {
         let rows = table.by_site().filter(|(site, _)| concerns(site)).flat_map(|(_, rows)| rows);
         rows.fold((0, 0), |(all, long), row| {

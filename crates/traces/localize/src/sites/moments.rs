@@ -1,4 +1,4 @@
-//! Sums that a mean, a spread or a rate is computed from.
+//! Sums from which a mean, a spread or a rate is computed.
 
 /// Count, sum and sum of squares.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -15,7 +15,7 @@ impl Moments {
         self.squares += other.squares;
     }
 
-    pub(crate) fn less(self, other: Moments) -> Moments {
+    pub(crate) fn minus(self, other: Moments) -> Moments {
         Moments {
             count: self.count - other.count,
             sum: self.sum - other.sum,
@@ -33,7 +33,7 @@ impl Moments {
     }
 }
 
-/// Log likelihood of slow calls at their own rate.
+/// Log likelihood of slow calls at their observed rate.
 pub(crate) fn log_likelihood(calls: Moments) -> f64 {
     let part = |count: f64| if count > 0.0 { count * (count / calls.count).ln() } else { 0.0 };
     part(calls.sum) + part(calls.count - calls.sum)

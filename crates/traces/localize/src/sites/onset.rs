@@ -1,22 +1,22 @@
-//! When did a site begin to be slow? One change of level, with an interval.
+//! When a site began to be slow: one change of level, with an interval.
 
 use crate::sites::incidents::Onset;
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::Timestamp;
 use laggard_numeric::{mad, median_of};
 
-/// Fewest requests on either side of a change.
+/// Fewest requests on each side of a change.
 const SIDE_MIN: usize = 5;
-/// The log likelihood may fall by this much inside a 95 % interval. A place where levels change is no smooth
+/// The log likelihood may fall by this much inside a 95 % interval. The time of a change is not a smooth
 /// parameter, so this is not half a χ² quantile (1.92) but half the quantile 7.35 of Hansen (*Econometrica* 68,
 /// 2000): `P(2 · fall ≤ x) = (1 − exp(−x/2))²`.
 const LIKELIHOOD_DROP: f64 = 3.675;
-/// Values further than this many MAD from the median are moved there.
+/// Values further than this many MAD from the median are clamped.
 const WINSOR_MAD: f64 = 6.0;
 
-/// The time at which a site's calls became slower, among requests that start in `from..to`: the split of their
-/// log times into an earlier, lower and a later, higher level that is most likely under equal Gaussian noise, and
-/// the times that are not much less likely. `None` when there are too few requests or no rise that is clear.
+/// The time at which a site's calls became slower, among requests that start in `from..to`: the most likely split of
+/// their log times into an earlier, lower and a later, higher level under equal Gaussian noise, and
+/// the times that are not much less likely. `None` when there are too few requests or no clear rise.
 pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp) -> Option<Onset> {
     let mut series: Vec<(Timestamp, f64)> = (table.rows_of(site))
         .iter()
@@ -31,11 +31,12 @@ pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp)
     winsorize(&mut series);
     let gains = split_gains(&series);
     let (best, gain) = gains.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    // A split may be anywhere, so a clear one must pay for the choice.
+    // A split may be anywhere, so the gain must also exceed the penalty of selecting one.
     if gain < (series.len() as f64).ln() + 3.0 {
         return None;
     }
-    let likely = || gains.iter().filter(|(_, other)| *other >= gain - LIKELIHOOD_DROP).map(|(at, _)| *at);
+    let likely =
+        || gains.iter().filter(|(_, other)| *other >= gain - LIKELIHOOD_DROP).map(|(index, _)| *index);
     let (first, last) = (likely().min()?, likely().max()?);
     Some(Onset { at: series[best].0, earliest: series[first - 1].0, latest: series[last].0 })
 }
@@ -47,7 +48,7 @@ fn winsorize(series: &mut [(Timestamp, f64)]) {
     series.iter_mut().for_each(|(_, value)| *value = value.clamp(middle - reach, middle + reach));
 }
 
-/// Gain in log likelihood of a rise before each place; places without a rise are left out.
+/// Gain in log likelihood of a rise before each index; indices without a rise are left out.
 fn split_gains(series: &[(Timestamp, f64)]) -> Vec<(usize, f64)> {
     let n = series.len() as f64;
     let total: f64 = series.iter().map(|&(_, value)| value).sum();
@@ -55,18 +56,18 @@ fn split_gains(series: &[(Timestamp, f64)]) -> Vec<(usize, f64)> {
     let before = (squares - total * total / n).max(1e-9);
     let mut left = 0.0;
     let mut gains = Vec::new();
-    for at in 1..series.len() {
-        left += series[at - 1].1;
-        if at < SIDE_MIN || series.len() - at < SIDE_MIN {
+    for index in 1..series.len() {
+        left += series[index - 1].1;
+        if index < SIDE_MIN || series.len() - index < SIDE_MIN {
             continue;
         }
-        let (a, b) = (at as f64, n - at as f64);
+        let (a, b) = (index as f64, n - index as f64);
         let (low, high) = (left / a, (total - left) / b);
         if high <= low {
             continue;
         }
         let after = (squares - a * low * low - b * high * high).max(before * 1e-9);
-        gains.push((at, 0.5 * n * (before / after).ln()));
+        gains.push((index, 0.5 * n * (before / after).ln()));
     }
     gains
 }
@@ -84,10 +85,10 @@ mod tests {
 
     fn table(times: impl Iterator<Item = f64>) -> SiteTable {
         let mut builder = SiteTableBuilder::default();
-        for (at, time_ns) in times.enumerate() {
+        for (index, time_ns) in times.enumerate() {
             let request = SiteRequest {
-                start: Timestamp::from_unix_ns(at as i64 * 1000),
-                trace: TraceId::from_value(at as u128 + 1),
+                start: Timestamp::from_unix_ns(index as i64 * 1000),
+                trace: TraceId::from_value(index as u128 + 1),
                 latency_ns: time_ns,
                 category: 0,
                 weight: 1.0,
@@ -103,13 +104,13 @@ mod tests {
         find_onset(table, site(), Timestamp::MIN, Timestamp::MAX)
     }
 
-    fn noisy(at: usize, level: f64) -> f64 {
-        level * (1.0 + 0.4 * ((at as f64 * 0.618_034).fract() - 0.5))
+    fn noisy(index: usize, level: f64) -> f64 {
+        level * (1.0 + 0.4 * ((index as f64 * 0.618_034).fract() - 0.5))
     }
 
     #[test]
-    fn a_step_is_found_where_it_is() {
-        let stepped = table((0..200).map(|at| noisy(at, if at < 120 { 1e6 } else { 2e6 })));
+    fn a_step_is_located() {
+        let stepped = table((0..200).map(|index| noisy(index, if index < 120 { 1e6 } else { 2e6 })));
         let onset = onset(&stepped).unwrap();
         assert_eq!(onset.at, Timestamp::from_unix_ns(120_000));
         assert!(onset.earliest < onset.at && onset.at <= onset.latest);
@@ -117,9 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn level_times_and_falling_ones_have_no_onset() {
-        assert_eq!(onset(&table((0..200).map(|at| noisy(at, 1e6)))), None);
-        assert_eq!(onset(&table((0..200).map(|at| noisy(at, if at < 120 { 2e6 } else { 1e6 })))), None);
-        assert_eq!(onset(&table((0..6).map(|at| noisy(at, 1e6)))), None);
+    fn constant_and_falling_times_have_no_onset() {
+        assert_eq!(onset(&table((0..200).map(|index| noisy(index, 1e6)))), None);
+        assert_eq!(
+            onset(&table((0..200).map(|index| noisy(index, if index < 120 { 2e6 } else { 1e6 })))),
+            None
+        );
+        assert_eq!(onset(&table((0..6).map(|index| noisy(index, 1e6)))), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Every site's replicas compared with their peers.
+//! Compares the replicas of every site with their peers.
 
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::per_category::{Keyed, PerCategory};
@@ -13,25 +13,25 @@ use std::num::NonZeroUsize;
 pub struct UnevenSite {
     /// The site.
     pub site: Site,
-    /// The culprits, the strongest first.
+    /// The culprits, the largest factor first.
     pub culprits: Vec<Culprit>,
-    /// Replicas compared.
+    /// Number of replicas compared.
     pub replicas: usize,
-    /// Time that the culprits' observations took beyond normal ones, on the critical path (a chain: in all),
+    /// Excess time of the culprits' observations over normal ones, on the critical path (for a chain: total),
     /// weighted, nanoseconds.
     pub excess_ns: f64,
-    /// Such observations.
+    /// Number of the culprits' observations.
     pub observations: usize,
-    /// Requests in which one took more than half way from the normal time to the slow one, on the log scale.
+    /// Requests with such an observation beyond the midpoint between normal and slow time, on the log scale.
     pub requests: Vec<u32>,
 }
 
-/// A category's own level is used from so many observations on; the others share one.
+/// Observations a category needs for a level of its own; the others share one.
 const CATEGORY_OBSERVATIONS_MIN: usize = 20;
 
 /// Searches every site for replicas that are slower than their peers, in the order of the sites.
 ///
-/// Calls that hold each other up in a chain are compared only as chains: the self time of one of them is the
+/// Calls that block each other in a chain are compared only as chains: the self time of one of them is
 /// waiting for another.
 pub fn find_uneven_sites(
     table: &SiteTable,
@@ -49,8 +49,9 @@ pub fn find_uneven_sites(
     let choices = table.sites.iter().filter(|site| compared(site)).count();
     let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
     let keyed = Keyed::new(table);
-    let found = parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
-    found.into_iter().flatten().collect()
+    let uneven_sites =
+        parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
+    uneven_sites.into_iter().flatten().collect()
 }
 
 fn uneven(
@@ -81,13 +82,13 @@ fn uneven(
     let mut excess_ns = 0.0;
     let mut requests = Vec::new();
     let mut observations = 0;
-    for ((row, share), &place) in rows.iter().zip(&ratios.shares).zip(&ratios.places) {
+    for ((row, share), &category) in rows.iter().zip(&ratios.shares).zip(&ratios.categories) {
         let Some(factor) = slow(row) else { continue };
         observations += 1;
         let time = if matches!(site, Site::Chain(_)) { row.time_ns } else { row.path_ns };
         let weight = f64::from(table.key(row).weight);
         excess_ns += weight * f64::from(time) * (1.0 - 1.0 / factor);
-        if share.log_ratio - levels[place as usize] >= 0.5 * factor.ln() {
+        if share.log_ratio - levels[category as usize] >= 0.5 * factor.ln() {
             requests.push(row.request);
         }
     }
@@ -95,20 +96,20 @@ fn uneven(
     Some(UnevenSite { observations, site, replicas: replicas.len(), excess_ns, requests, culprits })
 }
 
-/// One replica's times at a site.
+/// The times of one replica at a site.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReplicaLevel {
     /// The replica.
     pub replica: ReplicaId,
-    /// Observations in which it took part.
+    /// Number of its observations.
     pub observations: u64,
-    /// Those of them that took half as long again as usual, or more.
+    /// Number of observations of at least 1.5 times the usual time.
     pub slow: u64,
-    /// Geometric mean of its times over the usual ones.
+    /// Geometric mean of its times over the usual times.
     pub factor: f64,
 }
 
-/// The level of every replica that took part at a site, by replica.
+/// The level of every replica with observations at a site, by replica.
 pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
     let rows = table.rows_of(site);
     let mut sums: BTreeMap<ReplicaId, (u64, u64, f64)> = BTreeMap::new();
@@ -129,49 +130,53 @@ pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
     sums.into_iter().map(level).collect()
 }
 
-/// What [`ReplicaLevel::slow`] calls slow.
+/// Threshold of [`ReplicaLevel::slow`].
 const SLOW_FACTOR: f64 = 1.5;
 
-/// Each observation's mean call against the median of its category, as a logarithm; in the order of the rows.
+/// Each observation's mean call against the median of its category, as a logarithm, in the order of the rows.
 struct LogRatios {
     shares: Vec<Share>,
-    /// A number for the category of each.
-    places: Vec<u32>,
-    /// Observations of each category, by its number.
+    /// Number of the category of each share; index into `sizes`.
+    categories: Vec<u32>,
+    /// Number of observations of each category.
     sizes: Vec<usize>,
 }
 
 impl LogRatios {
     /// The median of every category's wanted observations: with half of all on slow replicas, the median of all may be
-    /// a slow one. Categories with few have one in common.
+    /// a slow one. Small categories share one median.
     fn levels_of(&self, wanted: impl Fn(&Share) -> bool) -> Vec<f64> {
-        let kept = || self.shares.iter().zip(&self.places).filter(|(share, _)| wanted(share));
+        let selected = || self.shares.iter().zip(&self.categories).filter(|(share, _)| wanted(share));
         let mut sizes = vec![0; self.sizes.len()];
-        kept().for_each(|(_, &place)| sizes[place as usize] += 1);
-        let (shares, places): (Vec<Share>, Vec<u32>) = kept().map(|(&share, &place)| (share, place)).unzip();
-        middles(&sizes, &places, &shares)
+        selected().for_each(|(_, &category)| sizes[category as usize] += 1);
+        let (shares, categories): (Vec<Share>, Vec<u32>) =
+            selected().map(|(&share, &category)| (share, category)).unzip();
+        middles(&sizes, &categories, &shares)
     }
 }
 
 fn log_ratios(table: &Keyed<'_>, rows: &[Observation]) -> LogRatios {
     let mut sizes: PerCategory<usize> = PerCategory::new(table);
     let mut shares = Vec::with_capacity(rows.len());
-    let mut places = Vec::with_capacity(rows.len());
+    let mut categories = Vec::with_capacity(rows.len());
     for row in rows {
-        let place = sizes.index_of(table.key(row).category, || 0);
-        sizes.values_mut()[place] += 1;
-        places.push(place as u32);
+        let category = sizes.index_of(table.key(row).category, || 0);
+        sizes.values_mut()[category] += 1;
+        categories.push(category as u32);
         let log_ratio = (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
         shares.push(Share { set: row.set, log_ratio });
     }
-    let middles = middles(sizes.values(), &places, &shares);
-    shares.iter_mut().zip(&places).for_each(|(share, &place)| share.log_ratio -= middles[place as usize]);
-    LogRatios { shares, places, sizes: sizes.values().to_vec() }
+    let middles = middles(sizes.values(), &categories, &shares);
+    shares
+        .iter_mut()
+        .zip(&categories)
+        .for_each(|(share, &category)| share.log_ratio -= middles[category as usize]);
+    LogRatios { shares, categories, sizes: sizes.values().to_vec() }
 }
 
-/// The median of every category's logarithms, by place; small categories have one in common.
-fn middles(sizes: &[usize], places: &[u32], shares: &[Share]) -> Vec<f64> {
-    // The small ones come last, together.
+/// The median of every category's logarithms; small categories share one.
+fn middles(sizes: &[usize], categories: &[u32], shares: &[Share]) -> Vec<f64> {
+    // Values of small categories are stored at the end, together.
     let small = |size: usize| size < CATEGORY_OBSERVATIONS_MIN;
     let mut next = Vec::with_capacity(sizes.len());
     let mut filled = 0;
@@ -181,16 +186,17 @@ fn middles(sizes: &[usize], places: &[u32], shares: &[Share]) -> Vec<f64> {
     }
     let mut logs = vec![0.0; shares.len()];
     let mut next_small = filled;
-    for (share, &place) in shares.iter().zip(places) {
-        let at = if small(sizes[place as usize]) { &mut next_small } else { &mut next[place as usize] };
-        logs[*at] = share.log_ratio;
-        *at += 1;
+    for (share, &category) in shares.iter().zip(categories) {
+        let slot =
+            if small(sizes[category as usize]) { &mut next_small } else { &mut next[category as usize] };
+        logs[*slot] = share.log_ratio;
+        *slot += 1;
     }
-    let (own, common) = logs.split_at_mut(filled);
+    let (separate, common) = logs.split_at_mut(filled);
     let common = median(common);
     let middle = |(&size, &end): (&usize, &usize)| match small(size) {
         true => common,
-        false => median(&mut own[end - size..end]),
+        false => median(&mut separate[end - size..end]),
     };
     sizes.iter().zip(&next).map(middle).collect()
 }

@@ -1,13 +1,13 @@
-//! A value for each category among some observations: there are many categories, and few of them call one site.
+//! A value for each category of some observations: there are many categories, and few of them call one site.
 
 use crate::sites::table::{Observation, SiteRequest, SiteTable};
 use std::ops::Deref;
 
-/// Values by category, in the order in which categories are met.
+/// Values by category, in the order of their first observation.
 pub(crate) struct PerCategory<T> {
-    /// Place in `values`, by category; `NONE` if it was not met.
-    place: Vec<u32>,
-    /// Categories that were met.
+    /// Index into `values`, by category; `NONE` for a category without a value.
+    index: Vec<u32>,
+    /// Categories with a value.
     categories: Vec<u32>,
     values: Vec<T>,
 }
@@ -16,32 +16,32 @@ const NONE: u32 = u32::MAX;
 
 impl<T> PerCategory<T> {
     pub(crate) fn new(table: &Keyed<'_>) -> PerCategory<T> {
-        PerCategory { place: vec![NONE; table.categories.len()], categories: vec![], values: vec![] }
+        PerCategory { index: vec![NONE; table.categories.len()], categories: vec![], values: vec![] }
     }
 
-    /// The place of a category's value, which is made if the category is met for the first time.
+    /// The index of a category's value, which is created if the category has none.
     pub(crate) fn index_of(&mut self, category: u32, make: impl FnOnce() -> T) -> usize {
-        let place = &mut self.place[category as usize];
-        if *place == NONE {
-            *place = self.values.len() as u32;
+        let index = &mut self.index[category as usize];
+        if *index == NONE {
+            *index = self.values.len() as u32;
             self.values.push(make());
             self.categories.push(category);
         }
-        *place as usize
+        *index as usize
     }
 
     /// The value of a category.
     pub(crate) fn value(&mut self, category: u32, make: impl FnOnce() -> T) -> &mut T {
-        let place = self.index_of(category, make);
-        &mut self.values[place]
+        let index = self.index_of(category, make);
+        &mut self.values[index]
     }
 
-    /// All values, by place.
+    /// All values, by index.
     pub(crate) fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// The same, to be changed.
+    /// All values, mutable.
     pub(crate) fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }
@@ -52,8 +52,8 @@ impl<T> PerCategory<T> {
     }
 }
 
-/// A table with what every pass over its observations asks of their requests, close together: a whole request is
-/// six times as much memory to go through for each site.
+/// A table with the two properties of a request that every pass over its observations reads, stored densely: reading
+/// whole requests would touch six times as much memory for each site.
 pub(crate) struct Keyed<'a> {
     table: &'a SiteTable,
     /// By request.
@@ -65,7 +65,7 @@ pub(crate) struct Keyed<'a> {
 pub(crate) struct Key {
     /// Index into [`SiteTable::categories`].
     pub(crate) category: u32,
-    /// How many requests it stands for.
+    /// Weight of the request.
     pub(crate) weight: f32,
 }
 

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct ReplicaSets {
     sets: Vec<Vec<ReplicaId>>,
-    /// The set of one replica, by replica; `NONE` if there is none.
+    /// The number of the set of one replica, by replica; `NONE` if there is none.
     single: Vec<u32>,
     pairs: HashMap<(ReplicaId, ReplicaId), u32, Fast>,
     more: HashMap<Vec<ReplicaId>, u32, Fast>,
@@ -43,12 +43,12 @@ impl ReplicaSets {
         number
     }
 
-    /// The sets by number.
+    /// The sets, by number.
     pub(crate) fn sets(&self) -> &[Vec<ReplicaId>] {
         &self.sets
     }
 
-    /// The sets in their own order, and the rank of each by its number.
+    /// The sets in ascending order, and the rank of each by its number.
     pub(crate) fn ranked(self) -> (Vec<Vec<ReplicaId>>, Vec<u32>) {
         let mut order: Vec<(Vec<ReplicaId>, u32)> = self.sets.into_iter().zip(0..).collect();
         order.sort_unstable();
@@ -60,8 +60,8 @@ impl ReplicaSets {
     }
 }
 
-/// Handles are small dense numbers that no input chooses: the standard library's keyed hash would cost more than
-/// everything else done with them.
+/// Handles are small dense numbers that the input does not control: the standard library's keyed hash would cost more
+/// than everything else done with them.
 pub(crate) type Fast = BuildHasherDefault<HandleHasher>;
 
 /// See [`Fast`].

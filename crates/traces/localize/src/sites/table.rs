@@ -1,28 +1,28 @@
-//! Where time is spent, over all requests: the input of the combined method.
+//! Where time is spent, over all requests: the input of the default method.
 
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use std::collections::BTreeSet;
 
-/// A place in the code or between two places where requests spend time.
+/// Where requests spend time: in an operation, or between two operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Site {
-    /// The operation's own work: its self time.
+    /// The operation itself: its self time.
     Operation(OperationId),
     /// Between a caller's span and the span of the only callee, on another replica: network, queueing before
     /// the callee's span starts, and the caller's own work around the call.
     Link {
         /// The calling operation.
         caller: OperationId,
-        /// The called one.
+        /// The called operation.
         callee: OperationId,
     },
-    /// An operation that calls itself on other replicas, such as a replication pipeline: its calls hold each
-    /// other up, so the inclusive time of the outermost is observed, with all replicas that took part.
+    /// An operation that calls itself on other replicas, such as a replication pipeline: its calls block each
+    /// other, so the inclusive time of the outermost is observed, with all replicas that took part.
     Chain(OperationId),
 }
 
 impl Site {
-    /// The operation that the time is charged to: of a link the callee.
+    /// The operation that the time is attributed to: for a link the callee.
     pub fn operation(self) -> OperationId {
         match self {
             Site::Operation(operation) | Site::Chain(operation) => operation,
@@ -31,18 +31,18 @@ impl Site {
     }
 }
 
-/// What one request spent at one site on one set of replicas.
+/// The time of one request at one site on one set of replicas.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Observation {
     /// Index into [`SiteTable::requests`].
     pub request: u32,
     /// Index into [`SiteTable::sets`].
     pub set: u32,
-    /// Calls, at least 1.
+    /// Number of calls, at least 1.
     pub calls: u32,
-    /// Their time, nanoseconds.
+    /// Sum of their times, nanoseconds.
     pub time_ns: f32,
-    /// The part of it on the request's critical path, nanoseconds.
+    /// The part of the time on the request's critical path, nanoseconds.
     pub path_ns: f32,
 }
 
@@ -51,13 +51,13 @@ pub struct Observation {
 pub struct SiteRequest {
     /// Start, on the entry's clock.
     pub start: Timestamp,
-    /// Its trace.
+    /// Id of the request's trace.
     pub trace: TraceId,
     /// Inclusive time of the entry, nanoseconds.
     pub latency_ns: f64,
     /// Index into [`SiteTable::categories`].
     pub category: u32,
-    /// How many requests it stands for.
+    /// Requests that this one represents, at least 1.
     pub weight: f32,
 }
 
@@ -80,7 +80,7 @@ pub struct SiteTable {
 }
 
 impl SiteTable {
-    /// The replicas that ran an operation, growing.
+    /// The replicas that ran an operation, ascending.
     pub fn homes_of(&self, operation: OperationId) -> impl Iterator<Item = ReplicaId> + '_ {
         let all =
             (operation, ReplicaId::from_index(0))..=(operation, ReplicaId::from_index(u32::MAX as usize));
@@ -93,9 +93,9 @@ impl SiteTable {
         all.filter(|(_, rows)| !rows.is_empty()).map(|(&site, rows)| (site, rows.as_slice()))
     }
 
-    /// The observations of one site; none if it is not known.
+    /// The observations of one site; empty for an unknown site.
     pub fn rows_of(&self, site: Site) -> &[Observation] {
-        self.sites.binary_search(&site).map_or(&[], |at| &self.rows[at])
+        self.sites.binary_search(&site).map_or(&[], |index| &self.rows[index])
     }
 
     /// Sum of all latencies, each weighted, nanoseconds.
@@ -103,16 +103,17 @@ impl SiteTable {
         self.requests.iter().map(|request| request.latency_ns * f64::from(request.weight)).sum()
     }
 
-    /// The requests for which `keep` says so, with their observations.
+    /// The requests that `keep` accepts, with their observations.
     pub fn only(&self, keep: impl Fn(&SiteRequest) -> bool) -> SiteTable {
-        let mut place = vec![None; self.requests.len()];
+        let mut index = vec![None; self.requests.len()];
         let mut requests = Vec::new();
-        for (at, request) in self.requests.iter().enumerate().filter(|(_, request)| keep(request)) {
-            place[at] = Some(requests.len() as u32);
+        for (old, request) in self.requests.iter().enumerate().filter(|(_, request)| keep(request)) {
+            index[old] = Some(requests.len() as u32);
             requests.push(*request);
         }
-        let kept = |row: &Observation| Some(Observation { request: place[row.request as usize]?, ..*row });
-        let rows = self.rows.iter().map(|rows| rows.iter().filter_map(kept).collect()).collect();
+        let renumbered =
+            |row: &Observation| Some(Observation { request: index[row.request as usize]?, ..*row });
+        let rows = self.rows.iter().map(|rows| rows.iter().filter_map(renumbered).collect()).collect();
         SiteTable {
             sites: self.sites.clone(),
             sets: self.sets.clone(),

@@ -1,4 +1,4 @@
-//! From what each request spent to the parts of a [`SiteTable`].
+//! Builds the parts of a [`SiteTable`] from the times of each request.
 
 use crate::sites::sets::{Fast, ReplicaSets};
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
@@ -7,34 +7,34 @@ use laggard_model::{Fingerprint, OperationId, ReplicaId};
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 
-/// Collects observations in any order and puts them into the order of a [`SiteTable`]. Requests that come by
-/// start, then trace, cost least.
+/// Collects observations in any order and puts them into the order of a [`SiteTable`]. Requests ordered by
+/// start, then trace, are cheapest.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteTableBuilder {
     part: Part,
     site_numbers: HashMap<Site, u32, Fast>,
     category_numbers: HashMap<Fingerprint, u32>,
-    /// What the last request spent.
+    /// Observations of the last request.
     current: Vec<SiteObservation>,
-    /// Some of the homes that are known already.
+    /// A cache of known homes.
     known_homes: KnownHomes,
-    /// What was collected elsewhere: joined only once all is there, so that nothing is copied twice.
+    /// Parts of other builders: joined only at the end, so that nothing is copied twice.
     later: Vec<Part>,
 }
 
-/// What one builder has collected, in numbers of its own.
+/// The observations of one builder, in its own numbering.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) sites: Vec<Site>,
     pub(crate) sets: ReplicaSets,
     pub(crate) categories: Vec<Fingerprint>,
     pub(crate) requests: Vec<SiteRequest>,
-    /// What requests spent, by number of the site.
+    /// Observations by number of the site.
     pub(crate) rows: Vec<Vec<Observation>>,
     pub(crate) homes: HashSet<(OperationId, ReplicaId), Fast>,
 }
 
-/// Time that one request spent at a site, before it is filed.
+/// Time that one request spent at a site.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spent<'a> {
     /// The site.
@@ -43,11 +43,11 @@ pub struct Spent<'a> {
     pub replicas: &'a [ReplicaId],
     /// Time, nanoseconds.
     pub time_ns: f64,
-    /// The part of it on the critical path, nanoseconds.
+    /// The part of the time on the critical path, nanoseconds.
     pub path_ns: f64,
 }
 
-/// The same with a number for the site and one for the replicas.
+/// [`Spent`] with numbers for site and replicas.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct SiteObservation {
     site: u32,
@@ -58,7 +58,7 @@ struct SiteObservation {
 }
 
 impl SiteTableBuilder {
-    /// A builder in which sites and categories have numbers already: their places here. All are distinct.
+    /// A builder with numbered sites and categories: their indices here. All are distinct.
     pub fn with_numbers(sites: &[Site], categories: &[Fingerprint]) -> SiteTableBuilder {
         SiteTableBuilder {
             site_numbers: sites.iter().copied().zip(0..).collect(),
@@ -73,7 +73,7 @@ impl SiteTableBuilder {
         }
     }
 
-    /// Starts the next request; what is spent from now on is its.
+    /// Starts the next request; subsequent times belong to it.
     pub fn request(&mut self, category: Fingerprint, request: SiteRequest) {
         let next = self.part.categories.len() as u32;
         let number = *self.category_numbers.entry(category).or_insert(next);
@@ -83,13 +83,14 @@ impl SiteTableBuilder {
         self.request_at(SiteRequest { category: number, ..request });
     }
 
-    /// The same where the request holds the number of its category: see [`SiteTableBuilder::with_numbers`].
+    /// Like [`SiteTableBuilder::request`], where the request holds the number of its category: see
+    /// [`SiteTableBuilder::with_numbers`].
     pub fn request_at(&mut self, request: SiteRequest) {
         self.file_current();
         self.part.requests.push(request);
     }
 
-    /// Notes that an operation ran on a replica.
+    /// Records that an operation ran on a replica.
     pub fn home(&mut self, operation: OperationId, replica: ReplicaId) {
         if !self.known_homes.meet(operation, replica) {
             self.part.homes.insert((operation, replica));
@@ -105,7 +106,7 @@ impl SiteTableBuilder {
         self.spend_at(site, spent);
     }
 
-    /// The same at a site whose number is known: see [`SiteTableBuilder::with_numbers`].
+    /// Like [`SiteTableBuilder::spend`], at a site whose number is known: see [`SiteTableBuilder::with_numbers`].
     ///
     /// # Panics
     /// When no request was started.
@@ -126,22 +127,22 @@ impl SiteTableBuilder {
         number
     }
 
-    /// Calls of the last request at one site on one set become one observation.
+    /// Merges calls of the last request at one site on one set into one observation.
     fn file_current(&mut self) {
         let Some(request) = self.part.requests.len().checked_sub(1) else { return };
         let request = request as u32;
-        // Growing times, so that sums do not depend on the order of the calls.
-        let order = |piece: &SiteObservation| {
-            (piece.site, piece.set, piece.time_ns.to_bits(), piece.path_ns.to_bits())
+        // Ascending times, so that sums do not depend on the order of the calls.
+        let order = |observation: &SiteObservation| {
+            (observation.site, observation.set, observation.time_ns.to_bits(), observation.path_ns.to_bits())
         };
         self.current.sort_unstable_by_key(order);
-        for pieces in self.current.chunk_by(|a, b| (a.site, a.set) == (b.site, b.set)) {
-            let SiteObservation { site, set, .. } = pieces[0];
+        for group in self.current.chunk_by(|a, b| (a.site, a.set) == (b.site, b.set)) {
+            let SiteObservation { site, set, .. } = group[0];
             let mut row = Observation { request, set, calls: 0, time_ns: 0.0, path_ns: 0.0 };
-            for piece in pieces {
-                row.calls += piece.calls;
-                row.time_ns += piece.time_ns;
-                row.path_ns += piece.path_ns;
+            for call in group {
+                row.calls += call.calls;
+                row.time_ns += call.time_ns;
+                row.path_ns += call.path_ns;
             }
             self.part.rows[site as usize].push(row);
         }
@@ -155,7 +156,7 @@ impl SiteTableBuilder {
         self.later.append(&mut other.later);
     }
 
-    /// The table; the same on any number of threads.
+    /// The table; independent of the number of threads.
     ///
     /// # Panics
     /// With 2³² requests or more.
@@ -167,11 +168,11 @@ impl SiteTableBuilder {
     }
 }
 
-/// Homes met lately: nearly every call is at one of few, and a look here is cheaper than one into a set of all.
+/// A cache of recent homes: nearly every call has one of few, and a lookup here is cheaper than in a set of all.
 #[derive(Clone, PartialEq, Debug)]
 struct KnownHomes(Vec<Option<(OperationId, ReplicaId)>>);
 
-/// A power of two.
+/// Size of the cache, a power of two.
 const KNOWN_HOMES: usize = 4096;
 
 impl Default for KnownHomes {
@@ -181,9 +182,9 @@ impl Default for KnownHomes {
 }
 
 impl KnownHomes {
-    /// Whether it is known that an operation runs on a replica; from now on it is.
+    /// Adds a home; returns whether it was in the cache.
     fn meet(&mut self, operation: OperationId, replica: ReplicaId) -> bool {
-        let at = (operation.index() * 61 + replica.index()) % KNOWN_HOMES;
-        self.0[at].replace((operation, replica)) == Some((operation, replica))
+        let slot = (operation.index() * 61 + replica.index()) % KNOWN_HOMES;
+        self.0[slot].replace((operation, replica)) == Some((operation, replica))
     }
 }

@@ -1,4 +1,4 @@
-//! Parts of a [`SiteTable`] become one.
+//! Joins the parts of a [`SiteTable`].
 //!
 //! ```text
 //!            names of all, ranked        by site, in parallel
@@ -15,7 +15,7 @@ use laggard_numeric::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-/// One table of all parts.
+/// The table of all parts.
 pub(crate) fn join(parts: Vec<Part>, threads: NonZeroUsize) -> SiteTable {
     let (sets, set_numbers) = join_sets(&parts);
     let (categories, category_numbers) = join_categories(&parts);
@@ -24,13 +24,16 @@ pub(crate) fn join(parts: Vec<Part>, threads: NonZeroUsize) -> SiteTable {
     let mut rows: BTreeMap<Site, Vec<PartRows<'_>>> = BTreeMap::new();
     let mut first_request = 0;
     for (part, sets) in parts.iter().zip(&set_numbers) {
-        for (&site, own) in part.sites.iter().zip(&part.rows).filter(|(_, own)| !own.is_empty()) {
-            rows.entry(site).or_default().push(PartRows { rows: own, first_request, sets });
+        for (&site, part_rows) in
+            part.sites.iter().zip(&part.rows).filter(|(_, part_rows)| !part_rows.is_empty())
+        {
+            rows.entry(site).or_default().push(PartRows { rows: part_rows, first_request, sets });
         }
         first_request += part.requests.len() as u32;
     }
-    let (sites, pieces): (Vec<Site>, Vec<Vec<PartRows<'_>>>) = rows.into_iter().unzip();
-    let rows = parallel_map(&pieces, threads, |pieces| join_rows(pieces, order.as_deref()));
+    let (sites, parts_of_sites): (Vec<Site>, Vec<Vec<PartRows<'_>>>) = rows.into_iter().unzip();
+    let rows =
+        parallel_map(&parts_of_sites, threads, |parts_of_sites| join_rows(parts_of_sites, order.as_deref()));
     SiteTable { sites, sets, categories, requests, rows, homes }
 }
 
@@ -39,17 +42,17 @@ struct PartRows<'a> {
     rows: &'a [Observation],
     /// Requests of all earlier parts.
     first_request: u32,
-    /// Numbers of the part's sets among all.
+    /// New number of each of the part's sets.
     sets: &'a [u32],
 }
 
-fn join_rows(pieces: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation> {
-    let mut joined = Vec::with_capacity(pieces.iter().map(|piece| piece.rows.len()).sum());
-    for piece in pieces {
-        joined.extend(piece.rows.iter().map(|row| {
-            let request = row.request + piece.first_request;
+fn join_rows(parts: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation> {
+    let mut joined = Vec::with_capacity(parts.iter().map(|part| part.rows.len()).sum());
+    for part in parts {
+        joined.extend(part.rows.iter().map(|row| {
+            let request = row.request + part.first_request;
             let request = order.map_or(request, |order| order[request as usize]);
-            Observation { request, set: piece.sets[row.set as usize], ..*row }
+            Observation { request, set: part.sets[row.set as usize], ..*row }
         }));
     }
     let key = |row: &Observation| (row.request, row.set);
@@ -59,7 +62,7 @@ fn join_rows(pieces: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation>
     joined
 }
 
-/// All sets in their own order, and for each part the places of its sets.
+/// All sets in ascending order, and the new number of each part's sets.
 fn join_sets(parts: &[Part]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
     let mut all = ReplicaSets::default();
     let numbers: Vec<Vec<u32>> =
@@ -69,7 +72,7 @@ fn join_sets(parts: &[Part]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
     (sets, numbers.into_iter().map(ranked).collect())
 }
 
-/// Categories of any request in their own order, and for each part the places of its categories.
+/// Categories of all requests in ascending order, and the new number of each part's categories.
 fn join_categories(parts: &[Part]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
     let mut all: BTreeMap<Fingerprint, u32> = BTreeMap::new();
     for part in parts {
@@ -78,15 +81,15 @@ fn join_categories(parts: &[Part]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
         let ids = part.categories.iter().zip(&met).filter(|(_, met)| **met);
         all.extend(ids.map(|(&id, _)| (id, 0)));
     }
-    all.values_mut().zip(0..).for_each(|(number, place)| *number = place);
-    // Categories that no request has are never asked for.
-    let place = |id: &Fingerprint| all.get(id).copied().unwrap_or(u32::MAX);
-    let numbers = parts.iter().map(|part| part.categories.iter().map(place).collect()).collect();
+    all.values_mut().zip(0..).for_each(|(number, rank)| *number = rank);
+    // Categories without a request are never looked up.
+    let number_of = |id: &Fingerprint| all.get(id).copied().unwrap_or(u32::MAX);
+    let numbers = parts.iter().map(|part| part.categories.iter().map(number_of).collect()).collect();
     (all.keys().copied().collect(), numbers)
 }
 
-/// Requests of all parts by start, trace, category and latency; and the place of each in order of the parts, if that
-/// is another.
+/// Requests of all parts by start, trace, category and latency; and the new index of each, if the order differs from
+/// that of the parts.
 fn join_requests(parts: &[Part], category_numbers: &[Vec<u32>]) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
     let all: usize = parts.iter().map(|part| part.requests.len()).sum();
     u32::try_from(all).expect("fewer than 2^32 requests");
@@ -112,8 +115,8 @@ fn ordered(requests: Vec<SiteRequest>) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
     let mut order: Vec<u32> = (0..requests.len() as u32).collect();
     order.sort_by(|&a, &b| compare(&requests[a as usize], &requests[b as usize]));
     let mut rank = vec![0; order.len()];
-    for (place, &at) in order.iter().enumerate() {
-        rank[at as usize] = place as u32;
+    for (index, &old) in order.iter().enumerate() {
+        rank[old as usize] = index as u32;
     }
     (order.iter().map(|&at| requests[at as usize]).collect(), Some(rank))
 }

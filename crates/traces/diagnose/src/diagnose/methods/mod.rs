@@ -1,4 +1,4 @@
-//! The registry of methods: a row each, declared in the method's file. Command line, help and evaluation use the rows.
+//! The registry of methods. Every method declares its row in its own file; command line, help and evaluation use them.
 
 mod combined;
 mod published;

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 
 /// All categories, the most requests first.
 pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Category> {
-    let judged: BTreeMap<_, usize> =
-        context.categories().iter().enumerate().map(|(at, category)| (category.id, at)).collect();
+    let analyzed: BTreeMap<_, usize> =
+        context.categories().iter().enumerate().map(|(index, category)| (category.id, index)).collect();
     let all: Vec<(&Fingerprint, &SurveyedCategory)> = context.survey().categories.iter().collect();
     let mut out = context.engine.map(&all, |&(id, surveyed)| {
-        let at = judged.get(id).copied();
-        let tree = at.map_or_else(Vec::new, |at| tree_if_suspect(context, at, suspects));
-        Category { tree, ..category(context, id, surveyed, at) }
+        let index = analyzed.get(id).copied();
+        let tree = index.map_or_else(Vec::new, |index| tree_if_suspect(context, index, suspects));
+        Category { tree, ..category(context, id, surveyed, index) }
     });
     out.sort_by(|a, b| b.requests.cmp(&a.requests).then(a.id.cmp(&b.id)));
     out
@@ -28,15 +28,15 @@ fn category(
     context: &Context<'_>,
     id: &Fingerprint,
     surveyed: &SurveyedCategory,
-    judged: Option<usize>,
+    index: Option<usize>,
 ) -> Category {
-    let finding = judged.map(|at| &context.answer.categories[at]);
+    let finding = index.map(|index| &context.answer.categories[index]);
     let entry = context.requests.names().operation_key(surveyed.positions[0].operation);
     let latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
     let each: Vec<f64> = surveyed.requests.iter().map(|row| f64::from(row.weight)).collect();
     let weights = Weights::from_slice(&each);
     let [p50, p99] = weighted_quantiles(&latencies, weights, [0.5, 0.99]);
-    let spread = |found: &CategoryAnalysis| found.gate.cv;
+    let spread = |analysis: &CategoryAnalysis| analysis.gate.cv;
     Category {
         id: id.short(),
         service: entry.service.to_owned(),
@@ -54,18 +54,18 @@ fn category(
     }
 }
 
-/// The call tree of a category that holds a shown suspect, else nothing.
-fn tree_if_suspect(context: &Context<'_>, at: usize, suspects: &[Suspect]) -> Vec<TreeNode> {
+/// The call tree of a category with a shown suspect; empty for others.
+fn tree_if_suspect(context: &Context<'_>, index: usize, suspects: &[Suspect]) -> Vec<TreeNode> {
     let shown = &context.answer.suspects[..suspects.len()];
-    if !shown.iter().any(|suspect| suspect.categories.contains(&at)) {
+    if !shown.iter().any(|suspect| suspect.categories.contains(&index)) {
         return Vec::new();
     }
-    let category = &context.categories()[at];
-    let finding = &context.answer.categories[at];
+    let category = &context.categories()[index];
+    let finding = &context.answer.categories[index];
     let times = times_by_position(category);
     (0..category.positions.len())
         .map(|position| {
-            let rank = shown.iter().position(|suspect| suspect.positions.contains(&(at, position as u32)));
+            let rank = shown.iter().position(|suspect| suspect.positions.contains(&(index, position as u32)));
             tree_node(context, category, finding, position, &times[position], rank)
         })
         .collect()
@@ -79,25 +79,25 @@ fn tree_node(
     times: &CallTimes,
     rank: Option<usize>,
 ) -> TreeNode {
-    let place = category.positions[position];
-    let key = context.requests.names().operation_key(place.operation);
+    let node_position = category.positions[position];
+    let key = context.requests.names().operation_key(node_position.operation);
     let decomposed = finding.positions.as_ref().map(|positions| positions[position]);
     let [p50, p99] = weighted_quantiles(&times.times_ns, Weights::from_slice(&times.weights), [0.5, 0.99]);
     TreeNode {
-        parent: place.parent,
+        parent: node_position.parent,
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),
         self_p50_ns: p50 as u64,
         self_p99_ns: p99 as u64,
         calls_mean: times.weights.iter().sum::<f64>() / estimated(&category.requests),
         suspect: rank.map(|rank| rank as u32 + 1),
-        slow_requests: decomposed.map_or(0, |found| found.slow_requests),
-        cosine: decomposed.and_then(|found| found.cosine),
-        share: decomposed.map(|found| found.share),
+        slow_requests: decomposed.map_or(0, |analysis| analysis.slow_requests),
+        cosine: decomposed.and_then(|analysis| analysis.cosine),
+        share: decomposed.map(|analysis| analysis.share),
     }
 }
 
-/// Times of single calls at one position, and what their requests stand for.
+/// Times of single calls at one position, and the weights of their requests.
 #[derive(Clone, Default)]
 struct CallTimes {
     times_ns: Vec<f64>,
@@ -107,9 +107,9 @@ struct CallTimes {
 fn times_by_position(category: &CategoryCalls) -> Vec<CallTimes> {
     let mut times = vec![CallTimes::default(); category.positions.len()];
     for call in &category.calls {
-        let at = &mut times[call.position as usize];
-        at.times_ns.push(call.time_ns as f64);
-        at.weights.push(f64::from(category.requests[call.request as usize].weight));
+        let entry = &mut times[call.position as usize];
+        entry.times_ns.push(call.time_ns as f64);
+        entry.weights.push(f64::from(category.requests[call.request as usize].weight));
     }
     times
 }

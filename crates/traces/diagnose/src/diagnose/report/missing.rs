@@ -1,20 +1,20 @@
-//! What is missing when there is too little to say.
+//! What is missing when there is too little data for an answer.
 
 use super::context::Context;
 
-/// What would have been needed; whole sentences, the most basic first.
+/// Sentences about what is needed, the most basic first.
 pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
     let (requests, survey) = (context.requests, context.survey());
     if requests.spans() == 0 {
         return vec![match requests.outside_window() {
             0 => "No span was read.".to_owned(),
-            _ => "No span lies inside the window that was asked for (--since, --until).".to_owned(),
+            _ => "No span lies inside the requested window (--since, --until).".to_owned(),
         }];
     }
     if survey.requests == 0 {
         return vec![
-            "No request is inside the window (--since, --until) or enters at the service (--service) \
-                     that was asked for."
+            "No request is inside the requested window (--since, --until) or enters at the requested service \
+             (--service)."
                 .to_owned(),
         ];
     }
@@ -48,11 +48,11 @@ fn largest_category(context: &Context<'_>) -> Option<String> {
             if largest == 1 { "request" } else { "requests" }
         ));
     }
-    // Enough were read, so their weights made them too few.
+    // There are enough requests, but by their weights the effective number is too small.
     let gates = context.answer.categories.iter().map(|category| category.gate.effective_requests);
     let effective = gates.fold(0.0, f64::max);
     Some(format!(
-        "The largest category's requests stand for so unequal numbers that they tell no more than {effective:.1} \
-         equal ones would; {needed} are needed (--set requests-min)."
+        "The largest category's requests have weights so unequal that they are worth no more than {effective:.1} \
+         of equal weight; {needed} are needed (--set requests-min)."
     ))
 }

@@ -91,7 +91,7 @@ fn input(context: &Context<'_>) -> Input {
     }
 }
 
-/// What the method ruled out, then operations that are slow on every replica alike.
+/// Statements of the method, then operations that are equally slow on every replica.
 fn ruled_out(context: &Context<'_>) -> Vec<String> {
     let mut out = context.answer.ruled_out.clone();
     for suspect in context
@@ -101,7 +101,7 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
         .filter(|suspect| suspect.spread == Spread::Everywhere && suspect.replicas.len() > 1)
     {
         out.push(format!(
-            "No replica stands out for `{}`: {} were compared.",
+            "No replica differs from the others for `{}`: {} were compared.",
             context.operation_text(suspect.operation),
             suspect.replicas.len()
         ));
@@ -109,27 +109,27 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
     out
 }
 
-/// When the data lie, for somebody whose window or service missed them.
+/// The time range of the data, for a window or service without requests.
 fn nothing_selected(context: &Context<'_>) -> Option<String> {
     let requests = context.requests;
     if context.survey().requests > 0 || requests.spans() + requests.outside_window() == 0 {
         return None;
     }
-    let kept = requests.extent().map_or_else(String::new, |(first, last)| {
-        format!(" The spans kept start between {} and {}.", rfc3339(first), rfc3339(last))
+    let stored_range = requests.extent().map_or_else(String::new, |(first, last)| {
+        format!(" The stored spans start between {} and {}.", rfc3339(first), rfc3339(last))
     });
     let far = match requests.outside_window() {
         0 => String::new(),
         spans => format!(" {spans} spans lie more than an hour outside the window."),
     };
-    Some(format!("No request is inside the window, or enters at the service, that was asked for.{kept}{far}"))
+    Some(format!("No request matches --since, --until and --service.{stored_range}{far}"))
 }
 
 fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
     if context.requests.thinning_factor() > 1 {
         out.push(format!(
-            "Only one trace in {} was kept, to stay within the memory limit; counts are of what was kept.",
+            "Only one trace in {} was retained, to stay within the memory limit; counts are of retained traces.",
             context.requests.thinning_factor()
         ));
     }
@@ -151,7 +151,7 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
         .filter(|suspect| suspect.spread == Spread::Undecided && suspect.replicas.len() > 1)
     {
         out.push(format!(
-            "Whether particular replicas are to blame for `{}` cannot be said: {} slow calls on {} replicas are too few.",
+            "Whether particular replicas cause `{}` cannot be decided: {} slow calls on {} replicas are too few.",
             context.operation_text(suspect.operation),
             suspect.excess.calls,
             suspect.replicas.len()

@@ -6,7 +6,7 @@ use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_report::ReplicaSuspect;
 use std::collections::BTreeMap;
 
-/// What makes one host: a name alone, unless the name is a bare number that other services use as well.
+/// Identity of a host: a name alone, unless the name is a bare number that other services use as well.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Host {
     replica: ReplicaId,
@@ -19,7 +19,7 @@ struct Implication<'a> {
     figures: &'a SuspectReplica,
 }
 
-/// Replicas that stand out from their peers, by score (categories over all operations), then excess.
+/// Replicas that differ from their peers, by score (categories over all operations), then excess.
 pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
     let mut by_host: BTreeMap<Host, Vec<Implication<'_>>> = BTreeMap::new();
     for suspect in &context.answer.suspects {
@@ -39,7 +39,7 @@ pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
         .collect()
 }
 
-/// The replicas to blame; none when the fault is everywhere.
+/// Culprit replicas; empty when the fault is everywhere.
 fn culprits(suspect: &Suspect) -> impl Iterator<Item = &SuspectReplica> {
     let localized = !suspect.culprits.is_empty();
     suspect.replicas.iter().filter(move |figures| localized && figures.is_culprit)

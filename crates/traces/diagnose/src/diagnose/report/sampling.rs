@@ -1,11 +1,11 @@
-//! What requests stand for, and whether they were chosen for being slow.
+//! Weights of sampled requests, and tail-based sampling.
 
 use super::context::Context;
 use laggard_localize::RequestRow;
 use laggard_numeric::effective_sample_size;
 use laggard_report::{NamedCount, Sampling};
 
-/// What is known of the sampling.
+/// Statistics of the weights.
 pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
     let survey = context.survey();
     let rows = || survey.categories.values().flat_map(|category| &category.requests);
@@ -13,7 +13,7 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
     let named = |name: &str, count: u64| NamedCount { name: name.to_owned(), count };
     Sampling {
         requests: weights.len() as u64,
-        known_share: survey.weights_told as f64 / weights.len().max(1) as f64,
+        known_share: survey.weights_known as f64 / weights.len().max(1) as f64,
         weight_min: weights.iter().copied().reduce(f64::min).unwrap_or(1.0),
         weight_max: weights.iter().copied().reduce(f64::max).unwrap_or(1.0),
         requests_estimated: weights.iter().sum(),
@@ -29,23 +29,23 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
     }
 }
 
-/// How many requests some requests stand for.
+/// Sum of weights.
 pub(crate) fn estimated<'r>(requests: impl IntoIterator<Item = &'r RequestRow>) -> f64 {
     // A sum of nothing is -0.
     requests.into_iter().fold(0.0, |sum, request| sum + f64::from(request.weight))
 }
 
-/// Below this share of the requests the effective sample size is worth a word.
+/// Below this share of the requests the effective sample size is reported.
 const EFFECTIVE_SHARE: f64 = 0.5;
 
-/// What sampling does to the answer; whole sentences.
+/// Effects of sampling on the answer; sentences.
 pub(crate) fn cautions(sampling: &Sampling, out: &mut Vec<String>) {
     out.extend(tail_based(sampling));
-    let untold = sampling.requests as f64 * (1.0 - sampling.known_share);
-    if sampling.weight_max > sampling.weight_min && sampling.known_share > 0.0 && untold.round() > 0.0 {
+    let unknown = sampling.requests as f64 * (1.0 - sampling.known_share);
+    if sampling.weight_max > sampling.weight_min && sampling.known_share > 0.0 && unknown.round() > 0.0 {
         out.push(format!(
-            "{untold:.0} of {} requests do not tell how many they stand for and count as {}, beside others that \
-             stand for up to {}.",
+            "{unknown:.0} of {} requests have no known weight and count as {}, beside others with weights up to \
+             {}.",
             sampling.requests,
             number(sampling.weight_min),
             number(sampling.weight_max)
@@ -53,7 +53,7 @@ pub(crate) fn cautions(sampling: &Sampling, out: &mut Vec<String>) {
     }
     if sampling.requests_effective < EFFECTIVE_SHARE * sampling.requests as f64 {
         out.push(format!(
-            "Requests stand for {} to {} each: {} unequal ones tell no more than {:.0} equal ones would.",
+            "Weights of requests are between {} and {}: {} requests are worth no more than {:.0} of equal weight.",
             number(sampling.weight_min),
             number(sampling.weight_max),
             sampling.requests,
@@ -69,18 +69,18 @@ fn tail_based(sampling: &Sampling) -> Option<String> {
     let marks = sampling.tail_samplers.iter().map(|row| format!("{}: {} spans", row.name, row.count));
     let marks: Vec<String> = marks.collect();
     let consequence = if sampling.requests > 0 && sampling.known_share >= 1.0 {
-        "weights are known and taken into account, but what the sampler never keeps is not seen"
+        "weights are known and taken into account, but requests that the sampler always drops are missing"
     } else {
-        "counts, medians and shares are of what was kept, and slow requests are probably kept more often than \
+        "counts, medians and shares are of sampled requests, and slow requests are probably sampled more often than \
          others"
     };
     Some(format!(
-        "Traces were chosen after they were complete (tail-based sampling; {}): {consequence}.",
+        "Traces were sampled after they were complete (tail-based sampling; {}): {consequence}.",
         marks.join(", ")
     ))
 }
 
-/// A weight without digits that say nothing.
+/// A weight with at most two decimals.
 fn number(weight: f64) -> String {
     if weight < 100.0 { format!("{}", (weight * 100.0).round() / 100.0) } else { format!("{weight:.0}") }
 }
@@ -102,35 +102,35 @@ mod tests {
         }
     }
 
-    fn said(sampling: &Sampling) -> Vec<String> {
+    fn sentences(sampling: &Sampling) -> Vec<String> {
         let mut out = Vec::new();
         cautions(sampling, &mut out);
         out
     }
 
     #[test]
-    fn nothing_is_said_where_nothing_was_sampled_or_all_alike() {
-        assert!(said(&known(0.0, 1.0, 100.0)).is_empty());
-        assert!(said(&known(1.0, 10.0, 90.0)).is_empty());
-        assert!(said(&Sampling::default()).is_empty());
+    fn equal_weights_need_no_caution() {
+        assert!(sentences(&known(0.0, 1.0, 100.0)).is_empty());
+        assert!(sentences(&known(1.0, 10.0, 90.0)).is_empty());
+        assert!(sentences(&Sampling::default()).is_empty());
     }
 
     #[test]
     fn unknown_weights_beside_known_ones_and_very_unequal_ones() {
-        let both = said(&known(0.75, 99.994, 12.3));
-        assert_eq!(both.len(), 2, "{both:?}");
-        assert!(both[0].starts_with("25 of 100 requests do not tell"), "{}", both[0]);
-        assert!(both[1].contains("no more than 12 equal ones"), "{}", both[1]);
+        let cautions = sentences(&known(0.75, 99.994, 12.3));
+        assert_eq!(cautions.len(), 2, "{cautions:?}");
+        assert!(cautions[0].starts_with("25 of 100 requests have no known weight"), "{}", cautions[0]);
+        assert!(cautions[1].contains("no more than 12 of equal weight"), "{}", cautions[1]);
     }
 
     #[test]
-    fn tail_based_sampling_is_told_whether_weights_are_known_or_not() {
+    fn tail_based_sampling_is_reported_with_or_without_known_weights() {
         let tail_samplers = vec![NamedCount { name: "Refinery".to_owned(), count: 7 }];
         let marked = |share| Sampling { tail_samplers: tail_samplers.clone(), ..known(share, 1.0, 100.0) };
         assert!(
-            said(&marked(0.0))[0]
-                .contains("Refinery: 7 spans): counts, medians and shares are of what was kept")
+            sentences(&marked(0.0))[0]
+                .contains("Refinery: 7 spans): counts, medians and shares are of sampled requests")
         );
-        assert!(said(&marked(1.0))[0].contains("weights are known"));
+        assert!(sentences(&marked(1.0))[0].contains("weights are known"));
     }
 }

@@ -1,4 +1,4 @@
-//! Suspect operations as the report shows them.
+//! Suspect operations, as in the report.
 
 use super::context::Context;
 use crate::diagnose::answer::{RequestCounts, Suspect as FoundSuspect};
@@ -7,15 +7,17 @@ use laggard_model::{OperationId, TraceId};
 use laggard_report::{Position, Scope, Suspect};
 use std::collections::BTreeSet;
 
-/// Most example traces a suspect shows.
+/// Most example traces per suspect.
 const TRACES_MAX: usize = 5;
 
-/// The suspects, at most as many as were asked for.
+/// The suspects, at most `suspects_max`.
 pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
     let shown = context.answer.suspects.iter().take(context.settings.suspects_max);
-    let mut suspects: Vec<Suspect> =
-        shown.enumerate().map(|(at, found)| suspect(context, at as u32 + 1, found)).collect();
-    // Several suspects may have made the same request slow; shares are of one whole.
+    let mut suspects: Vec<Suspect> = shown
+        .enumerate()
+        .map(|(index, found_suspect)| suspect(context, index as u32 + 1, found_suspect))
+        .collect();
+    // Several suspects may have made the same request slow; shares must sum to at most 1.
     let sum: f64 = suspects.iter().map(|suspect| suspect.share).sum();
     if sum > 1.0 {
         suspects.iter_mut().for_each(|suspect| suspect.share /= sum);
@@ -23,91 +25,93 @@ pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
     suspects
 }
 
-fn suspect(context: &Context<'_>, rank: u32, found: &FoundSuspect) -> Suspect {
+fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect {
     let names = context.requests.names();
-    let key = names.operation_key(found.operation);
+    let key = names.operation_key(suspect.operation);
     let share =
-        if context.answer.excess_ns > 0.0 { found.excess.total_ns / context.answer.excess_ns } else { 0.0 };
-    let categories = found.categories.iter().map(|&at| context.categories()[at].id.short()).collect();
-    let sites = found.sites.as_ref();
-    let counts = sites.map_or_else(|| request_counts(context, found), |sites| sites.requests);
+        if context.answer.excess_ns > 0.0 { suspect.excess.total_ns / context.answer.excess_ns } else { 0.0 };
+    let categories =
+        suspect.categories.iter().map(|&category| context.categories()[category].id.short()).collect();
+    let sites = suspect.sites.as_ref();
+    let counts = sites.map_or_else(|| request_counts(context, suspect), |sites| sites.requests);
     let traces = sites.map_or(&[][..], |sites| &sites.traces);
     Suspect {
         rank,
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),
         kind: key.kind.name().to_owned(),
-        scope: match found.spread {
+        scope: match suspect.spread {
             Spread::Localized => Scope::Replicas,
             Spread::Everywhere | Spread::Undecided => Scope::All,
         },
-        replicas: found.culprits.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
-        score: found.score,
-        effect_ns: found.excess.median_ns.max(0.0) as u64,
-        factor: found.excess.median_factor,
+        replicas: suspect.culprits.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
+        score: suspect.score,
+        effect_ns: suspect.excess.median_ns.max(0.0) as u64,
+        factor: suspect.excess.median_factor,
         share: share.min(1.0),
         requests_hit: counts.hit,
         requests_hit_estimated: counts.hit_estimated,
         requests_seen: counts.seen,
-        replicas_seen: found.replicas.len() as u64,
-        scope_undecided: found.spread == Spread::Undecided,
+        replicas_seen: suspect.replicas.len() as u64,
+        scope_undecided: suspect.spread == Spread::Undecided,
         categories,
-        positions: found.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
+        positions: suspect.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
         trace_ids: if traces.is_empty() {
-            example_traces(context, found)
+            example_traces(context, suspect)
         } else {
             traces.iter().map(|&trace| context.requests.trace_text(trace)).collect()
         },
-        between: found.between.clone(),
-        evidence: found.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
+        between: suspect.between.clone(),
+        evidence: suspect.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
         onset: sites.and_then(|sites| sites.onset.clone()),
     }
 }
 
-/// With requests of large categories that were left out, as far as those that were looked at tell.
-fn request_counts(context: &Context<'_>, found: &FoundSuspect) -> RequestCounts {
+/// Extrapolated to requests of large categories that were left out.
+fn request_counts(context: &Context<'_>, suspect: &FoundSuspect) -> RequestCounts {
     let (mut hit, mut hit_estimated) = (0.0, 0.0);
-    for &(category, at) in &found.hit {
+    for &(category, request) in &suspect.hit {
         let category = &context.categories()[category];
         hit += category.one_in();
-        hit_estimated += category.one_in() * f64::from(category.requests[at as usize].weight);
+        hit_estimated += category.one_in() * f64::from(category.requests[request as usize].weight);
     }
-    RequestCounts { hit: hit.round() as u64, hit_estimated, seen: requests_seen(context, found.operation) }
+    RequestCounts { hit: hit.round() as u64, hit_estimated, seen: requests_seen(context, suspect.operation) }
 }
 
 fn requests_seen(context: &Context<'_>, operation: OperationId) -> u64 {
-    let calls_it = |positions: &[CategoryPosition]| positions.iter().any(|at| at.operation == operation);
-    let judged = context.categories().iter().filter(|category| calls_it(&category.positions));
-    judged.map(|category| category.requests.len() as u64 + category.left_out).sum()
+    let calls_it =
+        |positions: &[CategoryPosition]| positions.iter().any(|position| position.operation == operation);
+    let calling = context.categories().iter().filter(|category| calls_it(&category.positions));
+    calling.map(|category| category.requests.len() as u64 + category.left_out).sum()
 }
 
-fn position(context: &Context<'_>, category: usize, at: u32) -> Position {
+fn position(context: &Context<'_>, category: usize, index: u32) -> Position {
     let category = &context.categories()[category];
     let mut path = Vec::new();
-    let mut next = Some(at);
+    let mut next = Some(index);
     while let Some(here) = next {
         let position = category.positions[here as usize];
         path.push(context.operation_text(position.operation));
         next = position.parent;
     }
     path.reverse();
-    Position { category: category.id.short(), position: at, path }
+    Position { category: category.id.short(), position: index, path }
 }
 
 /// The slowest of the requests it hit, each trace once.
-fn example_traces(context: &Context<'_>, found: &FoundSuspect) -> Vec<String> {
-    let mut hit: Vec<(u64, TraceId)> = found
+fn example_traces(context: &Context<'_>, suspect: &FoundSuspect) -> Vec<String> {
+    let mut hit: Vec<(u64, TraceId)> = suspect
         .hit
         .iter()
         .map(|&(category, request)| context.categories()[category].requests[request as usize])
         .map(|request| (request.latency_ns, request.trace))
         .collect();
     hit.sort_unstable_by(|a, b| b.cmp(a));
-    let mut seen = BTreeSet::new();
+    let mut traces = BTreeSet::new();
     hit.into_iter()
-        .filter(|&(_, trace)| seen.insert(trace))
+        .filter(|&(_, trace)| traces.insert(trace))
         .take(TRACES_MAX)
         .map(|(_, trace)| context.requests.trace_text(trace))
         .collect()

@@ -15,8 +15,8 @@ pub(super) fn suspects(suspects: Vec<SuspectOperation>) -> Vec<Suspect> {
     suspects.into_iter().map(|suspect| Suspect::from_operation(suspect, evidence())).collect()
 }
 
-/// Splits off suspects that were as uneven in the baseline: returns those that remain, and the others. All remain
-/// without a baseline, or if there are too few requests to compare.
+/// Splits suspects into those to report and those that were as uneven in the baseline. Without a baseline, or with
+/// too few requests to compare, all are reported.
 pub(super) fn without_unchanged(
     suspects: Vec<Suspect>,
     question: &Question<'_>,
@@ -37,8 +37,8 @@ pub(super) fn without_unchanged(
     })
 }
 
-/// Names the replicas on which slow calls are frequent, if no replica was named: few slow calls show where they
-/// come from if they come from few replicas.
+/// Adds culprits by the rate of slow calls to a suspect without culprits: the few slow calls may come from
+/// few replicas.
 pub(super) fn with_frequent_culprits(mut suspect: Suspect, settings: &CulpritSettings) -> Suspect {
     if suspect.spread == Spread::Localized {
         return suspect;

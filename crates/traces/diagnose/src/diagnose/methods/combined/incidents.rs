@@ -1,4 +1,4 @@
-//! Slow periods as the report shows them.
+//! Slow periods, as in the report.
 
 use super::site_study::SiteStudy;
 use super::sites::{between, onset};

@@ -1,4 +1,4 @@
-//! One list of suspects from several finders.
+//! Merges the suspects of several finders.
 
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
@@ -12,20 +12,20 @@ pub(super) fn evidence_by_operation(
     patterned: &[Suspect],
     study: &SiteStudy,
 ) -> BTreeMap<OperationId, BTreeSet<Evidence>> {
-    let found = dispersed.iter().chain(patterned);
-    let found = found.flat_map(|suspect| suspect.evidence.iter().map(|&kind| (suspect.operation, kind)));
+    let named = dispersed.iter().chain(patterned);
+    let named = named.flat_map(|suspect| suspect.evidence.iter().map(|&kind| (suspect.operation, kind)));
     let peers = study.uneven.iter().map(|suspect| (suspect.operation, Evidence::Peers));
     let baseline = study.shifted.iter().map(|suspect| (suspect.operation, Evidence::Baseline));
     let periods = study.incidents.iter().flat_map(|(_, suspects)| suspects);
     let periods = periods.map(|suspect| (suspect.operation, Evidence::Period));
     let mut evidence: BTreeMap<OperationId, BTreeSet<Evidence>> = BTreeMap::new();
-    for (operation, kind) in found.chain(peers).chain(baseline).chain(periods) {
+    for (operation, kind) in named.chain(peers).chain(baseline).chain(periods) {
         evidence.entry(operation).or_default().insert(kind);
     }
     evidence
 }
 
-/// Merges suspects that were found by requests with those that were found by sites, one per operation, the largest
+/// Merges suspects by requests with those by sites, one per operation, the largest
 /// excess first. Each list has an operation at most once.
 pub(super) fn merge_evidence(
     by_requests: Vec<Suspect>,
@@ -77,7 +77,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         replica.is_culprit = culprits.contains(&replica.replica);
     }
     let requests_are_slower = by_requests.excess.total_ns > by_sites.excess.total_ns;
-    // A site has no position: it is code, wherever it is called from.
+    // A site has no position: it is an operation regardless of its callers.
     let has_positions = !by_requests.positions.is_empty();
     Suspect {
         operation: by_sites.operation,

@@ -78,7 +78,7 @@ fn diagnose(question: &Question<'_>) -> Answer {
     }
 }
 
-/// CloudDiag's suspects, and of the others only operations that it did not name: it knows more about its own.
+/// CloudDiag's suspects, then pattern suspects of other operations: CloudDiag's are more detailed.
 fn first_of_each(dispersed: Vec<Suspect>, patterned: Vec<Suspect>) -> Vec<Suspect> {
     let known: BTreeSet<_> = dispersed.iter().map(|suspect| suspect.operation).collect();
     let others = patterned.into_iter().filter(|suspect| !known.contains(&suspect.operation));

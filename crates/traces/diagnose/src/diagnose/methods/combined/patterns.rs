@@ -1,4 +1,4 @@
-//! Suspects by latency patterns: requests that some operations made slow in a way of their own.
+//! Suspects by latency patterns: operations with a mode of their own that makes requests slow.
 
 use crate::diagnose::answer::{Evidence, Suspect, SuspectReplica};
 use laggard_engine::LocalEngine;
@@ -143,12 +143,12 @@ fn add(known: &mut Suspect, other: Suspect) {
     }
     known.excess.total_ns += other.excess.total_ns;
     for replica in other.replicas {
-        match known.replicas.iter_mut().find(|own| own.replica == replica.replica) {
-            Some(own) => {
-                own.calls += replica.calls;
-                own.slow_calls += replica.slow_calls;
-                own.score += replica.score;
-                own.excess_total_ns += replica.excess_total_ns;
+        match known.replicas.iter_mut().find(|known_replica| known_replica.replica == replica.replica) {
+            Some(known_replica) => {
+                known_replica.calls += replica.calls;
+                known_replica.slow_calls += replica.slow_calls;
+                known_replica.score += replica.score;
+                known_replica.excess_total_ns += replica.excess_total_ns;
             }
             None => known.replicas.push(replica),
         }

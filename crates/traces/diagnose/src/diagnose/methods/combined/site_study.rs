@@ -1,4 +1,4 @@
-//! Sites of the window, of the baseline and of slow periods, compared.
+//! Comparison of the sites of the window, the baseline and slow periods.
 
 use crate::diagnose::question::Question;
 use crate::diagnose::settings::BaselineChoice;
@@ -11,23 +11,23 @@ use laggard_localize::{
 use laggard_model::{AdjustedCount, OperationId, ServiceId, Timestamp};
 use std::collections::BTreeSet;
 
-/// Sites of the window, and how they compare: among replicas, with the baseline, over time.
+/// Sites of the window, and their comparison among replicas, with the baseline, and over time.
 pub(crate) struct SiteStudy {
     pub(crate) union: UnionNames,
     pub(crate) window: SiteTable,
-    /// Requests to compare with, if that was asked for.
+    /// Sites of the baseline, if one was requested.
     pub(crate) baseline: Option<SiteTable>,
-    /// Window and baseline where they are of the same traces, for onsets.
+    /// Window and baseline in one table, for onsets; `None` if they are of different traces.
     timeline: Option<SiteTable>,
-    /// Requests outside the window that are no part of the baseline, for they lie in slow periods.
+    /// Requests outside the window that are not in the baseline because they are in slow periods.
     pub(crate) left_out: usize,
     /// Slower than in the baseline.
     pub(crate) shifted: Vec<SiteSuspect>,
     /// Slower on some replicas than on others, and not so in the baseline.
     pub(crate) uneven: Vec<SiteSuspect>,
-    /// Operations uneven in the window and in the baseline alike.
+    /// Operations that are uneven in the window and were so in the baseline.
     pub(crate) standing: Vec<OperationId>,
-    /// Slow periods, with what was slow in them.
+    /// Slow periods with their suspects.
     pub(crate) incidents: Vec<(Incident, Vec<SiteSuspect>)>,
     pub(crate) change: Option<LatencyChange>,
 }
@@ -46,9 +46,9 @@ impl SiteStudy {
         let earlier = question.earlier();
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
         let union = UnionNames::from_populations(&populations);
-        let fold = |at: usize| {
+        let fold = |index: usize| {
             let assumed = question.settings.sampling_probability.and_then(AdjustedCount::from_probability);
-            let fold = SiteFold::new(union.select(&populations[at], at), assumed, question.engine);
+            let fold = SiteFold::new(union.select(&populations[index], index), assumed, question.engine);
             question.engine.fold(fold.selected().range(), &fold)
         };
         let tables = match earlier {
@@ -96,11 +96,11 @@ impl SiteStudy {
         format!("{} {}", key.service, key.operation)
     }
 
-    /// Since when a site is slow, where that lies inside what is known.
+    /// The onset of a site's slowness, if it lies inside the data.
     pub(crate) fn onset(&self, site: Site) -> Option<laggard_localize::Onset> {
         match (&self.timeline, &self.baseline) {
             (Some(timeline), _) => {
-                // Up to the end of the window: what comes after it, slow or not, is no part of the question.
+                // Up to the end of the window: later requests are not part of the question.
                 let (first, last) = (self.window.requests.first()?.start, self.window.requests.last()?.start);
                 let length = last.since(first).magnitude();
                 find_onset(timeline, site, first.minus(length).minus(length), last)
@@ -122,7 +122,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Where the baseline is found: in traces of its own, or somewhere in the same traces.
+    /// The population of the baseline: traces of its own, or other requests of the same traces.
     fn earlier(&self) -> Option<Population<'a>> {
         let service = self.settings.service.as_deref();
         match (self.baseline, self.settings.baseline) {
@@ -135,42 +135,47 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Window and baseline out of one table.
+    /// Splits one table into window and baseline.
     fn split(&self, timeline: SiteTable) -> Tables {
         let (since, until) = (self.settings.since, self.settings.until);
-        let asked = |request: &SiteRequest| (since..=until).contains(&request.start);
+        let in_window = |request: &SiteRequest| (since..=until).contains(&request.start);
         let earlier = |request: &SiteRequest| match self.settings.baseline {
             BaselineChoice::Within { since, until } => (since..=until).contains(&request.start),
             BaselineChoice::Rest | BaselineChoice::None => true,
         };
-        let mut baseline = timeline.only(|request| !asked(request) && earlier(request));
+        let mut baseline = timeline.only(|request| !in_window(request) && earlier(request));
         let left_out = match self.settings.baseline {
             BaselineChoice::Rest => leave_out_incidents(&mut baseline, &timeline, self),
             BaselineChoice::Within { .. } | BaselineChoice::None => 0,
         };
-        Tables { window: timeline.only(asked), baseline: Some(baseline), timeline: Some(timeline), left_out }
+        Tables {
+            window: timeline.only(in_window),
+            baseline: Some(baseline),
+            timeline: Some(timeline),
+            left_out,
+        }
     }
 }
 
-/// What is "the rest" may hold other incidents. Nobody asked to be compared with those; unless they are most of it.
+/// Removes requests in slow periods from the baseline "rest", unless they are most of it.
 fn leave_out_incidents(baseline: &mut SiteTable, timeline: &SiteTable, question: &Question<'_>) -> usize {
     let incidents = find_incidents(timeline, &question.settings.sites.scan, question.engine.threads());
     let outside = |request: &SiteRequest| {
         !incidents.iter().any(|incident| (incident.since..incident.until).contains(&request.start))
     };
-    let kept = baseline.only(outside);
-    let left_out = baseline.requests.len() - kept.requests.len();
-    if left_out == 0 || kept.requests.len() < left_out {
+    let normal = baseline.only(outside);
+    let left_out = baseline.requests.len() - normal.requests.len();
+    if left_out == 0 || normal.requests.len() < left_out {
         return 0;
     }
-    *baseline = kept;
+    *baseline = normal;
     left_out
 }
 
-/// A culprit is standing when it was this part as slow before, on the log scale.
+/// A culprit is standing when its factor in the baseline was at least this part of the current one, on the log scale.
 const STANDING_PART: f64 = 0.5;
 
-/// Removes culprits that were culprits before; returns operations of which none is left.
+/// Removes culprits that were culprits in the baseline; returns operations without any left.
 fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec<OperationId> {
     for suspect in uneven.iter_mut() {
         let Some(known) = before.iter().find(|known| known.operation == suspect.operation) else { continue };
@@ -195,23 +200,23 @@ fn incidents(
     question: &Question<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
     let settings = &question.settings.sites;
-    let found = find_incidents(window, &settings.scan, question.engine.threads());
+    let periods = find_incidents(window, &settings.scan, question.engine.threads());
     let within = |incident: &Incident, request: &SiteRequest| {
         (incident.since..incident.until).contains(&request.start)
     };
-    if found.is_empty() {
+    if periods.is_empty() {
         return Vec::new();
     }
-    let outside = window.only(|request| !found.iter().any(|incident| within(incident, request)));
+    let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
     let study = |incident: &Incident| {
         let inside = window.only(|request| within(incident, request));
         let mut suspects = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
         let total: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
         suspects.retain(|suspect| suspect.excess_ns >= settings.share_min * total);
-        // Requests are numbered anew inside; what is kept of them is of the whole window again.
+        // Requests in the period's table have other numbers; hits are mapped back to those of the window.
         let numbers: Vec<u32> = (window.requests.iter().enumerate())
             .filter(|(_, request)| within(incident, request))
-            .map(|(at, _)| at as u32)
+            .map(|(index, _)| index as u32)
             .collect();
         for suspect in &mut suspects {
             suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
@@ -222,5 +227,5 @@ fn incidents(
         });
         (Incident { onset, ..incident.clone() }, suspects)
     };
-    found.iter().map(study).collect()
+    periods.iter().map(study).collect()
 }

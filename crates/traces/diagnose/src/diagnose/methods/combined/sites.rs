@@ -128,15 +128,15 @@ impl Adapter<'_> {
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
         let rows = suspect.sites.iter().flat_map(|&site| self.study.window.rows_of(site));
-        let mut seen: Vec<u32> = rows.map(|row| row.request).collect();
+        let mut requests: Vec<u32> = rows.map(|row| row.request).collect();
         // Stable, because it merges lists that are sorted by site.
-        seen.sort();
-        seen.dedup();
+        requests.sort();
+        requests.dedup();
         SiteFigures {
             requests: RequestCounts {
                 hit: suspect.hit.len() as u64,
                 hit_estimated: hit().fold(0.0, |sum, request| sum + f64::from(request.weight)),
-                seen: seen.len() as u64,
+                seen: requests.len() as u64,
             },
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             culprits: suspect.culprits.iter().map(|culprit| self.culprit(culprit)).collect(),
@@ -164,15 +164,15 @@ impl Adapter<'_> {
     }
 }
 
-/// Caller and callee, if an operation does little but call another one: most of its time is between the two.
+/// Caller and callee, if most of the operation's time is spent between it and a single callee.
 pub(super) fn link_of(study: &SiteStudy, operation: OperationId) -> Option<Between> {
     let table = &study.window;
-    let own = table.by_site().find(|(site, _)| *site == Site::Operation(operation));
+    let self_rows = table.by_site().find(|(site, _)| *site == Site::Operation(operation));
     let is_link = |site: &Site| matches!(*site, Site::Link { caller, .. } if caller == operation);
     let links = table.by_site().filter(|(site, _)| is_link(site));
     let (site, rows) = links.max_by_key(|(_, rows)| rows.len())?;
     match site {
-        Site::Link { caller, callee } if rows.len() > own.map_or(0, |(_, rows)| rows.len()) => {
+        Site::Link { caller, callee } if rows.len() > self_rows.map_or(0, |(_, rows)| rows.len()) => {
             Some(between_operations(study, caller, callee))
         }
         _ => None,
@@ -196,7 +196,7 @@ fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationI
     }
 }
 
-/// An onset as the report shows it.
+/// An onset, as in the report.
 pub(super) fn onset(onset: laggard_localize::Onset) -> Onset {
     Onset {
         at_ns: onset.at.unix_ns(),

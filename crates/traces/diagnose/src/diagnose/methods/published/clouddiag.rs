@@ -42,28 +42,28 @@ pub(crate) fn category_analysis(finding: &CategoryFinding) -> CategoryAnalysis {
     CategoryAnalysis { gate: finding.gate, positions }
 }
 
-/// What was analyzed and found normal.
+/// Categories that were analyzed and are normal.
 pub(crate) fn ruled_out(question: &Question<'_>, surveyed: &SurveyResult, answer: &CloudDiag) -> Vec<String> {
     let gates = || answer.categories.iter().map(|category| category.gate);
-    let judged = gates().filter(|gate| gate.judged).count();
+    let analyzed = gates().filter(|gate| gate.judged).count();
     let anomalous = gates().filter(|gate| gate.anomalous).count();
     let mut out = vec![];
-    if judged > anomalous {
+    if analyzed > anomalous {
         out.push(format!(
-            "No unusual dispersion of latency and no heavy tail: {} of {} judged.",
-            judged - anomalous,
-            counted(judged, "category", "categories")
+            "No unusual dispersion of latency and no heavy tail: {} of {} analyzed.",
+            analyzed - anomalous,
+            counted(analyzed, "category", "categories")
         ));
     }
     let requests_min = question.settings.clouddiag.requests_min;
-    let small = surveyed.survey.categories.len() - judged;
+    let small = surveyed.survey.categories.len() - analyzed;
     if small > 0 {
         let requests: usize = (surveyed.survey.categories.values())
             .map(|category| category.requests.len())
             .filter(|&requests| (requests as u64) < requests_min)
             .sum();
         out.push(format!(
-            "Only summarized, for fewer than {requests_min} requests each: {} ({} in all).",
+            "Only summarized, with fewer than {requests_min} requests each: {} ({} in total).",
             counted(small, "category", "categories"),
             counted(requests, "request", "requests")
         ));
@@ -76,7 +76,9 @@ pub(crate) fn cautions(answer: &CloudDiag) -> Vec<String> {
     let mut out = vec![];
     let left_out: usize = answer.categories.iter().map(|category| category.columns_left_out).sum();
     if left_out > 0 {
-        out.push(format!("{left_out} call-tree positions had no room in their matrix and were not judged."));
+        out.push(format!(
+            "{left_out} call-tree positions did not fit into the matrix and were not analyzed."
+        ));
     }
     let unconverged = answer.categories.iter().filter(|category| !category.converged).count();
     if unconverged > 0 {

@@ -9,7 +9,7 @@ use laggard_model::{Loss, MethodRow};
 pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     method: DiagnoseMethod::new("pca", false, diagnose),
     name: "pca",
-    question: "Which operations set anomalous requests apart, and on which replicas?",
+    question: "Which operations distinguish anomalous requests, and on which replicas?",
     reads: "spans or call logs",
     source: "Mi et al., Sci. China Inf. Sci. 55(12), 2012",
     manual: "docs/manual/methods/pca.md",
@@ -38,8 +38,8 @@ fn is_analyzed(cluster: &ClusterFinding) -> bool {
     cluster.split.doubt != SplitDoubt::TooFewRequests
 }
 
-/// A category is judged when its cluster was analyzed, and anomalous when the cluster's requests are of two
-/// kinds. What was found at positions is filed under the cluster's first category.
+/// A category is analyzed when its cluster was, and anomalous when the cluster has normal and anomalous requests.
+/// Results at positions belong to the cluster's first category.
 fn category_analyses(question: &Question<'_>, surveyed: &SurveyResult, answer: &Mi) -> Vec<CategoryAnalysis> {
     let unjudged = |latencies: &[f64]| laggard_localize::DispersionGate {
         judged: false,
@@ -54,11 +54,11 @@ fn category_analyses(question: &Question<'_>, surveyed: &SurveyResult, answer: &
             out[category].gate.judged = true;
             out[category].gate.anomalous = cluster.split.doubt == SplitDoubt::None;
         }
-        let position = |found: &Option<ColumnFinding>| {
-            found.map_or_else(PositionAnalysis::default, |found| PositionAnalysis {
-                slow_requests: found.slow_requests,
+        let position = |finding: &Option<ColumnFinding>| {
+            finding.map_or_else(PositionAnalysis::default, |finding| PositionAnalysis {
+                slow_requests: finding.slow_requests,
                 cosine: None,
-                share: found.excess_share,
+                share: finding.excess_share,
             })
         };
         out[cluster.categories[0]].positions = Some(cluster.positions.iter().map(position).collect());
@@ -102,13 +102,13 @@ fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
             Mode::Paper => "as many requests as positions".to_owned(),
         };
         out.push(format!(
-            "Not analyzed, for less than {needed}: {} ({requests} requests in all).",
+            "Not analyzed, with less than {needed}: {} ({requests} requests in total).",
             counted(clusters, "major cluster", "major clusters")
         ));
     }
     if answer.uncovered_requests > 0 {
         out.push(format!(
-            "{} requests are unlike those of any major cluster and were not judged.",
+            "{} requests are not similar to those of any major cluster and were not analyzed.",
             answer.uncovered_requests
         ));
     }
@@ -120,7 +120,9 @@ fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
     }
     let left_out: usize = answer.clusters.iter().map(|cluster| cluster.columns_left_out).sum();
     if left_out > 0 {
-        out.push(format!("{left_out} call-tree positions had no room in their matrix and were not judged."));
+        out.push(format!(
+            "{left_out} call-tree positions did not fit into the matrix and were not analyzed."
+        ));
     }
     out
 }

@@ -1,11 +1,11 @@
-//! Is a category anomalous? Dispersion of its latency (CloudDiag §4.1) and, in robust mode, its tail.
+//! Whether a category is anomalous: by the dispersion of its latency (CloudDiag §4.1) and, in robust mode, by its tail.
 
-use crate::settings::{CloudDiagSettings, Mode};
+use super::settings::CloudDiagSettings;
 use laggard_numeric::{
     Weights, effective_sample_size, weighted_coefficient_of_variation, weighted_mad, weighted_median,
 };
 
-/// What the gate saw in one category.
+/// The latency statistics of one category, and the decision.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct DispersionGate {
     /// Coefficient of variation, divisor `m − 1`; 0 below two requests.
@@ -20,27 +20,27 @@ pub struct DispersionGate {
     pub tail_requests: u64,
     /// Share of all latency that tail requests spend beyond the median, 0..1.
     pub tail_excess_share: f64,
-    /// Effective sample size of the requests: their number when they weigh alike.
+    /// Effective sample size of the requests: their number when all weights are equal.
     pub effective_requests: f64,
-    /// Whether enough requests were there to judge.
+    /// Whether there were enough requests.
     pub judged: bool,
     /// Whether the category is anomalous.
     pub anomalous: bool,
 }
 
-/// Judges a category by its latencies (nanoseconds), each of which stands for itself: see [`gate_weighted`].
+/// Judges a category by its latencies (nanoseconds), each with weight 1: see [`gate_weighted`].
 pub fn gate(latencies_ns: &[f64], settings: &CloudDiagSettings) -> DispersionGate {
     gate_weighted(latencies_ns, Weights::Equal, settings)
 }
 
-/// Judges a category by its latencies (nanoseconds) and what each stands for.
+/// Judges a category by its latencies (nanoseconds) and their weights.
 ///
 /// `CV = std/mean > cv_min`; in robust mode also a tail excess, because `CV > 1` needs a giant tail: on log
 /// latency a request is in the tail above `median + tail_mad·MAD`, and the tail must be numerous enough and
 /// hold enough of the total latency (algorithms §3.1).
 ///
-/// Weights enter the CV, median, MAD and both shares. Evidence is what was read: the tail must be numerous by
-/// requests read, and there must be enough requests by their effective sample size.
+/// Weights enter the CV, median, MAD and both shares. Evidence counts unweighted: the tail must have enough
+/// requests that were read, and the effective sample size of all requests must be large enough.
 pub fn gate_weighted(
     latencies_ns: &[f64],
     weights: Weights<'_>,
@@ -59,18 +59,18 @@ pub fn gate_weighted(
     };
     out.judged = out.effective_requests >= settings.requests_min as f64;
     let by_cv = out.cv > settings.cv_min;
-    let by_tail = settings.mode == Mode::Robust
+    let by_tail = settings.mode.steps().judges_tail
         && out.tail_requests >= settings.tail_requests_min
-        && tail_share.weight >= settings.tail_share_min * tail_share.of
+        && tail_share.weight >= settings.tail_share_min * tail_share.total
         && out.tail_excess_share >= settings.tail_excess_min;
     out.anomalous = out.judged && (by_cv || by_tail);
     out
 }
 
-/// Weight of the tail, and of all requests.
+/// Weight of the tail, and of all requests, in one unit.
 struct TailWeight {
     weight: f64,
-    of: f64,
+    total: f64,
 }
 
 fn measure_tail(
@@ -84,11 +84,11 @@ fn measure_tail(
     let limit = median_log + settings.tail_mad * weighted_mad(&logs, weights, median_log);
     out.tail_limit_ns = limit.exp();
     let (mut excess, mut total) = (0.0, 0.0);
-    let mut tail = TailWeight { weight: 0.0, of: 0.0 };
-    for (at, (&latency, &log)) in latencies_ns.iter().zip(&logs).enumerate() {
-        let weight = weights.at(at);
+    let mut tail = TailWeight { weight: 0.0, total: 0.0 };
+    for (index, (&latency, &log)) in latencies_ns.iter().zip(&logs).enumerate() {
+        let weight = weights.at(index);
         total += weight * latency;
-        tail.of += weight;
+        tail.total += weight;
         if log > limit {
             out.tail_requests += 1;
             tail.weight += weight;
@@ -101,16 +101,17 @@ fn measure_tail(
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::Mode;
     use super::*;
 
     #[test]
     fn constant_latency_is_not_anomalous() {
-        let seen = gate(&[5.0; 100], &CloudDiagSettings::default());
-        assert_eq!((seen.cv, seen.tail_requests, seen.anomalous), (0.0, 0, false));
+        let verdict = gate(&[5.0; 100], &CloudDiagSettings::default());
+        assert_eq!((verdict.cv, verdict.tail_requests, verdict.anomalous), (0.0, 0, false));
     }
 
     #[test]
-    fn a_mild_tail_passes_the_tail_gate_but_not_the_papers() {
+    fn a_mild_tail_is_anomalous_in_robust_mode_only() {
         let mut latencies: Vec<f64> = (0..95).map(|i| 100.0 + f64::from(i % 10)).collect();
         latencies.extend([300.0; 5]);
         assert!(gate(&latencies, &CloudDiagSettings::new(Mode::Robust)).anomalous);
@@ -118,9 +119,9 @@ mod tests {
         assert!(paper.cv < 1.0 && !paper.anomalous);
     }
 
-    /// Nine usual requests that stand for a hundred each, and three slow ones that were kept for being slow.
+    /// Nine usual requests that represent a hundred each, and three slow ones that were sampled for being slow.
     #[test]
-    fn slow_requests_that_stand_for_themselves_do_not_make_a_tail() {
+    fn slow_requests_with_weight_one_do_not_make_a_tail() {
         let mut latencies: Vec<f64> = (0..97).map(|i| 100.0 + f64::from(i % 10)).collect();
         latencies.extend([300.0; 8]);
         let mut weights = vec![100.0; 97];
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn few_requests_are_not_judged() {
-        let seen = gate(&[1.0, 1.0, 1.0, 1000.0], &CloudDiagSettings::default());
-        assert!(!seen.judged && !seen.anomalous);
+        let verdict = gate(&[1.0, 1.0, 1.0, 1000.0], &CloudDiagSettings::default());
+        assert!(!verdict.judged && !verdict.anomalous);
     }
 }

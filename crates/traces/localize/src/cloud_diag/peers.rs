@@ -1,21 +1,21 @@
 //! Replicas that are slow all the time, compared with their peers over every operation.
 //!
-//! CloudDiag looks for rare, large delays: a replica that takes twice its peers' time on every call deviates
-//! too little to be flagged, yet it makes its share of the requests slow. Here every operation's replicas
-//! are compared, in all categories, on times freed of what the whole request has in common (its size):
+//! CloudDiag detects rare, large delays: a replica that takes twice its peers' time on every call deviates
+//! too little to be flagged, but still makes its share of the requests slow. Here every operation's replicas
+//! are compared, in all categories, on times from which a factor common to the whole request (its size) is removed:
 //!
 //! ```text
 //! observation(request, operation, replica) = mean over its calls of ln(time / usual time) − the request's median of the same
 //! ```
 //!
-//! One observation a request keeps observations independent; the median over the whole request removes a
-//! common factor. Observations weigh what their request stands for. A one-sided Mann–Whitney test of each replica against all others, Benjamini–Hochberg over
-//! all operations and replicas, and a least factor decide.
+//! One observation per request keeps observations independent; the median over the whole request removes a
+//! common factor. Observations have the weight of their request. The decision needs a one-sided Mann–Whitney test of
+//! each replica against all others, with Benjamini–Hochberg over all operations and replicas, and a minimum factor.
 
+use super::Study;
+use super::pool::CallScale;
+use super::settings::CloudDiagSettings;
 use crate::category::CategoryCalls;
-use crate::cloud_diag::Study;
-use crate::pool::CallScale;
-use crate::settings::CloudDiagSettings;
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{
     Weights, benjamini_hochberg, effective_sample_size, median, parallel_map,
@@ -32,7 +32,8 @@ pub(crate) struct SlowPeer {
     pub(crate) p_adjusted: f64,
 }
 
-/// Observations a replica needs to be compared (by their effective sample size), and replicas an operation needs.
+/// Observations that a replica needs to be compared (by their effective sample size), and replicas that an operation
+/// needs.
 const OBSERVATIONS_MIN: f64 = 10.0;
 const REPLICAS_MIN: usize = 3;
 
@@ -58,18 +59,18 @@ struct OfReplica {
     weights: Vec<f64>,
 }
 
-/// Looks for slow peers in all categories.
+/// Finds slow peers in all categories.
 pub(crate) fn slow_peers(
     categories: &[CategoryCalls],
     studies: &[Study],
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> Vec<SlowPeer> {
-    let judged: Vec<(&CategoryCalls, &Study)> =
+    let studied: Vec<(&CategoryCalls, &Study)> =
         categories.iter().zip(studies).filter(|(_, study)| study.gate.judged).collect();
     let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
-    for own in parallel_map(&judged, threads, |(category, study)| observe(category, &study.scales)) {
-        for (operation, observations) in own {
+    for observed in parallel_map(&studied, threads, |(category, study)| observe(category, &study.scales)) {
+        for (operation, observations) in observed {
             by_operation.entry(operation).or_default().extend(observations);
         }
     }
@@ -113,7 +114,7 @@ fn observe(category: &CategoryCalls, scales: &[CallScale]) -> BTreeMap<Operation
     by_operation
 }
 
-/// Every replica with enough observations, and the p-value of its being slow.
+/// Every replica with enough observations, and the p-value of the hypothesis that it is not slower.
 fn compare(
     operation: OperationId,
     observations: &Observations,
@@ -122,24 +123,25 @@ fn compare(
     let mut out = Vec::new();
     let mut by_replica: BTreeMap<ReplicaId, OfReplica> = BTreeMap::new();
     let weights = Weights::from_slice(&observations.weights);
-    for (at, (&replica, &value)) in observations.replicas.iter().zip(&observations.values).enumerate() {
+    for (index, (&replica, &value)) in observations.replicas.iter().zip(&observations.values).enumerate() {
         let of_replica = by_replica.entry(replica).or_default();
         of_replica.values.push(value);
-        of_replica.weights.push(weights.at(at));
+        of_replica.weights.push(weights.at(index));
     }
     if by_replica.len() < REPLICAS_MIN {
         return out;
     }
     let number: BTreeMap<ReplicaId, u32> =
-        by_replica.keys().enumerate().map(|(at, &replica)| (replica, at as u32)).collect();
+        by_replica.keys().enumerate().map(|(group, &replica)| (replica, group as u32)).collect();
     let groups: Vec<u32> = observations.replicas.iter().map(|replica| number[replica]).collect();
     let tests = weighted_mann_whitney_one_vs_rest(&observations.values, weights, &groups, by_replica.len());
     let usual = weighted_median(&observations.values, weights);
-    for ((&replica, own), p_value) in by_replica.iter().zip(tests) {
-        if effective_sample_size(&own.weights) < OBSERVATIONS_MIN {
+    for ((&replica, of_replica), p_value) in by_replica.iter().zip(tests) {
+        if effective_sample_size(&of_replica.weights) < OBSERVATIONS_MIN {
             continue;
         }
-        let factor = (weighted_median(&own.values, Weights::from_slice(&own.weights)) - usual).exp();
+        let factor =
+            (weighted_median(&of_replica.values, Weights::from_slice(&of_replica.weights)) - usual).exp();
         let p_value = if factor >= settings.peer_factor_min { p_value } else { 1.0 };
         out.push((SlowPeer { operation, replica, p_adjusted: 1.0 }, p_value));
     }

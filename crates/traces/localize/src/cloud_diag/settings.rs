@@ -2,13 +2,13 @@
 
 use laggard_settings::{Choice, settings};
 
-/// The paper's form, or the form changed where the paper's step fails on plausible data.
+/// Variant of a published method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// The default.
+    /// The paper's method, changed where one of its steps fails on plausible data.
     #[default]
     Robust,
-    /// The closest reading of the paper that works.
+    /// The closest implementable reading of the paper.
     Paper,
 }
 
@@ -33,7 +33,7 @@ impl Choice for TimeKind {
 
 settings! {
     group "clouddiag";
-    /// Thresholds of CloudDiag; other methods share those of modes, sizes, tails, and replicas.
+    /// Thresholds of CloudDiag; other methods share its mode, sizes, tails, and replica tests.
     #[derive(Clone, PartialEq, Debug)]
     pub struct CloudDiagSettings {
         /// The paper's form, or the form changed where the paper's step fails on plausible data

@@ -1,12 +1,12 @@
 //! Findings of several categories, pooled by operation (CloudDiag §4.3, algorithms §3.5 and 3.6).
 
+use super::replicas::ReplicaObservations;
+use super::settings::CloudDiagSettings;
 use crate::category::{Call, CategoryCalls};
-use crate::replicas::ReplicaObservations;
-use crate::settings::CloudDiagSettings;
 use laggard_model::ReplicaId;
 use laggard_numeric::{Weights, weighted_mad, weighted_median};
 
-/// Times of single calls at one position; a loop's calls are judged one by one.
+/// Scale of the times of single calls at one position; a loop's calls are judged individually.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct CallScale {
     pub(crate) median_ns: f64,
@@ -14,7 +14,7 @@ pub(crate) struct CallScale {
     pub(crate) limit_ns: f64,
 }
 
-/// The scale of each position of a category; calls weigh what their request stands for.
+/// The scale of each position of a category; calls have the weight of their request.
 pub(crate) fn call_scales(category: &CategoryCalls, settings: &CloudDiagSettings) -> Vec<CallScale> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
     let each = category.weights();
@@ -46,10 +46,10 @@ pub(crate) struct CountedCall {
     pub(crate) request: u32,
     pub(crate) position: u32,
     pub(crate) replica: ReplicaId,
-    /// Time over the usual time; 1 where nothing is usual.
+    /// Time over the usual time; 1 where no usual time is known.
     pub(crate) factor: f64,
     pub(crate) excess_ns: f64,
-    /// What its request stands for, in units of the smallest weight, with those that were left out.
+    /// Weight of its request, in units of the smallest weight, extrapolated to requests that were left out.
     pub(crate) weight: f64,
 }
 
@@ -78,21 +78,21 @@ impl CallScale {
     }
 }
 
-/// One operation over all its calls in some categories.
+/// One operation with all its calls in several categories.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PooledOperation {
     pub(crate) observed: ReplicaObservations,
     pub(crate) counted: Vec<CountedCall>,
     /// Category and request of the last observation.
     last: Option<(usize, u32)>,
-    /// Where that request's observations start.
+    /// Index of that request's first observation.
     last_from: usize,
 }
 
 impl PooledOperation {
-    /// Takes one call, and what it stands for if its deviation counts. Calls of one request come one after another; those
-    /// on one replica make one observation, because what slows one of them slows its neighbors, and a test
-    /// that takes them for independent finds culprits by chance. The observation is the slowest of them.
+    /// Adds one call, with its weight if its deviation counts. Calls of one request are consecutive; those on one
+    /// replica form one observation, because a cause that slows one of them slows its neighbors, and a test that
+    /// treats them as independent finds culprits by chance. The observation is the slowest of them.
     pub(crate) fn add(
         &mut self,
         category: usize,
@@ -110,19 +110,19 @@ impl PooledOperation {
             self.last = Some((category, call.request));
             self.last_from = self.observed.replicas.len();
         }
-        let seen = &mut self.observed;
-        let of_request = &seen.replicas[self.last_from..];
-        let Some(at) = of_request.iter().position(|&replica| replica == call.replica) else {
-            seen.replicas.push(call.replica);
-            seen.standardized.push(standardized);
-            seen.ratios.push(scale.ratio(call));
-            seen.exceeds.push(counted.is_some());
-            seen.weights.push(weight);
+        let observed = &mut self.observed;
+        let of_request = &observed.replicas[self.last_from..];
+        let Some(index) = of_request.iter().position(|&replica| replica == call.replica) else {
+            observed.replicas.push(call.replica);
+            observed.standardized.push(standardized);
+            observed.ratios.push(scale.ratio(call));
+            observed.exceeds.push(counted.is_some());
+            observed.weights.push(weight);
             return;
         };
-        let at = self.last_from + at;
-        seen.standardized[at] = seen.standardized[at].max(standardized);
-        seen.ratios[at] = seen.ratios[at].max(scale.ratio(call));
-        seen.exceeds[at] |= counted.is_some();
+        let index = self.last_from + index;
+        observed.standardized[index] = observed.standardized[index].max(standardized);
+        observed.ratios[index] = observed.ratios[index].max(scale.ratio(call));
+        observed.exceeds[index] |= counted.is_some();
     }
 }

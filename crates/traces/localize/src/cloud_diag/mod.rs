@@ -1,38 +1,49 @@
-//! CloudDiag from categories to suspects.
+//! CloudDiag (Mi et al., IEEE TPDS 24(6), 2013), from categories to suspects. The default method runs it in robust
+//! mode; [`paper`] holds the steps of the paper's own variant.
+
+pub(crate) mod decompose;
+mod evidence;
+pub(crate) mod gate;
+mod mode;
+mod paper;
+mod peers;
+mod pool;
+pub(crate) mod replicas;
+pub(crate) mod settings;
 
 use crate::category::{CategoryCalls, RequestRow};
-use crate::decompose::{Decomposed, PositionFinding, decompose};
-use crate::evidence::OperationEvidence;
-use crate::gate::{DispersionGate, gate_weighted};
-use crate::pool::{CallScale, call_scales};
-use crate::replicas::{ReplicaTest, Spread};
-use crate::settings::{CloudDiagSettings, Mode};
+use decompose::{Decomposed, PositionFinding, decompose};
+use evidence::OperationEvidence;
+use gate::{DispersionGate, gate_weighted};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::Weights;
+use laggard_numeric::{Weights, parallel_map};
+use pool::{CallScale, call_scales};
+use replicas::{ReplicaTest, Spread};
+use settings::CloudDiagSettings;
 use std::num::NonZeroUsize;
 
 /// The answer of CloudDiag over all categories.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CloudDiag {
-    /// One a category, in the order given.
+    /// One per category, in input order.
     pub categories: Vec<CategoryFinding>,
     /// Suspect operations, the most suspicious first.
     pub suspects: Vec<SuspectOperation>,
-    /// Sum over judged categories of every request's latency beyond the category's median, nanoseconds;
-    /// requests weigh what they stand for, in units of the smallest weight.
+    /// Sum of every request's latency above its category's median, over categories with enough requests, nanoseconds;
+    /// weighted, in units of the smallest weight.
     pub excess_ns: f64,
 }
 
-/// What was found in one category.
+/// The result for one category.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CategoryFinding {
     /// The gate.
     pub gate: DispersionGate,
-    /// One a position, when the category was decomposed.
+    /// One per position; `None` when the category was not decomposed.
     pub positions: Option<Vec<PositionFinding>>,
     /// Whether the decomposition converged; true when there was none.
     pub converged: bool,
-    /// Columns left out of the decomposition for want of room.
+    /// Columns left out of the decomposition because the matrix was full.
     pub columns_left_out: usize,
 }
 
@@ -45,13 +56,13 @@ pub struct SuspectOperation {
     pub spread: Spread,
     /// Those replicas, the worst first; empty unless the spread is localized.
     pub replicas: Vec<ReplicaId>,
-    /// The tests of all its replicas.
+    /// Test results of all replicas of the operation.
     pub cells: Vec<ReplicaCell>,
     /// Call-tree positions it is flagged at: `(category, position)`, growing.
     pub positions: Vec<(usize, u32)>,
     /// Categories among those, growing.
     pub categories: Vec<usize>,
-    /// Counted calls, at all flagged positions (of culprit replicas only, when localized).
+    /// Excess of the counted calls at all flagged positions (on culprit replicas only, when localized).
     pub excess: Excess,
     /// Requests with a counted call: `(category, request)`, growing.
     pub hit: Vec<(usize, u32)>,
@@ -95,15 +106,16 @@ pub fn cloud_diag(
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> CloudDiag {
-    let studies = study_all(categories, settings, threads);
+    let steps = settings.mode.steps();
+    let studies = parallel_map(categories, threads, |category| study(category, settings));
     let evidence =
         OperationEvidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
     let mut suspects: Vec<SuspectOperation> = evidence
         .flagged_positions()
         .into_iter()
-        .filter_map(|(operation, flagged)| evidence.judge_flagged(operation, &flagged))
+        .filter_map(|(operation, flagged)| (steps.judge_flagged)(&evidence, operation, &flagged))
         .collect();
-    if settings.mode == Mode::Robust {
+    if steps.compares_peers {
         evidence.add_slow_peers(&mut suspects, threads);
     }
     suspects.sort_by(|a, b| {
@@ -116,7 +128,7 @@ pub fn cloud_diag(
     CloudDiag { categories: studies.into_iter().map(Study::finding).collect(), suspects, excess_ns }
 }
 
-/// A category under study.
+/// A category with its intermediate results.
 pub(crate) struct Study {
     pub(crate) gate: DispersionGate,
     pub(crate) scales: Vec<CallScale>,
@@ -135,44 +147,20 @@ impl Study {
     }
 }
 
-fn study_all(
-    categories: &[CategoryCalls],
-    settings: &CloudDiagSettings,
-    threads: NonZeroUsize,
-) -> Vec<Study> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let done = std::sync::Mutex::new(Vec::with_capacity(categories.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.get() {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    let Some(category) = categories.get(at) else { return };
-                    let study = study(category, settings);
-                    done.lock().expect("no thread panics while it holds the lock").push((at, study));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().expect("no thread panics while it holds the lock");
-    done.sort_unstable_by_key(|&(at, _)| at);
-    done.into_iter().map(|(_, study)| study).collect()
-}
-
 fn study(category: &CategoryCalls, settings: &CloudDiagSettings) -> Study {
     let gate = gate_weighted(&category.latencies(), Weights::from_slice(&category.weights()), settings);
     let decomposed = gate.anomalous.then(|| decompose(category, &gate, settings, NonZeroUsize::MIN));
     Study { gate, scales: call_scales(category, settings), decomposed }
 }
 
-/// The weight that counts as one, so that equal weights change no bit of the answer.
+/// The smallest weight becomes 1, so that equal weights change no bit of the result.
 fn smallest_weight(categories: &[CategoryCalls]) -> f64 {
     let weights = categories.iter().flat_map(|category| &category.requests).map(|row| row.weight);
     f64::from(weights.reduce(f32::min).unwrap_or(1.0))
 }
 
 fn total_excess(evidence: &OperationEvidence<'_>) -> f64 {
-    let of = |(category, study): (&CategoryCalls, &Study)| -> f64 {
+    let category_excess = |(category, study): (&CategoryCalls, &Study)| -> f64 {
         if !study.gate.judged {
             return 0.0;
         }
@@ -180,5 +168,5 @@ fn total_excess(evidence: &OperationEvidence<'_>) -> f64 {
         let one_in = category.one_in();
         category.requests.iter().map(|row| f64::from(row.weight) / evidence.unit * one_in * excess(row)).sum()
     };
-    evidence.categories.iter().zip(evidence.studies).map(of).sum()
+    evidence.categories.iter().zip(evidence.studies).map(category_excess).sum()
 }

@@ -1,31 +1,31 @@
-//! One category's request matrix into low rank plus sparse, and what that says of each position
+//! Splits a category's request matrix into low rank plus sparse, and derives the finding of each position
 //! (CloudDiag §4.2, algorithms §3.2 to 3.4).
 
+use super::gate::DispersionGate;
+use super::settings::CloudDiagSettings;
 use crate::category::CategoryCalls;
-use crate::gate::DispersionGate;
-use crate::settings::{CloudDiagSettings, Mode};
 use laggard_numeric::{
     Matrix, RobustPcaSettings, Weights, column_cosines, median, median_of, robust_pca, weighted_mad,
     weighted_median,
 };
 use std::num::NonZeroUsize;
 
-/// What the decomposition says of one position.
+/// The result for one position.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PositionFinding {
-    /// Median time of a request there, nanoseconds.
+    /// Median time of a request at the position, nanoseconds.
     pub median_ns: f64,
-    /// MAD of that time.
+    /// MAD of that time, nanoseconds.
     pub mad_ns: f64,
     /// A deviation counts above this: `max(exceed_mad·MAD, exceed_median·median)`.
     pub limit_ns: f64,
     /// Cosine between the column and its low-rank part, 0..1; small is suspicious.
     pub cosine: f64,
-    /// Share of the slow requests' excess latency that arises here, 0..1.
+    /// Share of the slow requests' excess latency at this position, 0..1.
     pub share: f64,
     /// Requests whose sparse part exceeds the limit.
     pub support: u64,
-    /// Those among them whose time is unusual also for a request of this size.
+    /// Requests of `support` whose time is unusual also for a request of their size.
     pub unusual: u64,
     /// Whether the position is anomalous.
     pub flagged: bool,
@@ -34,10 +34,10 @@ pub struct PositionFinding {
 /// A decomposed category.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Decomposed {
-    /// One a position.
+    /// One per position.
     pub positions: Vec<PositionFinding>,
-    /// Per position and request (row-major by request): the sparse part, nanoseconds. Columns left out for
-    /// want of room are 0.
+    /// Per position and request (row-major by request): the sparse part, nanoseconds. Columns that were left out
+    /// because the matrix was full are 0.
     pub sparse: Vec<f64>,
     /// Columns that were decomposed.
     pub columns: usize,
@@ -47,8 +47,8 @@ pub struct Decomposed {
 
 /// Decomposes a category's request matrix.
 ///
-/// Weights of requests enter medians, MADs and shares. Robust PCA itself takes every row alike: a row that
-/// stands for many would own the norm, and the fault is in single rows.
+/// Weights of requests enter medians, MADs and shares. Robust PCA itself weighs every row equally: a row with a
+/// large weight would dominate the norm, and the fault is in single rows.
 pub fn decompose(
     category: &CategoryCalls,
     gate: &DispersionGate,
@@ -60,8 +60,8 @@ pub fn decompose(
     let weights = Weights::from_slice(&each);
     let mut positions = describe_columns(&times, category, weights, gate, settings);
     let columns = choose_columns(&positions, settings.columns_max);
-    let scales: Vec<f64> =
-        columns.iter().map(|&j| column_scale(&times, j, &positions[j], settings)).collect();
+    let steps = settings.mode.steps();
+    let scales: Vec<f64> = columns.iter().map(|&j| (steps.column_scale)(&times, j, &positions[j])).collect();
     let scaled = gather(&times, &columns, &scales);
     let pca_settings = RobustPcaSettings {
         growth: settings.growth,
@@ -91,20 +91,17 @@ pub fn decompose(
         positions[j].cosine = cosines[k];
     }
     for position in &mut positions {
-        position.flagged = is_flagged(position, settings);
+        position.flagged = (steps.is_flagged)(position, settings);
     }
     out.positions = positions;
     out
 }
 
-fn is_flagged(position: &PositionFinding, settings: &CloudDiagSettings) -> bool {
-    let by_cosine = position.cosine < settings.cosine_max;
-    match settings.mode {
-        Mode::Paper => by_cosine,
-        Mode::Robust => {
-            by_cosine && position.share > settings.share_min && position.unusual >= settings.support_min
-        }
-    }
+/// The default decision: besides a small cosine, the position holds enough of the excess of enough unusual requests.
+pub(super) fn is_flagged(position: &PositionFinding, settings: &CloudDiagSettings) -> bool {
+    position.cosine < settings.cosine_max
+        && position.share > settings.share_min
+        && position.unusual >= settings.support_min
 }
 
 fn describe_columns(
@@ -128,13 +125,14 @@ fn describe_columns(
             let column: Vec<f64> = times.column(j).collect();
             let median_ns = weighted_median(&column, weights);
             let mad_ns = weighted_mad(&column, weights, median_ns);
-            let own: f64 = slow.iter().map(|&i| weights.at(i) * (column[i] - median_ns).max(0.0)).sum();
+            let position_excess: f64 =
+                slow.iter().map(|&i| weights.at(i) * (column[i] - median_ns).max(0.0)).sum();
             PositionFinding {
                 median_ns,
                 mad_ns,
                 limit_ns: (settings.exceed_mad * mad_ns).max(settings.exceed_median * median_ns),
                 cosine: 1.0,
-                share: if excess > 0.0 { own / excess } else { 0.0 },
+                share: if excess > 0.0 { position_excess / excess } else { 0.0 },
                 support: 0,
                 unusual: 0,
                 flagged: false,
@@ -154,12 +152,9 @@ fn choose_columns(positions: &[PositionFinding], columns_max: usize) -> Vec<usiz
     columns
 }
 
-/// Robust mode divides a column by its median, so that operations with large times do not own the nuclear
-/// norm; a column that is mostly zero by the median of its other entries.
-fn column_scale(times: &Matrix, j: usize, position: &PositionFinding, settings: &CloudDiagSettings) -> f64 {
-    if settings.mode == Mode::Paper {
-        return 1.0;
-    }
+/// What a column is divided by: its median, so that operations with large times do not dominate the nuclear
+/// norm; for a column that is mostly zero, the median of its other entries.
+pub(super) fn column_scale(times: &Matrix, j: usize, position: &PositionFinding) -> f64 {
     if position.median_ns > 0.0 {
         return position.median_ns;
     }
@@ -178,11 +173,11 @@ fn gather(times: &Matrix, columns: &[usize], scales: &[f64]) -> Matrix {
     out
 }
 
-/// Positions needed to tell a request's size from a fault: with fewer, a fault moves the median itself.
+/// Positions needed to distinguish a request's size from a fault: with fewer, a fault moves the median itself.
 const SIZE_POSITIONS_MIN: usize = 5;
 
 /// Log size of each request: the median over its positions of `ln(time / usual time)`; 0 when there are too
-/// few positions to tell.
+/// few positions.
 fn request_sizes(times: &Matrix, positions: &[PositionFinding]) -> Vec<f64> {
     if positions.iter().filter(|position| position.median_ns > 0.0).count() < SIZE_POSITIONS_MIN {
         return vec![0.0; times.rows()];
@@ -198,14 +193,14 @@ fn request_sizes(times: &Matrix, positions: &[PositionFinding]) -> Vec<f64> {
         .collect()
 }
 
-/// A time is unusual above the median and so many MAD of its column's log times. With normal logs one time in
-/// 30,000 is, so that two such times among the few giant requests of one position are not met by chance even
-/// over the ten thousand positions of a large system; at 3.5 they were, in one hour of ten.
+/// A time is unusual above the median plus this many MADs of its column's log times. With normal logs one time in
+/// 30,000 is, so that two such times among the few giant requests of one position do not occur by chance even
+/// over the ten thousand positions of a large system; at 3.5 they did, in one hour of ten.
 const UNUSUAL_MAD: f64 = 4.0;
 
-/// Whether each time of a column is in the upper tail of the column once the request's size is taken out.
-/// A request fifty times the usual size strays fifty times as far from the low-rank part as a usual one,
-/// without anything being wrong with it.
+/// Whether each time of a column is in the upper tail of the column once the request's size is removed.
+/// A request fifty times the usual size deviates fifty times as far from the low-rank part as a usual one,
+/// although nothing is wrong with it.
 fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64], weights: Weights<'_>) -> Vec<bool> {
     let residuals: Vec<f64> =
         times.column(j).zip(sizes).map(|(time, size)| time.max(1.0).ln() - size).collect();

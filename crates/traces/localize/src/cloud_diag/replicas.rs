@@ -1,4 +1,4 @@
-//! Which replicas? The robust test of algorithms §7.4.
+//! Which replicas are slow: the robust test of algorithms §7.4.
 
 use laggard_model::ReplicaId;
 use laggard_numeric::{
@@ -6,10 +6,10 @@ use laggard_numeric::{
 };
 use std::collections::BTreeMap;
 
-/// Calls of one operation, for the test.
+/// Calls of one operation, as input of the test.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ReplicaObservations {
-    /// Where each call ran.
+    /// Replica of each call.
     pub replicas: Vec<ReplicaId>,
     /// Standardized time of each call: `(time − median)/MAD` of its position.
     pub standardized: Vec<f64>,
@@ -17,67 +17,67 @@ pub struct ReplicaObservations {
     pub ratios: Vec<f64>,
     /// Whether the call's deviation counts.
     pub exceeds: Vec<bool>,
-    /// What the request of each call stands for; above 0, in any unit.
+    /// Weight of each call's request; above 0, in any unit.
     pub weights: Vec<f64>,
 }
 
-/// What the test says of one replica.
+/// Test result of one replica.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReplicaTest {
     /// The replica.
     pub replica: ReplicaId,
-    /// Its calls.
+    /// Number of its calls.
     pub calls: u64,
-    /// Its calls whose deviation counts.
+    /// Number of its calls whose deviation counts.
     pub exceeding: u64,
-    /// Rate of exceeding among the others, with one added to either side.
+    /// Rate of exceeding calls of the others, with one added to both numerator and denominator.
     pub others_rate: f64,
-    /// One-sided binomial: it is *sometimes* terrible more often than the others.
+    /// One-sided binomial test that its calls exceed *more often* than those of the others.
     pub p_exceed: f64,
-    /// One-sided Mann–Whitney: it is *always* a bit slow against the others.
+    /// One-sided Mann–Whitney test that its calls are *generally* slower than those of the others.
     pub p_shift: f64,
     /// `min(1, 2·min(p_exceed, p_shift))`; 1 when neither effect is large enough to matter.
     pub p_value: f64,
-    /// Adjusted over the replicas by Benjamini–Hochberg.
+    /// `p_value` adjusted over the replicas by Benjamini–Hochberg.
     pub p_adjusted: f64,
     /// Median of its ratios over the median of all ratios.
     pub shift_factor: f64,
-    /// Whether it stands out.
+    /// Whether the replica is a culprit.
     pub flagged: bool,
 }
 
 /// The spread of a fault over replicas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
-    /// Some replicas stand out.
+    /// Some replicas differ from the others.
     Localized,
-    /// None does, and there were enough replicas and deviations for one to do so.
+    /// None differs, and there were enough replicas and deviations to detect a difference.
     Everywhere,
-    /// None does, but there were too few replicas or deviations to say.
+    /// None differs, but there were too few replicas or deviations to decide.
     Undecided,
 }
 
-/// Replicas needed before "none stands out" means everywhere.
+/// Replicas needed before "none differs" means everywhere.
 const REPLICAS_MIN: usize = 5;
-/// … and deviations a replica, on average: with fewer, replicas that have none may have been lucky.
+/// … and mean deviations per replica: with fewer, a replica without any may have none by chance.
 const EXCEEDING_MIN: u64 = 2;
 
 // Limit: rounds of replica tests | the last round is the result
-/// Rounds of [`test_replicas`].
+/// Most rounds of [`test_replicas`].
 const ROUNDS_MAX: usize = 16;
 
-/// Tests every replica against all others. With enough data the faintest difference is significant, so a
-/// replica must also exceed `factor_min` times as often as the others, or its median call take `factor_min`
+/// Tests every replica against all others. With enough data the smallest difference is significant, so a
+/// replica must also exceed `factor_min` times as often as the others, or its median call must take `factor_min`
 /// times the usual.
 ///
-/// Several culprits mask each other, because each is among the others of the next. So replicas that stand
-/// out are set aside and the rest are tested again, until none stands out or half of them do. A replica's
-/// numbers are those of the round that flagged it, else of the first.
+/// Several culprits mask each other, because each is compared with the others. So flagged replicas are removed and
+/// the rest are tested again, until none is flagged or half of them are. A replica's
+/// numbers are those of the round that flagged it, otherwise of the first round.
 ///
 /// When calls have unequal weights, both effects (how often it exceeds, its median) are weighted. The rank test
-/// is weighted too, with effective sample sizes, so that a call that stands for many adds no certainty. The
-/// binomial test counts the calls that were read: slow requests that were kept for being slow stand for
-/// themselves only, and by weight they would be next to nothing however many there are.
+/// is weighted too, with effective sample sizes, so that a call with a large weight adds no certainty. The
+/// binomial test counts the calls that were read: slow requests that were sampled for being slow have weight 1,
+/// and by weight they would be negligible regardless of their number.
 pub fn test_replicas(
     observed: &ReplicaObservations,
     level: f64,
@@ -98,8 +98,8 @@ pub fn test_replicas(
             break;
         }
         for test in again.into_iter().filter(|test| test.flagged) {
-            let at = tests.iter().position(|known| known.replica == test.replica);
-            tests[at.expect("the rest are among all")] = test;
+            let index = tests.iter().position(|known| known.replica == test.replica);
+            tests[index.expect("the rest are among all")] = test;
         }
     }
     (spread(&tests, groups.exceeding_total), tests)
@@ -117,14 +117,14 @@ impl ReplicaObservations {
     fn keep(&mut self, wanted: impl Fn(ReplicaId) -> bool) {
         let keep: Vec<bool> = self.replicas.iter().map(|&replica| wanted(replica)).collect();
         let retain = |values: &mut Vec<f64>| {
-            let mut at = keep.iter();
-            values.retain(|_| at.next() == Some(&true));
+            let mut flags = keep.iter();
+            values.retain(|_| flags.next() == Some(&true));
         };
         retain(&mut self.standardized);
         retain(&mut self.ratios);
         retain(&mut self.weights);
-        let mut at = keep.iter();
-        self.exceeds.retain(|_| at.next() == Some(&true));
+        let mut flags = keep.iter();
+        self.exceeds.retain(|_| flags.next() == Some(&true));
         self.replicas.retain(|&replica| wanted(replica));
     }
 }
@@ -135,7 +135,7 @@ struct Groups {
     calls: Vec<u64>,
     exceeding: Vec<u64>,
     exceeding_total: u64,
-    /// The same by weight, when weights are unequal.
+    /// Weighted sums by group, when weights are unequal.
     weighted: Option<Vec<WeightedCalls>>,
 }
 
@@ -178,21 +178,21 @@ impl Groups {
         self.weighted = Some(weighted);
     }
 
-    /// By weight: how often a group's calls exceed, over how often the others' do (one call added to either
-    /// side). Without unequal weights `None`.
+    /// Ratio of weighted rates: how often a group's calls exceed, over how often the others' do (with one call added to
+    /// both). `None` when all weights are equal.
     fn weighted_rate_ratio(&self, group: usize) -> Option<f64> {
         let weighted = self.weighted.as_ref()?;
         let mut others = WeightedCalls::default();
-        for (_, calls) in weighted.iter().enumerate().filter(|&(at, _)| at != group) {
+        for (_, calls) in weighted.iter().enumerate().filter(|&(index, _)| index != group) {
             others.merge(calls);
         }
         let exceeding = others.exceeding_weight + weighted[group].exceeding_weight;
-        let one = exceeding / self.exceeding_total.max(1) as f64;
-        let others_rate = (others.exceeding_weight + one) / (others.weight + 2.0 * one);
+        let one_call = exceeding / self.exceeding_total.max(1) as f64;
+        let others_rate = (others.exceeding_weight + one_call) / (others.weight + 2.0 * one_call);
         Some(weighted[group].exceeding_weight / weighted[group].weight / others_rate)
     }
 
-    /// One round: every replica against all others.
+    /// One round: tests every replica against all others.
     fn test_all(&self, observed: &ReplicaObservations, level: f64, factor_min: f64) -> Vec<ReplicaTest> {
         let shifts = weighted_mann_whitney_one_vs_rest(
             &observed.standardized,
@@ -260,14 +260,14 @@ impl WeightedCalls {
 
 /// Median of each group's ratios over the median of all ratios.
 fn shift_factors(groups: &Groups, observed: &ReplicaObservations) -> Vec<f64> {
-    let mut own: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); groups.replicas.len()];
+    let mut by_group: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); groups.replicas.len()];
     for ((&group, &ratio), &weight) in groups.group_of.iter().zip(&observed.ratios).zip(&observed.weights) {
-        own[group as usize].0.push(ratio);
-        own[group as usize].1.push(weight);
+        by_group[group as usize].0.push(ratio);
+        by_group[group as usize].1.push(weight);
     }
     let usual = weighted_median(&observed.ratios, Weights::from_slice(&observed.weights));
     let factor = |(ratios, weights): &(Vec<f64>, Vec<f64>)| {
         if usual > 0.0 { weighted_median(ratios, Weights::from_slice(weights)) / usual } else { 1.0 }
     };
-    own.iter().map(factor).collect()
+    by_group.iter().map(factor).collect()
 }

@@ -1,53 +1,53 @@
 //! From flagged positions and slow peers to suspect operations (CloudDiag §4.3, algorithms §3.5 and 3.6).
 
+use super::peers::{SlowPeer, slow_peers};
+use super::pool::{CountedCall, PooledOperation};
+use super::replicas::{ReplicaTest, Spread, test_replicas};
+use super::settings::CloudDiagSettings;
+use super::{Excess, ReplicaCell, Study, SuspectOperation};
 use crate::category::{Call, CategoryCalls};
-use crate::cloud_diag::{Excess, ReplicaCell, Study, SuspectOperation};
-use crate::peers::{SlowPeer, slow_peers};
-use crate::pool::{CountedCall, PooledOperation};
-use crate::replicas::{ReplicaTest, Spread, test_replicas};
-use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{Weights, benjamini_hochberg, binomial_upper_tail, weighted_mean, weighted_median};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-/// Everything that is known when operations are judged.
+/// The input of judging operations.
 pub(crate) struct OperationEvidence<'a> {
     pub(crate) categories: &'a [CategoryCalls],
     pub(crate) studies: &'a [Study],
     pub(crate) settings: &'a CloudDiagSettings,
-    /// The smallest weight of a request: what counts as one.
+    /// The smallest weight of a request; it counts as 1.
     pub(crate) unit: f64,
 }
 
-/// A position of a category.
-type FlaggedPosition = (usize, u32);
+/// Category and position.
+pub(super) type FlaggedPosition = (usize, u32);
 
 impl OperationEvidence<'_> {
-    /// What the request of a call stands for, in units of the smallest weight.
+    /// Weight of a call's request, in units of the smallest weight.
     fn weight(&self, category: &CategoryCalls, call: &Call) -> f64 {
         f64::from(category.requests[call.request as usize].weight) / self.unit
     }
 
-    /// The same with requests that were left out: for sums.
-    fn stands_for(&self, category: &CategoryCalls, call: &Call) -> f64 {
+    /// The weight, extrapolated to requests that were left out: for sums.
+    fn extrapolated_weight(&self, category: &CategoryCalls, call: &Call) -> f64 {
         self.weight(category, call) * category.one_in()
     }
 
     /// Flagged positions by operation.
     pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<FlaggedPosition>> {
         let mut flagged: BTreeMap<OperationId, BTreeSet<FlaggedPosition>> = BTreeMap::new();
-        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+        for (index, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
             let positions = study.decomposed.iter().flat_map(|done| &done.positions);
             for (position, _) in positions.enumerate().filter(|(_, finding)| finding.flagged) {
                 let operation = category.positions[position].operation;
-                flagged.entry(operation).or_default().insert((at, position as u32));
+                flagged.entry(operation).or_default().insert((index, position as u32));
             }
         }
         flagged
     }
 
-    /// Judges an operation that robust PCA flagged somewhere.
+    /// Judges an operation that robust PCA flagged at some position.
     pub(crate) fn judge_flagged(
         &self,
         operation: OperationId,
@@ -56,15 +56,9 @@ impl OperationEvidence<'_> {
         let pooled = self.pool(operation);
         let (spread, mut tests) =
             test_replicas(&pooled.observed, self.settings.replica_level, self.settings.replica_factor_min);
-        if self.settings.mode == Mode::Paper {
-            let mut counted = pooled.counted.clone();
-            counted.retain(|call| flagged.contains(&(call.category, call.position)));
-            let holders = counted.iter().map(|call| call.replica).collect();
-            return self.suspect(operation, Spread::Localized, &holders, &tests, &pooled, counted);
-        }
         let implicated: BTreeSet<usize> = flagged.iter().map(|&(category, _)| category).collect();
         let mut counted = pooled.counted.clone();
-        // Where the operation is flagged once, its other positions need no evidence of their own.
+        // In an implicated category the operation's other positions need no evidence of their own.
         counted.retain(|call| implicated.contains(&call.category));
         let mut culprits = tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let spread = weigh(spread, &mut culprits, &counted);
@@ -76,9 +70,9 @@ impl OperationEvidence<'_> {
         self.suspect(operation, spread, &culprits, &tests, &pooled, counted)
     }
 
-    /// Adds calls of a suspect operation, in any judged category, that explain a slow request by themselves:
-    /// the request is in its category's tail, and at least half of its excess arises in the call. One such
-    /// call would be no reason for suspicion; of an operation that is a suspect elsewhere it is.
+    /// Adds calls of a suspect operation, in any category with enough requests, that explain a slow request by
+    /// themselves: the request is in its category's tail, and at least half of its excess arises in the call. One such
+    /// call alone does not make an operation a suspect.
     fn add_explained(
         &self,
         operation: OperationId,
@@ -88,7 +82,7 @@ impl OperationEvidence<'_> {
     ) {
         let known: BTreeSet<(usize, u32, u32)> =
             counted.iter().map(|call| (call.category, call.request, call.position)).collect();
-        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+        for (index, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
             if !study.gate.judged {
                 continue;
             }
@@ -96,17 +90,22 @@ impl OperationEvidence<'_> {
                 let blamed = spread != Spread::Localized || culprits.contains(&call.replica);
                 if blamed
                     && explains(category, study, call)
-                    && !known.contains(&(at, call.request, call.position))
+                    && !known.contains(&(index, call.request, call.position))
                 {
                     let scale = &study.scales[call.position as usize];
-                    counted.push(CountedCall::new(at, call, scale, self.stands_for(category, call)));
+                    counted.push(CountedCall::new(
+                        index,
+                        call,
+                        scale,
+                        self.extrapolated_weight(category, call),
+                    ));
                 }
             }
         }
     }
 
     /// Adds culprits that were called too rarely for the test among peers. Where other replicas are to blame
-    /// already, even one call that explains a slow request by itself is telling, if such calls are rare enough
+    /// already, a single call that explains a slow request by itself is evidence, if such calls are rare enough
     /// elsewhere: a binomial test against their rate over all other operations.
     fn add_rarely_called(
         &self,
@@ -145,26 +144,26 @@ impl OperationEvidence<'_> {
     }
 
     /// All calls of an operation in the decomposed categories.
-    fn pool(&self, operation: OperationId) -> PooledOperation {
+    pub(super) fn pool(&self, operation: OperationId) -> PooledOperation {
         let mut pooled = PooledOperation::default();
-        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+        for (index, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
             if study.decomposed.is_none() {
                 continue;
             }
             for call in calls_of(category, operation) {
                 pooled.add(
-                    at,
+                    index,
                     call,
                     &study.scales[call.position as usize],
                     self.weight(category, call),
-                    self.counts(category, study, call).then(|| self.stands_for(category, call)),
+                    self.counts(category, study, call).then(|| self.extrapolated_weight(category, call)),
                 );
             }
         }
         pooled
     }
 
-    /// Whether the sparse part of a call's cell, and the call itself, exceed their limits.
+    /// Whether the sparse part of a call's cell and the call itself both exceed their limits.
     fn counts(&self, category: &CategoryCalls, study: &Study, call: &Call) -> bool {
         let Some(done) = &study.decomposed else { return false };
         let cell = done.sparse[call.request as usize * category.positions.len() + call.position as usize];
@@ -172,7 +171,7 @@ impl OperationEvidence<'_> {
             && study.scales[call.position as usize].is_exceeded_by(call)
     }
 
-    /// Adds operations with replicas that are slow all the time, as far as they matter.
+    /// Adds operations with replicas that are slow all the time, if their cost is large enough.
     pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>, threads: NonZeroUsize) {
         let mut peers = slow_peers(self.categories, self.studies, self.settings, threads);
         peers.retain(|peer| !suspects.iter().any(|known| known.operation == peer.operation));
@@ -186,22 +185,22 @@ impl OperationEvidence<'_> {
         for &peer in peers {
             by_operation.entry(peer.operation).or_default().push(peer);
         }
-        let judged = by_operation.into_iter();
-        judged.filter_map(|(operation, peers)| self.judge_peers(operation, &peers)).collect()
+        let candidates = by_operation.into_iter();
+        candidates.filter_map(|(operation, peers)| self.judge_peers(operation, &peers)).collect()
     }
 
     fn judge_peers(&self, operation: OperationId, peers: &[SlowPeer]) -> Option<SuspectOperation> {
         let culprits: BTreeSet<ReplicaId> = peers.iter().map(|peer| peer.replica).collect();
         let mut pooled = PooledOperation::default();
-        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+        for (index, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
             if !study.gate.judged {
                 continue;
             }
             for call in calls_of(category, operation) {
                 let scale = &study.scales[call.position as usize];
                 let slow = culprits.contains(&call.replica) && call.time_ns as f64 > scale.median_ns;
-                let counted = slow.then(|| self.stands_for(category, call));
-                pooled.add(at, call, scale, self.weight(category, call), counted);
+                let counted = slow.then(|| self.extrapolated_weight(category, call));
+                pooled.add(index, call, scale, self.weight(category, call), counted);
             }
         }
         let (_, mut tests) =
@@ -215,7 +214,7 @@ impl OperationEvidence<'_> {
         self.suspect(operation, Spread::Localized, &culprits, &tests, &pooled, counted)
     }
 
-    /// What slow peers cost, and the latency of the requests that pass through them.
+    /// Cost of slow peers, and the latency of the requests that pass through them.
     fn costs(&self, suspects: &[SuspectOperation]) -> Costs {
         let mut costs = Costs::default();
         for suspect in suspects {
@@ -228,7 +227,7 @@ impl OperationEvidence<'_> {
         let operations: BTreeSet<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
         for category in self.categories {
             for request in category.calls.chunk_by(|a, b| a.request == b.request) {
-                let weight = self.stands_for(category, &request[0]);
+                let weight = self.extrapolated_weight(category, &request[0]);
                 let latency_ns = weight * category.requests[request[0].request as usize].latency_ns as f64;
                 let passed: BTreeSet<ReplicaId> = request
                     .iter()
@@ -244,7 +243,7 @@ impl OperationEvidence<'_> {
         costs
     }
 
-    fn suspect(
+    pub(super) fn suspect(
         &self,
         operation: OperationId,
         spread: Spread,
@@ -282,7 +281,7 @@ impl OperationEvidence<'_> {
     }
 }
 
-/// What slow peers cost, nanoseconds.
+/// Cost of slow peers, nanoseconds.
 #[derive(Default)]
 struct Costs {
     by_call: BTreeMap<(OperationId, ReplicaId), f64>,
@@ -291,24 +290,25 @@ struct Costs {
     latency_ns: BTreeMap<ReplicaId, f64>,
 }
 
-/// An operation is named beside others of its replica only if it holds this share of the replica's excess.
+/// A suspect operation must hold at least this share of its replica's excess.
 const OPERATION_SHARE: f64 = 0.02;
 
 impl Costs {
-    /// Whether a replica costs its requests at least `share_min` of their latency, and the operation a part
+    /// Whether a replica costs its requests at least `share_min` of their latency, and the operation a share
     /// of that worth naming.
     fn matters(&self, peer: &SlowPeer, share_min: f64) -> bool {
-        let of = |costs: &BTreeMap<ReplicaId, f64>| costs.get(&peer.replica).copied().unwrap_or(0.0);
-        let all = of(&self.by_replica);
-        let own = self.by_call.get(&(peer.operation, peer.replica)).copied().unwrap_or(0.0);
-        all >= share_min * of(&self.latency_ns) && own >= OPERATION_SHARE * all
+        let of_replica = |costs: &BTreeMap<ReplicaId, f64>| costs.get(&peer.replica).copied().unwrap_or(0.0);
+        let replica_cost = of_replica(&self.by_replica);
+        let operation_cost = self.by_call.get(&(peer.operation, peer.replica)).copied().unwrap_or(0.0);
+        replica_cost >= share_min * of_replica(&self.latency_ns)
+            && operation_cost >= OPERATION_SHARE * replica_cost
     }
 }
 
 /// A call explains a slow request when at least this share of the request's excess arises in it.
 const EXPLAINING_SHARE: f64 = 0.5;
 
-/// Calls, and those among them that explain a slow request.
+/// Number of calls, and of those that explain a slow request.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     calls: u64,
@@ -325,10 +325,10 @@ fn explains(category: &CategoryCalls, study: &Study, call: &Call) -> bool {
     excess_ns >= EXPLAINING_SHARE * (latency - study.gate.median_ns)
 }
 
-/// Particular replicas are to blame only if at least this share of the excess arises on them.
+/// Particular replicas are culprits only if at least this share of the excess arises on them.
 const CULPRIT_SHARE: f64 = 0.5;
 
-/// A fault on every replica stays a fault on every replica when a few of them stand out a little more.
+/// A fault on every replica remains one when a few replicas exceed the others a little.
 fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, counted: &[CountedCall]) -> Spread {
     let excess = |call: &CountedCall| call.weight * call.excess_ns;
     let total: f64 = counted.iter().map(excess).sum();
