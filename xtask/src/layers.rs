@@ -39,12 +39,12 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-kernel-graph",
         may_use: &["laggard-model"],
-        tests_may_use: &["laggard-kernel-formats", "laggard-simulate"],
+        tests_may_use: &["laggard-kernel-formats", "laggard-simulate-kernel"],
     },
     Layer {
         name: "laggard-align",
         may_use: &["laggard-settings", "laggard-numeric"],
-        tests_may_use: &["laggard-simulate"],
+        tests_may_use: &["laggard-simulate-kernel"],
     },
     Layer { name: "laggard-kernel-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-record", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
@@ -196,6 +196,7 @@ const LAYERS: &[Layer] = &[
             "laggard-metrics-questions",
             "laggard-kernel-diagnose",
             "laggard-simulate",
+            "laggard-simulate-kernel",
             "laggard-testkit",
         ],
         tests_may_use: &[],
@@ -223,8 +224,14 @@ const LAYERS: &[Layer] = &[
             "laggard-store",
             "laggard-server",
             "laggard-simulate",
+            "laggard-simulate-kernel",
             "laggard-system",
         ],
+    },
+    Layer {
+        name: "laggard-simulate-kernel",
+        may_use: &["laggard-model", "laggard-simulate"],
+        tests_may_use: &[],
     },
     Layer { name: "xtask", may_use: &[], tests_may_use: &[] },
 ];

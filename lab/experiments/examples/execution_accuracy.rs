@@ -5,7 +5,7 @@
 use laggard_align::{
     AlignMode, AlignSettings, Diagnosis, ExecutionVerdict, StateSequence, Verdict, diagnose,
 };
-use laggard_simulate::{
+use laggard_simulate_kernel::{
     ALPHABET_LEN, ExecutionScenario, ExecutionSettings, SimulatedExecution, SimulatedExecutions,
     draw_executions,
 };

@@ -7,7 +7,7 @@
 
 use laggard_kernel_graph::{Delimiter, ExecutionFinder, TraceStatistics};
 use laggard_model::{KernelEvent, Losses};
-use laggard_simulate::{KernelScenario, simulate_kernel};
+use laggard_simulate_kernel::{KernelScenario, simulate_kernel};
 use std::time::Instant;
 
 /// Most events of the simulation in memory.

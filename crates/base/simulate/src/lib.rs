@@ -15,19 +15,17 @@
 //! platform's mathematics either.
 //!
 //! In these traces queues do not form by themselves: times are drawn, not simulated from contention, so the
-//! truth of each delay is exact. Queues are what [`tpcw`] and [`simulate_closed`] are about: clients, stations
+//! truth of each delay is exact. [`tpcw`] simulates queues: clients, stations
 //! and contention, event by event, for questions about load and capacity.
 
 mod call_tree;
 mod components;
 mod delivery;
 mod error;
-mod executions;
 mod faults;
 mod generate;
 mod hosts;
 mod inject;
-mod kernel;
 mod layout;
 mod operations;
 mod queueing;
@@ -43,19 +41,9 @@ mod truth;
 mod write;
 
 pub use error::Error;
-pub use executions::{
-    ALPHABET_LEN, ExecutionScenario, ExecutionSettings, InjectedStep, Mix, SimulatedExecution,
-    SimulatedExecutions, StepFault, StepFaultKind, draw_executions, step_state,
-};
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
-pub use kernel::{
-    ExecutionKind, KernelFault, KernelRun, KernelScenario, KernelTextWriter, TEXT_HEADER, TimeSpent,
-    TrueExecution, simulate_kernel,
-};
-pub use queueing::{
-    ClosedClass, ClosedNetwork, ClosedRun, ClosedStation, Discipline, Estimate, Visit, WorkShape,
-    simulate_closed,
-};
+pub use queueing::{Discipline, WorkShape};
+pub use random::{Random, Stream};
 pub use request::{Call, Request, SAMPLING};
 pub use scenario::{FaultScope, Scenario, ServiceSet};
 pub use settings::{Compression, OutputFormat, Settings};

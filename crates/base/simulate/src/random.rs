@@ -7,7 +7,7 @@
 /// Logarithms and exponentials come from `libm` and not from the platform: a last digit that differs between
 /// two C libraries would change the bytes that are written.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
     /// The second of a pair of normal deviates.
     spare: Option<f64>,
@@ -20,7 +20,7 @@ pub(crate) use laggard_model::mix64 as mix;
 /// What a stream decides; the first step of its path.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// Medians and spreads of operations.
     Operations = 1,
     /// Which node holds which component.
@@ -35,6 +35,7 @@ pub(crate) enum Stream {
     Arrivals,
     /// Load of a host in a minute.
     HostLoad,
+    /// A request of the mail and file service.
     Request,
     /// Injected delays of one request.
     Injection,
@@ -58,6 +59,7 @@ pub(crate) enum Stream {
     Catalog,
     /// Templates of kinds of executions.
     Templates,
+    /// An execution drawn from a template.
     Execution,
     /// What a fault does to one execution.
     ExecutionFault,
@@ -67,7 +69,7 @@ pub(crate) enum Stream {
 
 impl Random {
     /// The stream of a seed along a path.
-    pub(crate) fn of(seed: u64, stream: Stream, path: &[u64]) -> Random {
+    pub fn of(seed: u64, stream: Stream, path: &[u64]) -> Random {
         let mut state = mix(seed.wrapping_add(GOLDEN)) ^ mix((stream as u64).wrapping_mul(GOLDEN));
         for &step in path {
             state = mix(state.wrapping_add(GOLDEN) ^ mix(step.wrapping_add(GOLDEN)));
@@ -76,38 +78,38 @@ impl Random {
     }
 
     /// 64 random bits.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
     /// Uniform in `0..1`.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Uniform in `low..high`.
-    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// Uniform over `0..bound`; 0 when `bound` is 0. The bias is below `bound / 2^64`.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform index of a slice of this length.
-    pub(crate) fn index(&mut self, length: usize) -> usize {
+    pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
     /// True with this probability.
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+    pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
     /// Standard normal, by the polar method (Marsaglia, Bray 1964).
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
@@ -123,17 +125,17 @@ impl Random {
     }
 
     /// Exponential with this mean.
-    pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
+    pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
     /// The logarithm of a value that is log-uniform between `low` and `high`.
-    pub(crate) fn ln_log_uniform(&mut self, low: f64, high: f64) -> f64 {
+    pub fn ln_log_uniform(&mut self, low: f64, high: f64) -> f64 {
         self.between(libm::log(low), libm::log(high))
     }
 
     /// `count` distinct numbers out of `0..total`, ascending; all of them when `count` is larger.
-    pub(crate) fn sample(&mut self, total: usize, count: usize) -> Vec<usize> {
+    pub fn sample(&mut self, total: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..total).collect();
         let count = count.min(total);
         for at in 0..count {

@@ -4,7 +4,7 @@ use super::{Group, SetKind};
 use crate::executions::{ExecutionCase, ExecutionTruth};
 use crate::run::Runner;
 use laggard_align::StateSequence;
-use laggard_simulate::{
+use laggard_simulate_kernel::{
     ALPHABET_LEN, ExecutionScenario, ExecutionSettings, SimulatedExecution, SimulatedExecutions,
     draw_executions,
 };
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!((case.normal.len(), case.sample.len()), (100, 10));
         for (one, steps) in case.sample.iter().zip(&case.truth.injected) {
             assert!(!steps.is_empty());
-            let preempted = laggard_simulate::step_state::PREEMPTED;
+            let preempted = laggard_simulate_kernel::step_state::PREEMPTED;
             assert!(steps.iter().all(|&step| one.states()[step] == preempted));
         }
     }

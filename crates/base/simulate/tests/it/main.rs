@@ -8,7 +8,6 @@ mod distributions;
 mod faults;
 mod formats;
 mod losses;
-mod queueing;
 mod readers;
 mod structure;
 mod support;

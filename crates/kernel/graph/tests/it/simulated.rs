@@ -5,7 +5,7 @@ use laggard_kernel_graph::{
     GraphSettings, HostId, PathSegment, TraceStatistics, TraceSummary, WorkerState,
 };
 use laggard_model::{KernelEvent, KernelTexts, Losses};
-use laggard_simulate::{
+use laggard_simulate_kernel::{
     ExecutionKind, KernelFault, KernelRun, KernelScenario, KernelTextWriter, TrueExecution, simulate_kernel,
 };
 

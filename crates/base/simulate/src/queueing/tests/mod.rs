@@ -1,8 +1,9 @@
 //! Closed networks against exact results of queueing theory.
 
-use laggard_simulate::{
-    ClosedClass, ClosedNetwork, ClosedStation, Discipline, Estimate, Visit, WorkShape, simulate_closed,
-};
+mod closed;
+
+use super::{Discipline, WorkShape};
+use closed::{ClosedClass, ClosedNetwork, ClosedStation, Estimate, Visit, simulate_closed};
 
 fn station(discipline: Discipline, cores: f64, replicas: u16) -> ClosedStation {
     ClosedStation { discipline, cores, replicas }

@@ -1,7 +1,7 @@
 //! What threads do.
 
 use super::scenario::{ExecutionKind, KernelFault, KernelScenario};
-use crate::random::Random;
+use laggard_simulate::Random;
 use std::collections::VecDeque;
 
 const US: u64 = 1_000;

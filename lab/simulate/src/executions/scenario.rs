@@ -1,7 +1,7 @@
 //! Scenarios of simulated executions.
 
 use super::faults::{StepFault, StepFaultKind};
-use crate::random::Random;
+use laggard_simulate::Random;
 
 /// How kinds are mixed in a set.
 #[derive(Clone, PartialEq, Debug)]

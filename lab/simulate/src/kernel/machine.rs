@@ -3,8 +3,8 @@
 use super::log::{EventContext, Log};
 use super::programs::{Action, Planned, ThreadRole, plan};
 use super::scenario::{KernelFault, KernelRun, KernelScenario, TimeSpent, TrueExecution};
-use crate::random::{Random, Stream};
 use laggard_model::{EventKind, KernelEvent, KernelTexts, PrevState, TextId, Tid};
+use laggard_simulate::{Random, Stream};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

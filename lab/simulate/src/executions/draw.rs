@@ -4,7 +4,7 @@ use super::faults::{inject, long_wait};
 use super::scenario::{ExecutionSettings, Mix};
 use super::step_state::PREEMPTED;
 use super::template::{RUNS, TemplateStep, WAITS, median_us, template};
-use crate::random::{Random, Stream};
+use laggard_simulate::{Random, Stream};
 
 /// Two sets of executions and the truth about the second.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 use super::draw::{Origin, SimulatedStep};
 use super::step_state::{FUTEX, PREEMPTED};
 use super::template::{RUNS, WAITS};
-use crate::random::Random;
+use laggard_simulate::Random;
 
 /// A fault and the executions that it hits.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,7 +1,7 @@
 //! What executions of a kind have in common.
 
 use super::step_state::{DISK, FUTEX, NETWORK, SYSTEM, TASK, TIMER, USER};
-use crate::random::{Random, Stream};
+use laggard_simulate::{Random, Stream};
 
 /// Steps of a template.
 const LENGTHS: std::ops::RangeInclusive<u64> = 20..=60;

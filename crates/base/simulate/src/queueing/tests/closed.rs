@@ -1,6 +1,6 @@
 //! Closed networks of any shape: the yardstick for mean value analysis.
 
-use super::{Discipline, Event, Network, Station, WorkShape, WorkSource};
+use super::super::{Discipline, Event, Network, Station, WorkShape, WorkSource};
 use crate::Error;
 use crate::random::{Random, Stream};
 
@@ -9,81 +9,81 @@ const BATCHES: usize = 20;
 
 /// Clients of several classes that think, visit stations, and think again.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ClosedNetwork {
+pub(super) struct ClosedNetwork {
     /// The stations.
-    pub stations: Vec<ClosedStation>,
+    pub(super) stations: Vec<ClosedStation>,
     /// The classes of clients.
-    pub classes: Vec<ClosedClass>,
+    pub(super) classes: Vec<ClosedClass>,
     /// Time that passes before anything is measured, in seconds, ≥ 0.
-    pub warm_up_s: f64,
+    pub(super) warm_up_s: f64,
     /// Time that is measured, in seconds, > 0.
-    pub measured_s: f64,
+    pub(super) measured_s: f64,
     /// Same seed, same numbers.
-    pub seed: u64,
+    pub(super) seed: u64,
 }
 
 /// A station, or several equal ones behind a balancer that picks one at random.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ClosedStation {
+pub(super) struct ClosedStation {
     /// How it serves.
-    pub discipline: Discipline,
+    pub(super) discipline: Discipline,
     /// Cores that share one queue, > 0: fractions for processor sharing only, lines round down.
-    pub cores: f64,
+    pub(super) cores: f64,
     /// Equal stations of this kind, ≥ 1.
-    pub replicas: u16,
+    pub(super) replicas: u16,
 }
 
 /// Clients of one class.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ClosedClass {
+pub(super) struct ClosedClass {
     /// Clients.
-    pub clients: u32,
+    pub(super) clients: u32,
     /// Mean think time in seconds, ≥ 0, exponential.
-    pub think_s: f64,
+    pub(super) think_s: f64,
     /// What a transaction visits, in this order.
-    pub visits: Vec<Visit>,
+    pub(super) visits: Vec<Visit>,
 }
 
 /// Visits of a class to a station.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Visit {
+pub(super) struct Visit {
     /// Index of the station.
-    pub station: usize,
+    pub(super) station: usize,
     /// Mean number of visits in a row per transaction, 0 to 1000; a fraction is a probability of one more.
-    pub visits: f64,
+    pub(super) visits: f64,
     /// Mean service time of a visit in seconds, ≥ 0.
-    pub service_s: f64,
+    pub(super) service_s: f64,
     /// Its distribution.
-    pub shape: WorkShape,
+    pub(super) shape: WorkShape,
 }
 
 /// A measured mean.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Estimate {
+pub(super) struct Estimate {
     /// The mean.
-    pub mean: f64,
+    pub(super) mean: f64,
     /// Its standard error, from batch means.
-    pub standard_error: f64,
+    pub(super) standard_error: f64,
 }
 
 /// What was measured.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ClosedRun {
+pub(super) struct ClosedRun {
     /// Transactions a second, by class.
-    pub throughput: Vec<Estimate>,
+    pub(super) throughput: Vec<Estimate>,
     /// Response time in seconds without thinking, by class; 0 when none completed.
-    pub response_s: Vec<Estimate>,
+    pub(super) response_s: Vec<Estimate>,
     /// Time a transaction spends at a station (all visits, waiting included) in seconds, by class and station.
-    pub residence_s: Vec<Vec<f64>>,
+    pub(super) residence_s: Vec<Vec<f64>>,
     /// Busy share of all cores and replicas, by station; mean busy servers for a pure delay.
-    pub utilization: Vec<f64>,
+    pub(super) utilization: Vec<f64>,
 }
 
 /// Simulates a closed network.
 ///
 /// # Errors
 /// [`Error::Setting`] for a number outside its range.
-pub fn simulate_closed(network: &ClosedNetwork) -> Result<ClosedRun, Error> {
+pub(super) fn simulate_closed(network: &ClosedNetwork) -> Result<ClosedRun, Error> {
     check(network)?;
     let mut run = Running::new(network);
     run.until(network.warm_up_s);
