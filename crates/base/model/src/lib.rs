@@ -10,6 +10,7 @@ mod call_tree;
 mod fingerprint;
 mod ids;
 mod kernel;
+mod log_histogram;
 mod losses;
 mod method_row;
 mod names;
@@ -28,6 +29,7 @@ pub use kernel::{
     ClockMap, ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState,
     Socket, StatedumpStatus, TextId, Tid,
 };
+pub use log_histogram::{HistogramBin, LogHistogram};
 pub use losses::{Loss, LossCount, Losses};
 pub use method_row::MethodRow;
 pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};

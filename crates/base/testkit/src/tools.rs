@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// Where Chromium may be, beside `CHROMIUM`.
 const CHROMIUM: &[&str] = &["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/// Whether a program is there: whether it tells its version.
+/// Whether a program is installed: whether it prints its version.
 pub fn is_installed(tool: &str) -> bool {
     let mut command = Command::new(tool);
     let quiet = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -20,9 +20,10 @@ pub fn browser_lacks() -> Option<String> {
     if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         return Some(format!("there is no {tool}"));
     }
-    let told = env::var_os("CHROMIUM").map(PathBuf::from);
-    let found = told.into_iter().chain(CHROMIUM.iter().map(PathBuf::from)).any(|place| place.is_file());
-    (!found).then(|| "there is no Chromium; install it or set CHROMIUM to its path".to_owned())
+    let configured = env::var_os("CHROMIUM").map(PathBuf::from);
+    let is_installed =
+        configured.into_iter().chain(CHROMIUM.iter().map(PathBuf::from)).any(|path| path.is_file());
+    (!is_installed).then(|| "there is no Chromium; install it or set CHROMIUM to its path".to_owned())
 }
 
 /// Installs what the `package-lock.json` of a folder names, once for every state of it. Test programs that do so at

@@ -2,9 +2,11 @@
 
 use crate::handles::HandleMap;
 use crate::slice_builder::join;
-use crate::{LatencyHistogram, RequestSlice, SlicedRequest};
+use crate::{RequestSlice, SlicedRequest};
 use laggard_assembly::{Shape, ShapeRule, Shaper};
-use laggard_model::{AdjustedCount, Fingerprint, Names, Nanos, OperationId, ReplicaId, Status, Timestamp};
+use laggard_model::{
+    AdjustedCount, Fingerprint, LogHistogram, Names, Nanos, OperationId, ReplicaId, Status, Timestamp,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Requests of a slice by category and time interval, with handles into its own names.
@@ -65,8 +67,8 @@ pub struct SummaryCell {
     pub latency_sum_ns: u128,
     /// Sum of the squares of their latencies, square nanoseconds, saturating.
     pub latency_squares_ns2: u128,
-    /// Their latencies, each request counted once.
-    pub latency: LatencyHistogram,
+    /// Their latencies, each request counted once. Bins are 1/32 of their lower end wide.
+    pub latency: LogHistogram<5>,
 }
 
 impl SummaryCell {
@@ -79,7 +81,7 @@ impl SummaryCell {
             weight: 0.0,
             latency_sum_ns: 0,
             latency_squares_ns2: 0,
-            latency: LatencyHistogram::default(),
+            latency: LogHistogram::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The first line of an input, by which formats of lines are recognized.
 
+use crate::format::Sniff;
+
 /// The first line that is not blank, for formats of lines.
 pub(crate) enum FirstText<'a> {
     /// Without its line break.
@@ -24,6 +26,15 @@ pub(crate) fn first_line(prefix: &[u8]) -> FirstText<'_> {
         (None, _) => FirstText::NeedMore,
         (Some(_), Ok(line)) => FirstText::Line(line.trim_end()),
         (Some(_), Err(_)) => FirstText::NotText,
+    }
+}
+
+/// Whether an input is of a format, by its first line.
+pub(crate) fn sniff_line(prefix: &[u8], is_ours: impl FnOnce(&str) -> bool) -> Sniff {
+    match first_line(prefix) {
+        FirstText::NeedMore => Sniff::NeedMore,
+        FirstText::Line(line) if is_ours(line) => Sniff::Yes,
+        FirstText::Line(_) | FirstText::NotText => Sniff::No,
     }
 }
 

@@ -226,9 +226,9 @@ pub(crate) fn measure_of_file(rules: &[MeasureRule], source_name: Option<&str>) 
     let path = source_name.unwrap_or_default();
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let rule = rules.iter().find(|rule| rule.pattern.is_empty() || is_like(&rule.pattern, name));
-    let told = from_file_name(name);
-    let server = told.as_ref().map(|told| told.server.clone()).unwrap_or_default();
-    rule.map(|rule| FileMeasure { what: rule.word, server }).or(told)
+    let measure = from_file_name(name);
+    let server = measure.as_ref().map(|measure| measure.server.clone()).unwrap_or_default();
+    rule.map(|rule| FileMeasure { what: rule.word, server }).or(measure)
 }
 
 fn from_file_name(name: &str) -> Option<FileMeasure> {
@@ -317,16 +317,17 @@ mod tests {
 
     #[test]
     fn file_names_tell_measures_and_servers() {
-        let told = |name| measure_of_file(&[], Some(name)).map(|told| (told.what.measure, told.server));
+        let measure =
+            |name| measure_of_file(&[], Some(name)).map(|measure| (measure.what.measure, measure.server));
         let host = Some((Measure::Utilization, "host1".to_owned()));
-        assert_eq!(told("a/host1_CPU_UTILIZATION.csv"), host);
-        assert_eq!(told("host1_THROUGHPUT.csv"), Some((Measure::TransactionRate, String::new())));
+        assert_eq!(measure("a/host1_CPU_UTILIZATION.csv"), host);
+        assert_eq!(measure("host1_THROUGHPUT.csv"), Some((Measure::TransactionRate, String::new())));
         let response = Some((Measure::ResponseTime, String::new()));
-        assert_eq!(told("x\\experiment1_AVERAGE_RESPONSE_TIME.csv"), response);
-        assert_eq!(told("throughput/demands.csv"), None);
+        assert_eq!(measure("x\\experiment1_AVERAGE_RESPONSE_TIME.csv"), response);
+        assert_eq!(measure("throughput/demands.csv"), None);
         let rules = [parse_measure_option("*demands*=response_ms").unwrap()];
-        let told = measure_of_file(&rules, Some("throughput/Demands.csv")).unwrap();
-        assert_eq!(told.what, MeasuredAs { measure: Measure::ResponseTime, factor: 1e-3 });
+        let measure = measure_of_file(&rules, Some("throughput/Demands.csv")).unwrap();
+        assert_eq!(measure.what, MeasuredAs { measure: Measure::ResponseTime, factor: 1e-3 });
     }
 
     #[test]

@@ -229,8 +229,8 @@ fn eight_hundred_traces_of_hotel_reservations() {
     assert_eq!(services, ["frontend", "geo", "profile", "rate", "reservation", "search"]);
     // Jaeger's clients record the sampler on the root span: here it sampled three traces in ten.
     let weights = |is_root: bool| {
-        let told = found.spans.iter().filter(move |span| span.parent.is_none() == is_root);
-        let counts = told.map(|span| span.sampling.adjusted_count.map(|count| count.get()));
+        let selected = found.spans.iter().filter(move |span| span.parent.is_none() == is_root);
+        let counts = selected.map(|span| span.sampling.adjusted_count.map(|count| count.get()));
         counts.collect::<Vec<_>>()
     };
     assert_eq!(weights(true), [Some(1.0 / 0.3); 800]);

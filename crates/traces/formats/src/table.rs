@@ -21,11 +21,8 @@ pub(crate) trait Table: Send {
     /// Settles the columns by the first line that is not empty.
     fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError>;
 
-    /// Number of columns; rows are split no further than a few more.
-    fn width(&self) -> usize;
-
-    /// Title of a column, for the example of a loss.
-    fn title(&self, column: usize) -> &str;
+    /// Titles of the columns. Rows are split no further than a few more.
+    fn titles(&self) -> &[String];
 
     /// Whether a last line without its line break may be read as it stands. Not when a line is several
     /// records: of those that come out changed there may be one only.
@@ -135,7 +132,7 @@ impl<T: Table> Rows<T> {
         delimiter: u8,
         sink: &mut dyn Sink,
     ) -> Result<(), RecordError> {
-        let width = self.table.width();
+        let width = self.table.titles().len();
         let row = self.fields.split(record, delimiter, width + SURPLUS_FIELDS)?;
         if row.len() > width && row.iter().skip(width).any(|field| !field.is_empty()) {
             return Err(RecordError::record(Loss::MalformedRecord, "more fields than columns"));
@@ -150,8 +147,8 @@ impl<T: Table> Rows<T> {
             sink.lose(error.loss, &|| format!("line {}: {}", record.line, error.reason));
             return;
         };
-        let title = shorten(self.table.title(column));
-        let value = match self.fields.split(record, delimiter, self.table.width() + SURPLUS_FIELDS) {
+        let title = shorten(self.table.titles().get(column).map_or("", String::as_str));
+        let value = match self.fields.split(record, delimiter, self.table.titles().len() + SURPLUS_FIELDS) {
             Ok(row) => shorten(row.get(column)),
             Err(_) => String::new(),
         };

@@ -8,7 +8,7 @@
 //! Repetitions of a call share one path.
 //! Repetitions of a call fall together by themselves: they have one path.
 
-use laggard_localize::compare::LogHistogram;
+use laggard_localize::compare::TimeHistogram;
 use laggard_model::{CallTree, OperationId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +24,7 @@ pub struct PathTimes {
     /// Inclusive time over all calls, nanoseconds; 0 for pooled calls, whose times contain each other.
     pub inclusive_ns: u128,
     /// Self time per call, a request's mean, in bins; empty for pooled calls.
-    pub per_call: LogHistogram,
+    pub per_call: TimeHistogram,
 }
 
 impl PathTimes {
@@ -299,7 +299,7 @@ mod tests {
         trie.add(&tree(&[(0, None, 20), (1, Some(0), 8), (2, Some(1), 100)]));
         let read = &node(&trie, &[0, 1]).times;
         assert_eq!((read.requests, read.calls, read.self_ns, read.inclusive_ns), (2, 3, 18, 118));
-        assert_eq!((read.per_call.quantile(0.5), read.per_call.quantile(1.0)), (5, 8));
+        assert_eq!((read.per_call.quantile(0.5), read.per_call.quantile(1.0)), (Some(5), Some(8)));
         assert_eq!(node(&trie, &[0]).times.inclusive_ns, 20 + 128);
         assert_eq!(node(&trie, &[0, 1, 2]).times.requests, 1);
         assert_eq!(trie.pooled_below(), None);

@@ -175,7 +175,7 @@ impl List<'_> {
                     calls: times.calls,
                     self_ns,
                     tree_ns: self_ns,
-                    self_p50_ns: times.per_call.quantile(0.5),
+                    self_p50_ns: times.per_call.quantile(0.5).unwrap_or(0),
                 }
             })
         };

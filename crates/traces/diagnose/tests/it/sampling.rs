@@ -83,10 +83,10 @@ fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
 fn one_weight_for_all_changes_only_the_estimates() {
     let defaults = DiagnoseSettings::default();
     let plain = report(&sampled(200, |_| Some(Sampling::default())), &defaults);
-    let told = report(&sampled(200, |_| Some(weighing(20.0))), &defaults);
+    let recorded = report(&sampled(200, |_| Some(weighing(20.0))), &defaults);
     let assumed = DiagnoseSettings { sampling_probability: Some(0.05), ..DiagnoseSettings::default() };
     let assumed = report(&sampled(200, |_| Some(Sampling::default())), &assumed);
-    for other in [&told, &assumed] {
+    for other in [&recorded, &assumed] {
         assert_eq!(other.headline, plain.headline);
         assert_eq!(other.input.sampling.requests_estimated, 20.0 * plain.input.requests as f64);
         assert_eq!(other.input.sampling.requests_effective, plain.input.requests as f64);
@@ -96,7 +96,7 @@ fn one_weight_for_all_changes_only_the_estimates() {
         }
         assert_eq!(plain.suspects.len(), other.suspects.len());
     }
-    assert_eq!((told.input.sampling.known_share, assumed.input.sampling.known_share), (1.0, 0.0));
+    assert_eq!((recorded.input.sampling.known_share, assumed.input.sampling.known_share), (1.0, 0.0));
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod pages;
 mod record;
 
 use crate::columns::shorten;
-use crate::first_line::{FirstText, first_line};
+use crate::first_line::sniff_line;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use laggard_model::{Loss, Measure, Nanos, SampleRecord, Sink};
 use lines::{LineCutter, LineEvent};
@@ -73,11 +73,7 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 
 /// A first line that is a request.
 fn sniff(prefix: &[u8]) -> Sniff {
-    match first_line(prefix) {
-        FirstText::NeedMore => Sniff::NeedMore,
-        FirstText::Line(line) if record::split(line).is_some() => Sniff::Yes,
-        _ => Sniff::No,
-    }
+    sniff_line(prefix, |line| record::split(line).is_some())
 }
 
 struct AccessLog {

@@ -5,7 +5,7 @@ mod method;
 
 use crate::columns::Header;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
-use crate::first_line::{FirstText, first_line};
+use crate::first_line::sniff_line;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{CallColumns, parse_flag};
@@ -27,15 +27,10 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 }
 
 fn sniff(prefix: &[u8]) -> Sniff {
-    match first_line(prefix) {
-        FirstText::NeedMore => Sniff::NeedMore,
-        FirstText::NotText => Sniff::No,
-        FirstText::Line(line) => {
-            let fields = line.split(char::from(guess_delimiter(line)));
-            let is_ours = columns::names_call_log(fields.clone()) || columns::is_bare_record(fields);
-            if is_ours { Sniff::Yes } else { Sniff::No }
-        }
-    }
+    sniff_line(prefix, |line| {
+        let fields = line.split(char::from(guess_delimiter(line)));
+        columns::names_call_log(fields.clone()) || columns::is_bare_record(fields)
+    })
 }
 
 /// State of one call log.
@@ -85,12 +80,8 @@ impl Table for CallTable {
         Ok(FirstLine::Header)
     }
 
-    fn width(&self) -> usize {
-        self.titles.len()
-    }
-
-    fn title(&self, column: usize) -> &str {
-        self.titles.get(column).map_or("", String::as_str)
+    fn titles(&self) -> &[String] {
+        &self.titles
     }
 
     #[inline]

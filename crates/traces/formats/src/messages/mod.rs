@@ -7,7 +7,7 @@
 //!
 //! A damaged file is read up to the damage. A message is accepted or rejected as a unit: when its nesting is damaged, nothing of it
 //! may be stored, because its sender learns that it was rejected. Single records that cannot be read are losses
-//! here, too, and the sender is told how many.
+//! here, too, and the sender is notified of their number.
 
 mod logs;
 #[cfg(test)]
@@ -65,7 +65,7 @@ impl MessageKind {
 }
 
 /// What a message of remote write held, of which only some measure what is of interest; of other messages nothing
-/// is told.
+/// is notified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessageContents {
     /// Points that are numbers.

@@ -183,14 +183,14 @@ fn sniffing_goes_down_to_something_unlikely() {
 
 #[test]
 fn weights_and_the_marks_of_tail_samplers() {
-    let told = span(1, "a").bytes(3, "ot=th:c");
+    let declared = span(1, "a").bytes(3, "ot=th:c");
     let tagged =
         span(2, "b").attribute(9, "sampler.type", "probabilistic").attribute(9, "sampler.param", "0.1");
     let value_first =
         Encoder::default().message(2, Encoder::default().bytes(1, "const")).bytes(1, "sampler.type");
     let turned = span(3, "c").message(9, value_first).attribute(9, "sampler.param", "1");
     let marked = Encoder::default().bytes(1, "x").attribute(3, "tailsampling.composite_policy", "slow");
-    let marked = Encoder::default().message(1, marked).message(2, told).message(2, tagged);
+    let marked = Encoder::default().message(1, marked).message(2, declared).message(2, tagged);
     let plain = scope([turned, span(4, "d").attribute(9, "http.route", "/")]);
     let input = request(Encoder::default().message(1, resource("s")).message(2, marked).message(2, plain));
     check_contract(open, &input);

@@ -121,12 +121,8 @@ impl Table for RequestTable {
         Ok(FirstLine::Header)
     }
 
-    fn width(&self) -> usize {
-        self.titles.len()
-    }
-
-    fn title(&self, column: usize) -> &str {
-        self.titles.get(column).map_or("", String::as_str)
+    fn titles(&self) -> &[String] {
+        &self.titles
     }
 
     fn reads_cut_lines(&self) -> bool {

@@ -6,7 +6,7 @@ mod time;
 
 use crate::columns::shorten;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
-use crate::first_line::{FirstText, first_line};
+use crate::first_line::{FirstText, first_line, sniff_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::measures::{self, FileMeasure, MeasureRule, Measured};
 use crate::table::{FirstLine, Table, TableReader};
@@ -31,24 +31,17 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 
 /// A header with a time and a measure is one of ours, if it is not a header of spans or calls, which are tried before.
 fn sniff(prefix: &[u8]) -> Sniff {
-    match first_line(prefix) {
-        FirstText::NeedMore => Sniff::NeedMore,
-        FirstText::NotText => Sniff::No,
-        FirstText::Line(line) => {
-            let titles = line.split(char::from(guess_delimiter(line)));
-            if columns::names_samples(titles) { Sniff::Yes } else { Sniff::No }
-        }
-    }
+    sniff_line(prefix, |line| columns::names_samples(line.split(char::from(guess_delimiter(line)))))
 }
 
 /// Whether the input, which no format has recognized, is a table by time of a measure that its file's name or
 /// an option determines.
 pub(crate) fn is_named_by_file(prefix: &[u8], options: &ReaderOptions) -> bool {
-    let is_told =
+    let is_declared =
         measures::measure_of_file(&options.get::<Vec<MeasureRule>>(), options.source_name.as_deref())
             .is_some();
     match first_line(prefix) {
-        FirstText::Line(line) if is_told => {
+        FirstText::Line(line) if is_declared => {
             columns::starts_with_time(line.split(char::from(guess_delimiter(line))))
         }
         _ => false,
@@ -188,12 +181,8 @@ impl Table for SampleTable {
         Ok(FirstLine::Header)
     }
 
-    fn width(&self) -> usize {
-        self.titles.len()
-    }
-
-    fn title(&self, column: usize) -> &str {
-        self.titles.get(column).map_or("", String::as_str)
+    fn titles(&self) -> &[String] {
+        &self.titles
     }
 
     fn reads_cut_lines(&self) -> bool {

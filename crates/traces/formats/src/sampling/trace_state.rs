@@ -87,10 +87,10 @@ mod tests {
 
     #[track_caller]
     fn check(trace_state: &str, count: f64) {
-        let StateWeight::Declared(told, _) = read(trace_state) else {
+        let StateWeight::Declared(declared, _) = read(trace_state) else {
             panic!("{trace_state}: {:?}", read(trace_state))
         };
-        assert!((f64::from(told.get()) / count - 1.0).abs() < 1e-7, "{trace_state}: {}", told.get());
+        assert!((f64::from(declared.get()) / count - 1.0).abs() < 1e-7, "{trace_state}: {}", declared.get());
     }
 
     /// The counts are those of the table in the specification.

@@ -3,7 +3,7 @@
 mod columns;
 
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
-use crate::first_line::{FirstText, first_line};
+use crate::first_line::sniff_line;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
@@ -29,14 +29,7 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 /// A header with a trace id and a span id is one of ours, even when something else is missing: the reader
 /// can say what.
 fn sniff(prefix: &[u8]) -> Sniff {
-    match first_line(prefix) {
-        FirstText::NeedMore => Sniff::NeedMore,
-        FirstText::NotText => Sniff::No,
-        FirstText::Line(line) => {
-            let delimiter = char::from(guess_delimiter(line));
-            if columns::names_ids(line.split(delimiter)) { Sniff::Yes } else { Sniff::No }
-        }
-    }
+    sniff_line(prefix, |line| columns::names_ids(line.split(char::from(guess_delimiter(line)))))
 }
 
 /// State of one span table.
@@ -81,12 +74,8 @@ impl Table for SpanTable {
         Ok(FirstLine::Header)
     }
 
-    fn width(&self) -> usize {
-        self.titles.len()
-    }
-
-    fn title(&self, column: usize) -> &str {
-        self.titles.get(column).map_or("", String::as_str)
+    fn titles(&self) -> &[String] {
+        &self.titles
     }
 
     #[inline]

@@ -19,7 +19,7 @@ mod shapes;
 mod stratified;
 
 pub use counts::fisher_exact;
-pub use histogram::{LogHistogram, compare_histograms};
+pub use histogram::{TimeHistogram, compare_histograms};
 pub use mean_change::{CategoryPair, CategoryShare, Estimate, MeanChange, mean_change};
 pub use moments::Moments;
 pub use operations::{

@@ -97,14 +97,14 @@ impl<'a> ByteReader<'a> {
 
     fn traces(&mut self, row_bytes_min: usize) -> Decoded<DecodedTraces> {
         let rows = self.count(row_bytes_min)?;
-        let (mut runs, mut told) = (Vec::new(), 0_usize);
-        while told < rows {
+        let (mut runs, mut decoded) = (Vec::new(), 0_usize);
+        while decoded < rows {
             let id = self.id()?;
             let length = self.number()? as usize;
-            told = told.checked_add(length).filter(|_| length > 0).ok_or(DecodeError::Malformed)?;
+            decoded = decoded.checked_add(length).filter(|_| length > 0).ok_or(DecodeError::Malformed)?;
             runs.push(TraceRows { id, rows: length });
         }
-        if told != rows {
+        if decoded != rows {
             return Err(DecodeError::Malformed);
         }
         Ok(DecodedTraces { runs, rows })

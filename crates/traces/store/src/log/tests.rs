@@ -233,8 +233,8 @@ fn a_changed_byte_costs_its_record_and_no_other() {
         let (numbers, findings) = read(&files, 1);
         let lost = 3 - numbers.len();
         assert!(lost <= 1, "byte {at}: {numbers:?}");
-        let told = findings.torn.is_some() || !findings.corrupt.is_empty();
-        assert!(told, "byte {at}");
+        let reported = findings.torn.is_some() || !findings.corrupt.is_empty();
+        assert!(reported, "byte {at}");
     }
 }
 
