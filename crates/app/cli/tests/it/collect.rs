@@ -111,7 +111,7 @@ fn what_failed_is_told_by_the_status() {
     collect(&["--into", &into, "--server", "http://h", &there]).fails(2, &["--server"]);
     collect(&["--into", &into, "--format", "call-log", &there]).fails(2, &["--format"]);
     collect(&["--into", &into, "there"]).fails(2, &["http://web-03/calls.log"]);
-    collect(&["--into", &into, &there, &there]).fails(2, &["give names"]);
+    collect(&["--into", &into, &there, &there]).fails(2, &["name them"]);
     collect(&["--server", "http://h", "--format", "none", &there]).fails(2, &["call-log"]);
     let state = folder.path().join("into/.laggard-collect.json");
     std::fs::write(&state, "{").unwrap();

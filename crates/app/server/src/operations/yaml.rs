@@ -27,18 +27,18 @@ pub(super) fn read(text: &str) -> Result<ServeSettings, SettingError> {
 impl<'de> Deserialize<'de> for ServeSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ServeSettings, D::Error> {
         let mut settings = ServeSettings::default();
-        deserializer.deserialize_map(Table { settings: &mut settings, path: "" })?;
+        deserializer.deserialize_map(TableReader { settings: &mut settings, path: "" })?;
         Ok(settings)
     }
 }
 
 /// Reads the table at a path: the whole configuration, or one of its sections.
-struct Table<'a> {
+struct TableReader<'a> {
     settings: &'a mut ServeSettings,
     path: &'a str,
 }
 
-impl<'de> Visitor<'de> for Table<'_> {
+impl<'de> Visitor<'de> for TableReader<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,7 +51,7 @@ impl<'de> Visitor<'de> for Table<'_> {
             if key == TOKENS {
                 self.settings.tokens = map.next_value()?;
             } else {
-                map.next_value_seed(Entry { settings: self.settings, key: &key })?;
+                map.next_value_seed(KeyReader { settings: self.settings, key: &key })?;
             }
         }
         Ok(())
@@ -59,23 +59,23 @@ impl<'de> Visitor<'de> for Table<'_> {
 }
 
 /// Reads what is at a key: a value, a list, or a section.
-struct Entry<'a> {
+struct KeyReader<'a> {
     settings: &'a mut ServeSettings,
     key: &'a str,
 }
 
-impl<'de> DeserializeSeed<'de> for Entry<'_> {
+impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let Entry { settings, key } = self;
+        let KeyReader { settings, key } = self;
         let (mut is_section, mut is_list) = (false, false);
         settings.visit(&mut |row, value| {
             is_section |= row.name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
             is_list |= row.name == key && value.entries().is_some();
         });
         if is_section {
-            return deserializer.deserialize_map(Table { settings, path: key });
+            return deserializer.deserialize_map(TableReader { settings, path: key });
         }
         let text = if is_list {
             Option::<Vec<String>>::deserialize(deserializer)?.map(|list| list.text())
