@@ -28,6 +28,9 @@ const ROOTS: &[&str] = &[
     "TraceDocument",
 ];
 
+/// Columns of a line.
+const WIDTH: usize = 120;
+
 /// The types of an OpenAPI document.
 ///
 /// # Errors
@@ -69,22 +72,31 @@ fn declaration(name: &str, schema: &Value, out: &mut String) {
     let text = text.lines().next().unwrap_or_default().replace("[`", "`").replace("`]", "`");
     let comment = if text.is_empty() { String::new() } else { format!("/** {text} */\n") };
     let _ = match schema["properties"].as_object() {
-        Some(_) => write!(out, "\n{comment}export interface {name} {}\n", object(schema, "\n")),
+        Some(_) => write!(out, "\n{comment}export interface {name} {{\n{}}}\n", filled(&fields(schema))),
         None => write!(out, "\n{comment}export type {name} = {};\n", kind(schema)),
     };
 }
 
-/// An object's fields: on one line, or each on its own.
-fn object(schema: &Value, separator: &str) -> String {
+fn fields(schema: &Value) -> Vec<String> {
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
-    let indent = if separator == "\n" { "  " } else { "" };
     let fields = schema["properties"].as_object().into_iter().flatten().map(|(name, field)| {
         let mark = if required(name) { "" } else { "?" };
-        format!("{indent}{name}{mark}: {};", kind(field))
+        format!("{name}{mark}: {};", kind(field))
     });
-    let fields: Vec<String> = fields.collect();
-    format!("{{{separator}{}{separator}}}", fields.join(separator))
+    fields.collect()
+}
+
+/// As many fields in a line as fit.
+fn filled(fields: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for field in fields {
+        match lines.last_mut().filter(|line| line.len() + field.len() < WIDTH) {
+            Some(line) => *line += &format!(" {field}"),
+            None => lines.push(format!("  {field}")),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn kind(schema: &Value) -> String {
@@ -114,7 +126,7 @@ fn named(name: &str, schema: &Value) -> String {
             let items = kind(&schema["items"]);
             if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") }
         }
-        "object" if schema["properties"].is_object() => object(schema, " "),
+        "object" if schema["properties"].is_object() => format!("{{ {} }}", fields(schema).join(" ")),
         "object" => format!("Record<string, {}>", kind(&schema["additionalProperties"])),
         other => other.to_owned(),
     }
@@ -149,7 +161,7 @@ mod tests {
         });
         let mut out = String::new();
         declaration("Shop", &schema, &mut out);
-        let fields = "  items: (Item | null)[];\n  price?: number | null;\n  state: \"open\" | \"closed\";\n  stock?: Record<string, number>;";
+        let fields = "  items: (Item | null)[]; price?: number | null; state: \"open\" | \"closed\"; stock?: Record<string, number>;";
         assert_eq!(out, format!("\n/** What `Shop` sells. */\nexport interface Shop {{\n{fields}\n}}\n"));
         let tagged = serde_json::json!({"allOf": [{"$ref": "#/components/schemas/Table"},
             {"type": "object", "required": ["type"], "properties": {"type": {"type": "string", "enum": ["table"]}}}]});

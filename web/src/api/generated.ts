@@ -2,34 +2,15 @@
 
 /** A receiver of notifications. */
 export interface AlertReceiverRow {
-  failed: number;
-  name: string;
-  sent: number;
+  failed: number; name: string; sent: number;
 }
 
 /** One alert. */
 export interface AlertRow {
-  baseline: Interval;
-  categories: SlowCategory[];
-  effect_ns: number;
-  ended?: string | null;
-  factor?: number | null;
-  fired_ns?: number | null;
-  first_ns: number;
-  id: string;
-  notified: Record<string, AlertState>;
-  operation: string;
-  replicas: string[];
-  requests_hit: number;
-  requests_seen: number;
-  resolved_ns?: number | null;
-  service: string;
-  since_ns: number;
-  slower: number;
-  state: AlertState;
-  summary: string;
-  traces: string[];
-  window: Interval;
+  baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null; factor?: number | null;
+  fired_ns?: number | null; first_ns: number; id: string; notified: Record<string, AlertState>; operation: string;
+  replicas: string[]; requests_hit: number; requests_seen: number; resolved_ns?: number | null; service: string;
+  since_ns: number; slower: number; state: AlertState; summary: string; traces: string[]; window: Interval;
 }
 
 /** The state of an alert. */
@@ -37,43 +18,24 @@ export type AlertState = "pending" | "firing" | "resolved";
 
 /** Alerts, and the progress of detection. */
 export interface Alerts {
-  alerts: AlertRow[];
-  enabled: boolean;
-  every_ns: number;
-  firing: number;
-  last?: EvaluationRecord | null;
-  last_evaluated?: EvaluationRecord | null;
-  omitted: number;
-  pending: number;
-  receivers: AlertReceiverRow[];
+  alerts: AlertRow[]; enabled: boolean; every_ns: number; firing: number; last?: EvaluationRecord | null;
+  last_evaluated?: EvaluationRecord | null; omitted: number; pending: number; receivers: AlertReceiverRow[];
   window_ns: number;
 }
 
 /** A time in which the latency of a category was dispersed or had a heavy tail. */
 export interface Anomaly {
-  category: string;
-  operation: string;
-  reason: string;
-  service: string;
-  since_ns: number;
-  until_ns: number;
+  category: string; operation: string; reason: string; service: string; since_ns: number; until_ns: number;
 }
 
 /** An axis from its lower to its upper end. */
 export interface Axis {
-  from: number;
-  scale: Scale;
-  ticks: Tick[];
-  to: number;
+  from: number; scale: Scale; ticks: Tick[]; to: number;
 }
 
 /** A part of a section. */
 export interface Block {
-  content: BlockContent;
-  detail?: Detail;
-  fold: Fold;
-  id?: string | null;
-  title?: Prose;
+  content: BlockContent; detail?: Detail; fold: Fold; id?: string | null; title?: Prose;
 }
 
 /** What a block shows. */
@@ -81,41 +43,23 @@ export type BlockContent = Sentences & { type: "sentences"; } | Table & { type: 
 
 /** Categories of a window. */
 export interface CategoryList {
-  categories: CategoryRow[];
-  omitted: number;
+  categories: CategoryRow[]; omitted: number;
 }
 
 /** One category. */
 export interface CategoryRow {
-  anomalous: boolean;
-  cv: number;
-  errors: number;
-  id: string;
-  operation: string;
-  p50_ns?: number | null;
-  p99_ns?: number | null;
-  positions: number;
-  reason?: string | null;
-  requests: number;
-  service: string;
+  anomalous: boolean; cv: number; errors: number; id: string; operation: string; p50_ns?: number | null;
+  p99_ns?: number | null; positions: number; reason?: string | null; requests: number; service: string;
 }
 
 /** The call tree of a category. */
 export interface CategoryTree {
-  id: string;
-  operation: string;
-  positions: TreePosition[];
-  requests: number;
-  service: string;
+  id: string; operation: string; positions: TreePosition[]; requests: number; service: string;
 }
 
 /** A value as people read it, with what sorts it. */
 export interface Cell {
-  graphic?: Graphic | null;
-  kind: CellKind;
-  text: Prose;
-  tone?: Tone;
-  value?: number | null;
+  graphic?: Graphic | null; kind: CellKind; text: Prose; tone?: Tone; value?: number | null;
 }
 
 /** What a cell's value is, with its unit. */
@@ -123,22 +67,12 @@ export type CellKind = "text" | "name" | "count" | "duration" | "time" | "factor
 
 /** Panels under each other over one horizontal axis. */
 export interface Chart {
-  caption: string;
-  legend: LegendEntry[];
-  marks: ChartMark[];
-  panels: Panel[];
-  readout: boolean;
-  x: Axis;
+  caption: string; legend: LegendEntry[]; marks: ChartMark[]; panels: Panel[]; readout: boolean; x: Axis;
 }
 
 /** Something at a horizontal position, or from one to another. */
 export interface ChartMark {
-  color: Color;
-  from: number;
-  label?: string;
-  style: MarkStyle;
-  to: number;
-  words?: string;
+  color: Color; from: number; label?: string; style: MarkStyle; to: number; words?: string;
 }
 
 /** A color of the palette, as the name of a style sheet's class. */
@@ -146,9 +80,7 @@ export type Color = string;
 
 /** A column. */
 export interface Column {
-  detail: Detail;
-  kind: ColumnKind;
-  title: string;
+  detail: Detail; kind: ColumnKind; title: string;
 }
 
 /** How the cells of a column are laid out. */
@@ -159,14 +91,8 @@ export type Detail = "summary" | "full" | "page";
 
 /** A report, ready to be shown. */
 export interface Document {
-  figures: Figure[];
-  headline: Prose;
-  remarks?: Prose[];
-  sections: Section[];
-  time?: string | null;
-  tone: Tone;
-  verdict: string;
-  window?: Window | null;
+  figures: Figure[]; headline: Prose; remarks?: Prose[]; sections: Section[]; time?: string | null; tone: Tone;
+  verdict: string; window?: Window | null;
 }
 
 /** How much a row matters. */
@@ -177,41 +103,28 @@ export type EvaluationOutcome = "evaluated" | "nothing_new" | "old_data" | "too_
 
 /** One evaluation. */
 export interface EvaluationRecord {
-  at_ns: number;
-  baseline?: Interval | null;
-  outcome: EvaluationOutcome;
-  sampled_one_in: number;
-  text: string;
-  took_ns: number;
-  window?: Interval | null;
+  at_ns: number; baseline?: Interval | null; outcome: EvaluationOutcome; sampled_one_in: number; text: string;
+  took_ns: number; window?: Interval | null;
 }
 
 /** A number at the top of a page. */
 export interface Figure {
-  name: string;
-  remark?: string;
-  value: Cell;
+  name: string; remark?: string; value: Cell;
 }
 
 /** Figures of a group. */
 export interface Figures {
-  errors: number;
-  p50_ns?: number | null;
-  p99_ns?: number | null;
-  requests: number;
+  errors: number; p50_ns?: number | null; p99_ns?: number | null; requests: number;
 }
 
 /** A choice to hide rows that are aside. */
 export interface Filter {
-  active: boolean;
-  label: string;
+  active: boolean; label: string;
 }
 
 /** Nested frames: widths are shares of the whole, callers stand above what they call. */
 export interface Flame {
-  caption: string;
-  frames: Frame[];
-  legend: LegendEntry[];
+  caption: string; frames: Frame[]; legend: LegendEntry[];
 }
 
 /** Whether a page folds a block. */
@@ -219,12 +132,7 @@ export type Fold = "never" | "open" | "closed" | "alternative";
 
 /** One frame. */
 export interface Frame {
-  color: Color;
-  depth: number;
-  from: number;
-  label: Prose;
-  width: number;
-  words: string;
+  color: Color; depth: number; from: number; label: Prose; width: number; words: string;
 }
 
 /** A small picture in a cell, drawn on the scale of its column. */
@@ -234,11 +142,7 @@ export interface Graphic {
 
 /** A shape of a `Graphic`. Positions are shares of the column's width, 0 to 1. */
 export interface GraphicMark {
-  color: Color;
-  from: number;
-  lane: Lane;
-  shape: GraphicShape;
-  to: number;
+  color: Color; from: number; lane: Lane; shape: GraphicShape; to: number;
 }
 
 /** The shape of a mark. */
@@ -246,55 +150,34 @@ export type GraphicShape = "bar" | "line" | "dot" | "ring" | "tick";
 
 /** One cell. */
 export interface HeatCell {
-  color: Color;
-  framed?: boolean;
-  pale?: boolean;
-  symbol?: string | null;
-  words?: string;
+  color: Color; framed?: boolean; pale?: boolean; symbol?: string | null; words?: string;
 }
 
 /** Colored cells in rows and columns. */
 export interface HeatMap {
-  caption: string;
-  cells: (HeatCell | null)[];
-  columns: Prose[];
-  empty_label?: string;
-  frame_label?: string;
-  legend: LegendEntry[];
-  rows: Prose[];
+  caption: string; cells: (HeatCell | null)[]; columns: Prose[]; empty_label?: string; frame_label?: string;
+  legend: LegendEntry[]; rows: Prose[];
 }
 
 /** What was taken. */
 export interface Imported {
-  calls: number;
-  losses: Record<string, LossRow>;
-  samples: number;
-  spans: number;
+  calls: number; losses: Record<string, LossRow>; samples: number; spans: number;
 }
 
 /** An interval of time, both ends included. */
 export interface Interval {
-  since_ns: number;
-  until_ns: number;
+  since_ns: number; until_ns: number;
 }
 
 /** Where a job is to be asked after. */
 export interface JobCreated {
-  href: string;
-  job: string;
+  href: string; job: string;
 }
 
 /** A job as it stands. */
 export interface JobDocument {
-  created_ns: number;
-  done: number;
-  id: string;
-  problem?: string | null;
-  question: string;
-  stage: string;
-  state: JobState;
-  total: number;
-  verdict?: string | null;
+  created_ns: number; done: number; id: string; problem?: string | null; question: string; stage: string;
+  state: JobState; total: number; verdict?: string | null;
 }
 
 /** Jobs that are known. */
@@ -310,22 +193,17 @@ export type Lane = "full" | "thin" | "upper" | "lower";
 
 /** What a color means in one picture. */
 export interface LegendEntry {
-  color: Color;
-  label: string;
-  symbol?: string;
+  color: Color; label: string; symbol?: string;
 }
 
 /** A horizontal line with a label. */
 export interface Level {
-  at: number;
-  color: Color;
-  label: string;
+  at: number; color: Color; label: string;
 }
 
 /** How often something was lost, repaired, or doubtful. */
 export interface LossRow {
-  count: number;
-  example: string;
+  count: number; example: string;
 }
 
 /** How a mark is drawn. */
@@ -333,24 +211,17 @@ export type MarkStyle = "line" | "dashed" | "pin" | "area";
 
 /** A column of the matrix. */
 export interface MatrixColumn {
-  flagged: boolean;
-  operation: string;
-  position: number;
-  service: string;
+  flagged: boolean; operation: string; position: number; service: string;
 }
 
 /** A row of the matrix. */
 export interface MatrixRow {
-  latency_ns: number;
-  start_ns: number;
-  trace: string;
+  latency_ns: number; start_ns: number; trace: string;
 }
 
 /** A remark on a row. */
 export interface Note {
-  detail: Detail;
-  label?: string;
-  text: Prose;
+  detail: Detail; label?: string; text: Prose;
 }
 
 /** One operation. */
@@ -358,18 +229,12 @@ export type OperationRow = Figures & { kind: string; operation: string; replicas
 
 /** Operations by which requests enter. */
 export interface Operations {
-  omitted: number;
-  operations: OperationRow[];
+  omitted: number; operations: OperationRow[];
 }
 
 /** Services over time. */
 export interface Overview {
-  anomalies: Anomaly[];
-  bin_ns: number;
-  bins: number;
-  omitted: number;
-  services: ServiceOverTime[];
-  since_ns: number;
+  anomalies: Anomaly[]; bin_ns: number; bins: number; omitted: number; services: ServiceOverTime[]; since_ns: number;
 }
 
 /** A page of the service; documents outside of it show the text alone. */
@@ -377,28 +242,17 @@ export type PageLink = { id: string; position?: number | null; to: "category"; }
 
 /** One picture of a chart. */
 export interface Panel {
-  height: number;
-  levels: Level[];
-  marks: ChartMark[];
-  series: Series[];
-  title: string;
-  y: Axis;
+  height: number; levels: Level[]; marks: ChartMark[]; series: Series[]; title: string; y: Axis;
 }
 
 /** The document. */
 export interface ProblemDocument {
-  detail: string;
-  status: number;
-  title: string;
-  type: string;
+  detail: string; status: number; title: string; type: string;
 }
 
 /** A problem that needs attention. */
 export interface ProblemRow {
-  blocks: boolean;
-  name: string;
-  since_ns: number;
-  text: string;
+  blocks: boolean; name: string; since_ns: number; text: string;
 }
 
 /** Text made of spans. In JSON it is the list of its spans. */
@@ -406,28 +260,14 @@ export type Prose = Span[];
 
 /** One receiver. */
 export interface ReceiverRow {
-  address: string;
-  bytes: number;
-  deferred: number;
-  name: string;
-  refused: number;
-  rejected: number;
-  requests: number;
-  samples: number;
-  spans: number;
+  address: string; bytes: number; deferred: number; name: string; refused: number; rejected: number; requests: number;
+  samples: number; spans: number;
 }
 
 /** A request x invocation matrix: a row a request, a column a position. Nanoseconds of self time. */
 export interface RequestMatrix {
-  converged: boolean;
-  id: string;
-  low_rank: number[][];
-  omitted_positions: number;
-  omitted_requests: number;
-  original: number[][];
-  positions: MatrixColumn[];
-  requests: MatrixRow[];
-  sparse: number[][];
+  converged: boolean; id: string; low_rank: number[][]; omitted_positions: number; omitted_requests: number;
+  original: number[][]; positions: MatrixColumn[]; requests: MatrixRow[]; sparse: number[][];
 }
 
 /** How values become positions. */
@@ -435,40 +275,23 @@ export type Scale = "linear" | "log" | "time";
 
 /** What was result. */
 export interface SearchResult {
-  omitted: number;
-  scanned: number;
-  traces: TraceSummary[];
+  omitted: number; scanned: number; traces: TraceSummary[];
 }
 
 /** Blocks under a title. */
 export interface Section {
-  blocks: Block[];
-  detail?: Detail;
-  id: string;
-  introduction?: string;
-  remark?: string;
-  title: string;
-  tone?: Tone;
+  blocks: Block[]; detail?: Detail; id: string; introduction?: string; remark?: string; title: string; tone?: Tone;
 }
 
 /** Sentences of one sort. */
 export interface Sentences {
-  label?: string;
-  sentences: Prose[];
-  tone?: Tone;
+  label?: string; sentences: Prose[]; tone?: Tone;
 }
 
 /** Points that belong together. All lists that are not empty have the same length. */
 export interface Series {
-  color: Color;
-  low?: (number | null)[];
-  name: string;
-  shape: SeriesShape;
-  unit?: string;
-  words?: string[];
-  x: number[];
-  x_end?: number[];
-  y: (number | null)[];
+  color: Color; low?: (number | null)[]; name: string; shape: SeriesShape; unit?: string; words?: string[]; x: number[];
+  x_end?: number[]; y: (number | null)[];
 }
 
 /** How a series is drawn. */
@@ -476,11 +299,7 @@ export type SeriesShape = "line" | "dashed" | "dotted" | "band" | "bars" | "dots
 
 /** Requests that enter at a service, by bin. */
 export interface ServiceOverTime {
-  errors: number[];
-  name: string;
-  p50_ns: (number | null)[];
-  p99_ns: (number | null)[];
-  requests: number[];
+  errors: number[]; name: string; p50_ns: (number | null)[]; p99_ns: (number | null)[]; requests: number[];
 }
 
 /** One service. */
@@ -488,44 +307,28 @@ export type ServiceRow = Figures & { name: string; operations: number; replicas:
 
 /** All services. */
 export interface Services {
-  omitted: number;
-  services: ServiceRow[];
+  omitted: number; services: ServiceRow[];
 }
 
 /** One setting: what it means, what is allowed, and where its default comes from. */
 export interface SettingEntry {
-  allowed: string;
-  choices: string[];
-  default: string;
-  description: string;
-  group: string;
-  kind: string;
-  maximum?: number | null;
-  minimum?: number | null;
-  name: string;
-  source: string;
-  unit: string;
+  allowed: string; choices: string[]; default: string; description: string; group: string; kind: string;
+  maximum?: number | null; minimum?: number | null; name: string; source: string; unit: string;
 }
 
 /** The settings of a question. */
 export interface SettingsListing {
-  question: string;
-  settings: SettingEntry[];
+  question: string; settings: SettingEntry[];
 }
 
 /** Requests of one call tree. */
 export interface SlowCategory {
-  id: string;
-  operation: string;
-  service: string;
+  id: string; operation: string; service: string;
 }
 
 /** Text of one style. Control characters and direction marks are spelled out. */
 export interface Span {
-  link?: string | null;
-  page?: PageLink | null;
-  style?: SpanStyle;
-  text: string;
+  link?: string | null; page?: PageLink | null; style?: SpanStyle; text: string;
 }
 
 /** What a span is. Names come from the input; outputs may shorten them. */
@@ -533,24 +336,10 @@ export type SpanStyle = "plain" | "strong" | "faint" | "name" | "service" | "ope
 
 /** Ingest, storage, and problems. */
 export interface Status {
-  alerts_firing: number;
-  log_bytes: number;
-  losses: Record<string, LossRow>;
-  newest_ns?: number | null;
-  now_ns: number;
-  oldest_ns?: number | null;
-  open_bytes: number;
-  open_spans: number;
-  open_traces: number;
-  problems: ProblemRow[];
-  ready: boolean;
-  receivers: ReceiverRow[];
-  segment_bytes: number;
-  segments: number;
-  spans_received: number;
-  spans_stored: number;
-  started_ns: number;
-  version: string;
+  alerts_firing: number; log_bytes: number; losses: Record<string, LossRow>; newest_ns?: number | null; now_ns: number;
+  oldest_ns?: number | null; open_bytes: number; open_spans: number; open_traces: number; problems: ProblemRow[];
+  ready: boolean; receivers: ReceiverRow[]; segment_bytes: number; segments: number; spans_received: number;
+  spans_stored: number; started_ns: number; version: string;
 }
 
 /** Outcome of a request. */
@@ -558,55 +347,34 @@ export type StatusName = "unset" | "ok" | "error";
 
 /** Rows and columns. */
 export interface Table {
-  caption: string;
-  columns: Column[];
-  filter?: Filter | null;
-  legend?: LegendEntry[];
-  omitted: number;
-  preview: number;
+  caption: string; columns: Column[]; filter?: Filter | null; legend?: LegendEntry[]; omitted: number; preview: number;
   rows: TableRow[];
 }
 
 /** A row: one cell for each column, and what is said about it. */
 export interface TableRow {
-  cells: Cell[];
-  depth: number;
-  emphasis?: Emphasis;
-  notes?: Note[];
+  cells: Cell[]; depth: number; emphasis?: Emphasis; notes?: Note[];
 }
 
 /** A labeled position. */
 export interface Tick {
-  at: number;
-  label: string;
+  at: number; label: string;
 }
 
 /** Lanes of colored segments over time. Times are nanoseconds from its start. */
 export interface Timeline {
-  caption: string;
-  elapsed_ns: number;
-  jumps: TimelineJump[];
-  lanes: Prose[];
-  legend: LegendEntry[];
+  caption: string; elapsed_ns: number; jumps: TimelineJump[]; lanes: Prose[]; legend: LegendEntry[];
   segments: TimelineSegment[];
 }
 
 /** A line from one lane to another. */
 export interface TimelineJump {
-  at_ns: number;
-  dashed: boolean;
-  from: number;
-  to: number;
+  at_ns: number; dashed: boolean; from: number; to: number;
 }
 
 /** One segment of a lane. */
 export interface TimelineSegment {
-  color: Color;
-  from_ns: number;
-  lane: number;
-  symbol: string;
-  to_ns: number;
-  words?: string;
+  color: Color; from_ns: number; lane: number; symbol: string; to_ns: number; words?: string;
 }
 
 /** What something means for its reader; shown by color, never by color alone. */
@@ -614,68 +382,34 @@ export type Tone = "neutral" | "bad" | "good" | "warning" | "unsure";
 
 /** One trace. */
 export interface TraceDocument {
-  losses: Record<string, LossRow>;
-  omitted: number;
-  requests: TraceRequest[];
-  spans: TraceSpan[];
-  trace: string;
+  losses: Record<string, LossRow>; omitted: number; requests: TraceRequest[]; spans: TraceSpan[]; trace: string;
 }
 
 /** One request of a trace. */
 export interface TraceRequest {
-  category?: string | null;
-  complete: boolean;
-  latency_ns: number;
-  start_ns: number;
+  category?: string | null; complete: boolean; latency_ns: number; start_ns: number;
 }
 
 /** One span. */
 export interface TraceSpan {
-  depth: number;
-  inclusive_ns: number;
-  kind: string;
-  operation: string;
-  parent?: string | null;
-  path_ns: number;
-  replica: string;
-  self_ns: number;
-  service: string;
-  span: string;
-  start_ns: number;
-  status: StatusName;
+  depth: number; inclusive_ns: number; kind: string; operation: string; parent?: string | null; path_ns: number;
+  replica: string; self_ns: number; service: string; span: string; start_ns: number; status: StatusName;
 }
 
 /** A trace with a request that was searched for. */
 export interface TraceSummary {
-  category?: string | null;
-  latency_ns: number;
-  operation: string;
-  service: string;
-  spans: number;
-  start_ns: number;
-  status: StatusName;
-  trace: string;
+  category?: string | null; latency_ns: number; operation: string; service: string; spans: number; start_ns: number;
+  status: StatusName; trace: string;
 }
 
 /** One position of the tree. Times are of single calls. */
 export interface TreePosition {
-  calls_mean: number;
-  inclusive_p50_ns?: number | null;
-  inclusive_p99_ns?: number | null;
-  kind: string;
-  operation: string;
-  parent?: number | null;
-  position: number;
-  replicas: number;
-  self_p50_ns?: number | null;
-  self_p99_ns?: number | null;
-  service: string;
+  calls_mean: number; inclusive_p50_ns?: number | null; inclusive_p99_ns?: number | null; kind: string;
+  operation: string; parent?: number | null; position: number; replicas: number; self_p50_ns?: number | null;
+  self_p99_ns?: number | null; service: string;
 }
 
 /** A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text. */
 export interface Window {
-  since: string;
-  since_ns: number;
-  until: string;
-  until_ns: number;
+  since: string; since_ns: number; until: string; until_ns: number;
 }

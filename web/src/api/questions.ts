@@ -1,4 +1,4 @@
-// Where the answers of questions are shown.
+// The pages of questions.
 
 /** The page of a question, which takes a job in the parameter `job`. */
 export function pageOf(question: string): string {

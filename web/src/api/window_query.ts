@@ -1,4 +1,4 @@
-// A window as the API takes it.
+// A window as the API accepts it.
 
 import type { Span } from "../app/window.ts";
 import { nsText } from "../format/times.ts";

@@ -1,4 +1,4 @@
-// The time that "now" means. It moves only when somebody asks for fresh answers, so that all requests of a page agree.
+// The time that "now" means. It moves only on a refresh, so that all requests of a page agree.
 
 /** How far this device's clock is behind the server's, in milliseconds. */
 let behindMs = 0;
@@ -17,7 +17,7 @@ export const clock = {
   get now(): number {
     return now;
   },
-  /** Number of ticks: pages read it to ask again. */
+  /** Number of ticks: pages depend on it to refresh. */
   get ticks(): number {
     return ticks;
   },
@@ -25,7 +25,7 @@ export const clock = {
   read(): number {
     return Date.now() + behindMs;
   },
-  /** Takes the present for "now". */
+  /** Sets "now" to the present. */
   tick(): void {
     now = whole(this.read());
     ticks += 1;

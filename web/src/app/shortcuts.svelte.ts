@@ -11,7 +11,7 @@ let known = $state.raw<Shortcut[]>([]);
 let first = "";
 let firstAt = 0;
 
-/** How long the second key may take. */
+/** Longest time between two keys. */
 const TOGETHER_MS = 1500;
 
 export const shortcuts = {
@@ -20,7 +20,7 @@ export const shortcuts = {
   },
 };
 
-/** Adds a shortcut; what is returned takes it away. */
+/** Adds a shortcut and returns what removes it. */
 export function shortcut(one: Shortcut): () => void {
   known = [...known, one];
   return () => {
@@ -42,7 +42,7 @@ export function onKey(event: KeyboardEvent): void {
   found.run();
 }
 
-/** Whether the target takes letters. */
+/** Whether the target accepts letters. */
 function types(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button", "submit"].includes(target.type);

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice unless somebody chose. `public/theme.js` applies it before the first paint.
+// Light or dark: as the system has it, unless a theme is selected. `public/theme.js` applies it before the first paint.
 
 export type Theme = "system" | "light" | "dark";
 
@@ -6,24 +6,24 @@ const KEY = "laggard.theme";
 const root = document.documentElement;
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 
-const given = root.dataset.theme;
-let chosen = $state<Theme>(given === "light" || given === "dark" ? given : "system");
+const stored = root.dataset.theme;
+let selected = $state<Theme>(stored === "light" || stored === "dark" ? stored : "system");
 let systemDark = $state(system.matches);
 system.addEventListener("change", (event) => {
   systemDark = event.matches;
 });
 
 export const theme = {
-  get chosen(): Theme {
-    return chosen;
+  get selected(): Theme {
+    return selected;
   },
   /** What is on screen; charts drawn on canvas read it to draw again. */
   get shown(): "light" | "dark" {
-    if (chosen !== "system") return chosen;
+    if (selected !== "system") return selected;
     return systemDark ? "dark" : "light";
   },
-  choose(next: Theme): void {
-    chosen = next;
+  select(next: Theme): void {
+    selected = next;
     if (next === "system") delete root.dataset.theme;
     else root.dataset.theme = next;
     try {
@@ -44,7 +44,7 @@ export function shapeColor(name: string): string {
   return value;
 }
 
-/** The value of a color token, for drawing on canvas. Who reads it is told when the theme changes. */
+/** The value of a color token, for drawing on canvas. An effect that reads it runs again when the theme changes. */
 export function color(token: string): string {
   void theme.shown;
   return getComputedStyle(root).getPropertyValue(`--${token}`).trim();

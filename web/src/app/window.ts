@@ -9,7 +9,7 @@ export interface Span {
 /** The window of an address that names none. */
 export const DEFAULT_SINCE = "-1h";
 
-/** The longest and shortest window that can be asked for. */
+/** The longest and shortest window that can be requested. */
 const LONGEST_MS = 10 * 366 * 86_400_000;
 const SHORTEST_MS = 1;
 

@@ -53,7 +53,7 @@ export interface Inks {
   less: (share: number) => Rgb;
 }
 
-/** Four bytes a cell, rows in the given order. */
+/** Four bytes a cell, rows in that order. */
 export function pixels(values: number[][], order: number[], columns: number, ends: Ends, inks: Inks): Uint8ClampedArray<ArrayBuffer> {
   const bytes = new Uint8ClampedArray(order.length * columns * 4);
   const shades = shadesOf(inks);

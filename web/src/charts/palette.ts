@@ -3,7 +3,7 @@
 import { color } from "../app/theme.svelte.ts";
 import { mixed, type Rgb, rgbOf } from "./scale.ts";
 
-/** Colors of series that are told apart. */
+/** Colors that can be distinguished. */
 export const SERIES = 8;
 
 export function seriesColor(at: number): string {

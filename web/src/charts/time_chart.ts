@@ -8,11 +8,11 @@ import { clock, date } from "../format/times.ts";
 export interface Line {
   name: string;
   values: (number | null)[];
-  /** Asked whenever it is drawn, since it depends on the theme. */
+  /** Called whenever it is drawn, since it depends on the theme. */
   color: () => string;
 }
 
-/** A stretch of time, in milliseconds. */
+/** An interval of time, in milliseconds. */
 export interface Interval {
   sinceMs: number;
   untilMs: number;
@@ -44,7 +44,7 @@ export function options(settings: Settings): uPlot.Options {
     scales: { x: { time: true }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
     axes: [
       { ...axis, size: 44, space: 80, values: (_, splits) => ticks(splits) },
-      { ...axis, size: (_, values) => room(values), values: (_, splits) => splits.map(settings.format) },
+      { ...axis, size: (_, values) => axisWidth(values), values: (_, splits) => splits.map(settings.format) },
     ],
     series: [{}, ...settings.lines.map(series)],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false, dist: DRAG_MIN } },
@@ -77,7 +77,7 @@ function ticks(splits: number[]): string[] {
 }
 
 /** Width of the axis of values, in pixels. */
-function room(values: string[] | null): number {
+function axisWidth(values: string[] | null): number {
   const longest = Math.max(0, ...(values ?? []).map((text) => text.length));
   return 16 + longest * 6.6;
 }

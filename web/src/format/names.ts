@@ -3,14 +3,14 @@
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The name with hidden characters spelled out, `(blank)` for one of blanks only, and no longer than `room` characters: the middle goes. */
-export function label(name: string, room = 64): string {
+/** The name with hidden characters spelled out, `(blank)` for one of blanks only, and no longer than `limit` characters: the middle goes. */
+export function label(name: string, limit = 64): string {
   const visible = name.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
   if (visible !== "" && visible.trim() === "") return "(blank)";
   const characters = Array.from(visible);
-  if (characters.length <= room) return visible;
-  const tail = Math.floor((room - 1) / 2);
-  return `${characters.slice(0, room - 1 - tail).join("")}…${characters.slice(-tail).join("")}`;
+  if (characters.length <= limit) return visible;
+  const tail = Math.floor((limit - 1) / 2);
+  return `${characters.slice(0, limit - 1 - tail).join("")}…${characters.slice(-tail).join("")}`;
 }
 
 /** A part of a sentence: plain, or a name that stood in backticks. */

@@ -35,7 +35,7 @@ function digits(value: number): string {
   return value.toFixed(value < 99.95 ? 1 : 0);
 }
 
-/** A tick of an axis of times: as few digits as tell it apart. */
+/** A tick of an axis of times: as few digits as possible. */
 export function timeTick(ns: number): string {
   return ns === 0 ? "0" : time(ns).replace(/\.0+ /, " ").replace(/(\.\d*?)0+ /, "$1 ");
 }

@@ -3,7 +3,7 @@
 /** Milliseconds of nanoseconds since the Unix epoch. */
 export const msOf = (ns: number): number => ns / 1e6;
 
-/** Nanoseconds since the Unix epoch as the API takes them, exactly, although doubles cannot hold them. */
+/** Nanoseconds since the Unix epoch as the API accepts them, exactly, although doubles cannot hold them. */
 export function nsText(ms: number): string {
   return `${BigInt(Math.round(ms)) * 1_000_000n}`;
 }

@@ -3,7 +3,7 @@
 import type { Span } from "../app/window.ts";
 import type { Anomaly } from "../api/generated.ts";
 
-/** A stretch in percent of the window. */
+/** An interval in percent of the window. */
 export interface Bar extends Span {
   left: number;
   width: number;

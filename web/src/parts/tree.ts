@@ -45,8 +45,8 @@ export function unfolded<T>(rows: TreeRow<T>[], folded: (row: TreeRow<T>) => boo
 }
 
 /** Which rows to draw of a long list that is scrolled: from `first` up to but without `last`. */
-export function seen(count: number, height: number, top: number, room: number): { first: number; last: number } {
+export function seen(count: number, height: number, top: number, viewHeight: number): { first: number; last: number } {
   const before = 8;
   const first = Math.max(0, Math.min(Math.floor(top / height) - before, count - 1));
-  return { first, last: Math.min(count, Math.ceil((top + room) / height) + before) };
+  return { first, last: Math.min(count, Math.ceil((top + viewHeight) / height) + before) };
 }

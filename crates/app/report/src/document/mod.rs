@@ -23,6 +23,7 @@ pub use chart::{Axis, Chart, ChartMark, Level, MarkStyle, Panel, Scale, Series, 
 pub use color::{Color, LegendEntry};
 pub use maps::{Flame, Frame, HeatCell, HeatMap, Timeline, TimelineJump, TimelineSegment};
 pub use prose::{PageLink, Prose, Span, SpanStyle};
+pub(crate) use table::columns;
 pub use table::{Column, ColumnKind, Emphasis, Filter, Note, Table, TableRow};
 
 use crate::names;

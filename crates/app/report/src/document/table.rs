@@ -64,6 +64,12 @@ pub enum ColumnKind {
     Graphic,
 }
 
+/// Columns as kind and title: `columns![Name "operation", Number "factor"]`.
+macro_rules! columns {
+    ($($kind:ident $title:expr),*) => { [$(($title, $crate::document::ColumnKind::$kind)),*] };
+}
+pub(crate) use columns;
+
 /// A row: one cell for each column, and what is said about it.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TableRow {

@@ -12,7 +12,7 @@ fn colors(block: usize) -> Colors {
 }
 
 fn colors_of(style: &str, block: usize) -> Colors {
-    let text = style.split(":root").nth(block + 1).unwrap().split('}').next().unwrap();
+    let text = style.split(":root").nth(block + 1).unwrap().split(['{', '}']).nth(1).unwrap();
     let pairs = text.split(';').filter_map(|pair| pair.split_once(": #"));
     pairs.map(|(name, hex)| (name.trim().trim_start_matches("--").to_owned(), rgb(hex.trim()))).collect()
 }

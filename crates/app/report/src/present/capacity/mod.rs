@@ -7,7 +7,7 @@ mod phrases;
 use super::basis;
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose,
-    Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, losses, missing,
+    Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -170,14 +170,9 @@ fn duration(seconds: f64) -> Cell {
 }
 
 fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
-    let columns = [
-        ("tier", ColumnKind::Name),
-        ("size", ColumnKind::Text),
-        ("demand", ColumnKind::Number),
-        ("time there", ColumnKind::Number),
-        ("utilization", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("other load", ColumnKind::Number),
+    let columns = columns![
+        Name "tier", Text "size", Number "demand", Number "time there", Number "utilization", Graphic "",
+        Number "other load"
     ];
     let numbered: Vec<(usize, &TierModel)> = model.tiers.iter().enumerate().collect();
     let row = |&(at, tier): &(usize, &TierModel)| {

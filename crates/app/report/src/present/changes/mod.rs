@@ -8,7 +8,7 @@ mod server;
 use super::basis;
 use crate::document::{
     Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, PageLink, Prose, Section, SpanStyle,
-    Table, TableRow, Tone, cautions, losses, missing, ruled_out,
+    Table, TableRow, Tone, cautions, columns, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -112,7 +112,7 @@ fn difference(seconds: f64) -> Cell {
 
 /// What happened, in order of time.
 fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
-    let columns = [("since", ColumnKind::Text), ("", ColumnKind::Text), ("change", ColumnKind::Text)];
+    let columns = columns![Text "since", Text "", Text "change"];
     let table = Table::new("Changes", &columns).preview(ROWS).at_most(EVENTS, &report.events, |event| {
         let alarm = matches!(event.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
         let tone = match event.kind {
@@ -176,12 +176,8 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     }
 }
 
-const SHIFT_COLUMNS: [(&str, ColumnKind); 5] = [
-    ("since", ColumnKind::Text),
-    ("transaction", ColumnKind::Name),
-    ("before → after", ColumnKind::Number),
-    ("difference", ColumnKind::Number),
-    ("95 %", ColumnKind::Number),
+const SHIFT_COLUMNS: [(&str, ColumnKind); 5] = columns![
+    Text "since", Name "transaction", Number "before → after", Number "difference", Number "95 %"
 ];
 
 fn shift_row(since: Cell, shift: &TransactionShift) -> TableRow {
@@ -210,12 +206,8 @@ fn changed(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
 
 /// All servers at a glance, where there are several.
 fn servers(report: &ChangeReport) -> Option<Section> {
-    let columns = [
-        ("server", ColumnKind::Name),
-        ("verdict", ColumnKind::Text),
-        ("windows", ColumnKind::Number),
-        ("constant", ColumnKind::Number),
-        ("error", ColumnKind::Number),
+    let columns = columns![
+        Name "server", Text "verdict", Number "windows", Number "constant", Number "error"
     ];
     let row = |server: &&ServerChanges| {
         let model = server.models.iter().find(|model| model.in_force);

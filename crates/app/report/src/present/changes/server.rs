@@ -6,8 +6,8 @@ use super::phrases::{
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose,
-    Section, Sentences, SpanStyle, Table, TableRow, Tone,
+    Block, Cell, CellKind, Color, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose, Section,
+    Sentences, SpanStyle, Table, TableRow, Tone, columns,
 };
 use crate::times::Calendar;
 use crate::{
@@ -88,13 +88,8 @@ fn merged(segments: &[ReportedSegment]) -> Vec<ReportedSegment> {
 }
 
 fn segments(server: &ServerChanges, calendar: &Calendar) -> Block {
-    let columns = [
-        ("from", ColumnKind::Text),
-        ("to", ColumnKind::Text),
-        ("windows", ColumnKind::Number),
-        ("segment", ColumnKind::Name),
-        ("constant", ColumnKind::Number),
-        ("error", ColumnKind::Number),
+    let columns = columns![
+        Text "from", Text "to", Number "windows", Name "segment", Number "constant", Number "error"
     ];
     let merged = merged(&server.segments);
     let table =
@@ -163,13 +158,9 @@ fn demands(server: &ServerChanges, change: &ChangeEvent) -> Vec<SignatureShift> 
 }
 
 fn comparison(rows: &[SignatureShift]) -> Table {
-    let columns = [
-        ("transaction", ColumnKind::Name),
-        ("difference", ColumnKind::Number),
-        ("95 %", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("before", ColumnKind::Number),
-        ("after", ColumnKind::Number),
+    let columns = columns![
+        Name "transaction", Number "difference", Number "95 %", Graphic "", Number "before",
+        Number "after"
     ];
     let values = rows.iter().take(COMPARED).flat_map(|row| [row.before_s, row.after_s]);
     let largest = 1.05 * values.filter(|value| value.is_finite()).fold(0.0, f64::max);
@@ -248,12 +239,9 @@ fn model_title(model: &CostModel, at: u32) -> String {
 /// Fewer rows for models of the past.
 fn costs(model: &CostModel) -> Table {
     let limit = if model.in_force { TRANSACTIONS } else { COMPARED };
-    let columns = [
-        ("transaction", ColumnKind::Name),
-        ("CPU per call", ColumnKind::Number),
-        ("95 % interval", ColumnKind::Number),
-        ("service time", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
+    let columns = columns![
+        Name "transaction", Number "CPU per call", Number "95 % interval", Number "service time",
+        Graphic ""
     ];
     let largest = model.transactions.iter().map(|cost| cost.demand_s).fold(0.0, f64::max);
     let row = |cost: &TransactionCost| {

@@ -8,8 +8,8 @@ mod tree;
 
 use super::basis;
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, GraphicMark, Prose, Section,
-    SpanStyle, Table, TableRow, Tone, cautions, losses, ruled_out,
+    Block, Cell, CellKind, Color, Detail, Document, Figure, Fold, GraphicMark, Prose, Section, SpanStyle,
+    Table, TableRow, Tone, cautions, columns, losses, ruled_out,
 };
 use crate::render::Present;
 use crate::{
@@ -101,13 +101,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
 
 /// Why the mean changed: the parts, each with its interval on a common scale around zero.
 fn latency(latency: &LatencyChange) -> Section {
-    let columns = [
-        ("", ColumnKind::Name),
-        ("change", ColumnKind::Number),
-        ("chart", ColumnKind::Graphic),
-        ("95 % interval", ColumnKind::Number),
-        ("p", ColumnKind::Number),
-    ];
+    let columns = columns![Name "", Number "change", Graphic "chart", Number "95 % interval", Number "p"];
     let all = [("all requests", &latency.total)].into_iter().chain(phrases::latency_parts(latency));
     let ends = all.clone().flat_map(|(_, part)| [part.change_ns, part.low_ns, part.high_ns]);
     let scale = ends.filter(|end| end.is_finite()).map(f64::abs).fold(1.0, f64::max);
@@ -142,14 +136,9 @@ fn interval_chart(part: &LatencyPart, scale: f64) -> Cell {
 }
 
 fn entries(entries: &[EntryChange]) -> Section {
-    let columns = [
-        ("entry", ColumnKind::Name),
-        ("requests", ColumnKind::Number),
-        ("before", ColumnKind::Number),
-        ("after", ColumnKind::Number),
-        ("change", ColumnKind::Number),
-        ("same requests", ColumnKind::Number),
-        ("p", ColumnKind::Number),
+    let columns = columns![
+        Name "entry", Number "requests", Number "before", Number "after", Number "change",
+        Number "same requests", Number "p"
     ];
     let row = |entry: &EntryChange| {
         let [before, after] = [entry.requests_before, entry.requests_after].map(numbers::count);
@@ -205,15 +194,9 @@ fn shapes(comparison: &Comparison) -> Section {
 }
 
 fn shape_table(caption: &str, shapes: &[ShapeChange]) -> Table {
-    let columns = [
-        ("category", ColumnKind::Text),
-        ("entry", ColumnKind::Name),
-        ("change", ColumnKind::Text),
-        ("before", ColumnKind::Number),
-        ("after", ColumnKind::Number),
-        ("mean before", ColumnKind::Number),
-        ("mean after", ColumnKind::Number),
-        ("p", ColumnKind::Number),
+    let columns = columns![
+        Text "category", Name "entry", Text "change", Number "before", Number "after",
+        Number "mean before", Number "mean after", Number "p"
     ];
     let mean = |ns: Option<f64>| ns.map_or_else(Cell::empty, Cell::duration);
     let row = |shape: &ShapeChange| {

@@ -3,6 +3,7 @@
 use super::phrases::{calls, change_word, changed_operations, shift_interval};
 use crate::document::{
     Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, Tone,
+    columns,
 };
 use crate::{Change, Comparison, MeasuredShift, OperationChange, numbers};
 
@@ -15,16 +16,9 @@ const PREVIEW: u32 = 12;
 /// Calls per request that differ by less are shown as one figure.
 const CALLS_EQUAL: f64 = 0.005;
 
-const COLUMNS: [(&str, ColumnKind); 9] = [
-    ("operation", ColumnKind::Name),
-    ("change", ColumnKind::Text),
-    ("shift", ColumnKind::Number),
-    ("ratio", ColumnKind::Number),
-    ("median before", ColumnKind::Number),
-    ("median after", ColumnKind::Number),
-    ("calls", ColumnKind::Number),
-    ("in a request", ColumnKind::Number),
-    ("p", ColumnKind::Number),
+const COLUMNS: [(&str, ColumnKind); 9] = columns![
+    Name "operation", Text "change", Number "shift", Number "ratio", Number "median before",
+    Number "median after", Number "calls", Number "in a request", Number "p"
 ];
 
 pub(super) fn section(comparison: &Comparison) -> Option<Section> {

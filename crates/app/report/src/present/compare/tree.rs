@@ -3,7 +3,7 @@
 use super::operations::change;
 use crate::document::{
     BlockContent, Cell, CellKind, Color, ColumnKind, Detail, Emphasis, GraphicMark, Lane, Prose, Section,
-    Table, TableRow,
+    Table, TableRow, columns,
 };
 use crate::{Change, PathChange, PathFigures, numbers};
 use std::collections::HashSet;
@@ -17,17 +17,9 @@ const SHOW_ALL: usize = 40;
 /// Rows without a change that lie deeper give way to changed ones.
 const DEPTH_SHOWN: usize = 4;
 
-const COLUMNS: [(&str, ColumnKind); 10] = [
-    ("operation", ColumnKind::Name),
-    ("self time", ColumnKind::Graphic),
-    ("before", ColumnKind::Number),
-    ("after", ColumnKind::Number),
-    ("difference", ColumnKind::Number),
-    ("relative", ColumnKind::Number),
-    ("with calls below", ColumnKind::Number),
-    ("share", ColumnKind::Number),
-    ("test", ColumnKind::Text),
-    ("p", ColumnKind::Number),
+const COLUMNS: [(&str, ColumnKind); 10] = columns![
+    Name "operation", Graphic "self time", Number "before", Number "after", Number "difference",
+    Number "relative", Number "with calls below", Number "share", Text "test", Number "p"
 ];
 
 pub(super) fn section(paths: &[PathChange]) -> Option<Section> {

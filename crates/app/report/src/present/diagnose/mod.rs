@@ -8,7 +8,8 @@ mod pictures;
 use super::{basis, facts};
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
-    PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, losses, missing, ruled_out,
+    PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
+    ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -121,14 +122,9 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
 }
 
 fn suspects(report: &Report, calendar: &Calendar) -> Section {
-    let columns = [
-        ("#", ColumnKind::Number),
-        ("operation", ColumnKind::Name),
-        ("slower by", ColumnKind::Number),
-        ("factor", ColumnKind::Number),
-        ("explains", ColumnKind::Number),
-        ("of the excess", ColumnKind::Graphic),
-        ("requests hit", ColumnKind::Number),
+    let columns = columns![
+        Number "#", Name "operation", Number "slower by", Number "factor", Number "explains",
+        Graphic "of the excess", Number "requests hit"
     ];
     let table = Table::new("Suspects", &columns);
     let anchors = pictures::anchors(report);
@@ -221,13 +217,9 @@ fn slow_requests(suspect: &Suspect) -> String {
 
 /// How replicas to blame compare with their peers, for pages.
 fn compared_replicas(report: &Report) -> Option<Section> {
-    let columns = [
-        ("suspect", ColumnKind::Number),
-        ("replica", ColumnKind::Name),
-        ("times its peers\u{2019} time", ColumnKind::Number),
-        ("95 %", ColumnKind::Text),
-        ("p", ColumnKind::Number),
-        ("observations", ColumnKind::Number),
+    let columns = columns![
+        Number "suspect", Name "replica", Number "times its peers\u{2019} time", Text "95 %", Number "p",
+        Number "observations"
     ];
     let suspects = report.suspects.iter();
     let culprits =
@@ -252,13 +244,7 @@ fn compared_replicas(report: &Report) -> Option<Section> {
 
 /// The periods, in order of time; the worst are marked where there are many.
 fn periods(report: &Report, calendar: &Calendar) -> Section {
-    let columns = [
-        ("#", ColumnKind::Number),
-        ("from", ColumnKind::Text),
-        ("to", ColumnKind::Text),
-        ("latency up to", ColumnKind::Number),
-        ("began", ColumnKind::Text),
-    ];
+    let columns = columns![Number "#", Text "from", Text "to", Number "latency up to", Text "began"];
     let numbered: Vec<(usize, &Incident)> = report.incidents.iter().enumerate().collect();
     let table = Table::new("Slow periods", &columns).preview(PERIODS);
     let mut worst: Vec<usize> = (0..report.incidents.len()).collect();
@@ -322,13 +308,7 @@ fn slow_in(suspect: &IncidentSuspect) -> Prose {
 }
 
 fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
-    let columns = [
-        ("", ColumnKind::Text),
-        ("requests", ColumnKind::Number),
-        ("mean", ColumnKind::Number),
-        ("change", ColumnKind::Graphic),
-        ("started", ColumnKind::Name),
-    ];
+    let columns = columns![Text "", Number "requests", Number "mean", Graphic "change", Name "started"];
     let scale = baseline.mean_ns.max(baseline.window_mean_ns).max(baseline.mean_ns + baseline.slower_ns);
     let bar = |from: f64, to: f64, color: Color| {
         let (low, high) = (from.min(to) / scale, from.max(to) / scale);
@@ -375,13 +355,8 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
 }
 
 fn replicas(report: &Report) -> Section {
-    let columns = [
-        ("#", ColumnKind::Number),
-        ("replica", ColumnKind::Name),
-        ("service", ColumnKind::Name),
-        ("slower by", ColumnKind::Number),
-        ("slow calls", ColumnKind::Number),
-        ("p", ColumnKind::Number),
+    let columns = columns![
+        Number "#", Name "replica", Name "service", Number "slower by", Number "slow calls", Number "p"
     ];
     let row = |replica: &ReplicaSuspect| {
         let row = TableRow::new([

@@ -5,8 +5,8 @@ use super::phrases::{
 };
 use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
 use crate::document::{
-    Axis, Block, Cell, Chart, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, LegendEntry,
-    Panel, Prose, Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, losses, missing,
+    Axis, Block, Cell, Chart, Color, Detail, Document, Emphasis, Figure, Fold, LegendEntry, Panel, Prose,
+    Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
     ruled_out,
 };
 use crate::render::Present;
@@ -78,13 +78,8 @@ fn figures(report: &KernelDiagnosis) -> Vec<Figure> {
 }
 
 fn waits(report: &KernelDiagnosis) -> Section {
-    let columns = [
-        ("excess", ColumnKind::Number),
-        ("share", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("executions", ColumnKind::Number),
-        ("steps", ColumnKind::Number),
-        ("thread", ColumnKind::Name),
+    let columns = columns![
+        Number "excess", Number "share", Graphic "", Number "executions", Number "steps", Name "thread"
     ];
     let row = |wait: &AbnormalWait| {
         let row = TableRow::new([
@@ -105,12 +100,8 @@ fn waits(report: &KernelDiagnosis) -> Section {
 }
 
 fn steps(report: &KernelDiagnosis) -> Section {
-    let columns = [
-        ("excess", ColumnKind::Number),
-        ("share", ColumnKind::Number),
-        ("executions", ColumnKind::Number),
-        ("deviation", ColumnKind::Text),
-        ("where", ColumnKind::Name),
+    let columns = columns![
+        Number "excess", Number "share", Number "executions", Text "deviation", Name "where"
     ];
     let row = |step: &StepGroup| {
         let words = Prose::name(SpanStyle::Name, &step.thread).plain(" ").then(Prose::quoted(&step.words));
@@ -143,13 +134,8 @@ fn steps(report: &KernelDiagnosis) -> Section {
 }
 
 fn executions(report: &KernelDiagnosis) -> Section {
-    let columns = [
-        ("#", ColumnKind::Number),
-        ("takes", ColumnKind::Number),
-        ("usual", ColumnKind::Number),
-        ("at", ColumnKind::Text),
-        ("label", ColumnKind::Name),
-        ("thread", ColumnKind::Name),
+    let columns = columns![
+        Number "#", Number "takes", Number "usual", Text "at", Name "label", Name "thread"
     ];
     let row = |execution: &EvaluatedExecution| {
         let new = execution.verdict == ExecutionVerdict::NewKind;
@@ -173,14 +159,7 @@ fn executions(report: &KernelDiagnosis) -> Section {
 fn coarse(report: &KernelDiagnosis) -> Section {
     let times: Vec<&CoarseRow> = report.coarse.iter().filter(|row| row.measure == "time").collect();
     let most = times.iter().map(|row| row.sample_mean.max(row.normal_mean)).fold(1.0, f64::max);
-    let columns = [
-        ("state", ColumnKind::Text),
-        ("normal", ColumnKind::Number),
-        ("sample", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("p", ColumnKind::Number),
-        ("", ColumnKind::Text),
-    ];
+    let columns = columns![Text "state", Number "normal", Number "sample", Graphic "", Number "p", Text ""];
     let row = |row: &&CoarseRow| {
         let tone = if row.fired { Tone::Bad } else { Tone::Neutral };
         let cells = [
@@ -205,16 +184,9 @@ fn coarse(report: &KernelDiagnosis) -> Section {
 }
 
 fn all_measures(report: &KernelDiagnosis) -> Table {
-    let columns = [
-        ("state", ColumnKind::Text),
-        ("measure", ColumnKind::Text),
-        ("normal", ColumnKind::Number),
-        ("± deviation", ColumnKind::Number),
-        ("sample", ColumnKind::Number),
-        ("normal above mean", ColumnKind::Number),
-        ("sample above it", ColumnKind::Number),
-        ("p", ColumnKind::Number),
-        ("more?", ColumnKind::Text),
+    let columns = columns![
+        Text "state", Text "measure", Number "normal", Number "± deviation", Number "sample",
+        Number "normal above mean", Number "sample above it", Number "p", Text "more?"
     ];
     let row = |row: &CoarseRow| {
         let number =
@@ -235,14 +207,9 @@ fn all_measures(report: &KernelDiagnosis) -> Table {
 }
 
 fn clusters(report: &KernelDiagnosis) -> Section {
-    let columns = [
-        ("kind", ColumnKind::Text),
-        ("executions", ColumnKind::Number),
-        ("median", ColumnKind::Number),
-        ("compared with", ColumnKind::Text),
-        ("fit", ColumnKind::Number),
-        ("slower", ColumnKind::Number),
-        ("labels", ColumnKind::Name),
+    let columns = columns![
+        Text "kind", Number "executions", Number "median", Text "compared with", Number "fit",
+        Number "slower", Name "labels"
     ];
     let row = |cluster: &ExecutionCluster| {
         let sample = cluster.set == ExecutionSet::Sample;

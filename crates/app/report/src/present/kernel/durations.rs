@@ -2,7 +2,7 @@
 
 use super::phrases::row_name;
 use crate::document::{
-    Axis, Cell, Color, ColumnKind, Detail, GraphicMark, GraphicShape, Lane, Prose, Section, Table, TableRow,
+    Axis, Cell, Color, Detail, GraphicMark, GraphicShape, Lane, Prose, Section, Table, TableRow, columns,
 };
 use crate::{DurationRow, KernelDiagnosis, numbers};
 
@@ -18,13 +18,9 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
     let scale = Axis::log_durations(LOW, 10_f64.powf(most.log10().ceil()));
     let title =
         format!("{} to {}, logarithmic", numbers::round_time(scale.from), numbers::round_time(scale.to));
-    let columns = [
-        ("state", ColumnKind::Name),
-        (title.as_str(), ColumnKind::Graphic),
-        ("normal median", ColumnKind::Number),
-        ("normal 95th", ColumnKind::Number),
-        ("sample median", ColumnKind::Number),
-        ("sample 95th", ColumnKind::Number),
+    let columns = columns![
+        Name "state", Graphic title.as_str(), Number "normal median", Number "normal 95th",
+        Number "sample median", Number "sample 95th"
     ];
     let table = Table::new("States", &columns).at_most(STATES, &report.durations, |row| {
         let [normal, sample] = [&row.normal_ns, &row.sample_ns];

@@ -12,7 +12,7 @@ mod timeline;
 
 use super::basis;
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow,
+    Block, Cell, CellKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, columns,
 };
 use crate::{KernelInput, KernelState, KernelTrace, Setting, names, numbers};
 
@@ -66,14 +66,9 @@ fn recorded(input: &KernelInput) -> Option<String> {
 
 /// The traces in short.
 fn traces(input: &KernelInput) -> Table {
-    let columns = [
-        ("trace", ColumnKind::Name),
-        ("format", ColumnKind::Text),
-        ("CPUs", ColumnKind::Number),
-        ("events", ColumnKind::Number),
-        ("length", ColumnKind::Number),
-        ("clock", ColumnKind::Text),
-        ("size", ColumnKind::Number),
+    let columns = columns![
+        Name "trace", Text "format", Number "CPUs", Number "events", Number "length", Text "clock",
+        Number "size"
     ];
     let row = |trace: &KernelTrace| {
         let clock = if trace.clock.is_empty() { String::new() } else { names::label(&trace.clock, 20) };

@@ -3,8 +3,8 @@
 use super::phrases::{execution_thread, instant, offset, thread};
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow,
-    Tone, cautions, losses, missing,
+    Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
+    cautions, columns, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -56,13 +56,7 @@ fn figures(report: &KernelPathReport) -> Vec<Figure> {
 }
 
 fn causes(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("cause", ColumnKind::Text),
-        ("time", ColumnKind::Number),
-        ("share", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("segments", ColumnKind::Number),
-    ];
+    let columns = columns![Text "cause", Number "time", Number "share", Graphic "", Number "segments"];
     let row = |cause: &CausedTime| {
         TableRow::new([
             Cell::text(Prose::default().strong(cause.cause.word())),
@@ -77,12 +71,8 @@ fn causes(report: &KernelPathReport) -> Section {
 }
 
 fn waits(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("share", ColumnKind::Number),
-        ("in all", ColumnKind::Number),
-        ("longest", ColumnKind::Number),
-        ("times", ColumnKind::Number),
-        ("thread", ColumnKind::Name),
+    let columns = columns![
+        Number "share", Number "in all", Number "longest", Number "times", Name "thread"
     ];
     let row = |wait: &WaitGroup| {
         let row = TableRow::new([
@@ -101,13 +91,8 @@ fn waits(report: &KernelPathReport) -> Section {
 }
 
 fn longest(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("for", ColumnKind::Number),
-        ("at", ColumnKind::Text),
-        ("into it", ColumnKind::Number),
-        ("thread", ColumnKind::Name),
-        ("wait", ColumnKind::Text),
-        ("execution", ColumnKind::Number),
+    let columns = columns![
+        Number "for", Text "at", Number "into it", Name "thread", Text "wait", Number "execution"
     ];
     let row = |wait: &WaitInstance| {
         let row = TableRow::new([
@@ -135,14 +120,9 @@ fn longest(report: &KernelPathReport) -> Section {
 }
 
 fn workers(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("thread", ColumnKind::Name),
-        ("time", ColumnKind::Number),
-        ("share", ColumnKind::Number),
-        ("ran", ColumnKind::Number),
-        ("preempted", ColumnKind::Number),
-        ("other waits", ColumnKind::Number),
-        ("segments", ColumnKind::Number),
+    let columns = columns![
+        Name "thread", Number "time", Number "share", Number "ran", Number "preempted",
+        Number "other waits", Number "segments"
     ];
     let row = |worker: &WorkerTime| {
         let name = Prose::quoted(&thread(&worker.thread, worker.tid, &worker.host));
@@ -167,14 +147,9 @@ fn workers(report: &KernelPathReport) -> Section {
 }
 
 fn states(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("state", ColumnKind::Text),
-        ("of", ColumnKind::Text),
-        ("time", ColumnKind::Number),
-        ("share", ColumnKind::Number),
-        ("segments", ColumnKind::Number),
-        ("longest", ColumnKind::Number),
-        ("CPU idle", ColumnKind::Number),
+    let columns = columns![
+        Text "state", Text "of", Number "time", Number "share", Number "segments", Number "longest",
+        Number "CPU idle"
     ];
     let row = |state: &StateTime| {
         TableRow::new([
@@ -192,15 +167,9 @@ fn states(report: &KernelPathReport) -> Section {
 }
 
 fn executions(report: &KernelPathReport) -> Section {
-    let columns = [
-        ("#", ColumnKind::Number),
-        ("takes", ColumnKind::Number),
-        ("at", ColumnKind::Text),
-        ("label", ColumnKind::Name),
-        ("thread", ColumnKind::Name),
-        ("mostly", ColumnKind::Text),
-        ("segments", ColumnKind::Number),
-        ("not in the trace", ColumnKind::Number),
+    let columns = columns![
+        Number "#", Number "takes", Text "at", Name "label", Name "thread", Text "mostly",
+        Number "segments", Number "not in the trace"
     ];
     let row = |execution: &&ExecutionSummary| {
         let share = execution.dominant_ns as f64 / execution.elapsed_ns.max(1) as f64;

@@ -3,8 +3,8 @@
 use super::phrases::thread;
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};
 use crate::document::{
-    Cell, ColumnKind, Detail, Document, Figure, PageLink, Prose, Section, Sentences, SpanStyle, Table,
-    TableRow, Tone, cautions, losses,
+    Cell, Detail, Document, Figure, PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone,
+    cautions, columns, losses,
 };
 use crate::render::Present;
 use crate::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
@@ -54,22 +54,16 @@ fn counts(
     rows: &[EventCount],
     name: impl Fn(&EventCount) -> Cell,
 ) -> Option<Section> {
-    let columns = [("number", ColumnKind::Number), ("name", ColumnKind::Name)];
+    let columns = columns![Number "number", Name "name"];
     let row = |row: &EventCount| TableRow::new([Cell::count(row.count), name(row)]);
     let table = Table::new(caption, &columns).preview(PREVIEW).at_most(ROWS, rows, row);
     (!rows.is_empty()).then(|| Section::new(id, title).block(table))
 }
 
 fn cpus(report: &KernelStatsReport) -> Section {
-    let columns = [
-        ("CPU", ColumnKind::Number),
-        ("host", ColumnKind::Name),
-        ("busy", ColumnKind::Number),
-        ("", ColumnKind::Graphic),
-        ("in threads", ColumnKind::Number),
-        ("idle", ColumnKind::Number),
-        ("switches", ColumnKind::Number),
-        ("events", ColumnKind::Number),
+    let columns = columns![
+        Number "CPU", Name "host", Number "busy", Graphic "", Number "in threads", Number "idle",
+        Number "switches", Number "events"
     ];
     let row = |cpu: &CpuTime| {
         let share = cpu.busy_ns as f64 / (cpu.busy_ns + cpu.idle_ns).max(1) as f64;
@@ -89,12 +83,8 @@ fn cpus(report: &KernelStatsReport) -> Section {
 }
 
 fn threads(report: &KernelStatsReport) -> Section {
-    let columns = [
-        ("thread", ColumnKind::Name),
-        ("ran", ColumnKind::Number),
-        ("waited for a CPU", ColumnKind::Number),
-        ("switches", ColumnKind::Number),
-        ("woken", ColumnKind::Number),
+    let columns = columns![
+        Name "thread", Number "ran", Number "waited for a CPU", Number "switches", Number "woken"
     ];
     let row = |row: &SwitchingThread| {
         TableRow::new([
@@ -111,7 +101,7 @@ fn threads(report: &KernelStatsReport) -> Section {
 }
 
 fn wakings(report: &KernelStatsReport) -> Section {
-    let columns = [("times", ColumnKind::Number), ("waker", ColumnKind::Name), ("woken", ColumnKind::Name)];
+    let columns = columns![Number "times", Name "waker", Name "woken"];
     let row = |pair: &WakingPair| {
         let names = [&pair.waker, &pair.woken].map(|name| Cell::name(SpanStyle::Name, name));
         TableRow::new(std::iter::once(Cell::count(pair.count)).chain(names))

@@ -4,8 +4,8 @@ use super::lanes::{LaneLayout, drawn_lanes, name_of};
 use super::phrases::clock_time;
 use super::symbol;
 use crate::document::{
-    Block, Cell, Color, ColumnKind, Detail, Fold, LegendEntry, Prose, Section, Sentences, SpanStyle, Table,
-    TableRow, Timeline, TimelineJump, TimelineSegment,
+    Block, Cell, Color, Detail, Fold, LegendEntry, Prose, Section, Sentences, SpanStyle, Table, TableRow,
+    Timeline, TimelineJump, TimelineSegment, columns,
 };
 use crate::{KernelState, PathJump, PathSegment, PathTimeline, names, numbers};
 use std::collections::BTreeMap;
@@ -186,13 +186,7 @@ fn remarks(path: &PathTimeline, drawn: u64, pools: u64) -> Vec<String> {
 
 /// The longest segments, for those who cannot see the picture.
 fn longest(path: &PathTimeline) -> Table {
-    let columns = [
-        ("thread", ColumnKind::Name),
-        ("state", ColumnKind::Text),
-        ("for", ColumnKind::Number),
-        ("into it", ColumnKind::Number),
-        ("resource", ColumnKind::Text),
-    ];
+    let columns = columns![Name "thread", Text "state", Number "for", Number "into it", Text "resource"];
     let mut pieces: Vec<&PathSegment> = path.pieces.iter().collect();
     pieces.sort_by_key(|piece| (std::cmp::Reverse(piece.to_ns.saturating_sub(piece.from_ns)), piece.from_ns));
     Table::new("Segments of the path", &columns).at_most(LISTED, &pieces, |piece| {

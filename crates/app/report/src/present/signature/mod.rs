@@ -6,8 +6,8 @@ pub(crate) mod phrases;
 use super::basis;
 use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow,
-    Tone, cautions, losses, missing,
+    Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
+    cautions, columns, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -82,13 +82,9 @@ fn servers(servers: &[ServerSignature]) -> Section {
 }
 
 fn server(server: &ServerSignature) -> Block {
-    let columns = [
-        ("transaction", ColumnKind::Name),
-        ("without queueing", ColumnKind::Number),
-        ("95 %", ColumnKind::Number),
-        ("windows", ColumnKind::Number),
-        ("CPU", ColumnKind::Number),
-        ("share", ColumnKind::Number),
+    let columns = columns![
+        Name "transaction", Number "without queueing", Number "95 %", Number "windows", Number "CPU",
+        Number "share"
     ];
     let row = |transaction: &&TransactionSignature| {
         TableRow::new([
@@ -150,15 +146,9 @@ impl Present for SignatureDiff {
 }
 
 fn differences(transactions: &[TransactionDiff]) -> Section {
-    let columns = [
-        ("", ColumnKind::Text),
-        ("transaction", ColumnKind::Name),
-        ("server", ColumnKind::Name),
-        ("before", ColumnKind::Number),
-        ("after", ColumnKind::Number),
-        ("difference", ColumnKind::Number),
-        ("95 %", ColumnKind::Number),
-        ("detectable from", ColumnKind::Number),
+    let columns = columns![
+        Text "", Name "transaction", Name "server", Number "before", Number "after", Number "difference",
+        Number "95 %", Number "detectable from"
     ];
     let row = |transaction: &TransactionDiff| {
         let tone = match transaction.fate {
