@@ -1,8 +1,8 @@
 //! What all families of methods have in common: a method under test, its outcome on a case, and the run of a family's
 //! methods on one case.
 
+use crate::group::{Group, SetKind};
 use crate::measure::{Cost, measured};
-use crate::sets::{Group, SetKind};
 
 /// A method under test: from a case without its truth to an answer.
 pub trait Arm<Input: ?Sized, Output>: Sync {

@@ -17,6 +17,7 @@ mod calls;
 mod case;
 mod changes;
 mod executions;
+mod group;
 mod judge;
 mod measure;
 mod methods;

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_sizes_times_and_regions_are_told_apart() {
+    fn wrong_names_sizes_times_and_regions_are_distinguished() {
         let alarm = |window, transactions| ReportedAlarm { window, interval: None, transactions };
         let alarms = vec![
             alarm(100, vec![difference(7, 8.0)]),

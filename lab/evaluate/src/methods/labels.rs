@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_twentieth_is_told_by_its_factor() {
+    fn the_slowest_twentieth_is_selected_by_its_factor() {
         // Operation 0: 10. Operation 1: 1 to 40, mean 20.5. The 95 % factor is that of 38: 48 / 30.5.
         let normal: Vec<_> = (1..=40).map(|ns| request([10, ns])).collect();
         let expectation = Expectation::learn(&normal, Labels::SlowestTwentieth);

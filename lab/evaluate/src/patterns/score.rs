@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_causes_as_one_group_are_found_but_not_told_apart() {
+    fn all_causes_as_one_group_are_named_but_not_distinguished() {
         let score = score_patterns(&matrix(&[0, 0, 1, 1, 2, 2]), &[vec![2, 3, 4, 5]]);
         assert_eq!((score.precision, score.recall, score.f1), (1.0, 1.0, 1.0));
         // One group for one cause: 2 · 2 / (4 + 2) = 2/3; the other has none.

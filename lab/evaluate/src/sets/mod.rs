@@ -12,6 +12,7 @@ mod slow_periods;
 mod tpcw;
 mod tracebench;
 
+pub use crate::group::{Group, SetKind};
 pub use minutes::{Alarm, detection};
 pub use tracebench::{FileTruth, tracebench_truth};
 
@@ -20,71 +21,6 @@ use laggard_engine::{Ingest, IngestSettings, Traces};
 use laggard_formats::{InputSettings, NoProgress, expand, read_all};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-
-/// A kind of data, recognized by layout and file names.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum SetKind {
-    /// Files `slowdn-…` and `slowhdfs-…`.
-    Tracebench,
-    /// `faults.json` beside `spans.…`.
-    OnlineBoutique,
-    /// Tables with the header `Latency,…,anomaly`.
-    Delag,
-    /// No data: simulated in the process.
-    Simulator,
-    /// No data: a shop simulated in the process, window by window.
-    Tpcw,
-    /// No data: simulated executions.
-    Executions,
-    /// `demands.csv` beside folders `…-exp…`.
-    CpuDemands,
-}
-
-impl SetKind {
-    /// All of them, in the order of the scorecard.
-    pub const ALL: [SetKind; 7] = [
-        SetKind::Tracebench,
-        SetKind::OnlineBoutique,
-        SetKind::Delag,
-        SetKind::Simulator,
-        SetKind::Tpcw,
-        SetKind::CpuDemands,
-        SetKind::Executions,
-    ];
-
-    /// The word for `--only`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SetKind::Tracebench => "tracebench",
-            SetKind::OnlineBoutique => "online-boutique",
-            SetKind::Delag => "delag",
-            SetKind::Simulator => "simulator",
-            SetKind::Tpcw => "tpcw",
-            SetKind::CpuDemands => "cpu-demands",
-            SetKind::Executions => "executions",
-        }
-    }
-}
-
-/// Cases that are scored together.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Group {
-    /// The set.
-    pub set: SetKind,
-    /// What its cases have in common.
-    pub name: String,
-}
-
-impl Group {
-    pub(crate) fn new(set: SetKind, name: &str) -> Group {
-        Group { set, name: name.to_owned() }
-    }
-
-    /// `set/name`, which `--only` is looked for in.
-    pub fn path(&self) -> String {
-        format!("{}/{}", self.set.name(), self.name)
-    }
-}
 
 /// Runs every selected set whose data exist. A set is searched for in the folder itself and in its subfolders.
 pub(crate) fn visit(data: Option<&Path>, runner: &mut Runner<'_>) -> Result<(), String> {

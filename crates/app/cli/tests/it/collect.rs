@@ -92,7 +92,7 @@ fn whoever_is_killed_goes_on_without_a_gap_or_a_repetition() {
 }
 
 #[test]
-fn what_failed_is_told_by_the_status() {
+fn failures_set_the_exit_status() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = Hosts::start();
     hosts.put("there", b"a line\n");

@@ -146,7 +146,7 @@ fn paths_tile_their_executions_and_name_what_they_wait_for() {
 }
 
 #[test]
-fn a_thread_that_waits_for_another_is_told_whom() {
+fn a_waiting_thread_is_shown_with_the_thread_it_waits_for() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "server.txt", &trace(3, (0..10).map(|_| Fault::Server)));
     for asked in [&["--thread", "app"][..], &["--thread", "100"], &["--executions", "marker:request"]] {

@@ -123,7 +123,7 @@ fn nothing_in_the_time_asked_for_is_too_little() {
 }
 
 #[test]
-fn servers_that_do_not_exist_are_told_with_those_that_do() {
+fn unknown_servers_are_reported_with_the_known_ones() {
     let text = table(60).replace("utilization,", "utilization@app-1,");
     changes(&text, &["--server", "db-1"]).fails(2, &["\"db-1\"", "app-1"]);
 }

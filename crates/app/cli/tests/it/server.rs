@@ -163,7 +163,7 @@ fn a_server_gives_the_same_answers_as_files() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_a_server_is_told() {
+fn what_a_server_cannot_answer_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("data"));
     let url = server.url();

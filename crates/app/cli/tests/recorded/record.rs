@@ -1,7 +1,7 @@
 //! `laggard record`, for real where tracefs is to be had.
 
 use crate::recorder::{
-    LAGGARD, Tracefs, folder, is_installed, machine, record, said, told_events, until, workload,
+    LAGGARD, Tracefs, folder, is_installed, machine, record, reported_events, said, until, workload,
 };
 use laggard_kernel_formats::{OpenOptions, open_with};
 use laggard_model::EventKind;
@@ -75,8 +75,8 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
         ]);
         assert_eq!(output.status.code(), Some(7), "{}", said(&output));
         let found = read_back(&file);
-        assert!(found.switches > 4 && told_events(&output) > 20, "{}", said(&output));
-        assert_eq!((found.events, found.lost), (told_events(&output), 0), "{form}");
+        assert!(found.switches > 4 && reported_events(&output) > 20, "{}", said(&output));
+        assert_eq!((found.events, found.lost), (reported_events(&output), 0), "{form}");
         if is_installed("trace-cmd") {
             assert_eq!(reported(&file).len() as u64, found.events, "{form}");
         }
@@ -96,7 +96,7 @@ fn many_pages_are_recorded_whole() {
     let found = read_back(&file);
     // Each round is two switches and two wake-ups, but for switches that this kernel does not record.
     assert!(found.events > 60_000, "{}", found.events);
-    assert_eq!((found.events, found.lost), (told_events(&output), 0));
+    assert_eq!((found.events, found.lost), (reported_events(&output), 0));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_flight_recorder_keeps_the_latest_and_tells_what_is_gone() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("older events were overwritten"), "{}", said(&output));
     let found = read_back(&file);
-    assert_eq!(found.events, told_events(&output));
+    assert_eq!(found.events, reported_events(&output));
     assert!(std::fs::metadata(&file).unwrap().len() < 2 << 20);
 }
 
@@ -152,7 +152,7 @@ fn begin(arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn a_recorder_that_is_asked_to_end_writes_its_file() {
+fn a_recorder_that_is_stopped_writes_its_file() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
@@ -164,7 +164,7 @@ fn a_recorder_that_is_asked_to_end_writes_its_file() {
     let output = recorder.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(!tracefs.has_buffer_of(pid));
-    assert_eq!(read_back(&file).events, told_events(&output));
+    assert_eq!(read_back(&file).events, reported_events(&output));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
         return skip(Missing::Machine, "somebody else traces this machine");
     }
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!(read_back(&file).events, told_events(&output));
+    assert_eq!(read_back(&file).events, reported_events(&output));
     assert_eq!(settings(), before);
     let mut recorder = begin(&[&arguments[..], &["--all"]].concat());
     until("recording", || tracefs.text("set_event").contains("hrtimer_expire_exit"));

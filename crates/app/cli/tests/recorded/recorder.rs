@@ -68,7 +68,7 @@ pub(crate) fn said(output: &Output) -> String {
 }
 
 /// The number of events that `laggard record` told.
-pub(crate) fn told_events(output: &Output) -> u64 {
+pub(crate) fn reported_events(output: &Output) -> u64 {
     let said = said(output);
     let told = said.split_once("recorded ").and_then(|(_, rest)| rest.split_once(" events"));
     told.unwrap_or_else(|| panic!("{said}")).0.parse().unwrap()

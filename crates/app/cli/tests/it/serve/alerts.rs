@@ -170,13 +170,13 @@ fn config(folder: &Path, webhook: &str) -> String {
 }
 
 /// Messages that the program got, one after the other.
-fn told_to_program(folder: &Path) -> Vec<Value> {
+fn notified_program(folder: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(folder.join("told")).unwrap();
     serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
 }
 
 #[test]
-fn a_slow_operation_is_told_once_and_told_to_be_over() {
+fn a_slow_operation_is_notified_once_and_then_resolved() {
     let folder = tempfile::tempdir().unwrap();
     let webhook = Webhook::start();
     let config = config(folder.path(), &webhook.address);
@@ -216,6 +216,7 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     watched.wait_until_notified("resolved");
     watched.server.take().unwrap().stop();
     assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
-    let told: Vec<Value> = told_to_program(folder.path()).iter().map(|told| told["status"].clone()).collect();
+    let told: Vec<Value> =
+        notified_program(folder.path()).iter().map(|told| told["status"].clone()).collect();
     assert_eq!(told, [json!("firing"), json!("resolved")]);
 }

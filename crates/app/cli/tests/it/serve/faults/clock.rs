@@ -1,7 +1,7 @@
 //! Clocks that jump, and spans from clocks that are wrong.
 
 use super::super::Running;
-use super::is_told;
+use super::is_reported;
 use laggard_testkit::{Missing, skip};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,7 +23,7 @@ fn now_ns() -> i64 {
 }
 
 #[test]
-fn a_clock_that_jumps_is_told_and_deletes_nothing() {
+fn a_clock_that_jumps_is_reported_and_deletes_nothing() {
     let Some(library) = LIBRARIES.into_iter().find(|library| Path::new(library).is_file()) else {
         return skipped();
     };
@@ -41,7 +41,7 @@ fn a_clock_that_jumps_is_told_and_deletes_nothing() {
     assert_eq!(server.send_at(1, now_ns()).status, 200);
     assert_eq!(server.post("/api/v1/flush").status, 204);
     std::fs::write(&offset, "+400d").unwrap();
-    server.becomes(|ready, problems| ready && is_told(problems, "clock_jumped"));
+    server.becomes(|ready, problems| ready && is_reported(problems, "clock_jumped"));
     // Spans of senders on the same machine are ahead, too; retention runs all the time.
     assert_eq!(server.send_at(2, now_ns() + 400 * 86_400_000_000_000).status, 200);
     assert_eq!(server.post("/api/v1/flush").status, 204);

@@ -1,7 +1,7 @@
 //! Files that are not what was written: the log, segments, the manifest.
 
 use super::super::Running;
-use super::is_told;
+use super::is_reported;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -49,7 +49,7 @@ fn with_two_segments() -> TempDir {
 type Harm = fn(&Path);
 
 #[test]
-fn a_damaged_segment_is_told_and_the_rest_is_answered() {
+fn a_damaged_segment_is_reported_and_the_rest_is_answered() {
     let harm: [(&str, Harm); 3] = [
         ("segments/requests", |path| flip(path, 40)),
         ("segments/calls", cut),
@@ -63,7 +63,7 @@ fn a_damaged_segment_is_told_and_the_rest_is_answered() {
         assert_eq!(report["input"]["losses"]["corrupt_segment"]["count"], 1, "{below}: {}", report["input"]);
         assert_eq!(report["input"]["spans"], 1, "{below}");
         let (ready, problems) = server.readiness();
-        assert!(ready && is_told(&problems, "corrupt_segment"), "{below}: {problems:?}");
+        assert!(ready && is_reported(&problems, "corrupt_segment"), "{below}: {problems:?}");
         assert!(!server.has(1) && server.has(2), "{below}");
         assert!(!files(folder.path(), "segments/quarantine").is_empty(), "{below}");
         server.signal(rustix::process::Signal::TERM);
@@ -72,7 +72,7 @@ fn a_damaged_segment_is_told_and_the_rest_is_answered() {
         // It is told as long as its time is asked for.
         let again = Running::start(folder.path(), &[]);
         assert_eq!(again.diagnosis()["input"]["losses"]["corrupt_segment"]["count"], 1, "{below}");
-        assert!(is_told(&again.readiness().1, "corrupt_segment"), "{below}");
+        assert!(is_reported(&again.readiness().1, "corrupt_segment"), "{below}");
         again.stop();
     }
 }
@@ -83,7 +83,7 @@ fn damaged_spans_are_found_by_whoever_looks_a_trace_up() {
     cut(&files(folder.path(), "segments/spans")[0]);
     let server = Running::start(folder.path(), &[]);
     assert!(!server.has(1) && server.has(2));
-    assert!(is_told(&server.readiness().1, "corrupt_segment"));
+    assert!(is_reported(&server.readiness().1, "corrupt_segment"));
     server.stop();
 }
 
@@ -95,7 +95,7 @@ fn a_damaged_manifest_takes_nothing_away() {
     flip(newest, 100);
     let server = Running::start(folder.path(), &[]);
     let (ready, problems) = server.readiness();
-    assert!(ready && is_told(&problems, "corrupt_manifest"), "{problems:?}");
+    assert!(ready && is_reported(&problems, "corrupt_manifest"), "{problems:?}");
     assert!(server.has(1) && server.has(2));
     server.store_number(3);
     server.stop();
@@ -106,7 +106,7 @@ fn a_damaged_manifest_takes_nothing_away() {
 }
 
 #[test]
-fn a_torn_and_damaged_log_is_told_and_the_rest_is_there() {
+fn a_torn_and_damaged_log_is_reported_and_the_rest_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &["--set", "store.idle=1m"]);
     assert!((1..=4).all(|number| server.send_number(number).status == 200));
@@ -117,13 +117,13 @@ fn a_torn_and_damaged_log_is_told_and_the_rest_is_there() {
     fs::write(&log, [bytes.as_slice(), &bytes[bytes.len() - 30..]].concat()).unwrap();
     let server = Running::start(folder.path(), &["--set", "store.idle=1m"]);
     let (ready, problems) = server.readiness();
-    assert!(ready && is_told(&problems, "torn_log"), "{problems:?}");
+    assert!(ready && is_reported(&problems, "torn_log"), "{problems:?}");
     drop(server);
     // A byte of the first record.
     flip(&log, 40);
     let server = Running::start(folder.path(), &[]);
     let (ready, problems) = server.readiness();
-    assert!(ready && is_told(&problems, "corrupt_log"), "{problems:?}");
+    assert!(ready && is_reported(&problems, "corrupt_log"), "{problems:?}");
     assert_eq!(server.post("/api/v1/flush").status, 204);
     assert_eq!([1, 2, 3, 4].map(|number| server.has(number)), [false, true, true, true]);
     server.signal(rustix::process::Signal::TERM);

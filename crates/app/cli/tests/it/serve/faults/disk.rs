@@ -2,7 +2,7 @@
 //! are skipped.
 
 use super::super::Running;
-use super::is_told;
+use super::is_reported;
 use crate::outcome::laggard;
 use std::fs::File;
 use std::io::Write;
@@ -72,7 +72,7 @@ fn send_until_refused(server: &Running, first: u32) -> u32 {
 }
 
 #[test]
-fn a_full_disk_is_told_and_over_by_itself() {
+fn a_full_disk_is_reported_and_recovers_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_disk) = Mount::tmpfs(folder.path(), 8 << 20) else { return skipped() };
     let (data, filler) = (folder.path().join("data"), folder.path().join("filler"));
@@ -80,7 +80,7 @@ fn a_full_disk_is_told_and_over_by_itself() {
     server.store_number(1);
     fill(&filler);
     let refused = send_until_refused(&server, 2);
-    server.becomes(|ready, problems| !ready && is_told(problems, "disk_full"));
+    server.becomes(|ready, problems| !ready && is_reported(problems, "disk_full"));
     // What is stored is answered.
     assert!(server.has(1));
     assert_eq!(server.diagnosis()["input"]["spans"], 1);
@@ -110,7 +110,7 @@ fn a_server_starts_and_answers_on_a_full_disk() {
     let again = Running::start(&data, &["--set", "store.idle=200ms"]);
     assert!(again.has(1) && !again.has(2));
     // What the log has cannot be written into segments.
-    again.becomes(|ready, problems| !ready && is_told(problems, "segments_unwritable"));
+    again.becomes(|ready, problems| !ready && is_reported(problems, "segments_unwritable"));
     let refused = send_until_refused(&again, 3);
     std::fs::remove_file(&filler).unwrap();
     again.becomes(|ready, problems| ready && problems.is_empty());
@@ -120,14 +120,14 @@ fn a_server_starts_and_answers_on_a_full_disk() {
 }
 
 #[test]
-fn a_folder_that_becomes_read_only_is_told() {
+fn a_folder_that_becomes_read_only_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let server = Running::start(&data, &["--set", "store.idle=200ms"]);
     server.store_number(1);
     let Some(read_only) = Mount::read_only(&data) else { return skipped() };
     send_until_refused(&server, 2);
-    server.becomes(|ready, problems| !ready && is_told(problems, "log_unwritable"));
+    server.becomes(|ready, problems| !ready && is_reported(problems, "log_unwritable"));
     assert!(server.has(1));
     drop(read_only);
     server.becomes(|ready, problems| ready && problems.is_empty());

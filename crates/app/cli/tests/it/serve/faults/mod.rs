@@ -82,6 +82,6 @@ impl Running {
     }
 }
 
-fn is_told(problems: &[String], name: &str) -> bool {
+fn is_reported(problems: &[String], name: &str) -> bool {
     problems.iter().any(|problem| problem == name)
 }
