@@ -125,7 +125,7 @@ fn every_form_is_written_and_tells_the_same() {
 
 #[test]
 fn a_signature_of_two_applications_says_so() {
-    let mixed = "changed within this time, last at 2026-01-12T11:00:00";
+    let mixed = "changed within this period, last at 2026-01-12T11:00:00";
     for (story, is_mixed) in [(Story::MoreExpensive, true), (Story::Nothing, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), story, 240);
