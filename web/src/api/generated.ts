@@ -159,7 +159,7 @@ export interface HeatMap {
   legend: LegendEntry[]; rows: Prose[];
 }
 
-/** What was taken. */
+/** What was imported. */
 export interface Imported {
   calls: number; losses: Record<string, LossRow>; samples: number; spans: number;
 }
@@ -273,7 +273,7 @@ export interface RequestMatrix {
 /** How values become positions. */
 export type Scale = "linear" | "log" | "time";
 
-/** What was result. */
+/** Traces that match. */
 export interface SearchResult {
   omitted: number; scanned: number; traces: TraceSummary[];
 }
