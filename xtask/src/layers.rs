@@ -28,6 +28,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-collect", may_use: &["laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-simulate-kernel",
+        may_use: &["laggard-model", "laggard-simulate"],
+        tests_may_use: &[],
+    },
     Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer {
@@ -227,11 +232,6 @@ const LAYERS: &[Layer] = &[
             "laggard-simulate-kernel",
             "laggard-system",
         ],
-    },
-    Layer {
-        name: "laggard-simulate-kernel",
-        may_use: &["laggard-model", "laggard-simulate"],
-        tests_may_use: &[],
     },
     Layer { name: "xtask", may_use: &[], tests_may_use: &[] },
 ];

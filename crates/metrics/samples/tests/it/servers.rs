@@ -93,5 +93,5 @@ fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     wanted.servers = vec!["c".to_owned()];
     let error = table_of(&samples).finish(&wanted).unwrap_err();
     assert!(matches!(error, WindowError::Unknown { .. }));
-    assert!(error.to_string().contains("there is a, b"), "{error}");
+    assert!(error.to_string().contains("known are a, b"), "{error}");
 }
