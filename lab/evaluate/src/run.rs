@@ -161,11 +161,11 @@ impl<'r> Runner<'r> {
         let mut results = Results { cores: cores().get(), ..Results::default() };
         let mut localizers = localizers();
         localizers.retain(|method| options.selects(method.name()));
-        let row = |method: &Box<dyn Localizer>| MethodRow {
+        let row = |method: &dyn Localizer| MethodRow {
             uses_baseline: method.uses_baseline(),
-            ..MethodRow::new(method.as_ref())
+            ..MethodRow::new(method)
         };
-        results.localizers.methods = localizers.iter().map(row).collect();
+        results.localizers.methods = localizers.iter().map(|method| row(method.as_ref())).collect();
         let (patterns, changes, demands, executions);
         (patterns, results.patterns.methods) = selected(options, pattern_finders());
         (changes, results.changes.methods) = selected(options, change_finders());

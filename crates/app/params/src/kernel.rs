@@ -99,7 +99,7 @@ impl KernelPathParams {
             window: window(self.from.as_ref(), self.to.as_ref()),
             choice: self.execution.map_or(PathChoice::All, PathChoice::Number),
             executions_max: self.executions_max.0,
-            executions: executions,
+            executions,
             settings: self.rows(),
         }
     }

@@ -59,7 +59,7 @@ impl ChangesSettings {
         };
         let needed = segment.saturating_mul(2);
         if available < needed {
-            return Err(TooLittleDataError::Windows { available: available, needed });
+            return Err(TooLittleDataError::Windows { available, needed });
         }
         match self.method {
             ChangeMethod::Adaptive => laggard_changes::changes(observations, &self.adaptive, threads),

@@ -74,8 +74,9 @@ fn schemas_of_reports_are_those_of_the_document() {
         let schema = (report.schema)();
         for (name, definition) in schema["$defs"].as_object().unwrap() {
             let text = definition.to_string().replace("#/$defs/", "#/components/schemas/");
+            let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
             let documented = &document["components"]["schemas"][name];
-            assert!(documented.is_null() || documented.to_string() == text, "{} {name}", report.name);
+            assert!(documented.is_null() || *documented == expected, "{} {name}", report.name);
         }
     }
 }
