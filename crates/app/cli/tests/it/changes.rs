@@ -33,8 +33,8 @@ fn samples(story: Story, windows: usize) -> String {
         let draw = |at: u64| noise(window as u64 * 100 + at);
         let load = 1.0 + 0.6 * (window as f64 / 17.0).sin();
         let counts = [0, 1, 2].map(|at| (load * (900.0 + 900.0 * draw(at))).round());
-        let dearer = if story == Story::MoreExpensive && window >= 120 { 0.010 } else { 0.0 };
-        let demand = |at: usize| DEMAND_S[at] + if at == 0 { dearer } else { 0.0 };
+        let extra_s = if story == Story::MoreExpensive && window >= 120 { 0.010 } else { 0.0 };
+        let demand = |at: usize| DEMAND_S[at] + if at == 0 { extra_s } else { 0.0 };
         let work: f64 = (0..3).map(|at| counts[at] * demand(at)).sum();
         let foreign = story == Story::Foreign && (100..160).contains(&window);
         let foreign = if foreign { 0.05 + 0.3 * draw(4) } else { 0.0 };

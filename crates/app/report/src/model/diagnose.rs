@@ -137,7 +137,7 @@ pub struct Sampling {
     pub requests_estimated: f64,
     /// Effective sample size: how many requests of equal weight would tell as much.
     pub requests_effective: f64,
-    /// What told weights, with the number of spans each was told by.
+    /// Where weights come from, with the number of spans of each source.
     pub sources: Vec<NamedCount>,
     /// Tail-based samplers that left their mark, with the number of spans that bear it.
     pub tail_samplers: Vec<NamedCount>,

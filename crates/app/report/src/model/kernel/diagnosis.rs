@@ -20,7 +20,7 @@ pub struct KernelDiagnosis {
     pub headline: String,
     /// What was read, and what was lost.
     pub input: KernelInput,
-    /// How executions are told, in words.
+    /// What delimits executions, in words.
     pub question: String,
     /// The normal executions.
     pub normal: SetOfExecutions,

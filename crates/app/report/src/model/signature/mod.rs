@@ -82,9 +82,9 @@ pub struct ServerSignature {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
-    /// CPU capacity in cores; 1 when none was told.
+    /// CPU capacity in cores; 1 where it is not known.
     pub cores: f64,
-    /// Whether it was told.
+    /// Whether the input states it.
     pub cores_known: bool,
     /// Windows with both transactions and utilization.
     pub windows: u64,
@@ -116,7 +116,7 @@ pub struct TransactionSignature {
     pub windows: u64,
     /// CPU seconds a transaction takes by the model; `None` without one. Within one mix single demands mean little.
     pub demand_s: Option<f64>,
-    /// Its standard error in seconds; `None` where it cannot be told.
+    /// Its standard error in seconds; `None` where it cannot be computed.
     pub demand_standard_error_s: Option<f64>,
 }
 
