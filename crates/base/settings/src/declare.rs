@@ -30,7 +30,8 @@
 /// assert_eq!(error, "there is no setting \"tail-mda\"; did you mean tail-mad?");
 /// ```
 ///
-/// A row is `field ("name", "unit"): type = default, range, "source of the default";`, unit and source optional. `groups`
+/// A row is `field ("name", "unit"): type = default, range, "source of the default";`, unit and source optional; the range is
+/// one of the functions that return a [`Range`](crate::Range). `groups`
 /// has fields that are settings themselves, `other` fields that are not set by name. Names may have parts, as tables of
 /// a configuration file do: `store.keep_for`.
 #[macro_export]
@@ -41,7 +42,8 @@ macro_rules! settings {
         $vis:vis struct $struct:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $field:ident ($name:literal $(, $unit:literal)?): $type:ty = $default:expr, $range:expr $(, $source:literal)?;
+                $field:ident ($name:literal $(, $unit:literal)?): $type:ty = $default:expr,
+                    $range:ident($($limit:expr),*) $(, $source:literal)?;
             )*
         }
         $(groups {
@@ -70,12 +72,12 @@ macro_rules! settings {
 
         impl $crate::Settings for $struct {
             fn visit(&self, see: $crate::SeeSetting<'_>) {
-                $( see($crate::__row!($group, $name, ($($unit)?), $range, [$($doc)+], ($($source)?)), &self.$field); )*
+                $( see($crate::__row!($group, $name, ($($unit)?), $range($($limit),*), [$($doc)+], ($($source)?)), &self.$field); )*
                 $( $( $crate::Settings::visit(&self.$group_field, see); )* )?
             }
 
             fn visit_mut(&mut self, see: $crate::SeeSettingMut<'_>) {
-                $( see($crate::__row!($group, $name, ($($unit)?), $range, [$($doc)+], ($($source)?)), &mut self.$field); )*
+                $( see($crate::__row!($group, $name, ($($unit)?), $range($($limit),*), [$($doc)+], ($($source)?)), &mut self.$field); )*
                 $( $( $crate::Settings::visit_mut(&mut self.$group_field, see); )* )?
             }
         }
@@ -85,14 +87,12 @@ macro_rules! settings {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __row {
-    ($group:literal, $name:literal, ($($unit:literal)?), $range:expr, [$($doc:literal)+], ($($source:literal)?)) => {{
-        #[allow(unused_imports, reason = "a row states its range with one or two of these")]
-        use $crate::{above, above_to, any, at_least, between, choice, within};
+    ($group:literal, $name:literal, ($($unit:literal)?), $range:ident($($limit:expr),*), [$($doc:literal)+], ($($source:literal)?)) => {{
         static ROW: $crate::SettingRow = $crate::SettingRow {
             group: $group,
             name: $name,
             unit: concat!("" $(, $unit)?),
-            range: $range,
+            range: $crate::$range($($limit),*),
             doc: concat!($($doc),+),
             source: concat!("" $(, $source)?),
         };
