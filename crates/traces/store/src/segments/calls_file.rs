@@ -1,12 +1,12 @@
-//! The files of calls (one row per call) and of tree structures (stored as `forms`, one row per node).
+//! The files of calls (one row per call) and of call trees without times (one row per node).
 
 use super::columns;
 use super::error::SegmentError;
 use super::name_columns::{NameColumns, OperationReader};
-use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type};
+use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::DataType;
 use laggard_engine::{CallColumns, RequestSlice, TreeStructure};
 use laggard_model::{Names, Nanos, ReplicaId};
 use std::sync::Arc;
@@ -14,26 +14,20 @@ use std::sync::Arc;
 /// Rows of one row group.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-fn call_schema() -> SchemaRef {
-    table::schema(vec![
-        field("request", DataType::UInt32, false),
-        field("node", DataType::UInt32, false),
-        field("replica", text_type(), false),
-        field("self_ns", DataType::UInt64, false),
-        field("inclusive_ns", DataType::UInt64, false),
-        field("path_ns", DataType::UInt64, false),
-    ])
+fn call_columns() -> [Column; 6] {
+    [
+        Column::number("request", DataType::UInt32).derived(),
+        Column::number("node", DataType::UInt32).derived(),
+        Column::text("replica"),
+        Column::number("self_ns", DataType::UInt64),
+        Column::number("inclusive_ns", DataType::UInt64),
+        Column::number("path_ns", DataType::UInt64),
+    ]
 }
-
-/// Columns that are read; the others follow from the requests and are for other programs.
-const CALL_COLUMNS: [&str; 4] = ["replica", "self_ns", "inclusive_ns", "path_ns"];
 
 /// Writes the calls of a slice. Its calls are in the order of its requests, without gaps.
 pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
-    let properties = table::with_dictionaries(table::properties(ROWS_PER_GROUP), &["replica"]);
-    let counted = ["request", "node", "self_ns", "inclusive_ns", "path_ns"];
-    let properties = table::with_deltas(properties, &counted);
-    let mut writer = TableWriter::new(call_schema(), properties.build())?;
+    let mut writer = TableWriter::new(&call_columns(), table::properties(ROWS_PER_GROUP))?;
     let known = NameColumns::new(&slice.names);
     let mut call_nodes = call_nodes(slice);
     let calls = slice.calls.replica.len();
@@ -75,7 +69,7 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
         inclusive_time: Vec::with_capacity(rows),
         path_time: Vec::with_capacity(rows),
     };
-    for batch in table::batches(ranges, metadata, &CALL_COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &call_columns(), None)? {
         let batch = batch?;
         let texts = columns::texts(&batch, "replica")?;
         let replicas: Vec<ReplicaId> =
@@ -92,26 +86,21 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
     Ok(out)
 }
 
-fn structure_schema() -> SchemaRef {
-    table::schema(vec![
-        field("form", DataType::UInt32, false),
-        field("node", DataType::UInt32, false),
-        field("parent", DataType::UInt32, true),
-        field("order_group", DataType::UInt32, false),
-        field("service", text_type(), false),
-        field("operation", text_type(), false),
-        field("kind", text_type(), false),
-    ])
+fn structure_columns() -> [Column; 7] {
+    [
+        Column::number("structure", DataType::UInt32),
+        Column::number("node", DataType::UInt32).derived(),
+        Column::plain("parent", DataType::UInt32).optional(),
+        Column::number("order_group", DataType::UInt32),
+        Column::text("service"),
+        Column::text("operation"),
+        Column::text("kind"),
+    ]
 }
-
-const STRUCTURE_COLUMNS: [&str; 6] = ["form", "parent", "order_group", "service", "operation", "kind"];
 
 /// Writes the tree structures of a slice.
 pub(crate) fn encode_structures(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
-    let properties = table::properties(ROWS_PER_GROUP);
-    let properties = table::with_dictionaries(properties, &["service", "operation", "kind"]);
-    let properties = table::with_deltas(properties, &["form", "node", "order_group"]);
-    let mut writer = TableWriter::new(structure_schema(), properties.build())?;
+    let mut writer = TableWriter::new(&structure_columns(), table::properties(ROWS_PER_GROUP))?;
     let (names, known) = (&slice.names, NameColumns::new(&slice.names));
     let nodes: Vec<(u32, u32)> = (0..)
         .zip(&slice.structures)
@@ -144,9 +133,9 @@ pub(crate) fn decode_structures(
 ) -> Result<Vec<TreeStructure>, SegmentError> {
     let metadata = table::footer(&ranges)?;
     let mut structures: Vec<TreeStructure> = Vec::new();
-    for batch in table::batches(ranges, metadata, &STRUCTURE_COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &structure_columns(), None)? {
         let batch = batch?;
-        let numbers = columns::numbers::<UInt32Type>(&batch, "form")?;
+        let numbers = columns::numbers::<UInt32Type>(&batch, "structure")?;
         let parents = columns::optional_numbers::<UInt32Type>(&batch, "parent")?;
         let groups = columns::numbers::<UInt32Type>(&batch, "order_group")?;
         let mut operations = OperationReader::new(&batch)?;
@@ -156,7 +145,7 @@ pub(crate) fn decode_structures(
             }
             let in_order = numbers[at] as usize + 1 == structures.len();
             let structure = structures.last_mut().filter(|_| in_order);
-            let structure = structure.ok_or_else(|| SegmentError::damaged("has forms out of order"))?;
+            let structure = structure.ok_or_else(|| SegmentError::damaged("has call trees out of order"))?;
             let parent = parents.is_valid(at).then(|| parents.value(at));
             if parent.map_or(!structure.is_empty(), |parent| parent as usize >= structure.len()) {
                 return Err(SegmentError::damaged("has a node before its parent"));

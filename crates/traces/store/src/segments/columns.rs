@@ -1,6 +1,7 @@
 //! Columns by name and type: what is not as it was written is damage.
 
 use super::error::SegmentError;
+use super::table::name_in_format_1;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type};
 use arrow_array::{
@@ -10,7 +11,8 @@ use arrow_array::{
 use std::sync::Arc;
 
 fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, SegmentError> {
-    batch.column_by_name(name).ok_or_else(|| SegmentError::damaged(format!("has no column {name}")))
+    let column = batch.column_by_name(name).or_else(|| batch.column_by_name(name_in_format_1(name)));
+    column.ok_or_else(|| SegmentError::damaged(format!("has no column {name}")))
 }
 
 fn wrong_type(name: &str) -> SegmentError {

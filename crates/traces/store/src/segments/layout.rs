@@ -8,28 +8,32 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::BTreeSet;
 
-/// Folders of segment files.
-pub(crate) const FILE_KINDS: [FileKind; 5] =
-    [FileKind::Spans, FileKind::Requests, FileKind::Calls, FileKind::Structures, FileKind::Samples];
+/// Folders of segment files; the last one is of format 1.
+pub(crate) const FOLDERS: [(&str, FileKind); 6] = [
+    ("spans", FileKind::Spans),
+    ("requests", FileKind::Requests),
+    ("calls", FileKind::Calls),
+    ("structures", FileKind::Structures),
+    ("samples", FileKind::Samples),
+    ("forms", FileKind::Structures),
+];
 
 impl FileKind {
-    /// The folder that files of this kind are in.
+    /// The folder that files of this kind are in, in the current format.
     pub(crate) const fn folder(self) -> &'static str {
-        match self {
-            FileKind::Spans => "spans",
-            FileKind::Requests => "requests",
-            FileKind::Calls => "calls",
-            FileKind::Structures => "forms",
-            FileKind::Samples => "samples",
-        }
+        FOLDERS[self as usize].0
     }
 }
 
 /// The path of a segment's file: `spans/1732200000/000000000017.parquet`. The folder is the start of its slice in
 /// seconds since the epoch.
-pub(crate) fn file(kind: FileKind, slice_ns: i64, segment: u64) -> Path {
+pub(crate) fn file(kind: FileKind, format: u32, slice_ns: i64, segment: u64) -> Path {
+    let folder = match (kind, format) {
+        (FileKind::Structures, 1) => "forms",
+        _ => kind.folder(),
+    };
     let seconds = slice_ns.div_euclid(1_000_000_000);
-    Path::from(format!("{}/{seconds}/{segment:012}.parquet", kind.folder()))
+    Path::from(format!("{folder}/{seconds}/{segment:012}.parquet"))
 }
 
 /// The quarantine path of a file that could not be read.
@@ -78,6 +82,13 @@ mod tests {
             assert_eq!(slice_of(Timestamp::from_unix_ns(time), slice), start, "{time}");
         }
         assert_eq!(slice_of(Timestamp::MIN, slice), i64::MIN);
-        assert_eq!(file(FileKind::Spans, -1, 17).as_ref(), "spans/-1/000000000017.parquet");
+    }
+
+    #[test]
+    fn files_are_in_the_folder_of_their_kind_and_format() {
+        assert_eq!(file(FileKind::Spans, 2, -1, 17).as_ref(), "spans/-1/000000000017.parquet");
+        assert_eq!(file(FileKind::Structures, 2, 0, 1).as_ref(), "structures/0/000000000001.parquet");
+        assert_eq!(file(FileKind::Structures, 1, 0, 1).as_ref(), "forms/0/000000000001.parquet");
+        assert!(FOLDERS[..5].iter().all(|&(folder, kind)| kind.folder() == folder));
     }
 }

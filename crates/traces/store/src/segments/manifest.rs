@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The version of everything stored that this program writes.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// The contents of a store.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub(crate) struct Manifest {
 pub(crate) struct Segment {
     /// Its number; files are named by it.
     pub(crate) number: u64,
+    /// Version of its files.
+    #[serde(default = "first_format")]
+    pub(crate) format: u32,
     /// What it holds.
     pub(crate) kind: SegmentKind,
     /// Start of the slice it is filed under.
@@ -75,8 +78,8 @@ pub(crate) struct Segment {
     /// Samples.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) samples: u64,
-    /// Notes from importing its rows.
-    #[serde(rename = "told", default, skip_serializing_if = "ImportNotes::is_empty")]
+    /// Notes from importing its rows; `told` in format 1.
+    #[serde(alias = "told", default, skip_serializing_if = "ImportNotes::is_empty")]
     pub(crate) notes: ImportNotes,
     /// Its files by the folder they are in.
     pub(crate) files: BTreeMap<FileKind, FileEntry>,
@@ -104,8 +107,8 @@ pub(crate) enum FileKind {
     Requests,
     /// A row a call of a request.
     Calls,
-    /// A row a node of a call tree.
-    #[serde(rename = "forms")]
+    /// A row a node of a call tree; `forms` in format 1.
+    #[serde(alias = "forms")]
     Structures,
     /// A row a sample.
     Samples,
@@ -141,6 +144,11 @@ pub(crate) struct Quarantined {
     pub(crate) reason: String,
     /// When that was found.
     pub(crate) since_ns: i64,
+}
+
+/// Segments of format 1 do not state their format.
+fn first_format() -> u32 {
+    1
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -206,7 +214,7 @@ impl Segment {
     }
 
     pub(crate) fn path(&self, file: FileKind) -> Path {
-        layout::file(file, self.slice_ns, self.number)
+        layout::file(file, self.format, self.slice_ns, self.number)
     }
 }
 
@@ -339,6 +347,7 @@ mod tests {
         let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
         let segment = Segment {
             number: 1,
+            format: FORMAT,
             kind: SegmentKind::Late,
             slice_ns: -300,
             order: 1,

@@ -3,12 +3,12 @@
 use super::columns;
 use super::error::SegmentError;
 use super::name_columns::{NameColumns, read_statuses, trace_at, trace_column, trace_text_column};
-use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type, trace_type};
+use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, UInt32Array, UInt64Array,
 };
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::DataType;
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, SlicedRequest};
 use laggard_model::{AdjustedCount, Loss, Losses, Names, Timestamp, TraceId};
@@ -22,40 +22,32 @@ const FACTS_KEY: &str = "laggard.facts";
 /// Rows of one row group.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-fn request_schema() -> SchemaRef {
-    table::schema(vec![
-        field("trace", trace_type(), false),
-        field("trace_text", DataType::Utf8, true),
-        field("start_ns", DataType::Int64, false),
-        field("latency_ns", DataType::UInt64, false),
-        field("service", text_type(), false),
-        field("operation", text_type(), false),
-        field("kind", text_type(), false),
-        field("status", text_type(), false),
-        field("complete", DataType::Boolean, false),
-        field("adjusted_count", DataType::Float32, true),
-        field("form", DataType::UInt32, false),
-        field("first_call", DataType::UInt32, false),
-        field("calls", DataType::UInt32, false),
-    ])
+fn request_columns() -> [Column; 13] {
+    [
+        Column::trace(),
+        Column::plain("trace_text", DataType::Utf8).optional(),
+        Column::number("start_ns", DataType::Int64),
+        Column::number("latency_ns", DataType::UInt64).derived(),
+        Column::text("service").derived(),
+        Column::text("operation").derived(),
+        Column::text("kind").derived(),
+        Column::text("status"),
+        Column::plain("complete", DataType::Boolean),
+        Column::plain("adjusted_count", DataType::Float32).optional(),
+        Column::number("structure", DataType::UInt32),
+        Column::number("first_call", DataType::UInt32),
+        Column::number("calls", DataType::UInt32).derived(),
+    ]
 }
-
-/// Columns that are read; the others follow from them and are for other programs.
-const COLUMNS: [&str; 8] =
-    ["trace", "trace_text", "start_ns", "status", "complete", "adjusted_count", "form", "first_call"];
 
 /// Writes the requests of a slice.
 pub(crate) fn encode(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
-    let properties = table::properties(ROWS_PER_GROUP);
-    let properties = table::with_dictionaries(properties, &["service", "operation", "kind", "status"]);
-    let counted = ["start_ns", "latency_ns", "form", "first_call", "calls"];
-    let properties = table::with_deltas(properties, &counted);
-    let mut writer = TableWriter::new(request_schema(), properties.build())?;
+    let mut writer = TableWriter::new(&request_columns(), table::properties(ROWS_PER_GROUP))?;
     let known = NameColumns::new(&slice.names);
     let mut texts = slice.facts.texts.clone();
     texts.sort_by_key(|(trace, _)| *trace);
     for requests in slice.requests.chunks(BATCH_ROWS) {
-        writer.write(request_columns(slice, requests, &known, &texts)?)?;
+        writer.write(column_values(slice, requests, &known, &texts)?)?;
     }
     let facts = StoredFacts::new(&slice.facts, &slice.names);
     writer.add_metadata(
@@ -65,7 +57,7 @@ pub(crate) fn encode(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> 
     writer.finish()
 }
 
-fn request_columns(
+fn column_values(
     slice: &RequestSlice,
     requests: &[SlicedRequest],
     known: &NameColumns,
@@ -115,7 +107,7 @@ pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedReq
     let rows = metadata.metadata().file_metadata().num_rows();
     let mut out = DecodedRequests { requests: Vec::new(), facts: facts.read(names) };
     out.requests.reserve(usize::try_from(rows).unwrap_or(0));
-    for batch in table::batches(ranges, metadata, &COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &request_columns(), None)? {
         add_batch(&mut out, &batch?)?;
     }
     Ok(out)
@@ -129,7 +121,7 @@ fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), Segme
     let statuses = read_statuses(status.values)?;
     let complete = columns::booleans(batch, "complete")?;
     let adjusted = columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?;
-    let structures = columns::numbers::<UInt32Type>(batch, "form")?;
+    let structures = columns::numbers::<UInt32Type>(batch, "structure")?;
     let first_calls = columns::numbers::<UInt32Type>(batch, "first_call")?;
     for at in 0..batch.num_rows() {
         let trace = trace_at(traces, at);

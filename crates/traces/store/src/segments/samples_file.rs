@@ -2,10 +2,10 @@
 
 use super::columns;
 use super::error::SegmentError;
-use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type};
+use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::DataType;
 use laggard_engine::{SampleRow, Samples};
 use laggard_model::{Measure, Timestamp};
 use std::collections::HashMap;
@@ -14,19 +14,17 @@ use std::sync::Arc;
 /// Rows of one row group.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-fn sample_schema() -> SchemaRef {
-    table::schema(vec![
-        field("time_ns", DataType::Int64, false),
-        field("measure", text_type(), false),
-        field("server", text_type(), false),
-        field("tier", text_type(), false),
-        field("transaction", text_type(), false),
-        field("callee", text_type(), false),
-        field("value", DataType::Float64, false),
-    ])
+fn sample_columns() -> [Column; 7] {
+    [
+        Column::number("time_ns", DataType::Int64),
+        Column::text("measure"),
+        Column::text("server"),
+        Column::text("tier"),
+        Column::text("transaction"),
+        Column::text("callee"),
+        Column::plain("value", DataType::Float64),
+    ]
 }
-
-const COLUMNS: [&str; 7] = ["time_ns", "measure", "server", "tier", "transaction", "callee", "value"];
 
 /// Measures by their names in files.
 const MEASURES: [(Measure, &str); 16] = [
@@ -50,11 +48,7 @@ const MEASURES: [(Measure, &str); 16] = [
 
 /// Writes samples, which are sorted by time.
 pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<EncodedFile, SegmentError> {
-    let properties = table::properties(ROWS_PER_GROUP);
-    let texts_of = ["measure", "server", "tier", "transaction", "callee"];
-    let properties = table::with_dictionaries(properties, &texts_of);
-    let properties = table::with_deltas(properties, &["time_ns"]);
-    let mut writer = TableWriter::new(sample_schema(), properties.build())?;
+    let mut writer = TableWriter::new(&sample_columns(), table::properties(ROWS_PER_GROUP))?;
     let texts: Arc<StringArray> = Arc::new(texts.iter().map(|text| Some(&**text)).collect());
     let measures: Arc<StringArray> = Arc::new(MEASURES.iter().map(|(_, name)| Some(*name)).collect());
     for rows in rows.chunks(BATCH_ROWS) {
@@ -80,7 +74,7 @@ pub(crate) fn decode(ranges: FileRanges) -> Result<Samples, SegmentError> {
     let metadata = table::footer(&ranges)?;
     let mut out = Samples::default();
     let mut known: HashMap<String, u32> = HashMap::new();
-    for batch in table::batches(ranges, metadata, &COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &sample_columns(), None)? {
         let batch = batch?;
         let times = columns::numbers::<Int64Type>(&batch, "time_ns")?;
         let values = columns::numbers::<Float64Type>(&batch, "value")?;

@@ -2,7 +2,7 @@
 
 use super::cache::Cache;
 use super::error::SegmentError;
-use super::layout::{self, FILE_KINDS};
+use super::layout::{self, FOLDERS};
 use super::manifest::{self, Manifest, Quarantined, Segment};
 use super::plan::SegmentLimits;
 use super::trace_index::TraceIndex;
@@ -246,8 +246,8 @@ async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<V
         .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
         .collect();
     let mut stray = Vec::new();
-    for kind in FILE_KINDS {
-        let found: Vec<_> = objects.list(Some(&Path::from(kind.folder()))).try_collect().await?;
+    for (folder, _) in FOLDERS {
+        let found: Vec<_> = objects.list(Some(&Path::from(folder))).try_collect().await?;
         stray.extend(found.into_iter().map(|object| object.location).filter(|path| !named.contains(path)));
     }
     Ok(stray)
@@ -269,8 +269,8 @@ fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &Segmen
 /// Moves files of segments to the quarantine folder, where nothing is deleted.
 async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
     for file in files {
-        let kind = FILE_KINDS.into_iter().find(|kind| file.as_ref().starts_with(kind.folder()));
-        let Some((kind, number)) = kind.zip(segment_of(&file)) else { continue };
+        let folder = FOLDERS.iter().find(|(folder, _)| file.as_ref().starts_with(folder));
+        let Some((&(_, kind), number)) = folder.zip(segment_of(&file)) else { continue };
         if let Err(error) = objects.rename(&file, &layout::quarantined(kind, number)).await {
             tracing::warn!(%file, %error, "a file could not be set aside");
         }

@@ -5,17 +5,18 @@ use super::error::SegmentError;
 use super::name_columns::{
     NameColumns, OperationReader, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
 };
-use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type, trace_type};
+use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use super::trace_index::TraceIndex;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
 };
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::DataType;
 use laggard_model::{
     AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp,
     TraceId,
 };
+use parquet::schema::types::ColumnPath;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -51,40 +52,23 @@ impl TraceFilter<'_> {
     }
 }
 
-fn span_schema() -> SchemaRef {
-    table::schema(vec![
-        field("trace", trace_type(), false),
-        field("trace_text", DataType::Utf8, true),
-        field("span", DataType::UInt64, false),
-        field("parent", DataType::UInt64, true),
-        field("start_ns", DataType::Int64, false),
-        field("inclusive_ns", DataType::UInt64, false),
-        field("service", text_type(), false),
-        field("operation", text_type(), false),
-        field("kind", text_type(), false),
-        field("replica", text_type(), false),
-        field("status", text_type(), false),
-        field("incomplete", DataType::Boolean, false),
-        field("adjusted_count", DataType::Float32, true),
-    ])
+fn span_columns() -> [Column; 13] {
+    [
+        Column::trace().dictionary(),
+        Column::plain("trace_text", DataType::Utf8).optional(),
+        Column::plain("span", DataType::UInt64),
+        Column::plain("parent", DataType::UInt64).optional(),
+        Column::number("start_ns", DataType::Int64),
+        Column::number("inclusive_ns", DataType::UInt64),
+        Column::text("service"),
+        Column::text("operation"),
+        Column::text("kind"),
+        Column::text("replica"),
+        Column::text("status"),
+        Column::plain("incomplete", DataType::Boolean),
+        Column::plain("adjusted_count", DataType::Float32).optional(),
+    ]
 }
-
-/// Columns that are read, all of them.
-const COLUMNS: [&str; 13] = [
-    "trace",
-    "trace_text",
-    "span",
-    "parent",
-    "start_ns",
-    "inclusive_ns",
-    "service",
-    "operation",
-    "kind",
-    "replica",
-    "status",
-    "incomplete",
-    "adjusted_count",
-];
 
 /// Writes spans, which are sorted; `texts` are sorted by trace and may be of more traces than there are here.
 pub(crate) fn encode(
@@ -95,17 +79,15 @@ pub(crate) fn encode(
 ) -> Result<EncodedFile, SegmentError> {
     let groups = rows.chunks(rows_per_group).map(distinct_traces);
     let traces_per_group = groups.max().unwrap_or(0).max(1) as u64;
+    let trace = || ColumnPath::from("trace");
     let properties = table::properties(rows_per_group)
-        .set_column_bloom_filter_enabled(table::column("trace"), true)
-        .set_column_bloom_filter_fpp(table::column("trace"), FALSE_POSITIVES)
-        .set_column_bloom_filter_max_ndv(table::column("trace"), traces_per_group);
-    let texts_of = ["trace", "service", "operation", "kind", "replica", "status"];
-    let properties = table::with_dictionaries(properties, &texts_of);
-    let properties = table::with_deltas(properties, &["start_ns", "inclusive_ns"]);
-    let mut writer = TableWriter::new(span_schema(), properties.build())?;
+        .set_column_bloom_filter_enabled(trace(), true)
+        .set_column_bloom_filter_fpp(trace(), FALSE_POSITIVES)
+        .set_column_bloom_filter_max_ndv(trace(), traces_per_group);
+    let mut writer = TableWriter::new(&span_columns(), properties)?;
     let known = NameColumns::new(names);
     for rows in rows.chunks(BATCH_ROWS) {
-        writer.write(span_columns(&known, names, rows, texts)?)?;
+        writer.write(column_values(&known, names, rows, texts)?)?;
     }
     writer.finish()
 }
@@ -114,7 +96,7 @@ fn distinct_traces(rows: &[SpanRow]) -> usize {
     rows.chunk_by(|a, b| a.trace == b.trace).count()
 }
 
-fn span_columns(
+fn column_values(
     known: &NameColumns,
     names: &Names,
     rows: &[SpanRow],
@@ -146,7 +128,7 @@ pub(crate) fn decode(
     filter: TraceFilter<'_>,
 ) -> Result<SpanTable, SegmentError> {
     let mut out = SpanTable::default();
-    for batch in table::batches(ranges, index.metadata.clone(), &COLUMNS, Some(groups))? {
+    for batch in table::batches(ranges, index.metadata.clone(), &span_columns(), Some(groups))? {
         add_batch(&mut out, &batch?, filter)?;
     }
     Ok(out)

@@ -37,19 +37,71 @@ pub(crate) struct EncodedFile {
     pub(crate) entry: FileEntry,
 }
 
-/// A column's name and type; `true` where values may be absent.
-pub(crate) fn field(name: &str, data: DataType, absent: bool) -> Field {
-    Field::new(name, data, absent)
+/// A column of the files of a kind.
+pub(crate) struct Column {
+    field: Field,
+    encoding: ColumnEncoding,
+    read: bool,
 }
 
-/// The type of columns of few distinct texts.
-pub(crate) fn text_type() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ColumnEncoding {
+    Plain,
+    /// For few distinct values.
+    Dictionary,
+    /// For times and counters: packed differences take half the bytes of plain numbers, and half the time.
+    Delta,
 }
 
-/// The type of trace ids: 16 bytes, most significant first.
-pub(crate) fn trace_type() -> DataType {
-    DataType::FixedSizeBinary(16)
+impl Column {
+    /// A column of any values, encoded plainly.
+    pub(crate) fn plain(name: &str, data: DataType) -> Column {
+        Column { field: Field::new(name, data, false), encoding: ColumnEncoding::Plain, read: true }
+    }
+
+    /// A column of trace ids: 16 bytes, most significant first.
+    pub(crate) fn trace() -> Column {
+        Column::plain("trace", DataType::FixedSizeBinary(16))
+    }
+
+    /// A column of few distinct texts.
+    pub(crate) fn text(name: &str) -> Column {
+        let data = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        Column::plain(name, data).dictionary()
+    }
+
+    /// A column of times or counters.
+    pub(crate) fn number(name: &str, data: DataType) -> Column {
+        Column { encoding: ColumnEncoding::Delta, ..Column::plain(name, data) }
+    }
+
+    pub(crate) fn dictionary(self) -> Column {
+        Column { encoding: ColumnEncoding::Dictionary, ..self }
+    }
+
+    /// Values may be absent.
+    pub(crate) fn optional(self) -> Column {
+        Column { field: self.field.with_nullable(true), ..self }
+    }
+
+    /// Follows from other columns: it is written for other programs and not read.
+    pub(crate) fn derived(self) -> Column {
+        Column { read: false, ..self }
+    }
+
+    fn add_encoding(&self, properties: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
+        let path = ColumnPath::from(self.field.name().as_str());
+        match self.encoding {
+            ColumnEncoding::Plain => properties,
+            ColumnEncoding::Dictionary => properties.set_column_dictionary_enabled(path, true),
+            ColumnEncoding::Delta => properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        }
+    }
+}
+
+/// The name that a column had in format 1, where it was another.
+pub(crate) fn name_in_format_1(name: &str) -> &str {
+    if name == "structure" { "form" } else { name }
 }
 
 /// What every file is written with; callers add what is special about theirs.
@@ -66,30 +118,6 @@ pub(crate) fn properties(rows_per_group: usize) -> WriterPropertiesBuilder {
         .set_key_value_metadata(Some(vec![KeyValue::new(FORMAT_KEY.to_owned(), FORMAT.to_string())]))
 }
 
-/// A column's path, for properties.
-pub(crate) fn column(name: &str) -> ColumnPath {
-    ColumnPath::from(name)
-}
-
-/// Adds columns of few distinct values.
-pub(crate) fn with_dictionaries(
-    properties: WriterPropertiesBuilder,
-    columns: &[&str],
-) -> WriterPropertiesBuilder {
-    let add = |properties: WriterPropertiesBuilder, name: &&str| {
-        properties.set_column_dictionary_enabled(column(name), true)
-    };
-    columns.iter().fold(properties, add)
-}
-
-/// Adds columns of times and counters: packed differences take half the bytes of plain numbers, and half the time.
-pub(crate) fn with_deltas(properties: WriterPropertiesBuilder, columns: &[&str]) -> WriterPropertiesBuilder {
-    let add = |properties: WriterPropertiesBuilder, name: &&str| {
-        properties.set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED)
-    };
-    columns.iter().fold(properties, add)
-}
-
 /// Writes batches one after the other into a file in memory.
 pub(crate) struct TableWriter {
     writer: ArrowWriter<Vec<u8>>,
@@ -97,8 +125,14 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn new(schema: SchemaRef, properties: WriterProperties) -> Result<TableWriter, SegmentError> {
-        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))?;
+    pub(crate) fn new(
+        columns: &[Column],
+        properties: WriterPropertiesBuilder,
+    ) -> Result<TableWriter, SegmentError> {
+        let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let properties = columns.iter().fold(properties, |properties, column| column.add_encoding(properties));
+        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
         Ok(TableWriter { writer, schema })
     }
 
@@ -220,14 +254,16 @@ pub(crate) fn checksums(metadata: &ArrowReaderMetadata) -> Result<Vec<u32>, Segm
     found.ok_or_else(|| SegmentError::damaged("has no checksums of its row groups"))
 }
 
-/// Batches of some columns and row groups (`None` for all) of a file.
+/// Batches of the columns that are read of some row groups (`None` for all) of a file.
 pub(crate) fn batches(
     ranges: FileRanges,
     metadata: ArrowReaderMetadata,
-    columns: &[&str],
+    columns: &[Column],
     row_groups: Option<Vec<usize>>,
 ) -> Result<ParquetRecordBatchReader, SegmentError> {
-    let mask = ProjectionMask::columns(metadata.parquet_schema(), columns.iter().copied());
+    let read = columns.iter().filter(|column| column.read).map(|column| column.field.name().as_str());
+    let names = read.flat_map(|name| [name, name_in_format_1(name)]);
+    let mask = ProjectionMask::columns(metadata.parquet_schema(), names);
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(ranges, metadata)
         .with_projection(mask)
         .with_batch_size(BATCH_ROWS);
@@ -236,9 +272,4 @@ pub(crate) fn batches(
         None => builder,
     };
     Ok(builder.build()?)
-}
-
-/// A schema of fields.
-pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
-    Arc::new(Schema::new(fields))
 }

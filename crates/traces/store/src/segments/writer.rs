@@ -2,13 +2,13 @@
 
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
-use super::manifest::{FileKind, Segment, SegmentKind};
+use super::manifest::{FORMAT, FileKind, Segment, SegmentKind};
 use super::merge::in_own_names;
 use super::plan::{SampleGroup, SegmentPlan};
 use super::reader::busy;
 use super::shared::{JOIN, SegmentsInner, wall_clock};
 use super::table::EncodedFile;
-use super::{calls_file, layout, requests_file, samples_file, spans_file};
+use super::{calls_file, requests_file, samples_file, spans_file};
 use futures::TryStreamExt;
 use laggard_engine::{RequestSlice, SliceFacts};
 use laggard_model::{Names, SpanRow, TraceId};
@@ -64,6 +64,37 @@ pub(crate) struct EncodedSegment {
     files: Vec<(FileKind, EncodedFile)>,
 }
 
+impl SegmentFields {
+    /// A segment without rows or files yet.
+    fn segment(self, kind: SegmentKind, slice_ns: i64) -> Segment {
+        Segment {
+            number: self.number,
+            format: FORMAT,
+            kind,
+            slice_ns,
+            order: self.order,
+            first_ns: slice_ns,
+            last_ns: slice_ns,
+            arrived_ns: Some(self.arrived_ns),
+            newest_ns: self.newest_ns,
+            trace_min: None,
+            trace_max: None,
+            spans: 0,
+            requests: 0,
+            samples: 0,
+            notes: ImportNotes::default(),
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+impl EncodedSegment {
+    fn new(mut segment: Segment, files: Vec<(FileKind, EncodedFile)>) -> EncodedSegment {
+        segment.files = files.iter().map(|(kind, file)| (*kind, file.entry)).collect();
+        EncodedSegment { segment, files }
+    }
+}
+
 impl SegmentsInner {
     /// Writes planned segments of spans, one after the other, and returns their manifest entries.
     pub(crate) async fn write_spans(
@@ -72,17 +103,10 @@ impl SegmentsInner {
         groups: Vec<SegmentPlan>,
         arrival: Arrival,
     ) -> Result<Vec<Segment>, SegmentError> {
-        let newest_ns = self.newest_ns();
-        let mut written = Vec::new();
-        for group in groups {
-            let number = self.number_segment();
-            let context = Arc::clone(context);
-            let made = arrival.fields(number, newest_ns);
-            let rows_per_group = self.limits.group_spans;
-            let ready = busy(move || encode_spans(&context, group, made, rows_per_group)).await?;
-            written.push(self.put_segment(ready).await?);
-        }
-        Ok(written)
+        let rows_per_group = self.limits.group_spans;
+        let context = Arc::clone(context);
+        let encode = move |group, fields| encode_spans(&context, group, fields, rows_per_group);
+        self.write_groups(groups, arrival, encode).await
     }
 
     /// Writes groups of samples.
@@ -92,14 +116,21 @@ impl SegmentsInner {
         groups: Vec<SampleGroup>,
         arrival: Arrival,
     ) -> Result<Vec<Segment>, SegmentError> {
+        let texts = Arc::clone(texts);
+        self.write_groups(groups, arrival, move |group, fields| encode_samples(&texts, &group, fields)).await
+    }
+
+    async fn write_groups<G: Send + 'static>(
+        &self,
+        groups: Vec<G>,
+        arrival: Arrival,
+        encode: impl Fn(G, SegmentFields) -> Result<EncodedSegment, SegmentError> + Clone + Send + 'static,
+    ) -> Result<Vec<Segment>, SegmentError> {
         let newest_ns = self.newest_ns();
         let mut written = Vec::new();
         for group in groups {
-            let number = self.number_segment();
-            let texts = Arc::clone(texts);
-            let made = arrival.fields(number, newest_ns);
-            let ready = busy(move || encode_samples(&texts, &group, made)).await?;
-            written.push(self.put_segment(ready).await?);
+            let (encode, fields) = (encode.clone(), arrival.fields(self.number_segment(), newest_ns));
+            written.push(self.put_segment(busy(move || encode(group, fields)).await?).await?);
         }
         Ok(written)
     }
@@ -118,7 +149,7 @@ impl SegmentsInner {
     async fn put_segment(&self, ready: EncodedSegment) -> Result<Segment, SegmentError> {
         let EncodedSegment { segment, files } = ready;
         let put = |(kind, file): (FileKind, EncodedFile)| {
-            let path = layout::file(kind, segment.slice_ns, segment.number);
+            let path = segment.path(kind);
             async move { self.objects.put(&path, file.bytes.into()).await.map_err(failed_put) }
         };
         let puts: futures::stream::FuturesUnordered<_> = files.into_iter().map(put).collect();
@@ -135,30 +166,19 @@ fn failed_put(error: object_store::Error) -> SegmentError {
 fn encode_spans(
     context: &GroupContext,
     group: SegmentPlan,
-    made: SegmentFields,
+    fields: SegmentFields,
     rows_per_group: usize,
 ) -> Result<EncodedSegment, SegmentError> {
     let (names, rows) = in_own_names(&context.names, group.rows);
     let texts = texts_of(&rows, &context.texts);
     let spans = spans_file::encode(&names, &rows, &texts, rows_per_group)?;
+    let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
     let starts = || rows.iter().map(|row| row.start.unix_ns());
-    let mut segment = Segment {
-        number: made.number,
-        kind: group.placement.kind,
-        slice_ns: group.placement.slice_ns,
-        order: made.order,
-        first_ns: starts().min().unwrap_or(group.placement.slice_ns),
-        last_ns: starts().max().unwrap_or(group.placement.slice_ns),
-        arrived_ns: Some(made.arrived_ns),
-        newest_ns: made.newest_ns,
-        trace_min: rows.first().map(|row| row.trace),
-        trace_max: rows.last().map(|row| row.trace),
-        spans: rows.len() as u64,
-        requests: 0,
-        samples: 0,
-        notes: ImportNotes::default(),
-        files: BTreeMap::new(),
-    };
+    segment.first_ns = starts().min().unwrap_or(segment.slice_ns);
+    segment.last_ns = starts().max().unwrap_or(segment.slice_ns);
+    segment.trace_min = rows.first().map(|row| row.trace);
+    segment.trace_max = rows.last().map(|row| row.trace);
+    segment.spans = rows.len() as u64;
     let mut files = vec![(FileKind::Spans, spans)];
     if segment.kind == SegmentKind::Traces {
         let slice = RequestSlice::assemble(names, rows, SliceFacts { texts, ..SliceFacts::default() });
@@ -167,8 +187,7 @@ fn encode_spans(
         files.push((FileKind::Calls, calls_file::encode_calls(&slice)?));
         files.push((FileKind::Structures, calls_file::encode_structures(&slice)?));
     }
-    segment.files = files.iter().map(|(kind, file)| (*kind, file.entry)).collect();
-    Ok(EncodedSegment { segment, files })
+    Ok(EncodedSegment::new(segment, files))
 }
 
 fn texts_of(rows: &[SpanRow], texts: &[(TraceId, Box<str>)]) -> Vec<(TraceId, Box<str>)> {
@@ -183,26 +202,13 @@ fn texts_of(rows: &[SpanRow], texts: &[(TraceId, Box<str>)]) -> Vec<(TraceId, Bo
 fn encode_samples(
     texts: &[Box<str>],
     group: &SampleGroup,
-    made: SegmentFields,
+    fields: SegmentFields,
 ) -> Result<EncodedSegment, SegmentError> {
     let file = samples_file::encode(&group.rows, texts)?;
-    let time = |row: Option<&laggard_engine::SampleRow>| row.map_or(group.slice_ns, |row| row.time.unix_ns());
-    let segment = Segment {
-        number: made.number,
-        kind: SegmentKind::Samples,
-        slice_ns: group.slice_ns,
-        order: made.order,
-        first_ns: time(group.rows.first()),
-        last_ns: time(group.rows.last()),
-        arrived_ns: Some(made.arrived_ns),
-        newest_ns: made.newest_ns,
-        trace_min: None,
-        trace_max: None,
-        spans: 0,
-        requests: 0,
-        samples: group.rows.len() as u64,
-        notes: ImportNotes::default(),
-        files: BTreeMap::from([(FileKind::Samples, file.entry)]),
-    };
-    Ok(EncodedSegment { segment, files: vec![(FileKind::Samples, file)] })
+    let mut segment = fields.segment(SegmentKind::Samples, group.slice_ns);
+    if let (Some(first), Some(last)) = (group.rows.first(), group.rows.last()) {
+        (segment.first_ns, segment.last_ns) = (first.time.unix_ns(), last.time.unix_ns());
+    }
+    segment.samples = group.rows.len() as u64;
+    Ok(EncodedSegment::new(segment, vec![(FileKind::Samples, file)]))
 }

@@ -2,11 +2,12 @@
 //! version N, and `expected.txt` next to it lists its contents.
 
 use super::contents::{TextSink, answered};
-use super::open;
+use super::{compact_all, open};
 use super::random_spans::{much_later, samples};
 use crate::segments::DurableFolder;
 use crate::segments::manifest::FORMAT;
 use crate::{FlushBatch, StoreSettings, View};
+use futures::TryStreamExt;
 use laggard_engine::Origins;
 use laggard_model::{AdjustedCount, Loss, Nanos, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
 use object_store::memory::InMemory;
@@ -82,7 +83,9 @@ async fn write(version: u32) {
     std::fs::write(folder.join("expected.txt"), describe(&segments.view()).await).unwrap();
     std::fs::remove_dir_all(folder.join("staging")).unwrap();
     // Only the newest manifest defines what is valid.
-    std::fs::remove_file(folder.join("manifest/000000000001.json")).unwrap();
+    for first in ["manifest/000000000001.json", "manifest/000000000001.copy"] {
+        std::fs::remove_file(folder.join(first)).unwrap();
+    }
 }
 
 /// The files of a folder, in memory, so that reading changes none of them.
@@ -115,4 +118,30 @@ async fn golden_stores_of_every_version_are_read() {
         assert_eq!(describe(&segments.view()).await, expected, "version {version}");
         assert_eq!(segments.figures().problems, []);
     }
+}
+
+/// Files of version 1 stay where they are until compaction replaces them by files of this version.
+#[tokio::test]
+async fn a_store_of_version_1_is_continued() {
+    let files = async |objects: &Arc<dyn ObjectStore>, folder: &str| {
+        objects.list(Some(&ObjectPath::from(folder))).try_collect::<Vec<_>>().await.unwrap().len()
+    };
+    let objects = in_memory(&folder(1)).await;
+    let segments = open(&objects, &StoreSettings::default()).await;
+    let mut later = much_later();
+    later.spans[0].trace = TraceId::from_value(8);
+    later.spans[0].start = later.spans[0].start.plus(Nanos::from_secs(9000));
+    segments.commit(Arc::new(later)).await.unwrap();
+    let mixed = describe(&segments.view()).await;
+    assert_eq!(mixed.lines().filter(|line| line.starts_with("request")).count(), 3, "{mixed}");
+    assert_eq!((files(&objects, "forms").await, files(&objects, "structures").await), (1, 1));
+    drop(segments);
+
+    let segments = open(&objects, &StoreSettings::default()).await;
+    assert_eq!(describe(&segments.view()).await, mixed, "opened again");
+    assert!(compact_all(&segments).await > 0);
+    assert_eq!(describe(&segments.view()).await, mixed, "compacted");
+    segments.shared.sweep().await;
+    assert_eq!((files(&objects, "forms").await, files(&objects, "structures").await), (0, 2));
+    assert_eq!(segments.figures().problems, []);
 }

@@ -21,8 +21,8 @@ assert slowest == [("front", "get", 30, 0.1)], slowest
 assert sorted(self_time) == [("front", "get", "a", 0.09), ("front", "get", "b", 0.01)], self_time
 assert [row[2] for row in one_trace] == [1, 2], one_trace
 counts = {kind: duckdb.sql(f"select count(*) from '{kind}/*/*.parquet'").fetchall()[0][0]
-          for kind in ["spans", "requests", "calls", "forms", "samples"]}
-assert counts == {"spans": 60, "requests": 30, "calls": 60, "forms": 10, "samples": 3}, counts
+          for kind in ["spans", "requests", "calls", "structures", "samples"]}
+assert counts == {"spans": 60, "requests": 30, "calls": 60, "structures": 10, "samples": 3}, counts
 assert spans.select(pl.len()).collect().item() == 60
 assert pl.scan_parquet("samples/*/*.parquet").collect()["value"].sum() == 3.0
 checksums = duckdb.sql("select decode(value) from parquet_kv_metadata('spans/*/*.parquet') where key = 'laggard.format'")

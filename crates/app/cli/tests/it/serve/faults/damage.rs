@@ -53,7 +53,7 @@ fn a_damaged_segment_is_reported_and_the_rest_is_answered() {
     let harm: [(&str, Harm); 3] = [
         ("segments/requests", |path| flip(path, 40)),
         ("segments/calls", cut),
-        ("segments/forms", |path| fs::remove_file(path).unwrap()),
+        ("segments/structures", |path| fs::remove_file(path).unwrap()),
     ];
     for (below, harm) in harm {
         let folder = with_two_segments();
