@@ -131,7 +131,8 @@ impl TableWriter {
     ) -> Result<TableWriter, SegmentError> {
         let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
         let schema = Arc::new(Schema::new(fields));
-        let properties = columns.iter().fold(properties, |properties, column| column.add_encoding(properties));
+        let properties =
+            columns.iter().fold(properties, |properties, column| column.add_encoding(properties));
         let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
         Ok(TableWriter { writer, schema })
     }

@@ -2,8 +2,8 @@
 //! version N, and `expected.txt` next to it lists its contents.
 
 use super::contents::{TextSink, answered};
-use super::{compact_all, open};
 use super::random_spans::{much_later, samples};
+use super::{compact_all, open};
 use crate::segments::DurableFolder;
 use crate::segments::manifest::FORMAT;
 use crate::{FlushBatch, StoreSettings, View};
