@@ -1,15 +1,14 @@
 //! `laggard capacity`.
 
-use crate::arguments::RunOptions;
 use crate::exit::{CommandError, Status};
+use crate::output::RunOptions;
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
-use crate::write::write_capacity;
 use clap::Args;
 use laggard_metrics_questions::{CapacitySettings, capacity};
 use laggard_params::CapacityParams;
 use laggard_report::{CapacityReport, CapacityVerdict};
 
-const CAPACITY_EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "Examples:
   laggard capacity samples.csv --latency-max 500ms
   laggard capacity samples/ --latency-max 500ms --what-if 'cart.demand=-30%' --servers app=4
   laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
@@ -18,7 +17,7 @@ const CAPACITY_EXAMPLES: &str = "Examples:
 Exit status: 0 success, 1 the load is beyond the capacity (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
-#[command(after_help = CAPACITY_EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Capacity {
     #[command(flatten)]
     input: SampleInput,
@@ -37,7 +36,7 @@ pub(crate) fn run(arguments: &Capacity) -> Result<Status, CommandError> {
     let LoadedSamples { table, facts, deployments: _, cautions } = load_samples(&arguments.input, threads)?;
     let mut report = capacity(&table, &facts, &settings).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
-    write_capacity(&report, &arguments.run.destination())?;
+    arguments.run.write(&report)?;
     Ok(status(&report, arguments.exit_code))
 }
 

@@ -1,11 +1,35 @@
 //! `laggard changes`.
 
-use crate::arguments::Changes;
 use crate::exit::{CommandError, Status};
-use crate::samples::{LoadedSamples, load_samples};
-use crate::write::write_changes;
+use crate::output::RunOptions;
+use crate::samples::{LoadedSamples, SampleInput, load_samples};
+use clap::Args;
 use laggard_metrics_questions::{ChangesQuestion, changes};
+use laggard_params::ChangesParams;
 use laggard_report::{ChangeReport, ChangeVerdict};
+
+const EXAMPLES: &str = "Examples:
+  laggard changes samples.csv                               transactions and CPU utilization by window
+  laggard changes traces/ cpu.csv --window 5m               counts and times from spans, one CPU series
+  laggard changes samples.csv --deployment 2026-01-12T22:29:48Z=v2.4
+  laggard changes samples.csv --method cherkasova --set error-max=3
+  laggard changes samples.csv --exit-code || page-somebody
+
+Exit status: 0 success, 1 application change or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    input: SampleInput,
+    /// Exit with status 1 on an application change or an anomaly
+    #[arg(long)]
+    exit_code: bool,
+    #[command(flatten)]
+    run: RunOptions,
+    #[command(flatten)]
+    question: ChangesParams,
+}
 
 pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
@@ -20,7 +44,7 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     };
     let mut report = changes(&question).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
-    write_changes(&report, &arguments.run.destination())?;
+    arguments.run.write(&report)?;
     Ok(status(&report, arguments.exit_code))
 }
 

@@ -1,25 +1,61 @@
 //! `laggard compare`.
 
-use crate::arguments::Compare;
 use crate::exit::{CommandError, Status};
-use crate::load::{Loaded, load};
+use crate::load::{Loaded, SpanMemory, load};
+use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
-use crate::server::Verdicts;
-use crate::write::write_comparison;
+use crate::server::{Server, Verdicts};
+use clap::Args;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
-use laggard_params::{ComparedData, WHAT_TO_COMPARE, Window};
+use laggard_params::{CompareParams, ComparedData, Inputs, WHAT_TO_COMPARE, Window};
 use laggard_report::{Comparison, ComparisonVerdict, InputFacts};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+const EXAMPLES: &str = "Examples:
+  laggard compare yesterday/ today/
+  laggard compare old.json new.json --output html -o difference.html
+  laggard compare traces/ --since 2026-01-12T09:20:00Z          the time before against the time after
+  laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
+  laggard compare main/ branch/ --service checkout --exit-code || echo slower
+
+Exit status: 0 success, 1 slower or changed (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Compare {
+    /// The set before and the set after; or one data set, with windows
+    #[arg(value_name = "PATH", num_args = 0..=2)]
+    paths: Vec<PathBuf>,
+    /// More of the set before: file, folder or pattern
+    #[arg(long, value_name = "PATH", conflicts_with = "server")]
+    before: Vec<PathBuf>,
+    /// More of the set after
+    #[arg(long, value_name = "PATH", conflicts_with = "server")]
+    after: Vec<PathBuf>,
+    #[command(flatten)]
+    question: CompareParams,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Exit with status 1 when the set after is slower or changed
+    #[arg(long)]
+    exit_code: bool,
+    #[command(flatten)]
+    run: RunOptions,
+    #[command(flatten)]
+    memory: SpanMemory,
+    #[command(flatten)]
+    server: Server,
+}
+
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
-    let destination = arguments.run.destination();
     let verdicts = Verdicts { alarming: &["slower", "changed"], exit_code: arguments.exit_code };
-    if let Some(answered) = arguments.server.answer("compare", &arguments.question, &destination, &verdicts) {
+    if let Some(answered) = arguments.server.answer("compare", &arguments.question, &arguments.run, &verdicts)
+    {
         return answered;
     }
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
@@ -43,7 +79,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
             answer(arguments, [&whole, &whole], windows, &settings, reading.threads)
         }
     }?;
-    write_comparison(&comparison, &destination)?;
+    arguments.run.write(&comparison)?;
     Ok(status(&comparison, arguments.exit_code))
 }
 

@@ -1,19 +1,26 @@
 //! `laggard demo`: an incident that the command itself makes, diagnosed.
 
-use crate::arguments::Demo;
 use crate::diagnose::report;
 use crate::exit::{CommandError, Status};
 use crate::load::load;
-use crate::output_form::{ColorWhen, OutputForm};
+use crate::output::{ColorWhen, OutputTarget, print};
 use crate::progress::Meter;
 use crate::simulate::{describe, failure};
-use crate::write::{Destination, print, write_report};
+use clap::Args;
 use laggard_diagnose::DiagnoseSettings;
 use laggard_engine::IngestSettings;
 use laggard_formats::{InputSettings, expand};
+use laggard_report::Output;
 use laggard_simulate::{Compression, OutputFormat, Settings, generate};
 use laggard_system::available_threads;
 use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Folder for the traces and the report
+    #[arg(value_name = "DIR", default_value = "laggard-demo")]
+    directory: PathBuf,
+}
 
 pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
     let incident = incident(arguments)?;
@@ -23,12 +30,9 @@ pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
     let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
     let report = report(loaded, None, &DiagnoseSettings::default(), threads)?;
     meter.done();
-    write_report(&report, &Destination { form: OutputForm::Text, file: None, color: ColorWhen::Auto })?;
+    OutputTarget { file: None, color: ColorWhen::Auto }.write(Output::Text, &report)?;
     let page = arguments.directory.join("report.html");
-    write_report(
-        &report,
-        &Destination { form: OutputForm::Html, file: Some(&page), color: ColorWhen::Never },
-    )?;
+    OutputTarget { file: Some(page.clone()), color: ColorWhen::Never }.write(Output::Html, &report)?;
     print(&format!(
         "\n{}\nThe same report as a page: {}\nNow your own: laggard diagnose PATH\n",
         incident.description,

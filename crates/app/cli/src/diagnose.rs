@@ -1,30 +1,69 @@
 //! `laggard diagnose`.
 
-use crate::arguments::Diagnose;
 use crate::exit::{CommandError, Status};
-use crate::load::{Loaded, load};
+use crate::load::{Loaded, SpanMemory, load};
+use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
-use crate::server::Verdicts;
-use crate::write::write_report;
+use crate::server::{Server, Verdicts};
+use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
-use laggard_params::{BaselineData, Weights};
+use laggard_params::{BaselineData, DiagnoseParams, Inputs, Weights};
 use laggard_report::{Report, Verdict};
 use laggard_system::now;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  laggard diagnose traces/                                  every file below a folder
+  laggard diagnose --since 2026-01-12T09:10:00Z --until 2026-01-12T09:20:00Z traces/
+  laggard diagnose today/ --baseline yesterday/              what is slower than before?
+  laggard diagnose --since 2026-01-12T09:10Z --until 2026-01-12T09:20Z --baseline-rest traces/
+  laggard diagnose --service checkout traces/ --output markdown
+  laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
+  laggard diagnose traces/ --exit-code || page-somebody
+  laggard diagnose --server http://localhost:4316 --since -15m
+
+Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Diagnose {
+    /// Files, folders, patterns, or - for standard input (the default)
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    question: DiagnoseParams,
+    /// Compare with these files, folders or patterns; repeat for more
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", "server"])]
+    baseline: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
+    #[command(flatten)]
+    weights: Weights,
+    /// Exit with status 1 when suspects are found
+    #[arg(long)]
+    exit_code: bool,
+    #[command(flatten)]
+    run: RunOptions,
+    #[command(flatten)]
+    memory: SpanMemory,
+    #[command(flatten)]
+    server: Server,
+}
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
-    let destination = arguments.run.destination();
     let verdicts = Verdicts { alarming: &["suspects"], exit_code: arguments.exit_code };
     if arguments.server.is_set() && arguments.weights != Weights::default() {
         return Err(CommandError::usage(
             "a server has read its spans already: attributes that weigh are of files",
         ));
     }
-    if let Some(answered) = arguments.server.answer("diagnose", &arguments.question, &destination, &verdicts)
+    if let Some(answered) =
+        arguments.server.answer("diagnose", &arguments.question, &arguments.run, &verdicts)
     {
         return answered;
     }
@@ -38,7 +77,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
         [] => Vec::new(),
         paths => expand(paths).map_err(CommandError::unreadable)?,
     };
-    let threads = threads(arguments);
+    let threads = arguments.run.threads();
     let sets = if earlier.is_empty() { 1 } else { 2 };
     let limits = ingest_settings(&settings, arguments.memory.bytes / sets);
     let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
@@ -55,7 +94,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let report = read();
     meter.done();
     let report = report?;
-    write_report(&report, &destination)?;
+    arguments.run.write(&report)?;
     Ok(status(&report, arguments.exit_code))
 }
 
@@ -109,10 +148,6 @@ fn baseline_losses(requests: &Requests) -> Option<String> {
         .then(|| format!("one trace retained in {}", requests.thinning_factor()));
     let words: Vec<String> = lost.chain(thinned).collect();
     (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
-}
-
-fn threads(arguments: &Diagnose) -> NonZeroUsize {
-    arguments.run.threads()
 }
 
 fn status(report: &Report, exit_code: bool) -> Status {

@@ -3,7 +3,6 @@
 use crate::exit::{CommandError, Status};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
-use crate::write::write_kernel_diagnosis;
 use clap::Args;
 use laggard_kernel_diagnose::diagnose_kernel;
 use laggard_params::{KernelDiagnoseParams, KernelSources, read_traces};
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let delimiter = question.delimiter().map_err(CommandError::usage)?;
     let sources = sources(arguments);
     question.check_sources(&sources).map_err(CommandError::usage)?;
-    let threads = arguments.output.threads();
+    let threads = arguments.output.run.threads();
     let diagnosis = question.question(&sources, threads).map_err(CommandError::usage)?;
     let reading = arguments.output.graph_settings(delimiter, question.compat);
     let paths =
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let runs = read_traces(&files(&paths), &reading, &meter);
     meter.done();
     let report = diagnose_kernel(&runs.map_err(failure)?, &diagnosis).map_err(CommandError::usage)?;
-    write_kernel_diagnosis(&report, &arguments.output.destination())?;
+    arguments.output.run.write(&report)?;
     Ok(match report.verdict {
         KernelVerdict::Slower | KernelVerdict::SlowerOverall if arguments.exit_code => Status::Suspects,
         KernelVerdict::InsufficientData => Status::TooLittle,

@@ -73,7 +73,7 @@ pub(crate) fn requested_spans(
     let settings = InputSettings { format: None, reader };
     let empty = || SpanCollector { span: join.span, trace: join.trace_id, thread, spans: Vec::new() };
     let meter = Meter::new(&sources);
-    let loaded = load_tables(&sources, &settings, &empty, output.threads(), &meter);
+    let loaded = load_tables(&sources, &settings, &empty, output.run.threads(), &meter);
     meter.done();
     let LoadedTables { tables, .. } = loaded?;
     match tables.spans.is_empty() {

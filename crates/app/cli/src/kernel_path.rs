@@ -3,7 +3,6 @@
 use crate::exit::{CommandError, Status};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
-use crate::write::{write_kernel_path, write_kernel_stats};
 use clap::Args;
 use laggard_kernel_diagnose::{kernel_path, kernel_stats};
 use laggard_params::{KernelPathParams, KernelReadSettings, read_hosts, read_traces};
@@ -65,7 +64,7 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
     };
     let mut report = kernel_path(&runs, &question.question(executions)).map_err(CommandError::usage)?;
     report.cautions.extend(hosts.remarks);
-    write_kernel_path(&report, &arguments.output.destination())?;
+    arguments.output.run.write(&report)?;
     Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })
 }
 
@@ -76,14 +75,14 @@ pub(crate) fn stats(arguments: &Stats) -> Result<Status, CommandError> {
         compat: false,
         statistics: true,
         memory: arguments.output.memory,
-        threads: arguments.output.threads(),
+        threads: arguments.output.run.threads(),
     };
     let meter = Meter::without_total();
     let runs = read_traces(&files(&arguments.traces), &reading, &meter);
     meter.done();
     let runs = runs.map_err(failure)?;
     let report = kernel_stats(&runs);
-    write_kernel_stats(&report, &arguments.output.destination())?;
+    arguments.output.run.write(&report)?;
     let events: u64 = report.input.traces.iter().map(|trace| trace.events).sum();
     Ok(if events == 0 { Status::TooLittle } else { Status::Done })
 }

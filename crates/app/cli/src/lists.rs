@@ -1,8 +1,8 @@
 //! Lists and generated pages.
 
-use crate::arguments::Arguments;
+use crate::Arguments;
 use crate::exit::{CommandError, Status};
-use crate::write::print;
+use crate::output::print;
 use clap::CommandFactory;
 use laggard_diagnose::METHODS;
 use laggard_formats::FORMATS;

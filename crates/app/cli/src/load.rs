@@ -2,12 +2,21 @@
 
 use crate::exit::CommandError;
 use crate::progress::Meter;
+use clap::Args;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex};
+
+/// Memory of commands that hold spans.
+#[derive(Args, Debug)]
+pub(crate) struct SpanMemory {
+    /// Memory for spans of all sets; beyond it, traces are dropped evenly, and the report says so
+    #[arg(id = "memory", long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
+    pub(crate) bytes: usize,
+}
 
 /// The span table, and the outcome of reading.
 pub(crate) struct Loaded {

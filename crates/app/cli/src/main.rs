@@ -1,6 +1,5 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
-mod arguments;
 mod capacity;
 mod changes;
 mod collect;
@@ -15,7 +14,7 @@ mod kernel_output;
 mod kernel_path;
 mod lists;
 mod load;
-mod output_form;
+mod output;
 mod progress;
 mod prometheus;
 mod record;
@@ -28,12 +27,73 @@ mod settings;
 mod signature;
 mod simulate;
 mod small_files;
-mod write;
 
-use arguments::{Arguments, Command};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
 use std::process::ExitCode;
+
+/// Finds out why a distributed system is slow: which operations, on which replicas, and which requests are affected.
+#[derive(Parser, Debug)]
+#[command(name = "laggard", version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  laggard demo                                   simulate an incident and diagnose it
+  laggard diagnose traces.json                   one file, format recognized
+  laggard diagnose /var/traces/*.zst --output html -o report.html
+  laggard compare yesterday/ today/              what differs between two sets
+  laggard changes samples.csv                    code, workload, or another process?
+  laggard signature diff old.json new.json       which transactions take longer than before?
+  laggard kernel path trace.dat --thread nginx   what did it really wait for?
+  kubectl logs collector | laggard diagnose -    from a pipe";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Read traces and name the operations and replicas that make requests slow
+    Diagnose(Box<diagnose::Diagnose>),
+    /// Show what differs between two sets of traces: two releases, two hours, before and after
+    Compare(Box<compare::Compare>),
+    /// Compute how many clients a system can serve within a latency target, from samples
+    Capacity(Box<capacity::Capacity>),
+    /// Find out whether code, workload, or another process changed CPU use, and since when
+    Changes(Box<changes::Changes>),
+    /// Measure what transactions take at every server without queueing, and compare two such signatures
+    Signature(Box<signature::SignatureArguments>),
+    /// Show what threads and executions waited for, from kernel traces
+    Kernel(kernel::KernelArguments),
+    /// Record a kernel trace while a command runs, for `laggard kernel`
+    Record(Box<record::Record>),
+    /// Ingest and store traces and metrics, and answer questions in a web UI and an API
+    Serve(Box<serve::Serve>),
+    /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
+    Collect(Box<collect::Collect>),
+    /// Simulate an incident, diagnose it, and print the paths of its files
+    Demo(demo::Demo),
+    /// Generate traces with known truth
+    Simulate(Box<simulate::Simulate>),
+    /// List what can be set by name (--set), with ranges, defaults, and their sources
+    Settings(settings::Settings),
+    /// List the formats that are read
+    Formats,
+    /// List the methods
+    Methods,
+    /// Print the JSON Schema of a report, or list the schemas
+    Schema {
+        /// The report: diagnose, compare, changes, ...
+        #[arg(value_name = "REPORT")]
+        report: Option<String>,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page (roff)
+    Man,
+}
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == record::GUARDIAN) {

@@ -87,7 +87,7 @@ pub(crate) struct Record {
 pub(crate) fn run(arguments: &Record) -> Result<ExitCode, CommandError> {
     let settings = settings(arguments)?;
     if arguments.print_commands {
-        crate::write::print(&equivalent_commands(&settings))?;
+        crate::output::print(&equivalent_commands(&settings))?;
         return Ok(Status::Done.into());
     }
     match laggard_record::record(&settings) {

@@ -1,7 +1,7 @@
 //! `laggard serve`: ingests, stores, and answers until it is stopped.
 
 use crate::exit::{CommandError, Status};
-use crate::write::print;
+use crate::output::print;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use laggard_params::SetArgument;
 use laggard_server::{

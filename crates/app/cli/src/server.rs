@@ -1,8 +1,8 @@
 //! Questions to a server instead of files.
 
 use crate::exit::{CommandError, Status};
+use crate::output::RunOptions;
 use crate::small_files::text_of;
-use crate::write::Destination;
 use clap::Args;
 use laggard_server::client::{QueryError, ServerAddress, ask};
 use serde::Serialize;
@@ -45,11 +45,11 @@ impl Server {
         &self,
         question: &str,
         settings: &impl Serialize,
-        destination: &Destination<'_>,
+        run: &RunOptions,
         verdicts: &Verdicts,
     ) -> Option<Result<Status, CommandError>> {
         let url = self.server.as_ref()?;
-        Some(self.query(url, question, settings, destination, verdicts))
+        Some(self.query(url, question, settings, run, verdicts))
     }
 
     fn query(
@@ -57,7 +57,7 @@ impl Server {
         url: &str,
         question: &str,
         settings: &impl Serialize,
-        destination: &Destination<'_>,
+        run: &RunOptions,
         verdicts: &Verdicts,
     ) -> Result<Status, CommandError> {
         let server = ServerAddress {
@@ -67,13 +67,12 @@ impl Server {
             authorities_pem: self.ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
         };
         let settings = serde_json::to_value(settings).map_err(CommandError::usage)?;
-        let answer =
-            ask(&server, question, &settings, destination.wanted()).map_err(|error| match error {
-                QueryError::Invalid(_) => CommandError::usage(error),
-                QueryError::TooLittleData(_) => CommandError::too_little(error),
-                QueryError::Unanswered(_) => CommandError::unreadable(error),
-            })?;
-        destination.write_bytes(&answer.report)?;
+        let answer = ask(&server, question, &settings, run.wanted()).map_err(|error| match error {
+            QueryError::Invalid(_) => CommandError::usage(error),
+            QueryError::TooLittleData(_) => CommandError::too_little(error),
+            QueryError::Unanswered(_) => CommandError::unreadable(error),
+        })?;
+        run.write_bytes(&answer.report)?;
         Ok(match answer.verdict.as_str() {
             "insufficient-data" => Status::TooLittle,
             verdict if verdicts.exit_code && verdicts.alarming.contains(&verdict) => Status::Suspects,

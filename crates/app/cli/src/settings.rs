@@ -1,7 +1,7 @@
 //! `laggard settings`: what can be set by name, with ranges, defaults, and their sources.
 
 use crate::exit::{CommandError, Status};
-use crate::write::print;
+use crate::output::print;
 use clap::{Args, ValueEnum};
 use laggard_params::{SettingEntry, SettingsListing};
 use laggard_server::ServeSettings;

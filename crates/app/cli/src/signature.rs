@@ -1,10 +1,9 @@
 //! `laggard signature` and `laggard signature diff`.
 
 use crate::exit::{CommandError, Status};
-use crate::output_form::{ColorWhen, OutputForm};
+use crate::output::{OutputTarget, Threads, diff_output, output};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
-use crate::write::{OutputTarget, write_signature, write_signature_diff};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use laggard_metrics_questions::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
@@ -12,10 +11,8 @@ use laggard_params::SignatureParams;
 use laggard_report::{
     DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
 };
-use laggard_system::available_threads;
 use std::fs::File;
 use std::io::Read;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
@@ -49,17 +46,12 @@ struct Build {
     question: SignatureParams,
     /// Format of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
     /// name, else text]
-    #[arg(long, value_enum)]
-    output: Option<OutputForm>,
-    /// Write it to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    file: Option<PathBuf>,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    color: ColorWhen,
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_parser = output())]
+    output: Option<Output>,
+    #[command(flatten)]
+    target: OutputTarget,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 const DIFF_EXAMPLES: &str = "Examples:
@@ -96,53 +88,16 @@ struct Diff {
     #[arg(long, value_name = "SHARE", default_value_t = DiffThresholds::default().correction_share, value_parser = share)]
     correction_share: f64,
     /// Format of the report
-    #[arg(long, value_enum, default_value_t = DiffForm::Text)]
-    output: DiffForm,
-    /// Write the report to a file instead of standard output
-    #[arg(short = 'o', value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[arg(long, default_value = "text", value_parser = diff_output())]
+    output: DiffOutput,
+    #[command(flatten)]
+    target: OutputTarget,
     /// Write JUnit XML to this file, too
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Write SARIF to this file, too
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
-    color: ColorWhen,
-}
-
-/// Form of a difference.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum DiffForm {
-    /// A verdict card for a terminal
-    Text,
-    /// The data itself
-    Json,
-    /// For a comment on a change: at most forty lines
-    Markdown,
-    /// One self-contained page
-    Html,
-    /// The report as blocks (laggard schema document)
-    Document,
-    /// JUnit XML: one test case a transaction
-    Junit,
-    /// SARIF 2.1.0: one result for each transaction that got slower
-    Sarif,
-}
-
-impl DiffForm {
-    const fn output(self) -> DiffOutput {
-        match self {
-            DiffForm::Text => DiffOutput::Report(Output::Text),
-            DiffForm::Json => DiffOutput::Report(Output::Json),
-            DiffForm::Markdown => DiffOutput::Report(Output::Markdown),
-            DiffForm::Html => DiffOutput::Report(Output::Html),
-            DiffForm::Document => DiffOutput::Report(Output::Document),
-            DiffForm::Junit => DiffOutput::Junit,
-            DiffForm::Sarif => DiffOutput::Sarif,
-        }
-    }
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -163,8 +118,8 @@ pub(crate) fn run(arguments: &SignatureArguments) -> Result<Status, CommandError
 }
 
 fn build(arguments: &Build) -> Result<Status, CommandError> {
-    let threads = arguments.threads.unwrap_or_else(available_threads);
-    let LoadedSamples { table, facts, cautions, .. } = load_samples(&arguments.input, threads)?;
+    let LoadedSamples { table, facts, cautions, .. } =
+        load_samples(&arguments.input, arguments.threads.count())?;
     let mut signature = build_signature(&SignatureQuestion {
         table: &table,
         facts: &facts,
@@ -172,9 +127,8 @@ fn build(arguments: &Build) -> Result<Status, CommandError> {
         types_max: arguments.question.types_max.into(),
     });
     signature.cautions.extend(cautions);
-    let form = arguments.output.unwrap_or_else(|| form_of(arguments.file.as_deref()));
-    let place = OutputTarget { file: arguments.file.as_deref(), color: arguments.color };
-    write_signature(&signature, form, &place)?;
+    let target = &arguments.target;
+    target.write(arguments.output.unwrap_or_else(|| output_by_name(target.file.as_deref())), &signature)?;
     Ok(match signature.verdict {
         SignatureVerdict::Usable => Status::Done,
         SignatureVerdict::InsufficientData => Status::TooLittle,
@@ -182,12 +136,12 @@ fn build(arguments: &Build) -> Result<Status, CommandError> {
 }
 
 /// The format that the ending of a file's name selects.
-fn form_of(file: Option<&Path>) -> OutputForm {
+fn output_by_name(file: Option<&Path>) -> Output {
     match file.and_then(Path::extension).and_then(|ending| ending.to_str()) {
-        Some("json") => OutputForm::Json,
-        Some("md") => OutputForm::Markdown,
-        Some("html" | "htm") => OutputForm::Html,
-        _ => OutputForm::Text,
+        Some("json") => Output::Json,
+        Some("md") => Output::Markdown,
+        Some("html" | "htm") => Output::Html,
+        _ => Output::Text,
     }
 }
 
@@ -205,22 +159,21 @@ fn diff(arguments: &Diff) -> Result<Status, CommandError> {
         },
         correction_share: arguments.correction_share,
     };
-    let named = |at: usize, signature| NamedSignature { file: &files[at], signature };
-    let found = diff_signatures(named(0, &old), named(1, &new), &test);
-    let place = |file| OutputTarget { file, color: arguments.color };
-    write_signature_diff(&found, arguments.output.output(), &place(arguments.file.as_deref()))?;
-    for (file, form) in [(&arguments.junit, DiffOutput::Junit), (&arguments.sarif, DiffOutput::Sarif)] {
-        if let Some(file) = file {
-            write_signature_diff(&found, form, &place(Some(file)))?;
+    let named = |index: usize, signature| NamedSignature { file: &files[index], signature };
+    let diff = diff_signatures(named(0, &old), named(1, &new), &test);
+    arguments.target.write_diff(arguments.output, &diff)?;
+    for (file, output) in [(&arguments.junit, DiffOutput::Junit), (&arguments.sarif, DiffOutput::Sarif)] {
+        if file.is_some() {
+            OutputTarget { file: file.clone(), color: arguments.target.color }.write_diff(output, &diff)?;
         }
     }
-    Ok(status(&found, arguments))
+    Ok(status(&diff, arguments))
 }
 
-fn status(found: &SignatureDiff, arguments: &Diff) -> Status {
-    let counts = &found.counts;
+fn status(diff: &SignatureDiff, arguments: &Diff) -> Status {
+    let counts = &diff.counts;
     let differs = counts.slower > 0 || (arguments.any && counts.faster + counts.new + counts.removed > 0);
-    match found.verdict {
+    match diff.verdict {
         _ if arguments.exit_code && differs => Status::Suspects,
         DiffVerdict::InsufficientData => Status::TooLittle,
         _ => Status::Done,

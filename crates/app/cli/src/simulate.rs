@@ -1,14 +1,78 @@
 //! `laggard simulate`.
 
-use crate::arguments::{Simulate, SimulateTraces};
 use crate::exit::{CommandError, Status};
-use crate::write::print;
+use crate::output::print;
+use clap::Args;
 use laggard_simulate::{Compression, Error, OutputFormat, SamplesSummary, Scenario, Settings, Summary};
 use laggard_simulate::{TpcwScenario, TpcwSettings, generate, tpcw, write_tpcw};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  laggard simulate --scenario bursts --seed 7 -o incident
+  laggard simulate --scenario quiet --format call-log --compression zstd -o quiet
+  laggard simulate --scenario tpcw --seed 3 -o shop            samples of a shop by the minute
+  laggard diagnose incident/traces && cat incident/truth.json";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Simulate {
+    /// What goes wrong, in traces or (tpcw, tpcw-...) in samples; an unknown name lists them
+    #[arg(long, value_name = "NAME", default_value = "random-device", value_parser = scenario)]
+    scenario: AnyScenario,
+    /// Same seed, same bytes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Format of the traces [default: span-csv]; samples are CSV
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<OutputFormat>,
+    /// plain, gzip or zstd
+    #[arg(long, value_name = "KIND", default_value = "plain", value_parser = compression)]
+    compression: Compression,
+    /// Folder to write to; must not hold traces or samples already
+    #[arg(short = 'o', value_name = "DIR", default_value = "laggard-simulated")]
+    directory: PathBuf,
+    /// Samples: length of their windows in seconds [default: 60]
+    #[arg(long, value_name = "S")]
+    sample_window: Option<u32>,
+    #[command(flatten)]
+    traces: SimulateTraces,
+}
+
+/// What only simulated traces have.
+#[derive(Args, Clone, PartialEq, Debug)]
+struct SimulateTraces {
+    /// Traces: sampled requests of each of the three services (about 108 spans each) [default: 8000]
+    #[arg(long, value_name = "N")]
+    requests: Option<u32>,
+    /// Traces: length of the period in seconds [default: 3600]
+    #[arg(long, value_name = "S")]
+    window: Option<u32>,
+    /// Traces: call trees per service [default: 40]
+    #[arg(long, value_name = "N")]
+    categories: Option<u16>,
+    /// Traces: number of files the spans are spread over (the call log always has one a host) [default: 1]
+    #[arg(long, value_name = "N")]
+    files: Option<u16>,
+    /// Traces: probability that a record is lost [default: 0]
+    #[arg(long, value_name = "P")]
+    drop: Option<f64>,
+    /// Traces: probability that a record is delivered twice [default: 0]
+    #[arg(long, value_name = "P")]
+    duplicate: Option<f64>,
+    /// Traces: a fault a third as strong
+    #[arg(long)]
+    mild: bool,
+    /// Traces: one host delivers its records ten minutes late
+    #[arg(long)]
+    late_host: bool,
+    /// Traces: all clocks agree (by default they are off by up to 20 ms and drift)
+    #[arg(long)]
+    true_clocks: bool,
+}
 
 /// A scenario of either kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum AnyScenario {
+enum AnyScenario {
     Traces(Scenario),
     Samples(TpcwScenario),
 }
@@ -103,7 +167,7 @@ pub(crate) fn failure(error: Error) -> CommandError {
     }
 }
 
-pub(crate) fn scenario(name: &str) -> Result<AnyScenario, String> {
+fn scenario(name: &str) -> Result<AnyScenario, String> {
     let traces = Scenario::parse(name).map(AnyScenario::Traces);
     let samples = TpcwScenario::parse(name).map(AnyScenario::Samples);
     traces.or(samples).ok_or_else(|| format!("there is no such scenario; there is{}", list()))
@@ -116,11 +180,11 @@ fn list() -> String {
     traces.chain(samples).map(|(name, summary)| format!("\n  {name:<24} {summary}")).collect()
 }
 
-pub(crate) fn format(name: &str) -> Result<OutputFormat, String> {
+fn format(name: &str) -> Result<OutputFormat, String> {
     let names = || OutputFormat::ALL.iter().map(|known| known.name()).collect::<Vec<_>>().join(", ");
     OutputFormat::parse(name).ok_or_else(|| format!("there is no such format; there is {}", names()))
 }
 
-pub(crate) fn compression(name: &str) -> Result<Compression, String> {
+fn compression(name: &str) -> Result<Compression, String> {
     Compression::parse(name).ok_or_else(|| "write plain, gzip or zstd".to_owned())
 }

@@ -8,9 +8,10 @@ mod sarif;
 pub(crate) mod text;
 
 use crate::{Document, SignatureDiff};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io;
 pub use text::{ColorChoice, TextStyle};
+use utoipa::ToSchema;
 
 /// The columns of a name that is shortened, where nothing narrower is required.
 const NAME_ROOM: usize = 60;
@@ -28,7 +29,8 @@ impl<R: Present> Present for Box<R> {
 }
 
 /// An output format of reports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Output {
     /// For a person at a terminal.
     Text,
@@ -47,26 +49,34 @@ impl Output {
     pub const ALL: [Output; 5] =
         [Output::Text, Output::Json, Output::Markdown, Output::Html, Output::Document];
 
-    /// The word for `--output`.
-    pub const fn name(self) -> &'static str {
+    /// The name for `--output`, its help, and the media type.
+    const fn row(self) -> [&'static str; 3] {
         match self {
-            Output::Text => "text",
-            Output::Json => "json",
-            Output::Markdown => "markdown",
-            Output::Html => "html",
-            Output::Document => "document",
+            Output::Text => ["text", "A verdict card for a terminal", "text/plain; charset=utf-8"],
+            Output::Json => ["json", "The report as data", "application/json"],
+            Output::Markdown => {
+                ["markdown", "For an incident channel, at most 40 lines", "text/markdown; charset=utf-8"]
+            }
+            Output::Html => ["html", "One self-contained page", "text/html; charset=utf-8"],
+            Output::Document => {
+                ["document", "The report as blocks (laggard schema document)", "application/json"]
+            }
         }
     }
 
-    /// The format of this name, in any case.
-    ///
-    /// ```
-    /// use laggard_report::Output;
-    /// assert_eq!(Output::parse("HTML"), Some(Output::Html));
-    /// assert_eq!(Output::parse("pdf"), None);
-    /// ```
-    pub fn parse(name: &str) -> Option<Output> {
-        Output::ALL.into_iter().find(|output| output.name().eq_ignore_ascii_case(name))
+    /// The word for `--output`.
+    pub const fn name(self) -> &'static str {
+        self.row()[0]
+    }
+
+    /// What it is for, as help describes it.
+    pub const fn description(self) -> &'static str {
+        self.row()[1]
+    }
+
+    /// The media type of a response in this format.
+    pub const fn media_type(self) -> &'static str {
+        self.row()[2]
     }
 }
 
@@ -100,6 +110,31 @@ pub enum DiffOutput {
     Sarif,
 }
 
+impl DiffOutput {
+    /// All formats, in the order in which help lists them.
+    pub fn all() -> impl Iterator<Item = DiffOutput> {
+        Output::ALL.into_iter().map(DiffOutput::Report).chain([DiffOutput::Junit, DiffOutput::Sarif])
+    }
+
+    /// The word for `--output`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DiffOutput::Report(output) => output.name(),
+            DiffOutput::Junit => "junit",
+            DiffOutput::Sarif => "sarif",
+        }
+    }
+
+    /// What it is for, as help describes it.
+    pub const fn description(self) -> &'static str {
+        match self {
+            DiffOutput::Report(output) => output.description(),
+            DiffOutput::Junit => "JUnit XML: one test case a transaction",
+            DiffOutput::Sarif => "SARIF 2.1.0: one result for each transaction that got slower",
+        }
+    }
+}
+
 /// Writes a difference in one format; `style` concerns text only.
 ///
 /// # Errors
@@ -114,5 +149,18 @@ pub fn render_signature_diff(
         DiffOutput::Report(output) => render(output, diff, style, out),
         DiffOutput::Junit => junit::write(diff, out),
         DiffOutput::Sarif => sarif::write(diff, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_read_by_its_name() {
+        for output in Output::ALL {
+            let name = serde_json::Value::from(output.name());
+            assert_eq!(Output::deserialize(name).ok(), Some(output));
+        }
     }
 }

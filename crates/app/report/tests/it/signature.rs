@@ -218,8 +218,7 @@ fn pages_are_well_formed_and_accessible() {
 
 #[test]
 fn nothing_acts_and_lines_are_bounded() {
-    for form in Output::ALL.map(DiffOutput::Report).into_iter().chain([DiffOutput::Junit, DiffOutput::Sarif])
-    {
+    for form in DiffOutput::all() {
         let text = written(form, &hostile());
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{form:?}");
     }

@@ -35,23 +35,12 @@ pub(crate) enum Answer {
 pub(crate) struct FormParameters {
     /// Form of the report: json if absent.
     #[param(inline)]
-    pub(crate) output: Option<OutputName>,
+    pub(crate) output: Option<Output>,
     /// Columns of text, 40 to 500; 100 if absent.
     #[param(minimum = 40, maximum = 500)]
     pub(crate) width: Option<u16>,
     /// Whether text has colors.
     pub(crate) color: Option<bool>,
-}
-
-/// Forms of reports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum OutputName {
-    Json,
-    Text,
-    Markdown,
-    Html,
-    Document,
 }
 
 /// The requested form.
@@ -71,13 +60,7 @@ impl FormParameters {
         if !WIDTHS.contains(&width) {
             return Err(ApiError::invalid("width must be a whole number from 40 to 500"));
         }
-        let output = match self.output.unwrap_or(OutputName::Json) {
-            OutputName::Json => Output::Json,
-            OutputName::Text => Output::Text,
-            OutputName::Markdown => Output::Markdown,
-            OutputName::Html => Output::Html,
-            OutputName::Document => Output::Document,
-        };
+        let output = self.output.unwrap_or(Output::Json);
         let color = if self.color == Some(true) { ColorChoice::On } else { ColorChoice::Off };
         Ok(Form { output, style: TextStyle { color, width } })
     }
@@ -126,13 +109,7 @@ impl Answer {
     pub(crate) fn respond(&self, form: &Form) -> Result<Response, ApiError> {
         let mut response = self.render(form)?.into_response();
         let headers = response.headers_mut();
-        let kind = match form.output {
-            Output::Json | Output::Document => "application/json",
-            Output::Text => "text/plain; charset=utf-8",
-            Output::Markdown => "text/markdown; charset=utf-8",
-            Output::Html => "text/html; charset=utf-8",
-        };
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(form.output.media_type()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if form.output == Output::Html {
             // The page is made of names that others chose: here it must not reach the API with the reader's rights.

@@ -19,7 +19,7 @@ pub(crate) use settings::{__path_settings, settings};
 pub(crate) use spans::{__path_compare, __path_diagnose};
 pub(crate) use spans::{TenantQueries, compare, diagnose};
 
-use super::answers::{Answer, Form, FormParameters, OutputName};
+use super::answers::{Answer, Form, FormParameters};
 use super::data::blocking;
 use super::jobs::routes::{created, respond};
 use super::jobs::{Job, Jobs, Progress};
@@ -28,6 +28,7 @@ use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::response::Response;
 use laggard_params::{ParamsError, ReadError};
+use laggard_report::Output;
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
@@ -41,7 +42,7 @@ pub(crate) struct AnswerParameters {
     wait: Option<bool>,
     /// Form of the report: json if absent.
     #[param(inline)]
-    output: Option<OutputName>,
+    output: Option<Output>,
     /// Of text: columns, 40 to 500; 100 if absent.
     #[param(minimum = 40, maximum = 500)]
     width: Option<u16>,
