@@ -89,7 +89,7 @@ impl Layout {
     }
 
     fn columns(&self, profile: &ClusterProfile) -> Vec<AlignedColumn> {
-        let inserted = AlignedColumn { step: None, letter: None, share: 0.0, mean_ns: 0.0 };
+        let inserted = AlignedColumn { step: None, symbol: None, share: 0.0, mean_ns: 0.0 };
         let mut out = vec![inserted; self.width];
         for (index, column) in profile.columns().iter().enumerate() {
             let Some(position) = out.get_mut(self.positions[index]) else { break };
@@ -97,7 +97,7 @@ impl Layout {
             let most = first.filter(|first| first.share >= column.gap_share);
             *position = AlignedColumn {
                 step: Some(index as u32 + 1),
-                letter: most.map(|most| u32::from(most.state)),
+                symbol: most.map(|most| u32::from(most.state)),
                 share: first.map_or(0.0, |first| first.share),
                 mean_ns: first.map_or(0.0, |first| first.mean_us * 1e3),
             };
@@ -114,7 +114,7 @@ fn normal_row(layout: &Layout, row: &NormalRow, index: usize, normal: &Sequenced
                 layout.positions.get(column as usize).and_then(|&position| cells.get_mut(position));
             let (Some(position), Some(&state)) = (position, sequence.states().get(step)) else { break };
             *position = Some(AlignedCell {
-                letter: u32::from(state),
+                symbol: u32::from(state),
                 ns: (sequence.times_us()[step] * 1e3) as u64,
                 finding: None,
             });
@@ -147,7 +147,7 @@ fn anomalous_row(layout: &Layout, execution: &AlignedExecution, sample: &Sequenc
             };
             let us = sequence.map_or(0.0, |sequence| sequence.times_us()[step]);
             let finding = deviation.map(|deviation| kind(deviation.kind));
-            *position = Some(AlignedCell { letter: u32::from(state), ns: (us * 1e3) as u64, finding });
+            *position = Some(AlignedCell { symbol: u32::from(state), ns: (us * 1e3) as u64, finding });
         }
     }
     row_of(AlignedRowKind::Anomalous, execution.execution, sample.members.get(execution.execution), cells)

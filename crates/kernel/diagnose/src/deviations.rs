@@ -218,7 +218,7 @@ fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait
     let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&index, &ns)| (index, ns)).collect();
     steps.sort_by_key(|&(index, ns)| (Reverse(ns), index));
     AbnormalWait {
-        words: reason.words(sum),
+        description: reason.words(sum),
         cause: reason.cause,
         thread: reason.thread.clone(),
         waker: reason.waker.clone(),
@@ -261,13 +261,13 @@ fn step(
             (reason, format!("lacks the usual {}", quoted(name)))
         }
     };
-    let of_executions = alignment.map_or(0, |execution| execution.executions.len() as u64);
+    let anomalous_in_cluster = alignment.map_or(0, |execution| execution.executions.len() as u64);
     let excess_ns = (group.excess_us.max(0.0) * 1e3) as u64;
     StepGroup {
-        words,
+        description: words,
         cluster: Some(group.normal_kind as u32),
         kind: kind(group.kind),
-        letter: u32::from(group.state),
+        symbol: u32::from(group.state),
         cause: reason.cause,
         step: number(group.first, columns),
         step_last: number(group.last, columns),
@@ -277,7 +277,7 @@ fn step(
         waker: reason.waker,
         resource: reason.resource,
         executions: group.executions as u64,
-        of_executions,
+        anomalous_in_cluster,
         count: group.occurrences.len() as u64,
         total_ns: (group.time_us.max(0.0) * 1e3) as u64,
         excess_ns,

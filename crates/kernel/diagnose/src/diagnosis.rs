@@ -68,7 +68,7 @@ fn empty(runs: &[KernelRun], question: &KernelDiagnosisQuestion) -> KernelDiagno
         normal: SetOfExecutions::default(),
         sample: SetOfExecutions::default(),
         alphabet: Vec::new(),
-        coarse: Vec::new(),
+        state_averages: Vec::new(),
         clusters: Vec::new(),
         anomalous: Vec::new(),
         waits: Vec::new(),
@@ -97,7 +97,7 @@ fn fill(
     sample: &Sequenced,
 ) {
     report.alphabet = sequencer.symbol_names();
-    report.coarse = presentation::coarse(diagnosis);
+    report.state_averages = presentation::state_averages(diagnosis);
     report.clusters = presentation::clusters(diagnosis, normal, sample);
     report.durations = presentation::durations(diagnosis, normal, sample);
     report.projection = presentation::projection(diagnosis);

@@ -32,13 +32,13 @@ pub(crate) struct Ledger {
 #[derive(Clone, Copy, Default)]
 struct Sum {
     ns: u64,
-    pieces: u64,
+    segments: u64,
 }
 
 #[derive(Clone, Copy, Default)]
 struct StateSum {
     ns: u64,
-    pieces: u64,
+    segments: u64,
     longest_ns: u64,
     idle_ns: u64,
 }
@@ -47,7 +47,7 @@ struct WorkerSum {
     name: WorkerName,
     own: bool,
     states_ns: [u64; 10],
-    pieces: u64,
+    segments: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,21 +93,21 @@ impl Ledger {
         let ns = interval.ns();
         self.total_ns += ns;
         let cause = self.causes.entry(interval.cause).or_default();
-        (cause.ns, cause.pieces) = (cause.ns + ns, cause.pieces + 1);
+        (cause.ns, cause.segments) = (cause.ns + ns, cause.segments + 1);
         let state = self.states.entry((interval.state, interval.own)).or_default();
         state.ns += ns;
-        state.pieces += 1;
+        state.segments += 1;
         state.longest_ns = state.longest_ns.max(ns);
         state.idle_ns += interval.idle_ns;
         let worker = self.workers.entry((entry.run_index, interval.worker)).or_insert_with(|| WorkerSum {
             name: worker_name(entry.graph, interval.worker),
             own: false,
             states_ns: [0; 10],
-            pieces: 0,
+            segments: 0,
         });
         worker.own |= interval.own;
         worker.states_ns[state_index(interval.state)] += ns;
-        worker.pieces += 1;
+        worker.segments += 1;
         if interval.cause != WaitCause::Computing {
             self.add_to_group(group_key(entry, interval), interval.from.ns(), ns);
         }
@@ -159,7 +159,7 @@ impl Ledger {
             cause,
             total_ns: sum.ns,
             share: self.share(sum.ns),
-            pieces: sum.pieces,
+            segments: sum.segments,
         };
         let mut causes: Vec<CausedTime> = self.causes.iter().map(row).collect();
         causes.sort_by_key(|row| (Reverse(row.total_ns), row.cause));
@@ -172,7 +172,7 @@ impl Ledger {
             own,
             total_ns: sum.ns,
             share: self.share(sum.ns),
-            pieces: sum.pieces,
+            segments: sum.segments,
             longest_ns: sum.longest_ns,
             idle_ns: sum.idle_ns,
         };
@@ -200,7 +200,7 @@ impl Ledger {
             total_ns,
             share: self.share(total_ns),
             states_ns: sum.states_ns,
-            pieces: sum.pieces,
+            segments: sum.segments,
         }
     }
 
@@ -219,7 +219,7 @@ impl Ledger {
             resource: key.resource.as_deref(),
         };
         WaitGroup {
-            words: wait_words(key.cause, facts),
+            description: wait_words(key.cause, facts),
             cause: key.cause,
             thread: key.thread.clone(),
             waker: key.waker.clone(),
@@ -270,7 +270,7 @@ fn instance(entry: Entry<'_>, interval: &PathInterval<'_>) -> WaitInstance {
         resource: resource.as_deref(),
     };
     WaitInstance {
-        words: wait_words(interval.cause, facts),
+        description: wait_words(interval.cause, facts),
         cause: interval.cause,
         execution: entry.execution,
         thread: thread.name,
@@ -301,7 +301,7 @@ fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
         _ => format!("{}, mostly {}", wait_words(WaitCause::OtherThread, facts), cause.clause()),
     };
     WaitInstance {
-        words: words.replace(", which ran, mostly", ", which was mostly"),
+        description: words.replace(", which ran, mostly", ", which was mostly"),
         cause,
         execution: entry.execution,
         thread: own.name,

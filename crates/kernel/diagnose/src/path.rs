@@ -162,7 +162,7 @@ fn summary(
         since_ns: path.window.from.ns(),
         since: selection.run.calendar_text(path.window.from),
         elapsed_ns: path.window.ns(),
-        pieces: intervals.len() as u64,
+        segments: intervals.len() as u64,
         states_ns,
         dominant,
         dominant_ns,

@@ -7,8 +7,8 @@ use laggard_align::{
     Diagnosis, ExecutionVerdict, Kind, KindOrigin, Resemblance, StateSequence, TimeComparison,
 };
 use laggard_report::{
-    CoarseRow, DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ProjectedExecution,
-    Projection, SetOfExecutions,
+    DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ProjectedExecution, Projection,
+    SetOfExecutions, StateAverage,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -44,14 +44,14 @@ pub(crate) fn set(set: &KernelSet, sequenced: &Sequenced) -> SetOfExecutions {
     }
 }
 
-pub(crate) fn coarse(diagnosis: &Diagnosis) -> Vec<CoarseRow> {
+pub(crate) fn state_averages(diagnosis: &Diagnosis) -> Vec<StateAverage> {
     let mut rows = Vec::new();
     if !diagnosis.states.is_empty() {
         rows.push(time_row(None, &diagnosis.total));
     }
     rows.extend(diagnosis.states.iter().map(|row| time_row(Some(u32::from(row.state)), &row.time)));
-    rows.extend(diagnosis.states.iter().map(|row| CoarseRow {
-        letter: Some(u32::from(row.state)),
+    rows.extend(diagnosis.states.iter().map(|row| StateAverage {
+        symbol: Some(u32::from(row.state)),
         measure: "count",
         normal_mean: row.normal_mean_count,
         normal_deviation: f64::NAN,
@@ -64,9 +64,9 @@ pub(crate) fn coarse(diagnosis: &Diagnosis) -> Vec<CoarseRow> {
     rows
 }
 
-fn time_row(letter: Option<u32>, time: &TimeComparison) -> CoarseRow {
-    CoarseRow {
-        letter,
+fn time_row(symbol: Option<u32>, time: &TimeComparison) -> StateAverage {
+    StateAverage {
+        symbol,
         measure: "time",
         normal_mean: time.normal_mean_us * US,
         normal_deviation: time.normal_std_us * US,
@@ -180,8 +180,8 @@ fn execution(
         elapsed_ns: member.elapsed_ns,
         expected_ns: ((evaluated.summary.total_us - evaluated.excess_us).max(0.0) * US) as u64,
         cluster: evaluated.normal_kind.map(|kind| kind as u32),
-        slow_letters: evaluated.states.iter().map(|row| u32::from(row.state)).collect(),
-        words: words.cloned().unwrap_or_default(),
+        slow_symbols: evaluated.states.iter().map(|row| u32::from(row.state)).collect(),
+        description: words.cloned().unwrap_or_default(),
         excess_ns,
     }
 }
@@ -189,10 +189,10 @@ fn execution(
 /// Time by state of each set: the total first, then the states in order of total time.
 pub(crate) fn durations(diagnosis: &Diagnosis, normal: &Sequenced, sample: &Sequenced) -> Vec<DurationRow> {
     let all: f64 = [normal, sample].iter().flat_map(|set| &set.sequences).map(StateSequence::total_us).sum();
-    let row = |letter: Option<u8>| DurationRow {
-        letter: letter.map(u32::from),
-        normal_ns: values(&normal.sequences, letter),
-        sample_ns: values(&sample.sequences, letter),
+    let row = |symbol: Option<u8>| DurationRow {
+        symbol: symbol.map(u32::from),
+        normal_ns: values(&normal.sequences, symbol),
+        sample_ns: values(&sample.sequences, symbol),
     };
     let total = |state: u8| -> f64 {
         [normal, sample].iter().flat_map(|set| &set.sequences).map(|sequence| time_us(sequence, state)).sum()
@@ -215,8 +215,8 @@ fn time_us(sequence: &StateSequence, state: u8) -> f64 {
 }
 
 /// Sorted and evenly thinned values, including minimum and maximum.
-fn values(sequences: &[StateSequence], letter: Option<u8>) -> Vec<u64> {
-    let us = |sequence: &StateSequence| match letter {
+fn values(sequences: &[StateSequence], symbol: Option<u8>) -> Vec<u64> {
+    let us = |sequence: &StateSequence| match symbol {
         Some(state) => time_us(sequence, state),
         None => sequence.total_us(),
     };

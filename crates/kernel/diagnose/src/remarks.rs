@@ -7,7 +7,7 @@ use laggard_align::{Caution, Diagnosis};
 use laggard_kernel_graph::DelimiterKind;
 use laggard_model::{Loss, Losses};
 use laggard_report::{
-    AbnormalWait, CoarseRow, KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, WaitCause,
+    AbnormalWait, KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, StateAverage, WaitCause,
 };
 
 /// Minimum share of unresolved time for a caution.
@@ -59,10 +59,10 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
             unknown * 100.0
         ));
     }
-    let segments = report.timelines.iter().flat_map(|row| &row.pieces);
-    let (inferred, all) = segments.fold((0_u64, 0_u64), |(inferred, all), piece| {
-        let ns = piece.to_ns - piece.from_ns;
-        (inferred + if piece.inferred { ns } else { 0 }, all + ns)
+    let segments = report.timelines.iter().flat_map(|row| &row.segments);
+    let (inferred, all) = segments.fold((0_u64, 0_u64), |(inferred, all), segment| {
+        let ns = segment.to_ns - segment.from_ns;
+        (inferred + if segment.inferred { ns } else { 0 }, all + ns)
     });
     if inferred * 2 > all {
         out.push(
@@ -270,16 +270,17 @@ pub(crate) fn ruled_out(report: &KernelDiagnosis) -> Vec<String> {
     if report.verdict == KernelVerdict::InsufficientData {
         return Vec::new();
     }
-    let all: f64 = report.coarse.iter().filter(|row| row.letter.is_none()).map(|row| row.sample_mean).sum();
-    let is_steady = |row: &&CoarseRow| {
-        row.measure == "time" && row.letter.is_some() && !row.fired && row.sample_mean >= SHARE * all
+    let all: f64 =
+        report.state_averages.iter().filter(|row| row.symbol.is_none()).map(|row| row.sample_mean).sum();
+    let is_steady = |row: &&StateAverage| {
+        row.measure == "time" && row.symbol.is_some() && !row.fired && row.sample_mean >= SHARE * all
     };
-    let mut rows: Vec<&CoarseRow> = report.coarse.iter().filter(is_steady).collect();
+    let mut rows: Vec<&StateAverage> = report.state_averages.iter().filter(is_steady).collect();
     rows.sort_by(|a, b| b.sample_mean.total_cmp(&a.sample_mean));
-    let name = |row: &CoarseRow| {
-        row.letter
+    let name = |row: &StateAverage| {
+        row.symbol
             .and_then(|index| report.alphabet.get(index as usize))
-            .map_or("", |letter| letter.name.as_str())
+            .map_or("", |symbol| symbol.name.as_str())
     };
     let reported = rows.iter().take(TOLD).map(|row| {
         format!(

@@ -22,21 +22,21 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
     let TimelineInput { run, graph, path, execution, title } = input;
     let intervals = all_intervals(graph, path);
     let listed = without_shortest(&intervals);
-    let folded = (intervals.len() - listed.len()) as u64;
+    let merged = (intervals.len() - listed.len()) as u64;
     let mut lanes = Lanes { graph, lane_numbers: HashMap::new(), lanes: Vec::new() };
     lanes.lane_number(path.worker);
     let from = path.window.from;
-    let pieces: Vec<PathSegment> = listed
+    let segments: Vec<PathSegment> = listed
         .iter()
         .map(|interval| segment(interval, lanes.lane_number(interval.worker), from.ns()))
         .collect();
-    let jumps = path.links.iter().filter(|_| folded == 0).take(PIECES_MAX).map(|link| PathJump {
+    let jumps = path.links.iter().filter(|_| merged == 0).take(PIECES_MAX).map(|link| PathJump {
         from: lanes.lane_number(link.from),
         to: lanes.lane_number(link.to),
         at_ns: link.to_time.since(from),
         network: link.network,
     });
-    let jumps: Vec<PathJump> = if folded == 0 { jumps.collect() } else { jumps_between(&pieces) };
+    let jumps: Vec<PathJump> = if merged == 0 { jumps.collect() } else { jumps_between(&segments) };
     PathTimeline {
         title,
         execution,
@@ -44,9 +44,9 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
         since: run.calendar_text(from),
         elapsed_ns: path.window.ns(),
         lanes: lanes.lanes,
-        pieces,
+        segments,
         jumps,
-        folded,
+        merged,
     }
 }
 
@@ -79,8 +79,8 @@ fn segment(interval: &PathInterval<'_>, lane: u32, from_ns: u64) -> PathSegment 
     }
 }
 
-fn jumps_between(pieces: &[PathSegment]) -> Vec<PathJump> {
-    let changes = pieces.windows(2).filter(|pair| pair[0].lane != pair[1].lane);
+fn jumps_between(segments: &[PathSegment]) -> Vec<PathJump> {
+    let changes = segments.windows(2).filter(|pair| pair[0].lane != pair[1].lane);
     changes
         .map(|pair| PathJump { from: pair[0].lane, to: pair[1].lane, at_ns: pair[1].from_ns, network: false })
         .collect()

@@ -79,7 +79,7 @@ fn what_if_flags_reach_the_answer() {
     let (base, what_if) = (&report["answer"], &report["what_if"]);
     assert_eq!(what_if["changes"].as_array().unwrap().len(), 3);
     assert!(clients(&what_if["answer"]) > 2.0 * clients(base), "{}", report["headline"]);
-    assert_eq!(what_if["load"]["within"], true);
+    assert_eq!(what_if["load"]["within_target"], true);
     let mix = folder.path().join("mix");
     std::fs::write(&mix, "home=1\n").unwrap();
     let at_mix = format!("@{}", mix.display());

@@ -109,7 +109,7 @@ fn every_form_is_written_and_tells_the_same() {
     let path = path.to_str().unwrap();
     let form = |form: &str| laggard(&["changes", path, "--output", form]).stdout;
     let json: Value = serde_json::from_str(&form("json")).unwrap();
-    assert_eq!((&json["report"], &json["schema_version"]), (&Value::from("changes"), &Value::from(1)));
+    assert_eq!((&json["report"], &json["schema_version"]), (&Value::from("changes"), &Value::from(2)));
     assert_eq!(json["verdict"], "application-change");
     assert_eq!(json["servers"][0]["windows"], 240);
     assert_eq!(json["input"]["windows"], 240);

@@ -131,7 +131,7 @@ fn paths_tile_their_executions_and_name_what_they_wait_for() {
     assert!(headline.contains("preempted while its CPU was idle: a CPU quota"), "{headline}");
     for one in report["timelines"].as_array().unwrap() {
         let mut at = 0;
-        for piece in one["pieces"].as_array().unwrap() {
+        for piece in one["segments"].as_array().unwrap() {
             assert_eq!(piece["from_ns"].as_u64(), Some(at));
             at = piece["to_ns"].as_u64().unwrap();
         }

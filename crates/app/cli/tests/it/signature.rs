@@ -76,7 +76,7 @@ fn a_slower_transaction_fails_the_gate() {
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["verdict"], "slower");
     let first = &report["transactions"][0];
-    assert_eq!((first["transaction"].as_str(), first["fate"].as_str()), (Some("Home"), Some("slower")));
+    assert_eq!((first["transaction"].as_str(), first["outcome"].as_str()), (Some("Home"), Some("slower")));
     let difference = first["difference_s"].as_f64().unwrap();
     assert!((difference - 0.001).abs() < 1e-4, "{difference}");
     assert!(std::fs::read_to_string(junit).unwrap().contains("failures=\"1\""));

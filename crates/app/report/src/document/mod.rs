@@ -318,7 +318,7 @@ pub(crate) fn missing(missing: &[String]) -> Option<Section> {
 
 /// The section about what was examined without a finding; none when there is nothing.
 pub(crate) fn ruled_out(ruled_out: &[String]) -> Option<Section> {
-    list_section("ruled-out", "Ruled out, or not judged", "Ruled out", Tone::Good, ruled_out)
+    list_section("ruled-out", "Ruled out, or not tested", "Ruled out", Tone::Good, ruled_out)
 }
 
 fn list_section(id: &str, title: &str, label: &str, tone: Tone, sentences: &[String]) -> Option<Section> {

@@ -13,7 +13,7 @@ pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `comparison`, to tell it from a diagnosis.
+    /// Always `comparison`: which report this is.
     pub kind: &'static str,
     /// The answer in one word.
     pub verdict: ComparisonVerdict,
@@ -35,11 +35,11 @@ pub struct Comparison {
     pub shapes_seen: u64,
     /// All call paths of both sets, in depth-first pre-order: the differential call tree.
     pub paths: Vec<PathChange>,
-    /// What was looked at and found alike, or could not be judged; whole sentences.
+    /// What was examined and found alike, or could not be tested; whole sentences.
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
-    /// Every setting in force.
+    /// Every setting used.
     pub settings: Vec<Setting>,
 }
 
@@ -146,7 +146,7 @@ pub struct OperationChange {
     pub operation: String,
     /// Span kind, empty when not given.
     pub kind: String,
-    /// What became of it.
+    /// How it changed.
     pub change: Change,
     /// Figures before.
     pub before: OperationFigures,
@@ -223,7 +223,7 @@ pub struct ShapeChange {
     pub service: String,
     /// The entry's operation.
     pub operation: String,
-    /// What became of it.
+    /// How it changed.
     pub fate: ShapeFate,
     /// Its requests before.
     pub requests_before: u64,
@@ -279,7 +279,7 @@ pub struct PathChange {
     /// Rank test of the self time per call or, of a path in one set only, Fisher's exact test of the requests
     /// that have it; after Benjamini–Hochberg over all paths. `None` for pooled calls.
     pub p_value: Option<f64>,
-    /// What became of it: by this test or, if the path moved the same way, by that of its operation.
+    /// How it changed: by this test or, if the path moved the same way, by that of its operation.
     pub change: Change,
 }
 

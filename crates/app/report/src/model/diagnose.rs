@@ -21,7 +21,7 @@ pub struct Report {
     pub method: String,
     /// The method's mode: `robust` or `paper`.
     pub mode: String,
-    /// The time the data cover, or that was asked for.
+    /// The time the data cover, or the requested window.
     pub window: Option<Window>,
     /// What was read, and what was lost.
     pub input: Input,
@@ -31,7 +31,7 @@ pub struct Report {
     pub suspects: Vec<Suspect>,
     /// Replicas that stand out from their peers over all operations, the most suspicious first.
     pub replicas: Vec<ReplicaSuspect>,
-    /// What was looked at and found fine, or could not be judged, and why; whole sentences.
+    /// What was examined and found fine, or could not be tested, and why; whole sentences.
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Report {
     pub heat_map: Option<ReplicaHeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
     pub latency: Option<LatencySplit>,
-    /// Every setting in force, so that the run can be repeated.
+    /// Every setting used, so that the run can be repeated.
     pub settings: Vec<Setting>,
 }
 
@@ -127,7 +127,7 @@ pub struct NamedCount {
 pub struct Sampling {
     /// Complete requests read.
     pub requests: u64,
-    /// Share of them that tell their weight, 0..1.
+    /// Share of them that carry their weight, 0..1.
     pub known_share: f64,
     /// The smallest weight; 1 where none is known.
     pub weight_min: f64,
@@ -135,7 +135,7 @@ pub struct Sampling {
     pub weight_max: f64,
     /// Sum of all weights: how many requests there were, by estimate.
     pub requests_estimated: f64,
-    /// Effective sample size: how many requests of equal weight would tell as much.
+    /// Effective sample size: how many requests of equal weight would carry as much information.
     pub requests_effective: f64,
     /// Where weights come from, with the number of spans of each source.
     pub sources: Vec<NamedCount>,
@@ -175,7 +175,7 @@ pub struct Category {
     pub cv: f64,
     /// Whether the dispersion or the tail gate selected it.
     pub anomalous: bool,
-    /// Whether it had enough requests to be judged.
+    /// Whether it had enough requests to be tested.
     pub analyzed: bool,
     /// Median latency.
     pub latency_p50_ns: u64,
@@ -474,7 +474,7 @@ pub struct LatencySplit {
     pub unhit: Vec<u64>,
 }
 
-/// A setting in force.
+/// A setting used.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Setting {
     /// The command-line flag without dashes.

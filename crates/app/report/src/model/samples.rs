@@ -44,13 +44,13 @@ pub struct SampledServer {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
-    /// CPU capacity in cores, if told.
+    /// CPU capacity in cores, if known.
     pub cores: Option<f64>,
     /// Windows with its utilization.
     pub windows: u64,
     /// Mean utilization over them, 0..1; `None` without any.
     pub utilization_mean: Option<f64>,
-    /// Whether its samples tell which transactions it served itself; else those of the system stand for them.
+    /// Whether its samples name the transactions it served itself; else those of the system are used.
     pub own_transactions: bool,
 }
 

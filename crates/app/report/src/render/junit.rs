@@ -4,7 +4,7 @@
 
 use crate::names::visible;
 use crate::present::signature::phrases::difference_clause;
-use crate::{SignatureDiff, TransactionDiff, TransactionFate};
+use crate::{SignatureDiff, TransactionDiff, TransactionOutcome};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -31,8 +31,8 @@ pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result
 }
 
 fn counts(cases: &[&TransactionDiff]) -> String {
-    let failures = cases.iter().filter(|case| case.fate == TransactionFate::Slower).count();
-    let skipped = cases.iter().filter(|case| is_skipped(case.fate)).count();
+    let failures = cases.iter().filter(|case| case.outcome == TransactionOutcome::Slower).count();
+    let skipped = cases.iter().filter(|case| is_skipped(case.outcome)).count();
     let time: f64 = cases.iter().filter_map(|case| case.after_s).sum();
     format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{time:.6}\"",
@@ -40,9 +40,12 @@ fn counts(cases: &[&TransactionDiff]) -> String {
     )
 }
 
-/// What was not judged is neither passed nor failed.
-const fn is_skipped(fate: TransactionFate) -> bool {
-    matches!(fate, TransactionFate::New | TransactionFate::Removed | TransactionFate::NotJudged)
+/// Inconclusive transactions are neither passed nor failed.
+const fn is_skipped(outcome: TransactionOutcome) -> bool {
+    matches!(
+        outcome,
+        TransactionOutcome::New | TransactionOutcome::Removed | TransactionOutcome::Inconclusive
+    )
 }
 
 fn test_case(xml: &mut String, case: &TransactionDiff) {
@@ -54,15 +57,15 @@ fn test_case(xml: &mut String, case: &TransactionDiff) {
         case.after_s.unwrap_or(0.0)
     );
     let message = escaped(&difference_clause(case));
-    match case.fate {
-        TransactionFate::Slower => {
+    match case.outcome {
+        TransactionOutcome::Slower => {
             let _ =
                 write!(xml, "><failure type=\"slower\" message=\"{message}\">{message}</failure></testcase>");
         }
-        fate if is_skipped(fate) => {
-            let reason = match fate {
-                TransactionFate::New => "only the new signature has it".to_owned(),
-                TransactionFate::Removed => "only the old signature has it".to_owned(),
+        outcome if is_skipped(outcome) => {
+            let reason = match outcome {
+                TransactionOutcome::New => "only the new signature has it".to_owned(),
+                TransactionOutcome::Removed => "only the old signature has it".to_owned(),
                 _ => message,
             };
             let _ = write!(xml, "><skipped message=\"{reason}\"/></testcase>");

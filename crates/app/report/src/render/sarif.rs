@@ -7,7 +7,7 @@
 use super::json;
 use crate::names::label;
 use crate::present::signature::phrases::difference_clause;
-use crate::{SignatureDiff, TransactionDiff, TransactionFate};
+use crate::{SignatureDiff, TransactionDiff, TransactionOutcome};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 use std::io;
@@ -23,7 +23,7 @@ const NAME_ROOM: usize = 200;
 /// # Errors
 /// Those of `out`.
 pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
-    let slower = diff.transactions.iter().filter(|one| one.fate == TransactionFate::Slower);
+    let slower = diff.transactions.iter().filter(|one| one.outcome == TransactionOutcome::Slower);
     let results: Vec<Value> = slower.map(|one| result(diff, one)).collect();
     let log = value!({
         "$schema": SCHEMA,
@@ -40,7 +40,7 @@ pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result
             "properties": {
                 "verdict": diff.verdict,
                 "headline": diff.headline,
-                "notJudged": diff.counts.not_judged,
+                "inconclusive": diff.counts.inconclusive,
             },
         }],
     });

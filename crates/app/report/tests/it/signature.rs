@@ -73,12 +73,12 @@ fn signature(names: &[&str]) -> Signature {
     signature
 }
 
-fn changed(name: &str, fate: TransactionFate, before_s: f64, after_s: f64) -> TransactionDiff {
+fn changed(name: &str, outcome: TransactionOutcome, before_s: f64, after_s: f64) -> TransactionDiff {
     TransactionDiff {
         server: "app-1".to_owned(),
         tier: "front".to_owned(),
         transaction: name.to_owned(),
-        fate,
+        outcome,
         reason: None,
         before_s: Some(before_s),
         after_s: Some(after_s),
@@ -121,27 +121,27 @@ fn diff(transactions: Vec<TransactionDiff>, verdict: DiffVerdict) -> SignatureDi
 fn slower() -> SignatureDiff {
     let unjudged = TransactionDiff {
         reason: Some("12 windows after, 30 are needed".to_owned()),
-        ..changed("Search", TransactionFate::NotJudged, 0.02, 0.05)
+        ..changed("Search", TransactionOutcome::Inconclusive, 0.02, 0.05)
     };
     let gone = TransactionDiff {
         after_s: None,
         difference_s: None,
         standard_error_s: None,
-        ..changed("Gone", TransactionFate::Removed, 0.01, 0.0)
+        ..changed("Gone", TransactionOutcome::Removed, 0.01, 0.0)
     };
     let all = vec![
-        changed("Home", TransactionFate::Slower, 0.004, 0.009),
-        changed("Buy <now>", TransactionFate::Slower, 0.1, 0.12),
-        changed("Cart", TransactionFate::Faster, 0.02, 0.01),
+        changed("Home", TransactionOutcome::Slower, 0.004, 0.009),
+        changed("Buy <now>", TransactionOutcome::Slower, 0.1, 0.12),
+        changed("Cart", TransactionOutcome::Faster, 0.02, 0.01),
         gone,
         unjudged,
-        changed("Orders", TransactionFate::Same, 0.03, 0.0301),
+        changed("Orders", TransactionOutcome::Same, 0.03, 0.0301),
     ];
     diff(all, DiffVerdict::Slower)
 }
 
 fn hostile() -> SignatureDiff {
-    let mut one = changed(HOSTILE, TransactionFate::Slower, 0.0, f64::MAX);
+    let mut one = changed(HOSTILE, TransactionOutcome::Slower, 0.0, f64::MAX);
     one.server = HOSTILE.to_owned();
     one.reason = Some(HOSTILE.to_owned());
     let mut diff = diff(vec![one; 100], DiffVerdict::Slower);
@@ -195,10 +195,10 @@ fn expected_outputs() {
 fn headlines() {
     assert_eq!(
         slower().headline,
-        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be judged."
+        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be compared."
     );
-    let same = diff(vec![changed("Home", TransactionFate::Same, 1.0, 1.0)], DiffVerdict::Same);
-    assert_eq!(same.headline, "No transaction got slower or faster, of 1 transaction judged.");
+    let same = diff(vec![changed("Home", TransactionOutcome::Same, 1.0, 1.0)], DiffVerdict::Same);
+    assert_eq!(same.headline, "No transaction got slower or faster, of 1 transaction compared.");
     assert!(insufficient().headline.starts_with("Too little data to say. The signatures"));
     assert_eq!(
         signature(&["Cart", "Home"]).headline,
@@ -234,7 +234,7 @@ fn nothing_acts_and_lines_are_bounded() {
     }
 }
 
-/// Every transaction is a test case; what was not judged is skipped, and only what got slower fails.
+/// Every transaction is a test case; inconclusive ones are skipped, and only what got slower fails.
 #[test]
 fn junit_has_a_case_for_each_transaction() {
     let xml = written(DiffOutput::Junit, &slower());

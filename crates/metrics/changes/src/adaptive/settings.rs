@@ -15,7 +15,7 @@ settings! {
         effect_min_percent ("effect-min", "%"): f64 = 1.0, within(0.0, 100.0), "ours: below, nothing is at stake";
         /// Windows busier than this share are left out: a full CPU no longer grows with work
         utilization_max ("utilization-max"): f64 = 0.95, within(0.1, 2.0), "ours";
-        /// A shorter segment is not judged by itself; auto is max(10, transaction types + 1)
+        /// A shorter segment is not evaluated by itself; auto is max(10, transaction types + 1)
         segment_windows_min ("segment-windows-min", "windows"): Option<usize> = None, within(2.0, 1e6), "ours; the paper leaves it to the operator";
         /// A segment is anomalous when its best fit leaves more than so many times the usual noise
         noise_ratio_max ("noise-ratio-max"): f64 = 3.0, within(1.0, 1e6), "measured: 0.9 to 1.3 in normal segments, 8 to 12 beside a random CPU hog";

@@ -77,7 +77,7 @@ pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccurac
         Some(_) => Trust::Poor,
     };
     ModelAccuracy {
-        stretches: compared.iter().filter(|row| row.model.is_some()).count() as u64,
+        intervals: compared.iter().filter(|row| row.model.is_some()).count() as u64,
         throughput: throughput.error(),
         response: response.error(),
         response_bias: response.bias(),

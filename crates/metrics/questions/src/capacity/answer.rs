@@ -81,7 +81,7 @@ pub(super) fn answer(
         bottleneck: limits.bottleneck.map_or_else(String::new, |index| model.tiers[index].tier.clone()),
         algorithm: most.solution.algorithm.name().to_owned(),
         exact: most.solution.algorithm.is_exact(),
-        binding: binding.map(|index| index as u32),
+        limiting_window: binding.map(|index| index as u32),
         clients_median: median_over(&windows, |row| row.clients.map(|clients| clients as f64)),
         throughput_median: median_over(&windows, |row| Some(row.throughput))
             .unwrap_or(most.solution.throughput),

@@ -72,7 +72,7 @@ fn loaded(model: &Model, mix: &[f64], now: &CurrentLoad, factor: f64, target_s: 
         clients: model.is_closed().then_some(solution.clients),
         throughput: solution.throughput,
         response_s: solution.response_s,
-        within: solution.response_s <= target_s,
+        within_target: solution.response_s <= target_s,
         tiers: model.tier_loads(&mix, &solution),
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[R
             demand_s,
             demand_low_s: interval.low,
             demand_high_s: interval.high,
-            told_apart: alone && interval.high - interval.low < demand_s,
+            distinguishable: alone && interval.high - interval.low < demand_s,
             service_time_s: service.map(|time| time.seconds),
             service_time_error_s: service.map(|time| time.standard_error_s),
         }
@@ -48,7 +48,7 @@ pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[R
             error: model.error,
             estimator: report.map_or_else(String::new, |report| report.estimator.name().to_owned()),
             condition: Some(model.condition).filter(|condition| condition.is_finite()),
-            in_force: false,
+            current: false,
             transactions: observed.transactions.iter().enumerate().map(cost).collect(),
             indistinguishable: tied.iter().map(|group| tied_transactions(observed, group)).collect(),
         },

@@ -49,7 +49,7 @@ impl ServerResult<'_> {
         let regions = self.regions(&models);
         let changes = self.changes(&regions);
         let fitted_costs = self.models();
-        let current = fitted_costs.iter().find(|costs| costs.model.in_force);
+        let current = fitted_costs.iter().find(|costs| costs.model.current);
         let mut cautions = self.analysis.cautions.clone();
         cautions.extend(current.iter().flat_map(|costs| costs.cautions.iter().cloned()));
         ServerChanges {
@@ -77,13 +77,13 @@ impl ServerResult<'_> {
     }
 
     fn models(&self) -> Vec<FittedCosts> {
-        let in_force = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
+        let current = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
             SegmentKind::Normal { group } => Some(group),
             _ => None,
         });
         let fitted = |(index, group)| {
             let mut costs = costs::fitted_costs(self.observed, group, &self.ranges_of(index));
-            costs.model.in_force = in_force == Some(index);
+            costs.model.current = current == Some(index);
             costs
         };
         self.analysis.groups.iter().enumerate().map(fitted).collect()

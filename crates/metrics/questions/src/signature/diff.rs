@@ -4,7 +4,7 @@ use super::server_name;
 use laggard_changes::SignatureTest;
 use laggard_report::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
-    SignatureDiff, TransactionDiff, TransactionFate, TransactionSignature, diff_headline,
+    SignatureDiff, TransactionDiff, TransactionOutcome, TransactionSignature, diff_headline,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,8 +56,8 @@ pub fn diff_signatures(
         units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
     transactions.sort_by(|a, b| {
         let size = |server: &TransactionDiff| server.difference_s.map_or(0.0, f64::abs);
-        a.fate
-            .cmp(&b.fate)
+        a.outcome
+            .cmp(&b.outcome)
             .then(size(b).total_cmp(&size(a)))
             .then_with(|| (&a.tier, &a.server, &a.transaction).cmp(&(&b.tier, &b.server, &b.transaction)))
     });
@@ -100,7 +100,7 @@ fn side(named: NamedSignature<'_>) -> DiffSide {
 
 const fn verdict(counts: &DiffCounts) -> DiffVerdict {
     match counts {
-        _ if counts.judged() == 0 => DiffVerdict::InsufficientData,
+        _ if counts.tested() == 0 => DiffVerdict::InsufficientData,
         DiffCounts { slower: 1.., .. } => DiffVerdict::Slower,
         DiffCounts { faster: 1.., .. } => DiffVerdict::Faster,
         _ => DiffVerdict::Same,
@@ -113,7 +113,7 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     }
     let known =
         |server: &TransactionDiff| server.windows_before.min(server.windows_after) >= diff.test.windows_min;
-    vec![match diff.counts.not_judged {
+    vec![match diff.counts.inconclusive {
         0 => "The signatures have no transaction in common.".to_owned(),
         _ if diff.transactions.iter().any(known) => {
             "The load differs too much for a verdict: measure both at a similar load.".to_owned()
@@ -197,16 +197,16 @@ impl Unit {
         let windows = |server: Option<&TransactionSignature>| server.map_or(0, |server| server.windows);
         let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
         let figures = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
-        let (fate, reason) = match (old, new) {
-            (None, _) => (TransactionFate::New, None),
-            (_, None) => (TransactionFate::Removed, None),
-            _ => figures.fate(test, load),
+        let (outcome, reason) = match (old, new) {
+            (None, _) => (TransactionOutcome::New, None),
+            (_, None) => (TransactionOutcome::Removed, None),
+            _ => figures.outcome(test, load),
         };
         TransactionDiff {
             server: self.server.clone(),
             tier: self.tier.clone(),
             transaction: name.to_owned(),
-            fate,
+            outcome,
             reason,
             before_s: old.and_then(|server| server.service_time_s),
             after_s: new.and_then(|server| server.service_time_s),
@@ -260,8 +260,8 @@ fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
 }
 
 impl TestFigures {
-    fn fate(&self, test: &SignatureTest, load: Load) -> (TransactionFate, Option<String>) {
-        let unknown = |reason: String| (TransactionFate::NotJudged, Some(reason));
+    fn outcome(&self, test: &SignatureTest, load: Load) -> (TransactionOutcome, Option<String>) {
+        let unknown = |reason: String| (TransactionOutcome::Inconclusive, Some(reason));
         let side = |side_index: usize| if side_index == 0 { "before" } else { "after" };
         if let Some(side_index) = self.windows.iter().position(|&windows| windows == 0) {
             return unknown(format!("no window with response times is usable {}", side(side_index)));
@@ -275,13 +275,13 @@ impl TestFigures {
             return unknown(format!("{windows} windows {}, {needed} are needed", side(side_index)));
         }
         match difference {
-            _ if difference.abs() <= detectable => (TransactionFate::Same, None),
+            _ if difference.abs() <= detectable => (TransactionOutcome::Same, None),
             _ if difference.abs() <= detectable + self.doubt => {
                 let [old, new] = load.used.map(|used| used.map_or(0.0, |(used, _)| used * 100.0));
                 unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may explain it"))
             }
-            d if d > 0.0 => (TransactionFate::Slower, None),
-            _ => (TransactionFate::Faster, None),
+            d if d > 0.0 => (TransactionOutcome::Slower, None),
+            _ => (TransactionOutcome::Faster, None),
         }
     }
 }

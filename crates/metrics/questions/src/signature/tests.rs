@@ -3,7 +3,7 @@
 use super::*;
 use laggard_model::{Losses, Nanos, Timestamp};
 use laggard_numeric::Matrix;
-use laggard_report::{DiffVerdict, SignatureDiff, TransactionFate};
+use laggard_report::{DiffVerdict, SignatureDiff, TransactionOutcome};
 use laggard_samples::TransactionWindows;
 
 /// Windows of one server: utilization and the service times of two types in ms, to which queueing is added.
@@ -51,8 +51,11 @@ fn diff(old: &Signature, new: &Signature) -> SignatureDiff {
     diff_signatures(named("old.json", old), named("new.json", new), &DiffThresholds::default())
 }
 
-fn fates(diff: &SignatureDiff) -> Vec<(&str, TransactionFate)> {
-    diff.transactions.iter().map(|transaction| (transaction.transaction.as_str(), transaction.fate)).collect()
+fn outcomes(diff: &SignatureDiff) -> Vec<(&str, TransactionOutcome)> {
+    diff.transactions
+        .iter()
+        .map(|transaction| (transaction.transaction.as_str(), transaction.outcome))
+        .collect()
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn only_slower_transactions_are_named() {
     let (old, new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 10.5, None)));
     let result = diff(&old, &new);
     assert_eq!(result.verdict, DiffVerdict::Slower);
-    assert_eq!(fates(&result), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    assert_eq!(outcomes(&result), [("Home", TransactionOutcome::Slower), ("Cart", TransactionOutcome::Same)]);
     assert!((result.transactions[0].difference_s.unwrap() - 0.0015).abs() < 2e-4);
     assert!(
         result.headline.contains("`Home` takes +1.5") && result.headline.contains("on `app-1`"),
@@ -116,7 +119,7 @@ fn too_few_windows_are_not_evaluated() {
     assert_eq!(new.verdict, SignatureVerdict::InsufficientData);
     assert!(new.missing[0].contains("29 windows"), "{:?}", new.missing);
     let result = diff(&old, &new);
-    assert_eq!((result.verdict, result.counts.not_judged), (DiffVerdict::InsufficientData, 2));
+    assert_eq!((result.verdict, result.counts.inconclusive), (DiffVerdict::InsufficientData, 2));
     assert_eq!(result.transactions[0].reason.as_deref(), Some("29 windows after, 30 are needed"));
     assert!(result.headline.starts_with("Too little data"), "{}", result.headline);
 }
@@ -132,7 +135,7 @@ fn a_difference_that_a_different_load_may_explain_is_not_reported() {
     new.servers[0].utilization_mean = Some(0.7);
     let result = diff(&old, &new);
     let home = result.transactions.iter().find(|transaction| transaction.transaction == "Home").unwrap();
-    assert_eq!(home.fate, TransactionFate::NotJudged);
+    assert_eq!(home.outcome, TransactionOutcome::Inconclusive);
     assert!(home.reason.as_ref().unwrap().contains("another load"), "{home:?}");
     let mut slow = build(&table(60, 4.0, 27.0, None));
     slow.servers[0].utilization_mean = Some(0.7);
@@ -146,11 +149,11 @@ fn new_and_removed_transactions_are_reported() {
     renamed.transactions[0] = "Basket".to_owned();
     let result = diff(&old, &build(&renamed));
     let expected = [
-        ("Basket", TransactionFate::New),
-        ("Cart", TransactionFate::Removed),
-        ("Home", TransactionFate::Same),
+        ("Basket", TransactionOutcome::New),
+        ("Cart", TransactionOutcome::Removed),
+        ("Home", TransactionOutcome::Same),
     ];
-    assert_eq!(fates(&result), expected);
+    assert_eq!(outcomes(&result), expected);
 }
 
 /// If every deployment has new server names, all servers of a tier are compared.
@@ -163,7 +166,7 @@ fn servers_with_different_names_are_compared_by_tier() {
     two.servers[0].server = "app-7".to_owned();
     two.servers.push(other);
     let result = diff(&old, &build(&two));
-    assert_eq!(fates(&result), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    assert_eq!(outcomes(&result), [("Home", TransactionOutcome::Slower), ("Cart", TransactionOutcome::Same)]);
     let home = &result.transactions[0];
     assert_eq!((&*home.server, &*home.tier, home.windows_after), ("", "front", 120));
     assert!(result.cautions.iter().any(|text| text.contains("1 and 2 servers")), "{:?}", result.cautions);

@@ -113,7 +113,7 @@ fn other_mixes_loads_and_think_times_are_answered() {
     );
     let (base, what_if) = (report.answer.unwrap(), report.what_if.unwrap());
     assert_eq!(what_if.changes.len(), 3);
-    assert!(what_if.answer.binding.is_none() && what_if.answer.windows.is_empty());
+    assert!(what_if.answer.limiting_window.is_none() && what_if.answer.windows.is_empty());
     assert_eq!(what_if.answer.mix.iter().filter(|share| **share > 0.0).count(), 2);
     assert!(what_if.answer.clients < base.clients);
     let load = what_if.load.unwrap();

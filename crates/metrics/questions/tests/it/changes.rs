@@ -75,7 +75,7 @@ fn a_report_is_complete_and_consistent() {
     for pair in server.segments.windows(2) {
         assert_eq!(pair[0].until_ns, pair[1].since_ns);
     }
-    assert_eq!(server.models.iter().filter(|model| model.in_force).count(), 1);
+    assert_eq!(server.models.iter().filter(|model| model.current).count(), 1);
     for segment in server.segments.iter().filter(|segment| segment.state == SegmentState::Normal) {
         assert!((segment.model.unwrap() as usize) < server.models.len());
     }

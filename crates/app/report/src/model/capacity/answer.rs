@@ -20,17 +20,17 @@ pub struct CapacityAnswer {
     pub algorithm: String,
     /// Whether that is exact for the model.
     pub exact: bool,
-    /// The stretch of time whose mix binds, by position in `windows`; `None` when one mix was given for all.
-    pub binding: Option<u32>,
-    /// The mix that binds: shares of the transactions in the model's order.
+    /// The interval with the least favorable mix, by position in `windows`; `None` when one mix was given for all.
+    pub limiting_window: Option<u32>,
+    /// The least favorable mix: shares of the transactions in the model's order.
     pub mix: Vec<f64>,
-    /// Median over the stretches of time of the most clients; `None` as `clients`.
+    /// Median over the intervals of the most clients; `None` as `clients`.
     pub clients_median: Option<f64>,
-    /// Median over the stretches of time of the throughput at capacity.
+    /// Median over the intervals of the throughput at capacity.
     pub throughput_median: f64,
-    /// Capacity by stretch of time, each with its own mix.
+    /// Capacity by interval, each with its own mix.
     pub windows: Vec<WindowCapacity>,
-    /// No number of clients gives more throughput with the binding mix, `1/max(D/c)`; `None` when nothing queues.
+    /// No number of clients gives more throughput with the least favorable mix, `1/max(D/c)`; `None` when nothing queues.
     pub throughput_limit: Option<f64>,
     /// With more clients than this somebody always waits, `(Z + ΣD)/max(D/c)`; `None` as `clients`.
     pub knee_clients: Option<f64>,
@@ -38,13 +38,13 @@ pub struct CapacityAnswer {
     pub tiers: Vec<TierLoad>,
     /// Transactions at capacity, in the model's order.
     pub transactions: Vec<TransactionResponse>,
-    /// The model with the binding mix, by clients (or throughput).
+    /// The model with the least favorable mix, by clients (or throughput).
     pub curve: Vec<CurvePoint>,
     /// The model with the mix of all data; empty when one mix was given.
     pub curve_all: Vec<CurvePoint>,
 }
 
-/// Capacity with the mix of a stretch of time.
+/// Capacity with the mix of an interval.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct WindowCapacity {
     /// Its start.
@@ -105,7 +105,7 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// What the changed system can take.
     pub answer: CapacityAnswer,
-    /// The load that was asked about, or the present one, on the changed system; `None` where that is beyond what it
+    /// The requested load, or the present one, on the changed system; `None` where that is beyond what it
     /// can do at all, or not known.
     pub load: Option<WhatIfLoad>,
 }
@@ -122,7 +122,7 @@ pub struct WhatIfLoad {
     /// Mean response time in seconds.
     pub response_s: f64,
     /// Whether that is within the target.
-    pub within: bool,
+    pub within_target: bool,
     /// Tiers.
     pub tiers: Vec<TierLoad>,
 }

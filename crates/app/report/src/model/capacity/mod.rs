@@ -1,4 +1,4 @@
-//! How much is left, as data. Field names and meanings are schema version 1.
+//! How much is left, as data. Field names and meanings are schema version 2.
 //!
 //! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
 //! are seconds; utilization is a share of 0..1 of all cores of a tier; throughput is transactions a second.
@@ -20,14 +20,14 @@ use utoipa::ToSchema;
 
 /// Version of the JSON schema of capacity. Fields may be added within a version; none is removed or changes
 /// meaning.
-pub const CAPACITY_SCHEMA_VERSION: u32 = 1;
+pub const CAPACITY_SCHEMA_VERSION: u32 = 2;
 
 /// How many clients a system can take within a latency target, and how sure that is.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CapacityReport {
     /// [`CAPACITY_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `capacity`, to tell it from other reports.
+    /// Always `capacity`: which report this is.
     pub report: &'static str,
     /// The answer in one word.
     pub verdict: CapacityVerdict,
@@ -41,13 +41,13 @@ pub struct CapacityReport {
     pub load: Option<CurrentLoad>,
     /// What the system as it is can take; `None` when there was too little data.
     pub answer: Option<CapacityAnswer>,
-    /// What it could take after the changes that were asked about.
+    /// What it could take after the requested changes.
     pub what_if: Option<WhatIf>,
     /// The model that answers.
     pub model: Option<CapacityModel>,
     /// How far the model is off where it can be compared.
     pub accuracy: Option<ModelAccuracy>,
-    /// What was observed, in order of time, one entry a stretch of windows.
+    /// What was observed, in order of time, one entry per interval.
     pub observed: Vec<ObservedLoad>,
     /// Types of outbound calls, the order of [`TransactionLatency::callees_s`].
     pub callees: Vec<String>,
@@ -57,7 +57,7 @@ pub struct CapacityReport {
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// Every setting in force.
+    /// Every setting used.
     pub settings: Vec<Setting>,
 }
 

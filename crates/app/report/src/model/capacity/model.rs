@@ -22,7 +22,7 @@ pub struct CapacityModel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientsBasis {
-    /// Samples tell it.
+    /// It was measured.
     Measured,
     /// From throughput, response time and the think time given, by Little's law.
     FromThinkTime,
@@ -82,8 +82,8 @@ pub struct TierModel {
 /// How far the model is off: sums of deviations over sums of what was observed.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ModelAccuracy {
-    /// Stretches of time that were compared.
-    pub stretches: u64,
+    /// Intervals that were compared.
+    pub intervals: u64,
     /// Relative error of the throughput at the observed number of clients; `None` when not comparable.
     pub throughput: Option<f64>,
     /// Relative error of the mean response time.
@@ -117,7 +117,7 @@ pub enum Trust {
     Poor,
 }
 
-/// What was observed in a stretch of windows.
+/// What was observed in an interval of several windows.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ObservedLoad {
     /// Start of its first window.

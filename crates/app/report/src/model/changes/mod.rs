@@ -1,4 +1,4 @@
-//! What changed in the cost of transactions, as data. Field names and meanings are schema version 1.
+//! What changed in the cost of transactions, as data. Field names and meanings are schema version 2.
 //!
 //! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
 //! are seconds; utilization is a share of 0..1 of all cores.
@@ -13,14 +13,14 @@ use utoipa::ToSchema;
 
 /// Version of the JSON schema of changes. Fields may be added within a version; none is removed or changes
 /// meaning.
-pub const CHANGES_SCHEMA_VERSION: u32 = 1;
+pub const CHANGES_SCHEMA_VERSION: u32 = 2;
 
 /// Code, workload, or something else on the host? The answer over all servers.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ChangeReport {
     /// [`CHANGES_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `changes`, to tell it from other reports.
+    /// Always `changes`: which report this is.
     pub report: &'static str,
     /// The answer in one word.
     pub verdict: ChangeVerdict,
@@ -32,7 +32,7 @@ pub struct ChangeReport {
     pub input: SampleSummary,
     /// Deployments that were declared, in order of time.
     pub deployments: Vec<Deployment>,
-    /// What happened, over all servers, in order of time: changes of one kind at one time on several servers
+    /// All changes, over all servers, in order of time: changes of one kind at one time on several servers
     /// are one.
     pub events: Vec<JointChange>,
     /// The answer for every server, by tier and name.
@@ -49,7 +49,7 @@ pub struct ChangeReport {
     pub settings: Vec<Setting>,
 }
 
-/// The answer in one word; the strongest that happened at any time in the data.
+/// The answer in one word; the strongest that occurred at any time in the data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeVerdict {
@@ -62,13 +62,13 @@ pub enum ChangeVerdict {
     /// CPU moved against the transactions, and neither their times nor their counts account for it: a background
     /// load, another machine.
     UnexplainedChange,
-    /// For some time transactions did not explain the CPU: something foreign ran.
+    /// For some time transactions did not explain the CPU: another process used CPU.
     Anomaly,
     /// Transactions cost something else than before.
     ApplicationChange,
 }
 
-/// What happened.
+/// Kind of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeEventKind {
@@ -86,7 +86,7 @@ pub enum ChangeEventKind {
     AnomalyEnd,
 }
 
-/// Something that happened at one time, on one or several servers.
+/// A change at one time, on one or several servers.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JointChange {
     /// What.
@@ -101,7 +101,7 @@ pub struct JointChange {
     pub tier: String,
     /// Transactions that explain an application change, the largest difference first; means over the servers.
     pub transactions: Vec<TransactionShift>,
-    /// Of the start of an anomaly: the region, over all servers.
+    /// For the start of an anomaly: the region, over all servers.
     pub region: Option<AnomalousRegion>,
     /// Of a change of the workload: what of the mix moved most, on the first of the servers.
     pub mix: Vec<MixShift>,
@@ -126,9 +126,9 @@ pub struct ServerChanges {
     pub estimator: String,
     /// Models, each of one state of the application, in order of first appearance.
     pub models: Vec<CostModel>,
-    /// Stretches of time that one fit describes, in order.
+    /// Intervals that one fit describes, in order.
     pub segments: Vec<ReportedSegment>,
-    /// What happened, in order of time.
+    /// Its changes, in order of time.
     pub changes: Vec<ChangeEvent>,
     /// Times in which transactions do not explain the CPU, in order.
     pub regions: Vec<AnomalousRegion>,
@@ -155,7 +155,7 @@ pub struct CostModel {
     /// Condition number of the fit; `None` when single demands cannot be distinguished at all.
     pub condition: Option<f64>,
     /// Whether it holds at the end of the data.
-    pub in_force: bool,
+    pub current: bool,
     /// What each transaction type costs, in the order of the input's list.
     pub transactions: Vec<TransactionCost>,
     /// Transaction types whose counts move together, so that only their sum is known.
@@ -184,16 +184,16 @@ pub struct TransactionCost {
     pub demand_low_s: f64,
     /// Upper end.
     pub demand_high_s: f64,
-    /// Whether the data tell this demand apart from the others': it is in no group that moves together, and
+    /// Whether the data distinguish this demand from the others: it is in no group that moves together, and
     /// its interval is narrower than the demand itself.
-    pub told_apart: bool,
+    pub distinguishable: bool,
     /// Time at the server without queueing, in seconds: the signature; `None` when response times are not known.
     pub service_time_s: Option<f64>,
     /// Its standard error in seconds.
     pub service_time_error_s: Option<f64>,
 }
 
-/// What a stretch of time is.
+/// What an interval is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SegmentState {
@@ -201,11 +201,11 @@ pub enum SegmentState {
     Normal,
     /// Transactions do not explain the CPU.
     Anomalous,
-    /// At the end, and too short to judge yet.
+    /// At the end, and too short to classify yet.
     Pending,
 }
 
-/// A stretch of time that one fit describes.
+/// An interval that one fit describes.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ReportedSegment {
     /// Start of its first window.
@@ -230,7 +230,7 @@ pub struct ReportedSegment {
     pub error: f64,
 }
 
-/// Something that happened on one server.
+/// A change on one server.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ChangeEvent {
     /// What.

@@ -19,7 +19,7 @@ pub struct UtilizationSeries {
     pub observed_low: Vec<Option<f64>>,
     /// The largest.
     pub observed_high: Vec<Option<f64>>,
-    /// Mean utilization that the model in force predicts from the transactions; in a time that transactions do
+    /// Mean utilization that the current model predicts from the transactions; in a time that transactions do
     /// not explain, by the model before it.
     pub predicted: Vec<Option<f64>>,
     /// Smallest observed minus predicted of the point's windows.

@@ -1,9 +1,9 @@
-//! States of a piece of a critical path, and what they mean to a reader.
+//! States of a segment of a critical path, and what they mean to a reader.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The state of a piece of a critical path.
+/// The state of a segment of a critical path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelState {
@@ -87,7 +87,7 @@ pub enum WaitCause {
     Person,
     /// A wait whose end is in the trace, but not its reason.
     Unresolved,
-    /// A stretch of which nothing is known.
+    /// An interval of which nothing is known.
     Unknown,
 }
 
@@ -108,11 +108,11 @@ impl WaitCause {
         WaitCause::Unknown,
     ];
 
-    /// Idle time of a pre-empted piece from which on it looks like a quota, in nanoseconds. A CPU that wakes from
+    /// Idle time of a preempted segment from which on it looks like a quota, in nanoseconds. A CPU that wakes from
     /// its deepest idle state takes some hundred microseconds at most, a quota throttles for milliseconds.
     pub const QUOTA_IDLE_NS: u64 = 500_000;
 
-    /// The cause of a piece: its state, whether it is the asked thread's own, its length and the part of it during
+    /// The cause of a segment: its state, whether it is the examined thread's own, its length and the part of it during
     /// which the CPU stood idle (nanoseconds).
     pub const fn of(state: KernelState, own: bool, elapsed_ns: u64, idle_ns: u64) -> WaitCause {
         match state {

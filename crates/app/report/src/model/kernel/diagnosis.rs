@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 pub struct KernelDiagnosis {
     /// [`super::KERNEL_DIAGNOSIS_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `kernel-diagnosis`, to tell it from other reports.
+    /// Always `kernel-diagnosis`: which report this is.
     pub report: &'static str,
     /// The answer in one word.
     pub verdict: KernelVerdict,
@@ -26,10 +26,10 @@ pub struct KernelDiagnosis {
     pub normal: SetOfExecutions,
     /// The executions in question.
     pub sample: SetOfExecutions,
-    /// The letters of sequences.
+    /// The symbols of sequences: states, and whose they are.
     pub alphabet: Vec<StateName>,
-    /// The first look: each state on average.
-    pub coarse: Vec<CoarseRow>,
+    /// A first comparison: each state on average.
+    pub state_averages: Vec<StateAverage>,
     /// Kinds of executions, and which belong together.
     pub clusters: Vec<ExecutionCluster>,
     /// Sample executions that are slower than their kind, the largest excess first.
@@ -44,17 +44,17 @@ pub struct KernelDiagnosis {
     pub durations: Vec<DurationRow>,
     /// The executions as points; `None` when there are too few.
     pub projection: Option<Projection>,
-    /// Paths piece by piece: of the slowest anomalous execution and of a normal one of its kind.
+    /// Paths, segment by segment: of the slowest anomalous execution and of a normal one of its kind.
     pub timelines: Vec<PathTimeline>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// What was looked at and found fine; whole sentences.
+    /// What was examined and found fine; whole sentences.
     pub ruled_out: Vec<String>,
     /// The method in words.
     pub method: String,
-    /// Every setting in force.
+    /// Every setting used.
     pub settings: Vec<Setting>,
 }
 
@@ -87,7 +87,7 @@ pub enum ExecutionSet {
 pub struct SetOfExecutions {
     /// Where it comes from, in words: files, windows.
     pub source: String,
-    /// Executions judged.
+    /// Executions analyzed.
     pub executions: u64,
     /// Executions beyond the limit.
     pub left_out: u64,
@@ -101,15 +101,15 @@ pub struct SetOfExecutions {
     pub elapsed_max_ns: u64,
     /// Sum over all.
     pub total_ns: u64,
-    /// Share of that of which the trace does not tell the reason, 0..1.
+    /// Share of that for which the trace does not show the reason, 0..1.
     pub unresolved_share: f64,
 }
 
 /// One state, on average over a set.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct CoarseRow {
-    /// The letter's location in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
-    pub letter: Option<u32>,
+pub struct StateAverage {
+    /// The symbol's position in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub symbol: Option<u32>,
     /// What is compared: `time` or `count`.
     pub measure: &'static str,
     /// Mean of the normal executions (nanoseconds, or entries).
@@ -118,9 +118,9 @@ pub struct CoarseRow {
     pub normal_deviation: f64,
     /// Mean of the sample.
     pub sample_mean: f64,
-    /// Share of normal executions above the normal mean; `None` when not looked at.
+    /// Share of normal executions above the normal mean; `None` when not computed.
     pub normal_share_above: Option<f64>,
-    /// Share of sample executions above the normal mean; `None` when not looked at.
+    /// Share of sample executions above the normal mean; `None` when not computed.
     pub sample_share_above: Option<f64>,
     /// The test's adjusted p-value, when a test was made.
     pub p_value: Option<f64>,
@@ -147,11 +147,11 @@ pub struct ExecutionCluster {
     pub silhouette: Option<f64>,
     /// Of a sample cluster: its executions that are slower than the normal ones.
     pub anomalous: u64,
-    /// What is worth a word: `new or strongly changed kind`; else empty.
+    /// A remark: `new or strongly changed kind`; else empty.
     pub remark: String,
 }
 
-/// What is said of one execution of the sample.
+/// How one execution compares of the sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecutionVerdict {
@@ -168,7 +168,7 @@ pub struct EvaluatedExecution {
     pub number: u64,
     /// What the delimiter calls it.
     pub label: String,
-    /// What is said of it.
+    /// How it compares.
     pub verdict: ExecutionVerdict,
     /// The trace, by its location in [`KernelInput::traces`].
     pub trace: u32,
@@ -180,7 +180,7 @@ pub struct EvaluatedExecution {
     pub host: String,
     /// Where it begins on its trace's clock.
     pub since_ns: u64,
-    /// Calendar time of it, when the trace tells.
+    /// Calendar time of it, when the trace records it.
     pub since: Option<String>,
     /// How long it takes.
     pub elapsed_ns: u64,
@@ -188,10 +188,10 @@ pub struct EvaluatedExecution {
     pub expected_ns: u64,
     /// The normal kind it is compared with; `None` for the whole normal set.
     pub cluster: Option<u32>,
-    /// Letters that take longer than in its kind: their places in [`KernelDiagnosis::alphabet`].
-    pub slow_letters: Vec<u32>,
+    /// Symbols that take longer than in its kind: their positions in [`KernelDiagnosis::alphabet`].
+    pub slow_symbols: Vec<u32>,
     /// Its largest deviation in words; empty when no step stands out.
-    pub words: String,
+    pub description: String,
     /// Excess of all its findings, in nanoseconds.
     pub excess_ns: u64,
 }
@@ -199,8 +199,8 @@ pub struct EvaluatedExecution {
 /// Time in one state, by set. Values are those of each execution, sorted, thinned evenly when they are many.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct DurationRow {
-    /// The letter's location in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
-    pub letter: Option<u32>,
+    /// The symbol's position in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub symbol: Option<u32>,
     /// Nanoseconds, ascending.
     pub normal_ns: Vec<u64>,
     /// Nanoseconds, ascending.
@@ -208,8 +208,8 @@ pub struct DurationRow {
 }
 
 impl KernelDiagnosis {
-    /// The state behind a letter; unknown when there is no such letter.
-    pub fn state(&self, letter: u32) -> KernelState {
-        self.alphabet.get(letter as usize).map_or(KernelState::Unknown, |letter| letter.state)
+    /// The state behind a symbol; unknown when there is no such symbol.
+    pub fn state(&self, symbol: u32) -> KernelState {
+        self.alphabet.get(symbol as usize).map_or(KernelState::Unknown, |symbol| symbol.state)
     }
 }

@@ -23,11 +23,11 @@ pub struct KernelTrace {
     pub path: String,
     /// Its format.
     pub format: String,
-    /// The host, when the trace tells.
+    /// The host, when the trace records it.
     pub host: Option<String>,
-    /// The kernel's release, when the trace tells.
+    /// The kernel's release, when the trace records it.
     pub kernel: Option<String>,
-    /// The clock's name; empty when not told.
+    /// The clock's name; empty when not recorded.
     pub clock: String,
     /// CPUs with events.
     pub cpus: u32,
@@ -39,7 +39,7 @@ pub struct KernelTrace {
     pub since_ns: u64,
     /// The last event's.
     pub until_ns: u64,
-    /// Calendar time of the first event as text, when the trace tells.
+    /// Calendar time of the first event as text, when the trace records it.
     pub since: Option<String>,
     /// How its clock was brought to the first trace's, when it was: all instants are on that clock.
     pub aligned: Option<AlignedClock>,
@@ -50,9 +50,9 @@ pub struct KernelTrace {
 pub struct AlignedClock {
     /// How far instants of the two hosts can be wrong against each other, nanoseconds.
     pub bound_ns: u64,
-    /// Packets from the first host that tell.
+    /// Packets from the first host that it rests on.
     pub packets_from_first: u64,
-    /// Packets to the first host that tell.
+    /// Packets to the first host that it rests on.
     pub packets_to_first: u64,
 }
 
@@ -69,7 +69,7 @@ impl KernelInput {
             numbers::bytes(bytes),
             self.formats(),
             numbers::time(longest.unwrap_or(0)),
-            self.places(),
+            self.hosts(),
         )
     }
 
@@ -80,7 +80,7 @@ impl KernelInput {
         formats.iter().take(6).map(|format| format!(", {}", names::label(format, 30))).collect()
     }
 
-    fn places(&self) -> String {
+    fn hosts(&self) -> String {
         let mut hosts: Vec<&str> = self.traces.iter().filter_map(|trace| trace.host.as_deref()).collect();
         hosts.sort_unstable();
         hosts.dedup();

@@ -1,7 +1,7 @@
-//! What kernel traces say of executions, as data. Field names and meanings are schema version 1 of each report.
+//! What kernel traces show about executions, as data. Each report has its own schema version.
 //!
 //! Instants end in `_ns` and are nanoseconds of the trace's own clock; lengths end in `_ns` too and say so by their
-//! name (`elapsed_ns`, `total_ns`, `excess_ns`). Calendar time is text, and only there when the trace tells it.
+//! name (`elapsed_ns`, `total_ns`, `excess_ns`). Calendar time is text, and only there when the trace records it.
 
 mod cause;
 mod diagnosis;
@@ -13,8 +13,8 @@ mod steps;
 
 pub use cause::{KernelState, WaitCause};
 pub use diagnosis::{
-    CoarseRow, DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict,
-    KernelDiagnosis, KernelVerdict, SetOfExecutions,
+    DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict, KernelDiagnosis,
+    KernelVerdict, SetOfExecutions, StateAverage,
 };
 pub use input::{AlignedClock, KernelInput, KernelTrace};
 pub use path::{
@@ -30,10 +30,10 @@ pub use steps::{
 
 /// Version of the JSON schema of `laggard kernel path`. Fields may be added within a version; none is removed or
 /// changes meaning.
-pub const KERNEL_PATH_SCHEMA_VERSION: u32 = 1;
+pub const KERNEL_PATH_SCHEMA_VERSION: u32 = 2;
 
 /// Version of the JSON schema of `laggard kernel diagnose`.
-pub const KERNEL_DIAGNOSIS_SCHEMA_VERSION: u32 = 1;
+pub const KERNEL_DIAGNOSIS_SCHEMA_VERSION: u32 = 2;
 
 /// Version of the JSON schema of `laggard kernel stats`.
 pub const KERNEL_STATS_SCHEMA_VERSION: u32 = 1;

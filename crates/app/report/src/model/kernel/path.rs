@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 pub struct KernelPathReport {
     /// [`super::KERNEL_PATH_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `kernel-path`, to tell it from other reports.
+    /// Always `kernel-path`: which report this is.
     pub report: &'static str,
     /// The answer in one to three sentences; names stand in backticks.
     pub headline: String,
     /// What was read, and what was lost.
     pub input: KernelInput,
-    /// What was asked for, in words: the thread and window, or how executions are delimited.
+    /// What the report is about, in words: the thread and window, or how executions are delimited.
     pub question: String,
     /// The executions, in order of time; one for a thread and window.
     pub executions: Vec<ExecutionSummary>,
@@ -36,13 +36,13 @@ pub struct KernelPathReport {
     pub waits: Vec<WaitGroup>,
     /// The longest single waits.
     pub longest: Vec<WaitInstance>,
-    /// Paths piece by piece: of the slowest executions, or of the one asked for.
+    /// Paths, segment by segment: of the slowest executions, or of the requested one.
     pub timelines: Vec<PathTimeline>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
     /// When there is no answer: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// Every setting in force.
+    /// Every setting used.
     pub settings: Vec<Setting>,
 }
 
@@ -61,12 +61,12 @@ pub struct ExecutionSummary {
     pub host: String,
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
-    /// Calendar time of it, when the trace tells.
+    /// Calendar time of it, when the trace records it.
     pub since: Option<String>,
     /// How long it takes.
     pub elapsed_ns: u64,
-    /// Pieces of its path.
-    pub pieces: u64,
+    /// Segments of its path.
+    pub segments: u64,
     /// Where its time went, by state; as [`KernelState::ALL`], nanoseconds.
     pub states_ns: [u64; 10],
     /// What took most of it.
@@ -86,8 +86,8 @@ pub struct CausedTime {
     pub total_ns: u64,
     /// Its share of all time, 0..1.
     pub share: f64,
-    /// Pieces.
-    pub pieces: u64,
+    /// Segments.
+    pub segments: u64,
 }
 
 /// Time of one state.
@@ -95,17 +95,17 @@ pub struct CausedTime {
 pub struct StateTime {
     /// The state.
     pub state: KernelState,
-    /// Whether it is the asked thread's own.
+    /// Whether it is the examined thread's own.
     pub own: bool,
     /// Nanoseconds.
     pub total_ns: u64,
     /// Its share of all time, 0..1.
     pub share: f64,
-    /// Pieces, equal neighbors merged.
-    pub pieces: u64,
-    /// The longest piece in nanoseconds.
+    /// Segments, equal neighbors merged.
+    pub segments: u64,
+    /// The longest segment in nanoseconds.
     pub longest_ns: u64,
-    /// Of pre-empted time: while the CPU stood idle.
+    /// Of preempted time: while the CPU stood idle.
     pub idle_ns: u64,
 }
 
@@ -118,7 +118,7 @@ pub struct WorkerTime {
     pub tid: Option<u32>,
     /// Its host; empty with one host.
     pub host: String,
-    /// Whether it is the thread asked about.
+    /// Whether it is the examined thread.
     pub own: bool,
     /// Nanoseconds on the paths.
     pub total_ns: u64,
@@ -126,15 +126,15 @@ pub struct WorkerTime {
     pub share: f64,
     /// As [`KernelState::ALL`], nanoseconds.
     pub states_ns: [u64; 10],
-    /// Pieces.
-    pub pieces: u64,
+    /// Segments.
+    pub segments: u64,
 }
 
 /// Waits that are alike: of one thread name, for one cause, ended by one waker.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WaitGroup {
-    /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
-    pub words: String,
+    /// In words: `preempted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub description: String,
     /// The cause.
     pub cause: WaitCause,
     /// Who waits.
@@ -159,7 +159,7 @@ pub struct WaitGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WaitInstance {
     /// In words.
-    pub words: String,
+    pub description: String,
     /// The cause.
     pub cause: WaitCause,
     /// The execution, by its number.
@@ -174,17 +174,17 @@ pub struct WaitInstance {
     pub resource: Option<String>,
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
-    /// Calendar time of it, when the trace tells.
+    /// Calendar time of it, when the trace records it.
     pub since: Option<String>,
     /// Where it begins, from the execution's beginning, in nanoseconds.
     pub offset_ns: u64,
     /// How long it takes.
     pub elapsed_ns: u64,
-    /// Of pre-empted time: while the CPU stood idle, nanoseconds.
+    /// Of preempted time: while the CPU stood idle, nanoseconds.
     pub idle_ns: u64,
 }
 
-/// A path, piece by piece. Offsets count from the window's beginning; pieces tile the window.
+/// A path, segment by segment. Offsets count from the window's beginning; segments tile the window.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PathTimeline {
     /// What it is the path of: `execution 7 (slowest)`.
@@ -193,18 +193,18 @@ pub struct PathTimeline {
     pub execution: u64,
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
-    /// Calendar time of it, when the trace tells.
+    /// Calendar time of it, when the trace records it.
     pub since: Option<String>,
     /// Its length.
     pub elapsed_ns: u64,
-    /// The threads on it, the asked one first, then by first appearance.
+    /// The threads on it, the examined one first, then by first appearance.
     pub lanes: Vec<PathLane>,
-    /// The pieces, in order of time.
-    pub pieces: Vec<PathSegment>,
+    /// The segments, in order of time.
+    pub segments: Vec<PathSegment>,
     /// The jumps between threads, in order of time.
     pub jumps: Vec<PathJump>,
-    /// Pieces that were too many and stand in their neighbors.
-    pub folded: u64,
+    /// Segments that were too many and stand in their neighbors.
+    pub merged: u64,
 }
 
 /// A line of the timeline.
@@ -218,7 +218,7 @@ pub struct PathLane {
     pub host: String,
 }
 
-/// A piece of a path.
+/// A segment of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathSegment {
     /// Whose: the location in [`PathTimeline::lanes`].
@@ -231,7 +231,7 @@ pub struct PathSegment {
     pub to_ns: u64,
     /// The interrupt or device, if known; else empty.
     pub resource: String,
-    /// Of a pre-empted piece: while its CPU stood idle.
+    /// Of a preempted segment: while its CPU stood idle.
     pub idle_ns: u64,
     /// Whether it rests on a switch that was not recorded but implied.
     pub inferred: bool,

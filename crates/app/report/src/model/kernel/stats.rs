@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub struct KernelStatsReport {
     /// [`super::KERNEL_STATS_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `kernel-stats`, to tell it from other reports.
+    /// Always `kernel-stats`: which report this is.
     pub report: &'static str,
     /// The answer in one to three sentences; names stand in backticks.
     pub headline: String,

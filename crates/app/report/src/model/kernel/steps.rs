@@ -4,14 +4,14 @@ use super::{ExecutionSet, KernelState, WaitCause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A letter of sequences.
+/// A symbol of sequences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StateName {
-    /// What it is called: `pre-empted`, `running: postgres`.
+    /// What it is called: `preempted`, `running: postgres`.
     pub name: String,
     /// The state it stands for.
     pub state: KernelState,
-    /// Whether it is the execution's own thread, where letters tell.
+    /// Whether it is the execution's own thread, where symbols distinguish that.
     pub own: bool,
 }
 
@@ -30,8 +30,8 @@ pub enum StepKind {
 /// Deviations for one cause at whatever step, over all anomalous executions.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AbnormalWait {
-    /// In words: `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
-    pub words: String,
+    /// In words: `was preempted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub description: String,
     /// What it means.
     pub cause: WaitCause,
     /// Who waits there.
@@ -50,21 +50,21 @@ pub struct AbnormalWait {
     pub excess_ns: u64,
     /// Share of all excess of the anomalous executions, 0..1.
     pub share: f64,
-    /// Places in [`super::KernelDiagnosis::steps`], the largest excess first.
+    /// Positions in [`super::KernelDiagnosis::steps`], the largest excess first.
     pub steps: Vec<u32>,
 }
 
 /// Deviations that are alike, over all anomalous executions of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StepGroup {
-    /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
-    pub words: String,
+    /// In words: `preempted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub description: String,
     /// The kind of executions, by the normal cluster's number.
     pub cluster: Option<u32>,
     /// How.
     pub kind: StepKind,
-    /// The letter's location in the alphabet.
-    pub letter: u32,
+    /// The symbol's position in the alphabet.
+    pub symbol: u32,
     /// What it means.
     pub cause: WaitCause,
     /// The step of the normal executions it stands at, from 1; the first when it stands at several.
@@ -84,7 +84,7 @@ pub struct StepGroup {
     /// Anomalous executions with it.
     pub executions: u64,
     /// Anomalous executions of that kind.
-    pub of_executions: u64,
+    pub anomalous_in_cluster: u64,
     /// How often, over all of them.
     pub count: u64,
     /// Time of it, over all of them, in nanoseconds.
@@ -93,7 +93,7 @@ pub struct StepGroup {
     pub excess_ns: u64,
     /// Share of all excess of the anomalous executions, 0..1.
     pub share: f64,
-    /// Single ones to look at, the largest first.
+    /// Examples, the largest first.
     pub examples: Vec<StepDeviation>,
 }
 
@@ -139,7 +139,7 @@ pub struct AlignedColumn {
     /// Its number among the steps of normal executions, from 1; `None` for what anomalous ones have between two.
     pub step: Option<u32>,
     /// The state most normal executions have there; `None` where most have nothing.
-    pub letter: Option<u32>,
+    pub symbol: Option<u32>,
     /// Share of normal executions with it, 0..1.
     pub share: f64,
     /// Their mean time in it, in nanoseconds.
@@ -184,8 +184,8 @@ pub struct AlignedRow {
 /// A state of an aligned execution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedCell {
-    /// The letter.
-    pub letter: u32,
+    /// The symbol, by its position in the alphabet.
+    pub symbol: u32,
     /// Time in it, in nanoseconds.
     pub ns: u64,
     /// How it deviates, if it does.

@@ -1,18 +1,18 @@
-//! What differs between two signatures, as data. Field names and meanings are schema version 1.
+//! What differs between two signatures, as data. Field names and meanings are schema version 2.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Version of the JSON schema of differences. Fields may be added within a version; none is removed or changes
 /// meaning.
-pub const SIGNATURE_DIFF_SCHEMA_VERSION: u32 = 1;
+pub const SIGNATURE_DIFF_SCHEMA_VERSION: u32 = 2;
 
 /// Which transactions take longer than before?
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct SignatureDiff {
     /// [`SIGNATURE_DIFF_SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Always `signature-diff`, to tell it from other reports.
+    /// Always `signature-diff`: which report this is.
     pub report: &'static str,
     /// Version of Laggard that compared.
     pub laggard_version: String,
@@ -26,7 +26,7 @@ pub struct SignatureDiff {
     pub new: DiffSide,
     /// When a difference counts.
     pub test: DiffTest,
-    /// How many transactions met which fate.
+    /// Transactions by outcome.
     pub counts: DiffCounts,
     /// Every transaction of every server, what got slower first.
     pub transactions: Vec<TransactionDiff>,
@@ -41,7 +41,7 @@ pub struct SignatureDiff {
 pub struct DiffSide {
     /// The file it was read from.
     pub file: String,
-    /// What it is of, as the user told; may be empty.
+    /// What it is of, as the user named it; may be empty.
     pub label: String,
     /// Version of Laggard that wrote it.
     pub laggard_version: String,
@@ -70,10 +70,10 @@ pub struct DiffTest {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffVerdict {
-    /// No transaction could be judged.
+    /// No transaction could be tested.
     #[default]
     InsufficientData,
-    /// No transaction that could be judged got slower or faster.
+    /// No transaction that could be tested got slower or faster.
     Same,
     /// Some got faster, none slower.
     Faster,
@@ -81,10 +81,10 @@ pub enum DiffVerdict {
     Slower,
 }
 
-/// What became of a transaction.
+/// How a transaction changed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TransactionFate {
+pub enum TransactionOutcome {
     /// It takes longer.
     Slower,
     /// It takes less.
@@ -94,53 +94,53 @@ pub enum TransactionFate {
     /// Only the old signature has it.
     Removed,
     /// Too little is known of it; the reason says what.
-    NotJudged,
-    /// It takes what it did, as far as the data can tell.
+    Inconclusive,
+    /// It takes as long as before, as far as the data show.
     Same,
 }
 
-impl TransactionFate {
+impl TransactionOutcome {
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
-            TransactionFate::Slower => "slower",
-            TransactionFate::Faster => "faster",
-            TransactionFate::New => "new",
-            TransactionFate::Removed => "removed",
-            TransactionFate::NotJudged => "not judged",
-            TransactionFate::Same => "same",
+            TransactionOutcome::Slower => "slower",
+            TransactionOutcome::Faster => "faster",
+            TransactionOutcome::New => "new",
+            TransactionOutcome::Removed => "removed",
+            TransactionOutcome::Inconclusive => "inconclusive",
+            TransactionOutcome::Same => "same",
         }
     }
 }
 
-/// How many transactions met which fate.
+/// Transactions by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
-#[expect(missing_docs, reason = "the fields are named after the fates")]
+#[expect(missing_docs, reason = "the fields are named after the outcomes")]
 pub struct DiffCounts {
     pub slower: u64,
     pub faster: u64,
     pub new: u64,
     pub removed: u64,
-    pub not_judged: u64,
+    pub inconclusive: u64,
     pub same: u64,
 }
 
 impl DiffCounts {
-    /// Counts the fates.
+    /// Counts the outcomes of `transactions`.
     pub fn of(transactions: &[TransactionDiff]) -> DiffCounts {
-        let count = |fate| transactions.iter().filter(|one| one.fate == fate).count() as u64;
+        let count = |outcome| transactions.iter().filter(|one| one.outcome == outcome).count() as u64;
         DiffCounts {
-            slower: count(TransactionFate::Slower),
-            faster: count(TransactionFate::Faster),
-            new: count(TransactionFate::New),
-            removed: count(TransactionFate::Removed),
-            not_judged: count(TransactionFate::NotJudged),
-            same: count(TransactionFate::Same),
+            slower: count(TransactionOutcome::Slower),
+            faster: count(TransactionOutcome::Faster),
+            new: count(TransactionOutcome::New),
+            removed: count(TransactionOutcome::Removed),
+            inconclusive: count(TransactionOutcome::Inconclusive),
+            same: count(TransactionOutcome::Same),
         }
     }
 
-    /// Transactions that were judged.
-    pub const fn judged(&self) -> u64 {
+    /// Transactions that were tested.
+    pub const fn tested(&self) -> u64 {
         self.slower + self.faster + self.same
     }
 }
@@ -154,9 +154,9 @@ pub struct TransactionDiff {
     pub tier: String,
     /// The transaction.
     pub transaction: String,
-    /// What became of it.
-    pub fate: TransactionFate,
-    /// Why it was not judged; a phrase.
+    /// How it changed.
+    pub outcome: TransactionOutcome,
+    /// Why it could not be tested; a phrase.
     pub reason: Option<String>,
     /// Time without queueing before, in seconds.
     pub before_s: Option<f64>,

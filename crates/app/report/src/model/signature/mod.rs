@@ -9,7 +9,7 @@ mod read;
 
 pub use diff::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
-    TransactionDiff, TransactionFate,
+    TransactionDiff, TransactionOutcome,
 };
 pub use read::{SignatureReadError, read_signature};
 
@@ -27,11 +27,11 @@ pub const SIGNATURE_SCHEMA_VERSION: u32 = 1;
 pub struct Signature {
     /// [`SIGNATURE_SCHEMA_VERSION`] of the version that wrote it.
     pub schema_version: u32,
-    /// Always `signature`, to tell it from other reports.
+    /// Always `signature`: which report this is.
     pub report: String,
     /// Version of Laggard that wrote it.
     pub laggard_version: String,
-    /// What it is of, as the user told: a version, a commit; may be empty.
+    /// What it is of, as the user named it: a version, a commit; may be empty.
     pub label: String,
     /// Whether there was enough data.
     pub verdict: SignatureVerdict,

@@ -44,7 +44,7 @@ impl fmt::Display for SignatureReadError {
 
 impl std::error::Error for SignatureReadError {}
 
-/// What tells a signature from other files before its fields are looked at.
+/// What distinguishes a signature from other files before its fields are looked at.
 #[derive(Deserialize)]
 struct Head {
     schema_version: u32,

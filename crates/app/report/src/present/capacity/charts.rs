@@ -217,7 +217,7 @@ pub(super) fn over_time(report: &CapacityReport, answer: &CapacityAnswer) -> Opt
         let points = rows.iter().flat_map(|(ends, value)| ends.map(|ns| (Axis::instant(ns), *value)));
         Series::new("", SeriesShape::Line, color).points(points)
     };
-    let binding = answer.binding.and_then(|at| answer.windows.get(at as usize));
+    let binding = answer.limiting_window.and_then(|at| answer.windows.get(at as usize));
     let mark = binding.map(|row| {
         let middle = f64::midpoint(Axis::instant(row.since_ns), Axis::instant(row.until_ns));
         ChartMark::line(MarkStyle::Line, middle, Color::BAD, "least favorable mix")

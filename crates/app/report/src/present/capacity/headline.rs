@@ -69,7 +69,7 @@ fn changed(report: &CapacityReport, before: &CapacityAnswer) -> Option<String> {
         tier => format!("; then {} saturates first", quoted(tier)),
     };
     let load = what_if.load.as_ref().filter(|load| load.factor != 1.0).map_or_else(String::new, |load| {
-        let word = if load.within { "within" } else { "beyond" };
+        let word = if load.within_target { "within" } else { "beyond" };
         format!(
             " {} times the current load takes {}, {word} the target.",
             load.factor,

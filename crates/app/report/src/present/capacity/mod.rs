@@ -107,7 +107,7 @@ fn what_if(report: &CapacityReport) -> Option<Section> {
     results.push(Prose::quoted(&binding_sentence(report, &what_if.answer)));
     results.extend(what_if.load.as_ref().map(|load| Prose::from(load_sentence(load))));
     let tone = match &what_if.load {
-        Some(load) if !load.within => Tone::Bad,
+        Some(load) if !load.within_target => Tone::Bad,
         _ => Tone::Good,
     };
     let section = Section::new("what-if", "With these changes");

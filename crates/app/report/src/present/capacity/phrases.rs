@@ -141,7 +141,7 @@ pub(crate) fn accuracy_sentence(accuracy: &ModelAccuracy) -> String {
     if parts.is_empty() {
         return "There are no observations to compare the model with.".to_owned();
     }
-    let intervals = numbers::counted(accuracy.stretches, "interval");
+    let intervals = numbers::counted(accuracy.intervals, "interval");
     format!("Over {intervals} of time the model is off in {}.", parts.join(", "))
 }
 
@@ -158,7 +158,7 @@ pub(crate) const fn trust_word(trust: Trust) -> &'static str {
 pub(crate) fn binding_sentence(report: &CapacityReport, answer: &CapacityAnswer) -> String {
     let Some(model) = &report.model else { return String::new() };
     let mix = mix_words(&model.transactions, &answer.mix);
-    let Some(window) = answer.binding.and_then(|at| answer.windows.get(at as usize)) else {
+    let Some(window) = answer.limiting_window.and_then(|at| answer.windows.get(at as usize)) else {
         return format!("With the mix {mix}.");
     };
     let [since, until] = Calendar::dated().ends(window.since_ns, window.until_ns);
@@ -177,7 +177,7 @@ pub(crate) fn load_sentence(load: &WhatIfLoad) -> String {
         "At {times} current load{clients}: {} requests/s, {}, {} the target.",
         amount(load.throughput),
         latency(load.response_s),
-        if load.within { "within" } else { "beyond" }
+        if load.within_target { "within" } else { "beyond" }
     )
 }
 

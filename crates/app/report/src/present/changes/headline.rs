@@ -49,9 +49,9 @@ fn steady(report: &ChangeReport) -> String {
 
 /// Of what a sentence about everything speaks.
 fn all_servers(report: &ChangeReport) -> String {
-    let judged: Vec<_> =
+    let tested: Vec<_> =
         report.servers.iter().filter(|server| server.verdict != ChangeVerdict::InsufficientData).collect();
-    match judged.as_slice() {
+    match tested.as_slice() {
         [one] if !one.server.is_empty() => format!(" of {}", crate::names::quoted(&one.server)),
         [_] | [] => String::new(),
         several => format!(" of {} servers", several.len()),

@@ -52,8 +52,8 @@ impl Present for ChangeReport {
             changed(self, &calendar),
             servers(self),
         ];
-        let judged = by_verdict(self).into_iter().filter(|server| !server.segments.is_empty());
-        for (at, server) in judged.take(SERVERS).enumerate() {
+        let tested = by_verdict(self).into_iter().filter(|server| !server.segments.is_empty());
+        for (at, server) in tested.take(SERVERS).enumerate() {
             let section = server::section(self, server, at, &calendar);
             let detail = if at < SERVERS_IN_TEXT { Detail::Full } else { Detail::Page };
             sections.push(Some(section.detail(detail)));
@@ -210,7 +210,7 @@ fn servers(report: &ChangeReport) -> Option<Section> {
         Name "server", Text "verdict", Number "windows", Number "constant", Number "error"
     ];
     let row = |server: &&ServerChanges| {
-        let model = server.models.iter().find(|model| model.in_force);
+        let model = server.models.iter().find(|model| model.current);
         let number = |text: fn(f64) -> String, value: Option<f64>| {
             value.map_or_else(Cell::empty, |value| Cell::worded(CellKind::Number, text(value), value))
         };

@@ -239,7 +239,7 @@ pub(crate) fn heading_of(server: &str, tier: &str) -> String {
     crate::model::server_name(server, tier)
 }
 
-/// Servers that were judged, those with the strongest verdict first, else by tier and name.
+/// Servers that were analyzed, those with the strongest verdict first, else by tier and name.
 pub(crate) fn by_verdict(report: &ChangeReport) -> Vec<&ServerChanges> {
     let mut servers: Vec<&ServerChanges> = report.servers.iter().collect();
     servers.sort_by_key(|server| std::cmp::Reverse(server.verdict));

@@ -205,14 +205,14 @@ fn duration(seconds: f64) -> Cell {
 
 /// What transactions cost by each model, the current one first and unfolded.
 fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
-    let current = server.models.iter().position(|model| model.in_force);
+    let current = server.models.iter().position(|model| model.current);
     let others = (0..server.models.len()).filter(|&at| Some(at) != current);
     let mut blocks = Vec::new();
     for (location, at) in current.into_iter().chain(others).take(MODELS).enumerate() {
         let model = &server.models[at];
         let title = Prose::default().faint(model_title(model, at as u32));
         let block =
-            Block::from(costs(model)).detail(if model.in_force { current_detail } else { Detail::Page });
+            Block::from(costs(model)).detail(if model.current { current_detail } else { Detail::Page });
         let unfolded = location == 0;
         blocks.push(if unfolded { block.titled(title) } else { block.folded(Fold::Closed, title) });
         if unfolded {
@@ -228,7 +228,7 @@ fn model_title(model: &CostModel, at: u32) -> String {
     format!(
         "Model {}{}: {}, constant {}, error {}, condition {}",
         letter(at),
-        if model.in_force { " (current)" } else { "" },
+        if model.current { " (current)" } else { "" },
         numbers::counted(model.windows, "window"),
         percent(model.constant_percent),
         error(model.error),
@@ -238,7 +238,7 @@ fn model_title(model: &CostModel, at: u32) -> String {
 
 /// Fewer rows for models of the past.
 fn costs(model: &CostModel) -> Table {
-    let limit = if model.in_force { TRANSACTIONS } else { COMPARED };
+    let limit = if model.current { TRANSACTIONS } else { COMPARED };
     let columns = columns![
         Name "transaction", Number "CPU per call", Number "95 % interval", Number "service time",
         Graphic ""
@@ -248,7 +248,7 @@ fn costs(model: &CostModel) -> Table {
         let known = cost.demand_low_s.is_finite() && cost.demand_high_s.is_finite();
         let interval = format!("{} to {}", length(cost.demand_low_s), length(cost.demand_high_s));
         let unknown =
-            if cost.told_apart { "" } else { "always comes with others: its own cost is not known" };
+            if cost.distinguishable { "" } else { "always comes with others: its own cost is not known" };
         let row = TableRow::new([
             Cell::name(SpanStyle::Operation, &cost.transaction),
             duration(cost.demand_s),

@@ -38,9 +38,9 @@ pub(crate) struct Sides {
 
 /// `frontend` and `cartservice`, each in at most `room` columns.
 pub(crate) fn sides(between: &Between, room: usize) -> Sides {
-    let told_apart = between.caller_service != between.callee_service;
+    let distinct_services = between.caller_service != between.callee_service;
     let side = |service: &str, operation: &str| {
-        let by_service = told_apart && !service.is_empty();
+        let by_service = distinct_services && !service.is_empty();
         names::label(if by_service { service } else { operation }, room)
     };
     Sides {

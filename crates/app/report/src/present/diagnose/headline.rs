@@ -61,9 +61,9 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 fn healthy_sentence(report: &Report) -> String {
-    let judged = report.categories.iter().filter(|category| category.analyzed);
+    let tested = report.categories.iter().filter(|category| category.analyzed);
     let (categories, requests) =
-        judged.fold((0, 0), |(n, sum), category| (n + 1, u64::saturating_add(sum, category.requests)));
+        tested.fold((0, 0), |(n, sum), category| (n + 1, u64::saturating_add(sum, category.requests)));
     if categories == 0 {
         let requests = numbers::counted(report.input.requests, "request");
         return format!("Nothing stands out among {requests}.");

@@ -85,11 +85,11 @@ impl Present for Report {
 fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     let input = &report.input;
     let Some(lead) = report.suspects.first() else {
-        let judged = report.categories.iter().filter(|category| category.analyzed).count() as u64;
+        let tested = report.categories.iter().filter(|category| category.analyzed).count() as u64;
         let all = format!("of {}", numbers::count(report.categories.len() as u64));
         return vec![
             Figure::new("Complete requests", Cell::count(input.requests), ""),
-            Figure::new("Categories judged", Cell::count(judged), all),
+            Figure::new("Categories tested", Cell::count(tested), all),
             Figure::new("Operations", Cell::count(input.operations), ""),
             Figure::new("Replicas", Cell::count(input.replicas), ""),
         ];

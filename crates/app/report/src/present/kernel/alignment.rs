@@ -1,6 +1,6 @@
 //! Executions aligned step by step: rows are executions, columns are steps. For pages.
 
-use super::phrases::{letter_name, step_word};
+use super::phrases::{step_word, symbol_name};
 use super::{symbol, timeline};
 use crate::document::{Block, Detail, HeatCell, HeatMap, LegendEntry, Prose, Section, Sentences};
 use crate::{
@@ -22,7 +22,7 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
     let section = Section::new("aligned", "Step by step").detail(Detail::Page).introduction(
         "A row is an execution, a column a step; neighboring equal states are one. Normal executions come first. A \
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; a \
-         framed gap lacks a state that normal executions have. Paler, with a small letter: another thread.",
+         framed gap lacks a state that normal executions have. Paler, in a small letter: another thread.",
     );
     (!blocks.is_empty()).then(|| section.blocks(blocks))
 }
@@ -62,7 +62,7 @@ fn blocks(report: &KernelDiagnosis, cluster: &AlignedCluster) -> [Block; 2] {
 
 fn legend(report: &KernelDiagnosis, rows: &[&AlignedRow]) -> Vec<LegendEntry> {
     let cells = rows.iter().flat_map(|row| row.cells.iter().flatten());
-    let mut states: Vec<KernelState> = cells.map(|cell| report.state(cell.letter)).collect();
+    let mut states: Vec<KernelState> = cells.map(|cell| report.state(cell.symbol)).collect();
     states.sort_unstable();
     states.dedup();
     let entry = |state: KernelState| LegendEntry {
@@ -81,15 +81,15 @@ fn row_title(row: &AlignedRow) -> Prose {
 }
 
 fn cell(report: &KernelDiagnosis, row: &AlignedRow, step: usize, cell: AlignedCell) -> HeatCell {
-    let state = report.state(cell.letter);
-    let own = report.alphabet.get(cell.letter as usize).is_none_or(|letter| letter.own);
+    let state = report.state(cell.symbol);
+    let own = report.alphabet.get(cell.symbol as usize).is_none_or(|symbol| symbol.own);
     let letter = symbol(state);
     let words = |kind: StepKind| {
         format!(
             "execution {}, step {}: {}, {} state, {}",
             row.execution,
             step + 1,
-            letter_name(report, cell.letter),
+            symbol_name(report, cell.symbol),
             step_word(kind),
             numbers::time(cell.ns)
         )

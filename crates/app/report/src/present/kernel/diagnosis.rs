@@ -1,7 +1,7 @@
 //! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
 
 use super::phrases::{
-    instant, judged_thread, kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
+    instant, kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
 };
 use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
 use crate::document::{
@@ -11,8 +11,8 @@ use crate::document::{
 };
 use crate::render::Present;
 use crate::{
-    AbnormalWait, CoarseRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict,
-    KernelDiagnosis, KernelVerdict, ProjectedExecution, Projection, StepGroup, names, numbers,
+    AbnormalWait, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict, KernelDiagnosis,
+    KernelVerdict, ProjectedExecution, Projection, StateAverage, StepGroup, names, numbers,
 };
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Present for KernelDiagnosis {
             (!self.waits.is_empty()).then(|| waits(self)),
             (!self.steps.is_empty()).then(|| steps(self)),
             (!self.anomalous.is_empty()).then(|| executions(self)),
-            (!self.coarse.is_empty()).then(|| coarse(self)),
+            (!self.state_averages.is_empty()).then(|| state_averages(self)),
             (!self.clusters.is_empty()).then(|| clusters(self)),
             timeline::section(&self.timelines, "Critical paths, segment by segment"),
             alignment::section(self),
@@ -90,7 +90,7 @@ fn waits(report: &KernelDiagnosis) -> Section {
             Cell::count(wait.steps.len() as u64),
             Cell::name(SpanStyle::Name, &wait.thread),
         ]);
-        row.note(Detail::Summary, "", Prose::quoted(&wait.words))
+        row.note(Detail::Summary, "", Prose::quoted(&wait.description))
     };
     let table = Table::new("Waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
     Section::new("waits", "What they wait for")
@@ -104,11 +104,12 @@ fn steps(report: &KernelDiagnosis) -> Section {
         Number "excess", Number "share", Number "executions", Text "deviation", Name "where"
     ];
     let row = |step: &StepGroup| {
-        let words = Prose::name(SpanStyle::Name, &step.thread).plain(" ").then(Prose::quoted(&step.words));
+        let words =
+            Prose::name(SpanStyle::Name, &step.thread).plain(" ").then(Prose::quoted(&step.description));
         let mut row = TableRow::new([
             Cell::excess(step.excess_ns).tone(Tone::Bad),
             Cell::share(step.share),
-            Cell::count_of(step.executions, step.of_executions),
+            Cell::count_of(step.executions, step.anomalous_in_cluster),
             Cell::text(step_word(step.kind)),
             quoted(&step_clause(step)),
         ]);
@@ -145,10 +146,10 @@ fn executions(report: &KernelDiagnosis) -> Section {
             time(execution.expected_ns),
             Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
             name_if_any(SpanStyle::Operation, &execution.label),
-            quoted(&judged_thread(execution)),
+            quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
         ]);
         row.note(Detail::Summary, "", if new { "of a kind that the normal set does not have" } else { "" })
-            .note(Detail::Summary, "", Prose::quoted(&execution.words))
+            .note(Detail::Summary, "", Prose::quoted(&execution.description))
     };
     let table = Table::new("Executions", &columns).preview(PREVIEW).at_most(ROWS, &report.anomalous, row);
     Section::new("executions", "Executions that stand out")
@@ -156,14 +157,15 @@ fn executions(report: &KernelDiagnosis) -> Section {
         .block(table)
 }
 
-fn coarse(report: &KernelDiagnosis) -> Section {
-    let times: Vec<&CoarseRow> = report.coarse.iter().filter(|row| row.measure == "time").collect();
+fn state_averages(report: &KernelDiagnosis) -> Section {
+    let times: Vec<&StateAverage> =
+        report.state_averages.iter().filter(|row| row.measure == "time").collect();
     let most = times.iter().map(|row| row.sample_mean.max(row.normal_mean)).fold(1.0, f64::max);
     let columns = columns![Text "state", Number "normal", Number "sample", Graphic "", Number "p", Text ""];
-    let row = |row: &&CoarseRow| {
+    let row = |row: &&StateAverage| {
         let tone = if row.fired { Tone::Bad } else { Tone::Neutral };
         let cells = [
-            Cell::text(row_name(report, row.letter)),
+            Cell::text(row_name(report, row.symbol)),
             Cell::duration(row.normal_mean),
             Cell::duration(row.sample_mean).tone(tone),
             Cell::bar(row.sample_mean / most),
@@ -174,7 +176,7 @@ fn coarse(report: &KernelDiagnosis) -> Section {
     };
     let table = Table::new("States", &columns).preview(PREVIEW).at_most(ROWS, &times, row);
     let all = Block::from(all_measures(report)).folded(Fold::Closed, "All measures").detail(Detail::Page);
-    Section::new("coarse", "Time by state")
+    Section::new("averages", "Time by state")
         .remark("mean of an execution")
         .introduction(
             "Each state on average: whether executions of the sample have more of it than normal ones.",
@@ -188,11 +190,11 @@ fn all_measures(report: &KernelDiagnosis) -> Table {
         Text "state", Text "measure", Number "normal", Number "± deviation", Number "sample",
         Number "normal above mean", Number "sample above it", Number "p", Text "more?"
     ];
-    let row = |row: &CoarseRow| {
+    let row = |row: &StateAverage| {
         let number =
             |value: f64| if row.measure == "time" { Cell::duration(value) } else { Cell::ratio(value) };
         TableRow::new([
-            Cell::text(row_name(report, row.letter)),
+            Cell::text(row_name(report, row.symbol)),
             Cell::text(row.measure),
             number(row.normal_mean),
             number(row.normal_deviation),
@@ -203,7 +205,7 @@ fn all_measures(report: &KernelDiagnosis) -> Table {
             Cell::mark(if row.fired { "more" } else { "" }, Tone::Bad),
         ])
     };
-    Table::new("States", &columns).at_most(ROWS, &report.coarse, row)
+    Table::new("States", &columns).at_most(ROWS, &report.state_averages, row)
 }
 
 fn clusters(report: &KernelDiagnosis) -> Section {

@@ -26,7 +26,7 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
         let [normal, sample] = [&row.normal_ns, &row.sample_ns];
         let quantiles = [(normal, 0.5), (normal, 0.95), (sample, 0.5), (sample, 0.95)];
         let numbers = quantiles.map(|(set, share)| Cell::duration(quantile(set, share)));
-        let name = Cell::named(Prose::from(row_name(report, row.letter)));
+        let name = Cell::named(Prose::from(row_name(report, row.symbol)));
         TableRow::new([name, boxes(row, &scale)].into_iter().chain(numbers))
     });
     let introduction = "Time of an execution in each state. Above: normal, below: sample. A box holds the middle half, a \

@@ -53,7 +53,7 @@ fn largest_wait(report: &KernelPathReport) -> Option<String> {
     let is_said = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
     let wait = report.waits.iter().find(|wait| !is_said(wait.cause) && wait.share >= 0.02)?;
     if wait.cause != first || wait.waker.is_some() || wait.resource.is_some() {
-        return Some(format!("{} {}.", quoted(&wait.thread), wait.words));
+        return Some(format!("{} {}.", quoted(&wait.thread), wait.description));
     }
     (wait.count > 1).then(|| {
         format!(
@@ -124,13 +124,14 @@ fn who(report: &KernelDiagnosis) -> String {
 }
 
 fn overall(report: &KernelDiagnosis) -> String {
-    let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time" && row.letter.is_some());
+    let fired =
+        report.state_averages.iter().filter(|row| row.fired && row.measure == "time" && row.symbol.is_some());
     let most =
         fired.max_by(|a, b| (a.sample_mean - a.normal_mean).total_cmp(&(b.sample_mean - b.normal_mean)));
     let state = most.map_or_else(String::new, |row| {
         format!(
             ": {} takes {} instead of {} on average",
-            quoted(&row_name(report, row.letter)),
+            quoted(&row_name(report, row.symbol)),
             numbers::time_float(row.sample_mean),
             numbers::time_float(row.normal_mean)
         )
@@ -163,7 +164,7 @@ fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
     format!(
         "{} {} ({} of the excess){location}.",
         quoted(&wait.thread),
-        wait.words,
+        wait.description,
         numbers::share(wait.share)
     )
 }

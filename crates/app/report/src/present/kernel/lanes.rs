@@ -15,7 +15,7 @@ pub(crate) struct LaneLayout {
 }
 
 impl LaneLayout {
-    /// The lane in which a piece or the end of a jump is drawn.
+    /// The lane in which a segment or the end of a jump is drawn.
     pub(crate) fn location(&self, lane: u32) -> usize {
         self.of.get(lane as usize).copied().unwrap_or(0)
     }
@@ -33,9 +33,9 @@ pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
         groups.entry((&lane.thread, &lane.host)).or_default().push(at);
     }
     let mut lane_ns = vec![0_u64; all];
-    for piece in &timeline.pieces {
-        if let Some(ns) = lane_ns.get_mut(piece.lane as usize) {
-            *ns += piece.to_ns.saturating_sub(piece.from_ns);
+    for segment in &timeline.segments {
+        if let Some(ns) = lane_ns.get_mut(segment.lane as usize) {
+            *ns += segment.to_ns.saturating_sub(segment.from_ns);
         }
     }
     let mut ranked: Vec<Vec<usize>> = groups.into_values().collect();
@@ -82,7 +82,7 @@ mod tests {
     fn threads_of_one_name_share_a_lane_when_there_are_many() {
         let lane =
             |thread: &str, tid| PathLane { thread: thread.to_owned(), tid: Some(tid), host: String::new() };
-        let piece = |lane, from_ns, to_ns| PathSegment {
+        let segment = |lane, from_ns, to_ns| PathSegment {
             lane,
             state: KernelState::Running,
             from_ns,
@@ -98,15 +98,15 @@ mod tests {
             since: None,
             elapsed_ns: 100,
             lanes: vec![lane("app", 1), lane("w", 2), lane("db", 3), lane("w", 4), lane("log", 5)],
-            pieces: vec![
-                piece(0, 0, 10),
-                piece(1, 10, 20),
-                piece(2, 20, 60),
-                piece(3, 60, 99),
-                piece(4, 99, 100),
+            segments: vec![
+                segment(0, 0, 10),
+                segment(1, 10, 20),
+                segment(2, 20, 60),
+                segment(3, 60, 99),
+                segment(4, 99, 100),
             ],
             jumps: vec![],
-            folded: 0,
+            merged: 0,
         };
         let all = drawn_lanes(&timeline, 5);
         assert_eq!(all.of, [0, 1, 2, 3, 4]);

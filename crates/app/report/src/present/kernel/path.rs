@@ -1,6 +1,6 @@
 //! Critical paths: where the time of executions went, and what they waited for.
 
-use super::phrases::{execution_thread, instant, offset, thread};
+use super::phrases::{instant, offset, thread};
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
 use crate::document::{
     Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
@@ -63,7 +63,7 @@ fn causes(report: &KernelPathReport) -> Section {
             time(cause.total_ns),
             Cell::share(cause.share),
             Cell::bar(cause.share),
-            Cell::count(cause.pieces),
+            Cell::count(cause.segments),
         ])
     };
     let table = Table::new("Causes", &columns).preview(PREVIEW).at_most(ROWS, &report.causes, row);
@@ -82,7 +82,7 @@ fn waits(report: &KernelPathReport) -> Section {
             Cell::count(wait.count),
             Cell::name(SpanStyle::Name, &wait.thread),
         ]);
-        row.note(Detail::Summary, "", Prose::quoted(&wait.words))
+        row.note(Detail::Summary, "", Prose::quoted(&wait.description))
     };
     let table =
         Table::new("Kinds of waits", &columns).preview(PREVIEW).columns_for(Detail::Page, &["in all"]);
@@ -134,7 +134,7 @@ fn workers(report: &KernelPathReport) -> Section {
             time(worker.states_ns[0]),
             time(worker.states_ns[1]),
             time(worker.states_ns[2..].iter().sum()),
-            Cell::count(worker.pieces),
+            Cell::count(worker.segments),
         ])
     };
     let mut table = Table::new("Threads", &columns)
@@ -157,7 +157,7 @@ fn states(report: &KernelPathReport) -> Section {
             Cell::text(Prose::default().faint(if state.own { "itself" } else { "others" })),
             time(state.total_ns),
             Cell::share(state.share),
-            Cell::count(state.pieces),
+            Cell::count(state.segments),
             time(state.longest_ns),
             time_if_any(state.idle_ns),
         ])
@@ -178,9 +178,9 @@ fn executions(report: &KernelPathReport) -> Section {
             time(execution.elapsed_ns),
             Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
             name_if_any(SpanStyle::Operation, &execution.label),
-            quoted(&execution_thread(execution)),
+            quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
             Cell::text(format!("{} {}", execution.dominant.word(), numbers::share(share))),
-            Cell::count(execution.pieces),
+            Cell::count(execution.segments),
             Cell::count(execution.unresolved),
         ])
     };

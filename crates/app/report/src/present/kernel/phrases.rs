@@ -1,10 +1,7 @@
 //! Phrases about kernel traces.
 
 use crate::names::quoted;
-use crate::{
-    EvaluatedExecution, ExecutionSummary, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup,
-    StepKind, WaitCause,
-};
+use crate::{KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind, WaitCause};
 use crate::{names, numbers};
 
 /// What is known of one or several waits.
@@ -116,16 +113,6 @@ pub(crate) fn thread(name: &str, tid: Option<u32>, host: &str) -> String {
     }
 }
 
-/// The execution's thread.
-pub(crate) fn execution_thread(execution: &ExecutionSummary) -> String {
-    thread(&execution.thread, Some(execution.tid), &execution.host)
-}
-
-/// The execution's thread.
-pub(crate) fn judged_thread(execution: &EvaluatedExecution) -> String {
-    thread(&execution.thread, Some(execution.tid), &execution.host)
-}
-
 /// `` `normal.dat`: 50 executions of 12.1 ms (median; 9.80 ms to 20.1 ms)``.
 pub(crate) fn set_words(set: &SetOfExecutions) -> String {
     let more = match set.left_out {
@@ -143,13 +130,13 @@ pub(crate) fn set_words(set: &SetOfExecutions) -> String {
 }
 
 /// The name of what a row compares.
-pub(crate) fn row_name(report: &KernelDiagnosis, letter: Option<u32>) -> String {
-    letter.map_or_else(|| "whole execution".to_owned(), |letter| letter_name(report, letter))
+pub(crate) fn row_name(report: &KernelDiagnosis, symbol: Option<u32>) -> String {
+    symbol.map_or_else(|| "whole execution".to_owned(), |symbol| symbol_name(report, symbol))
 }
 
-/// The name of a letter; empty when there is none.
-pub(crate) fn letter_name(report: &KernelDiagnosis, letter: u32) -> String {
-    report.alphabet.get(letter as usize).map_or_else(String::new, |letter| names::label(&letter.name, 40))
+/// The name of a symbol; empty when there is none.
+pub(crate) fn symbol_name(report: &KernelDiagnosis, symbol: u32) -> String {
+    report.alphabet.get(symbol as usize).map_or_else(String::new, |symbol| names::label(&symbol.name, 40))
 }
 
 #[cfg(test)]

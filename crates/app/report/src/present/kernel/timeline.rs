@@ -32,7 +32,7 @@ const LISTED: usize = 50;
 
 /// The section with all paths.
 pub(super) fn section(timelines: &[PathTimeline], title: &str) -> Option<Section> {
-    let drawable = timelines.iter().filter(|path| !path.pieces.is_empty() && path.elapsed_ns > 0);
+    let drawable = timelines.iter().filter(|path| !path.segments.is_empty() && path.elapsed_ns > 0);
     let blocks: Vec<Block> =
         drawable.take(PATHS).enumerate().flat_map(|(at, path)| blocks(path, at)).collect();
     let section =
@@ -52,7 +52,7 @@ fn blocks(path: &PathTimeline, at: usize) -> [Block; 3] {
         Some(since) => names::label(since, 40),
         None => format!("{} s of the trace\u{2019}s clock", clock_time(path.since_ns)),
     };
-    let mut states: Vec<KernelState> = path.pieces.iter().map(|piece| piece.state).collect();
+    let mut states: Vec<KernelState> = path.segments.iter().map(|part| part.state).collect();
     states.sort_unstable();
     states.dedup();
     let legend = |state: KernelState| LegendEntry {
@@ -94,26 +94,26 @@ pub(super) const fn color(state: KernelState) -> Color {
     }]
 }
 
-/// A drawn segment with the piece it shows; without one it is a pool of many.
+/// A drawn segment with the segment it shows; without one it is a pool of many.
 type SourcedSegment = (TimelineSegment, Option<usize>);
 
 /// All segments; when they are too many, those too short to be seen are pooled by lane and interval: a pool is as long
 /// as its segments together, in the state that most of it is.
 fn segments(path: &PathTimeline, lanes: &LaneLayout) -> Vec<SourcedSegment> {
     let cell_ns = path.elapsed_ns.div_ceil(CELLS).max(1);
-    let pooled = path.pieces.len() > SEGMENTS;
+    let pooled = path.segments.len() > SEGMENTS;
     let mut drawn: Vec<SourcedSegment> = Vec::new();
     let mut pools: BTreeMap<(u64, u32), BTreeMap<KernelState, u64>> = BTreeMap::new();
-    for (at, piece) in path.pieces.iter().enumerate() {
-        let lane = lanes.location(piece.lane) as u32;
-        let length = piece.to_ns.saturating_sub(piece.from_ns);
+    for (at, part) in path.segments.iter().enumerate() {
+        let lane = lanes.location(part.lane) as u32;
+        let length = part.to_ns.saturating_sub(part.from_ns);
         if pooled && length < cell_ns {
-            *pools.entry((piece.from_ns / cell_ns, lane)).or_default().entry(piece.state).or_default() +=
+            *pools.entry((part.from_ns / cell_ns, lane)).or_default().entry(part.state).or_default() +=
                 length;
             continue;
         }
-        let words = if length >= path.elapsed_ns / WORDED { words(path, piece) } else { String::new() };
-        drawn.push((segment(lane, piece.state, piece.from_ns, piece.to_ns, words), Some(at)));
+        let words = if length >= path.elapsed_ns / WORDED { words(path, part) } else { String::new() };
+        drawn.push((segment(lane, part.state, part.from_ns, part.to_ns, words), Some(at)));
     }
     for ((cell, lane), states) in pools {
         let most = states.iter().max_by_key(|&(state, ns)| (*ns, std::cmp::Reverse(*state)));
@@ -130,18 +130,18 @@ const fn segment(lane: u32, state: KernelState, from_ns: u64, to_ns: u64, words:
     TimelineSegment { lane, from_ns, to_ns, color: color(state), symbol: symbol(state), words }
 }
 
-fn words(path: &PathTimeline, piece: &PathSegment) -> String {
-    let name = path.lanes.get(piece.lane as usize).map_or_else(String::new, name_of);
-    let length = numbers::time(piece.to_ns.saturating_sub(piece.from_ns));
+fn words(path: &PathTimeline, part: &PathSegment) -> String {
+    let name = path.lanes.get(part.lane as usize).map_or_else(String::new, name_of);
+    let length = numbers::time(part.to_ns.saturating_sub(part.from_ns));
     let mut text =
-        format!("{name}: {} for {length}, {} into it", piece.state.word(), numbers::time(piece.from_ns));
-    if !piece.resource.is_empty() {
-        text.push_str(&format!(", {}", names::label(&piece.resource, 40)));
+        format!("{name}: {} for {length}, {} into it", part.state.word(), numbers::time(part.from_ns));
+    if !part.resource.is_empty() {
+        text.push_str(&format!(", {}", names::label(&part.resource, 40)));
     }
-    if piece.idle_ns > 0 {
-        text.push_str(&format!(", CPU idle {}", numbers::time(piece.idle_ns)));
+    if part.idle_ns > 0 {
+        text.push_str(&format!(", CPU idle {}", numbers::time(part.idle_ns)));
     }
-    if piece.inferred {
+    if part.inferred {
         text.push_str(", inferred from a switch that was not recorded");
     }
     text
@@ -162,17 +162,17 @@ fn jumps(path: &PathTimeline, lanes: &LaneLayout) -> Vec<TimelineJump> {
 fn remarks(path: &PathTimeline, drawn: u64, pools: u64) -> Vec<String> {
     let mut remarks = Vec::new();
     if pools > 0 {
-        let pooled = (path.pieces.len() as u64).saturating_sub(drawn - pools);
+        let pooled = (path.segments.len() as u64).saturating_sub(drawn - pools);
         remarks.push(format!(
             "{} too short to be seen are drawn as {}, each in the state that most of it is; all tables count them.",
             numbers::counted(pooled, "segment"),
             numbers::counted(pools, "pool")
         ));
     }
-    if path.folded > 0 {
-        let folded = numbers::counted(path.folded, "segment");
+    if path.merged > 0 {
+        let merged = numbers::counted(path.merged, "segment");
         remarks.push(format!(
-            "The {folded} that are shortest are part of their neighbors; all tables count them."
+            "The {merged} that are shortest are part of their neighbors; all tables count them."
         ));
     }
     if path.jumps.len() > JUMPS {
@@ -187,16 +187,16 @@ fn remarks(path: &PathTimeline, drawn: u64, pools: u64) -> Vec<String> {
 /// The longest segments, for those who cannot see the picture.
 fn longest(path: &PathTimeline) -> Table {
     let columns = columns![Name "thread", Text "state", Number "for", Number "into it", Text "resource"];
-    let mut pieces: Vec<&PathSegment> = path.pieces.iter().collect();
-    pieces.sort_by_key(|piece| (std::cmp::Reverse(piece.to_ns.saturating_sub(piece.from_ns)), piece.from_ns));
-    Table::new("Segments of the path", &columns).at_most(LISTED, &pieces, |piece| {
-        let name = path.lanes.get(piece.lane as usize).map_or_else(String::new, name_of);
+    let mut segments: Vec<&PathSegment> = path.segments.iter().collect();
+    segments.sort_by_key(|part| (std::cmp::Reverse(part.to_ns.saturating_sub(part.from_ns)), part.from_ns));
+    Table::new("Segments of the path", &columns).at_most(LISTED, &segments, |part| {
+        let name = path.lanes.get(part.lane as usize).map_or_else(String::new, name_of);
         TableRow::new([
             Cell::name(SpanStyle::Name, &name),
-            Cell::text(piece.state.word()),
-            super::time(piece.to_ns.saturating_sub(piece.from_ns)),
-            super::time(piece.from_ns),
-            super::name_if_any(SpanStyle::Label, &piece.resource),
+            Cell::text(part.state.word()),
+            super::time(part.to_ns.saturating_sub(part.from_ns)),
+            super::time(part.from_ns),
+            super::name_if_any(SpanStyle::Label, &part.resource),
         ])
     })
 }

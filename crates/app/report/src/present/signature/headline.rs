@@ -4,7 +4,7 @@ use super::phrases::signed_percent;
 use crate::names::quoted;
 use crate::numbers;
 use crate::present::changes::phrases::{length, signed_length};
-use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
+use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionOutcome};
 
 /// What a signature has, from everything else in it. Names stand in backticks.
 pub fn signature_headline(signature: &Signature) -> String {
@@ -36,29 +36,31 @@ pub fn signature_headline(signature: &Signature) -> String {
 /// ```
 pub fn diff_headline(diff: &SignatureDiff) -> String {
     let counts = &diff.counts;
-    let judged = numbers::counted(counts.judged(), "transaction");
-    let not_judged = match counts.not_judged {
+    let tested = numbers::counted(counts.tested(), "transaction");
+    let inconclusive = match counts.inconclusive {
         0 => String::new(),
-        count => format!(" {} could not be judged.", numbers::counted(count, "transaction")),
+        count => format!(" {} could not be compared.", numbers::counted(count, "transaction")),
     };
     match diff.verdict {
         DiffVerdict::InsufficientData => {
             let missing = diff.missing.first().map_or_else(String::new, |text| format!(" {text}"));
             format!("Too little data to say.{missing}")
         }
-        DiffVerdict::Same => format!("No transaction got slower or faster, of {judged} judged.{not_judged}"),
+        DiffVerdict::Same => {
+            format!("No transaction got slower or faster, of {tested} compared.{inconclusive}")
+        }
         DiffVerdict::Slower => {
-            format!("{}{not_judged}", first_of(diff, TransactionFate::Slower, counts.slower, "slower"))
+            format!("{}{inconclusive}", first_of(diff, TransactionOutcome::Slower, counts.slower, "slower"))
         }
         DiffVerdict::Faster => {
-            let faster = first_of(diff, TransactionFate::Faster, counts.faster, "faster");
-            format!("No transaction got slower. {faster}{not_judged}")
+            let faster = first_of(diff, TransactionOutcome::Faster, counts.faster, "faster");
+            format!("No transaction got slower. {faster}{inconclusive}")
         }
     }
 }
 
-fn first_of(diff: &SignatureDiff, fate: TransactionFate, count: u64, word: &str) -> String {
-    let Some(first) = diff.transactions.iter().find(|transaction| transaction.fate == fate) else {
+fn first_of(diff: &SignatureDiff, outcome: TransactionOutcome, count: u64, word: &str) -> String {
+    let Some(first) = diff.transactions.iter().find(|transaction| transaction.outcome == outcome) else {
         return String::new();
     };
     let more = match count {

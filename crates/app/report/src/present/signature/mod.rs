@@ -12,7 +12,7 @@ use crate::document::{
 use crate::render::Present;
 use crate::{
     DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
-    TransactionFate, TransactionSignature, names, numbers,
+    TransactionOutcome, TransactionSignature, names, numbers,
 };
 
 /// Transactions and servers of a document.
@@ -112,8 +112,8 @@ fn server(server: &ServerSignature) -> Block {
 
 impl Present for SignatureDiff {
     fn present(&self) -> Document {
-        let judged = self.verdict != DiffVerdict::InsufficientData;
-        let missing = missing(if judged { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
+        let tested = self.verdict != DiffVerdict::InsufficientData;
+        let missing = missing(if tested { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
         let sections = [
             missing,
             (!self.transactions.is_empty()).then(|| differences(&self.transactions)),
@@ -124,7 +124,7 @@ impl Present for SignatureDiff {
             ("Slower", self.counts.slower),
             ("Faster", self.counts.faster),
             ("Same", self.counts.same),
-            ("Not judged", self.counts.not_judged),
+            ("Inconclusive", self.counts.inconclusive),
             ("New", self.counts.new),
             ("Removed", self.counts.removed),
         ];
@@ -151,17 +151,17 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
         Number "95 %", Number "detectable from"
     ];
     let row = |transaction: &TransactionDiff| {
-        let tone = match transaction.fate {
-            TransactionFate::Slower => Tone::Bad,
-            TransactionFate::Faster => Tone::Good,
-            TransactionFate::NotJudged => Tone::Unsure,
-            TransactionFate::New | TransactionFate::Removed | TransactionFate::Same => Tone::Neutral,
+        let tone = match transaction.outcome {
+            TransactionOutcome::Slower => Tone::Bad,
+            TransactionOutcome::Faster => Tone::Good,
+            TransactionOutcome::Inconclusive => Tone::Unsure,
+            TransactionOutcome::New | TransactionOutcome::Removed | TransactionOutcome::Same => Tone::Neutral,
         };
         let difference = transaction.difference_s.map_or_else(Cell::empty, |difference| {
             Cell::worded(CellKind::Duration, signed_length(difference), difference * SECOND_NS)
         });
         let row = TableRow::new([
-            Cell::mark(transaction.fate.word(), tone),
+            Cell::mark(transaction.outcome.word(), tone),
             Cell::name(SpanStyle::Name, &transaction.transaction),
             Cell::name(SpanStyle::Replica, transaction.location()),
             seconds(transaction.before_s),

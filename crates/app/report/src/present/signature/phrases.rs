@@ -20,7 +20,7 @@ pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
     let (Some(before), Some(after), Some(difference)) =
         (transaction.before_s, transaction.after_s, transaction.difference_s)
     else {
-        return transaction.reason.clone().unwrap_or_else(|| transaction.fate.word().to_owned());
+        return transaction.reason.clone().unwrap_or_else(|| transaction.outcome.word().to_owned());
     };
     let ratio = match before > 0.0 {
         true => format!(", {}", signed_percent(difference / before)),
