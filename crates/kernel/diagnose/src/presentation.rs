@@ -250,5 +250,5 @@ pub(crate) fn projection(diagnosis: &Diagnosis) -> Option<Projection> {
     let step = all.div_ceil(POINTS_MAX).max(1);
     let points: Vec<ProjectedExecution> = normal.chain(sample).step_by(step).collect();
     let left_out = (all - points.len()) as u64;
-    (all >= 3).then(|| Projection { of: "counts of states".to_owned(), points, left_out })
+    (all >= 3).then(|| Projection { features: "counts of states".to_owned(), points, left_out })
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Projection {
     /// What the vectors hold: `square roots of how often each state was entered`.
-    pub of: String,
+    pub features: String,
     /// The points.
     pub points: Vec<ProjectedExecution>,
     /// Executions beyond the limit of points.
@@ -22,9 +22,9 @@ pub struct ProjectedExecution {
     pub set: ExecutionSet,
     /// Its number in that set, from 1.
     pub number: u64,
-    /// Place on the first component.
+    /// Coordinate on the first component.
     pub x: f64,
-    /// Place on the second.
+    /// Coordinate on the second.
     pub y: f64,
     /// Its kind, by the number of its cluster; `None` for noise.
     pub cluster: Option<u32>,

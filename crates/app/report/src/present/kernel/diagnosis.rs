@@ -274,7 +274,7 @@ fn points(projection: &Projection) -> Option<Section> {
     let introduction = format!(
         "Each execution by its {}, on the two principal components of both sets: near points are alike. Filled dots are \
          normal executions, rings those of the sample; the kinds (clusters) are colored.",
-        projection.of
+        projection.features
     );
     let section = Section::new("projection", "Executions as points").detail(Detail::Page);
     Some(section.introduction(introduction).block(chart))
