@@ -20,7 +20,8 @@ pub struct ExecutionGraph {
     /// Names of the hosts, by number; empty for a single host.
     hosts: Vec<String>,
     lifetimes: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
-    idle: BTreeMap<(HostId, Cpu), WorkerId>,
+    /// Idle tasks by CPU; empty if they are not separated.
+    pub(crate) idle: BTreeMap<(HostId, Cpu), WorkerId>,
 }
 
 /// Size of a graph.
@@ -58,11 +59,11 @@ impl ExecutionGraph {
         for (id, worker) in (0..).map(WorkerId).zip(&graph.workers) {
             match worker.kind {
                 WorkerKind::Thread { tid, .. } => lifetimes.entry((worker.host, tid)).or_default().push(id),
-                WorkerKind::Idle(cpu) if !graph.shares_idle => drop(idle.insert((worker.host, cpu), id)),
-                WorkerKind::Idle(_) | WorkerKind::Interrupts(_) => {}
+                WorkerKind::Idle(cpu) => drop(idle.insert((worker.host, cpu), id)),
+                WorkerKind::Interrupts(_) => {}
             }
         }
-        let PartialGraph { workers, chains, texts, vertices, shares_idle: _ } = graph;
+        let PartialGraph { workers, chains, texts, vertices } = graph;
         ExecutionGraph { workers, chains, vertices, texts, hosts: Vec::new(), lifetimes, idle }
     }
 

@@ -17,8 +17,6 @@ pub struct PartialGraph {
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) texts: KernelTexts,
     pub(crate) vertices: usize,
-    /// Whether all idle tasks of a host are one worker, so that the idle times of single CPUs are unknown.
-    pub(crate) shares_idle: bool,
 }
 
 impl PartialGraph {

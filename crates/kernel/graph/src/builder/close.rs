@@ -2,16 +2,23 @@
 
 use super::thread::{SchedStatus, ThreadId};
 use super::tracker::StateTracker;
+use crate::graph::ExecutionGraph;
+use laggard_model::Losses;
 
 impl StateTracker {
-    /// Names the workers and extends every thread's last state to the last event of its host. The published rules omit
-    /// this.
-    pub(super) fn close(&mut self) {
-        if self.is_modern() {
-            for index in 0..self.threads.len() {
-                self.close_thread(ThreadId(index as u32));
-            }
+    /// Extends every thread's last state to the last event of its host, and returns the graph. Adds what could not be
+    /// followed to `losses`.
+    pub(super) fn finish(mut self, losses: &mut Losses) -> ExecutionGraph {
+        for index in 0..self.threads.len() {
+            self.close_thread(ThreadId(index as u32));
         }
+        self.name_workers();
+        self.losses.report(losses);
+        self.graph.finish()
+    }
+
+    /// Gives the workers the last names of their threads.
+    pub(super) fn name_workers(&mut self) {
         for thread in &self.threads {
             if let Some(worker) = thread.worker {
                 self.graph.workers[worker.0 as usize].name = thread.name;

@@ -1,7 +1,7 @@
 //! One host's threads and CPUs, by number.
 
 use super::thread::{CpuId, ThreadId};
-use crate::worker::{HostId, WorkerId};
+use crate::worker::HostId;
 use laggard_model::{Cpu, KernelTime, TextId, Tid};
 use std::collections::BTreeMap;
 
@@ -65,8 +65,6 @@ pub(super) struct Host {
     pub(super) texts: Vec<Option<TextId>>,
     /// Names of interrupts from the state dump.
     pub(super) irq_names: BTreeMap<u32, TextId>,
-    /// The single worker of all idle tasks in compatible mode; each CPU's idle task still has its own status.
-    pub(super) shared_idle: Option<WorkerId>,
     pub(super) last_event: KernelTime,
     pub(super) last_loss: Option<KernelTime>,
 }
@@ -80,7 +78,6 @@ impl Host {
             wakeups: None,
             texts: Vec::new(),
             irq_names: BTreeMap::new(),
-            shared_idle: None,
             last_event: KernelTime::from_ns(0),
             last_loss: None,
         }

@@ -8,6 +8,7 @@ mod host;
 mod irq_names;
 mod loss_counts;
 mod packets;
+mod published;
 mod settings;
 mod switch;
 mod thread;
@@ -31,6 +32,7 @@ pub use settings::{GraphMode, GraphSettings, IrqName};
 #[derive(Debug)]
 pub struct GraphBuilder {
     host: HostId,
+    mode: GraphMode,
     first: Option<FirstEvents>,
     tracker: StateTracker,
 }
@@ -39,7 +41,12 @@ impl GraphBuilder {
     /// A builder for the events of `host` (and of others by [`GraphBuilder::push_from`]).
     pub fn new(settings: GraphSettings, host: HostId) -> GraphBuilder {
         let first = Some(FirstEvents::new(settings.first_events_max));
-        GraphBuilder { host, first, tracker: StateTracker::new(settings) }
+        let mode = settings.mode;
+        let tracker = match mode {
+            GraphMode::Modern => StateTracker::new(settings),
+            GraphMode::Compat => StateTracker::new_published(settings),
+        };
+        GraphBuilder { host, mode, first, tracker }
     }
 
     /// Adds the next event of the builder's host. Events must be in time order; `texts` is the table that the event's
@@ -69,9 +76,10 @@ impl GraphBuilder {
     /// Returns the graph, and adds what could not be followed to `losses`.
     pub fn finish(mut self, losses: &mut Losses) -> ExecutionGraph {
         self.choose_wakeups();
-        self.tracker.close();
-        self.tracker.losses.report(losses);
-        self.tracker.graph.finish()
+        match self.mode {
+            GraphMode::Modern => self.tracker.finish(losses),
+            GraphMode::Compat => self.tracker.finish_published(losses),
+        }
     }
 
     /// Selects each host's kind of wake-up event from the buffered events, then applies them.
@@ -88,7 +96,7 @@ impl GraphBuilder {
     /// Applies an event; a wake-up of a kind that was not selected counts only as a record of its writer.
     fn follow(&mut self, host: u32, event: &KernelEvent) {
         let Some(kind) = WakeupKind::from_event(&event.kind) else {
-            self.tracker.follow(host, event);
+            self.apply(host, event);
             return;
         };
         let selected = *self.tracker.hosts[host as usize].wakeups.get_or_insert(kind);
@@ -97,7 +105,14 @@ impl GraphBuilder {
         }
         // The record still identifies the running thread.
         let event = if kind == selected { *event } else { other_event(event) };
-        self.tracker.follow(host, &event);
+        self.apply(host, &event);
+    }
+
+    fn apply(&mut self, host: u32, event: &KernelEvent) {
+        match self.mode {
+            GraphMode::Modern => self.tracker.follow(host, event),
+            GraphMode::Compat => self.tracker.follow_published(host, event),
+        }
     }
 
     fn host_index(&mut self, id: HostId) -> u32 {

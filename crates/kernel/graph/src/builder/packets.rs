@@ -62,10 +62,12 @@ impl PacketTable {
 impl StateTracker {
     /// A packet is sent. It is ignored in contexts other than a thread and the network softirq.
     pub(super) fn send(&mut self, origin: EventOrigin, socket: Socket) {
-        if matches!(socket, Socket::Buffer(_)) && !self.is_modern() {
-            return;
+        if let Some(sender) = self.sender(origin) {
+            self.send_from(sender, origin, socket);
         }
-        let Some(sender) = self.sender(origin) else { return };
+    }
+
+    pub(super) fn send_from(&mut self, sender: ThreadId, origin: EventOrigin, socket: Socket) {
         let point = self.extend(sender, origin);
         self.packets.insert(PacketKey::new(origin.host, socket), point, origin.time);
     }
@@ -74,8 +76,8 @@ impl StateTracker {
         let cpu = self.cpu(origin.cpu);
         match cpu.innermost() {
             Some(InterruptContext::Softirq { vector: 2 | 3 }) => Some(cpu.interrupts),
-            Some(InterruptContext::Reception) if self.is_modern() => self.receiver(origin),
-            None => cpu.current.filter(|&current| !(self.is_modern() && self.thread(current).is_idle())),
+            Some(InterruptContext::Reception) => self.receiver(origin),
+            None => self.waker(origin),
             Some(_) => None,
         }
     }
@@ -83,9 +85,6 @@ impl StateTracker {
     /// A packet is received. It stays pending until a thread is woken or the receiver continues.
     pub(super) fn receive(&mut self, origin: EventOrigin, socket: Socket) {
         let is_buffer = matches!(socket, Socket::Buffer(_));
-        if is_buffer && !self.is_modern() {
-            return;
-        }
         let Some(receiver) = self.receiver(origin) else { return };
         let age_ns_max = if is_buffer { self.settings.buffer_ns_max } else { u64::MAX };
         let sent = self.packets.remove(PacketKey::new(origin.host, socket));

@@ -17,21 +17,6 @@ impl StateTracker {
         prev_state: PrevState,
         next: ThreadId,
     ) {
-        if self.is_modern() {
-            self.switch_modern(origin, prev, prev_state, next);
-            return;
-        }
-        let left = if prev_state.0 & 3 == 0 { SchedStatus::WaitCpu } else { SchedStatus::Blocked };
-        self.thread_mut(next).set(SchedStatus::Running);
-        self.thread_mut(prev).set(left);
-        for thread in [prev, next] {
-            let state = self.thread(thread).previous.edge();
-            self.append(thread, origin, Some(state));
-        }
-        self.cpu_mut(origin.cpu).current = Some(next);
-    }
-
-    fn switch_modern(&mut self, origin: EventOrigin, prev: ThreadId, prev_state: PrevState, next: ThreadId) {
         if prev == next {
             return;
         }

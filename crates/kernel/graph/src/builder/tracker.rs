@@ -5,7 +5,7 @@ use super::host::{Host, TID_MAX};
 use super::irq_names::IrqNames;
 use super::loss_counts::LossCounts;
 use super::packets::PacketTable;
-use super::settings::{GraphMode, GraphSettings};
+use super::settings::GraphSettings;
 use super::thread::{CpuId, SchedStatus, ThreadId, ThreadRecord};
 use super::wake::WakeEvent;
 use crate::partial_graph::{PartialGraph, VertexHandle};
@@ -38,10 +38,9 @@ pub(super) struct EventOrigin {
 impl StateTracker {
     pub(super) fn new(mut settings: GraphSettings) -> StateTracker {
         let irq_names = IrqNames::new(std::mem::take(&mut settings.irq_names));
-        let shares_idle = settings.mode == GraphMode::Compat;
         StateTracker {
             settings,
-            graph: PartialGraph { shares_idle, ..PartialGraph::default() },
+            graph: PartialGraph::default(),
             hosts: Vec::new(),
             threads: Vec::new(),
             cpus: Vec::new(),
@@ -51,15 +50,23 @@ impl StateTracker {
         }
     }
 
-    pub(super) fn is_modern(&self) -> bool {
-        self.settings.mode == GraphMode::Modern
-    }
-
     /// Applies one event whose text handles are already the graph's.
     pub(super) fn follow(&mut self, host: u32, event: &KernelEvent) {
+        let Some(origin) = self.origin(host, event) else { return };
+        if matches!(event.kind, EventKind::Lost { .. }) {
+            self.record_loss(origin);
+            return;
+        }
+        self.compare_current(origin, event);
+        self.handle(origin, event);
+        self.cpu_mut(origin.cpu).last_record = origin.time;
+    }
+
+    /// Where and when an event occurred, not before the host's last event; `None` when the graph is full.
+    pub(super) fn origin(&mut self, host: u32, event: &KernelEvent) -> Option<EventOrigin> {
         if self.graph.vertices >= self.settings.vertices_max {
             self.losses.beyond_limit.add(event.time);
-            return;
+            return None;
         }
         let last = self.hosts[host as usize].last_event;
         if event.time < last {
@@ -67,16 +74,7 @@ impl StateTracker {
         }
         let time = event.time.max(last);
         self.hosts[host as usize].last_event = time;
-        let origin = EventOrigin { host, cpu: self.cpu_of(host, event.cpu), time };
-        if self.is_modern() {
-            if matches!(event.kind, EventKind::Lost { .. }) {
-                self.record_loss(origin);
-                return;
-            }
-            self.compare_current(origin, event);
-        }
-        self.handle(origin, event);
-        self.cpu_mut(origin.cpu).last_record = time;
+        Some(EventOrigin { host, cpu: self.cpu_of(host, event.cpu), time })
     }
 
     fn handle(&mut self, origin: EventOrigin, event: &KernelEvent) {
@@ -102,7 +100,7 @@ impl StateTracker {
     }
 
     /// Entries and exits of interrupts; false for other events.
-    fn handle_context(&mut self, origin: EventOrigin, kind: &EventKind) -> bool {
+    pub(super) fn handle_context(&mut self, origin: EventOrigin, kind: &EventKind) -> bool {
         match *kind {
             EventKind::IrqEntry { irq, name } => {
                 let known = self.hosts[origin.host as usize].irq_names.get(&irq).copied();
@@ -140,7 +138,7 @@ impl StateTracker {
     }
 
     /// Thread creation, exit, and names.
-    fn handle_lifetime(&mut self, origin: EventOrigin, kind: &EventKind) {
+    pub(super) fn handle_lifetime(&mut self, origin: EventOrigin, kind: &EventKind) {
         match *kind {
             EventKind::Fork { child, child_name, .. } => {
                 let child = self.new_thread(origin, child, child_name);
@@ -168,14 +166,13 @@ impl StateTracker {
         }
     }
 
-    /// A state dump sets the status of threads that no other event has mentioned; in compatible mode, of all threads.
+    /// A state dump sets the status of threads that no other event has mentioned.
     fn apply_statedump(&mut self, thread: ThreadId, status: SchedStatus) {
-        let modern = self.is_modern();
         let thread = &mut self.threads[thread.0 as usize];
-        if modern && (thread.worker.is_some() || thread.status != SchedStatus::Unknown) {
+        if thread.worker.is_some() || thread.status != SchedStatus::Unknown {
             return;
         }
-        thread.set(if modern && status == SchedStatus::Running { SchedStatus::Unknown } else { status });
+        thread.set(if status == SchedStatus::Running { SchedStatus::Unknown } else { status });
     }
 
     /// The kernel's short name of a program: the last part of its path, 15 bytes.
@@ -207,15 +204,13 @@ impl StateTracker {
         if let Some(cpu) = self.hosts[host as usize].cpu(number) {
             return cpu;
         }
-        let modern = self.is_modern();
-        let shown_number = if modern { number } else { Cpu(0) };
-        let idle = self.add_thread(host, WorkerKind::Idle(shown_number), TextId::EMPTY);
-        let other = self.hosts[host as usize].cpus.iter().flatten().next().copied().filter(|_| !modern);
-        let interrupts = other.map(|other| self.cpu(other).interrupts).unwrap_or_else(|| {
-            let side = self.add_thread(host, WorkerKind::Interrupts(shown_number), TextId::EMPTY);
-            self.thread_mut(side).set(SchedStatus::Running);
-            side
-        });
+        let idle = self.add_thread(host, WorkerKind::Idle(number), TextId::EMPTY);
+        let interrupts = self.add_thread(host, WorkerKind::Interrupts(number), TextId::EMPTY);
+        self.thread_mut(interrupts).set(SchedStatus::Running);
+        self.add_cpu(host, number, idle, interrupts)
+    }
+
+    pub(super) fn add_cpu(&mut self, host: u32, number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuId {
         let id = CpuId(u32::try_from(self.cpus.len()).expect("at most 2^16 CPUs of 2^16 hosts"));
         self.cpus.push(CpuRecord::new(number, idle, interrupts));
         self.hosts[host as usize].set_cpu(number, id);
@@ -238,7 +233,7 @@ impl StateTracker {
     /// The thread with this tid; created on first use, and again after the last thread with this tid has ended.
     pub(super) fn thread_of(&mut self, origin: EventOrigin, tid: Tid) -> ThreadId {
         match self.find_thread(origin, tid) {
-            Some(known) if self.is_modern() && self.thread(known).status == SchedStatus::Dead => {
+            Some(known) if self.thread(known).status == SchedStatus::Dead => {
                 self.next_generation(origin, tid, known)
             }
             Some(known) => known,
@@ -263,7 +258,7 @@ impl StateTracker {
     /// A thread that begins now. If an earlier thread with this tid has any vertices, this is the tid's next
     /// generation.
     pub(super) fn new_thread(&mut self, origin: EventOrigin, tid: Tid, name: TextId) -> ThreadId {
-        let known = self.find_thread(origin, tid).filter(|_| self.is_modern() && tid != Tid::IDLE);
+        let known = self.find_thread(origin, tid).filter(|_| tid != Tid::IDLE);
         let thread = match known.filter(|&known| self.thread(known).worker.is_some()) {
             Some(known) => self.next_generation(origin, tid, known),
             None => self.thread_of(origin, tid),
@@ -343,12 +338,8 @@ impl StateTracker {
             return worker;
         }
         let (host, kind) = (known.host, known.kind);
-        let shared = self.hosts[host as usize].shared_idle.filter(|_| known.is_idle() && !self.is_modern());
         let host_id = self.hosts[host as usize].id;
-        let worker = shared.unwrap_or_else(|| self.graph.worker(host_id, kind, TextId::EMPTY));
-        if matches!(kind, WorkerKind::Idle(_)) {
-            self.hosts[host as usize].shared_idle = Some(worker);
-        }
+        let worker = self.graph.worker(host_id, kind, TextId::EMPTY);
         self.thread_mut(thread).worker = Some(worker);
         worker
     }

@@ -32,23 +32,18 @@ enum WakeCause {
 impl StateTracker {
     /// Applies a wake-up event.
     pub(super) fn wake(&mut self, origin: EventOrigin, wake: WakeEvent) {
-        if wake.tid == Tid::IDLE && self.is_modern() {
+        if wake.tid == Tid::IDLE {
             return;
         }
         let thread = self.woken_thread(origin, wake);
-        let woken = if self.is_modern() {
-            self.set_woken(origin, thread)
-        } else {
-            self.set_woken_compat(origin, thread)
-        };
-        if !woken {
+        if !self.set_woken(origin, thread) {
             return;
         }
+        let waker = self.waker(origin);
         match self.thread(thread).previous {
-            SchedStatus::WaitFork => self.wake_new_thread(origin, thread),
-            SchedStatus::Blocked => self.wake_blocked(origin, thread, wake.flags),
-            _ if self.is_modern() => drop(self.append(thread, origin, Some(WorkerState::Unknown))),
-            _ => {}
+            SchedStatus::WaitFork => self.wake_new_thread(origin, thread, waker),
+            SchedStatus::Blocked => self.wake_blocked(origin, thread, waker, wake.flags),
+            _ => drop(self.append(thread, origin, Some(WorkerState::Unknown))),
         }
     }
 
@@ -64,17 +59,6 @@ impl StateTracker {
             self.thread_mut(thread).set(SchedStatus::Blocked);
         }
         thread
-    }
-
-    /// Whether the graph gets an edge. The published rules add one even for a thread that is not blocked.
-    fn set_woken_compat(&mut self, origin: EventOrigin, thread: ThreadId) -> bool {
-        let is_current = self.current(origin.cpu) == Some(thread);
-        let woken = self.thread_mut(thread);
-        let may = matches!(woken.status, SchedStatus::Blocked | SchedStatus::WaitFork | SchedStatus::Unknown);
-        if may && !is_current {
-            woken.set(SchedStatus::WaitCpu);
-        }
-        matches!(woken.previous, SchedStatus::WaitFork | SchedStatus::Blocked)
     }
 
     /// Whether the wake-up ends a wait.
@@ -99,8 +83,8 @@ impl StateTracker {
         true
     }
 
-    fn wake_new_thread(&mut self, origin: EventOrigin, thread: ThreadId) {
-        let waker = self.waker(origin).map(|current| self.extend(current, origin));
+    pub(super) fn wake_new_thread(&mut self, origin: EventOrigin, thread: ThreadId, waker: Option<ThreadId>) {
+        let waker = waker.map(|waker| self.extend(waker, origin));
         let state = self.thread(thread).previous.edge();
         let point = self.append(thread, origin, Some(state));
         if let Some(waker) = waker {
@@ -108,9 +92,15 @@ impl StateTracker {
         }
     }
 
-    fn wake_blocked(&mut self, origin: EventOrigin, thread: ThreadId, flags: Option<ContextFlags>) {
+    pub(super) fn wake_blocked(
+        &mut self,
+        origin: EventOrigin,
+        thread: ThreadId,
+        waker: Option<ThreadId>,
+        flags: Option<ContextFlags>,
+    ) {
         match self.cause(origin, flags) {
-            WakeCause::Current => self.wake_by_current(origin, thread),
+            WakeCause::Current => self.wake_by_current(origin, thread, waker),
             WakeCause::Packet { qualifier } => self.wake_by_packet(origin, thread, qualifier),
             WakeCause::Interrupt { state, qualifier } => {
                 self.append_wait(origin, thread, state, qualifier);
@@ -119,12 +109,12 @@ impl StateTracker {
     }
 
     /// The current thread as the waker. The idle task is never a waker: a switch or an interrupt was not recorded.
-    fn waker(&self, origin: EventOrigin) -> Option<ThreadId> {
-        self.current(origin.cpu).filter(|&current| !(self.is_modern() && self.thread(current).is_idle()))
+    pub(super) fn waker(&self, origin: EventOrigin) -> Option<ThreadId> {
+        self.current(origin.cpu).filter(|&current| !self.thread(current).is_idle())
     }
 
-    fn wake_by_current(&mut self, origin: EventOrigin, thread: ThreadId) {
-        let waker = self.waker(origin).map(|current| self.extend(current, origin));
+    fn wake_by_current(&mut self, origin: EventOrigin, thread: ThreadId, waker: Option<ThreadId>) {
+        let waker = waker.map(|waker| self.extend(waker, origin));
         let point = self.append_wait(origin, thread, WorkerState::Blocked, TextId::EMPTY);
         match waker {
             Some(waker) => self.graph.link(waker, point, VerticalKind::WakeUp),
@@ -156,7 +146,9 @@ impl StateTracker {
     }
 
     fn cause(&mut self, origin: EventOrigin, flags: Option<ContextFlags>) -> WakeCause {
-        let Some(context) = self.cpu(origin.cpu).innermost() else { return self.cause_by_flags(flags) };
+        let Some(context) = self.cpu(origin.cpu).innermost() else {
+            return StateTracker::cause_by_flags(flags);
+        };
         let (state, name) = match context {
             InterruptContext::Hrtimer => (WorkerState::Timer, "hrtimer"),
             InterruptContext::Ipi => (WorkerState::Ipi, ""),
@@ -186,8 +178,8 @@ impl StateTracker {
 
     /// Without a context the current thread is the waker, unless the record's flags show an interrupt without a handler
     /// event. A softirq then is about to wake ksoftirqd.
-    fn cause_by_flags(&self, flags: Option<ContextFlags>) -> WakeCause {
-        let flags = flags.filter(|_| self.is_modern()).unwrap_or_default();
+    fn cause_by_flags(flags: Option<ContextFlags>) -> WakeCause {
+        let flags = flags.unwrap_or_default();
         let state = match (flags.hard_irq(), flags.soft_irq()) {
             (true, _) => WorkerState::Ipi,
             (false, true) => WorkerState::Blocked,
@@ -197,9 +189,7 @@ impl StateTracker {
     }
 
     fn cause_by_irq(&mut self, number: u32, name: TextId) -> WakeCause {
-        let named_thread =
-            if self.is_modern() { self.irq_names.state(name, &self.graph.texts) } else { None };
-        match named_thread {
+        match self.irq_names.state(name, &self.graph.texts) {
             Some(WorkerState::Network) => WakeCause::Packet { qualifier: name },
             Some(state) => WakeCause::Interrupt { state, qualifier: name },
             None if number == 0 => WakeCause::Interrupt { state: WorkerState::Interrupted, qualifier: name },
