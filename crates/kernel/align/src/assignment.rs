@@ -5,7 +5,7 @@ use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
 use crate::silhouette::distance;
 use crate::tail::EmpiricalTail;
 use crate::vectors::{StateVectors, state_vectors};
-use crate::{AlignMode, AlignSettings, StateId, StateSequence};
+use crate::{AlignSettings, StateId, StateSequence};
 use laggard_numeric::{Matrix, benjamini_hochberg};
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ pub(crate) fn assignments(views: PointViews<'_>, settings: &AlignSettings) -> Ki
     let adjusted = benjamini_hochberg(&new_p_values(points, &members, settings.cluster_points_min - 1));
     let assignment = |index: usize| {
         let sequence = Matrix::from_row_major(1, points[1].cols(), points[1].row(index).to_vec());
-        let pair = best_pair(&normal.scores(&sequence, AlignMode::Robust), AlignMode::Robust);
+        let pair = best_pair(&normal.scores(&sequence));
         let kind = pair.map_or(0, |pair| pair.kind);
         let distance = relative_distance(&medians[kind], points[1].row(index));
         let is_new = distance > NEW_DISTANCE && adjusted[index] <= settings.false_alarm;

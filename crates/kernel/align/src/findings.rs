@@ -1,8 +1,7 @@
 //! Aligns anomalous executions with the normal ones of their kind, and groups deviations they have in common.
 
 use crate::localize::{
-    ClusterProfile, DeviationKind, Finding, LocalizeRules, LocalizeSettings, LocalizedExecution,
-    align_cluster, localize_all,
+    ClusterProfile, DeviationKind, Finding, LocalizeSettings, LocalizedExecution, align_cluster, localize_all,
 };
 use crate::msa::MsaSettings;
 use crate::{
@@ -15,7 +14,7 @@ pub(crate) const ALIGNED_MAX: usize = 200;
 /// The localization settings that follow from the alignment settings.
 pub(crate) fn localize_settings(settings: &AlignSettings) -> LocalizeSettings {
     LocalizeSettings {
-        rules: if settings.mode.is_paper() { LocalizeRules::Paper } else { LocalizeRules::Robust },
+        rules: settings.mode.into(),
         slow_std: settings.outlier_sigma,
         msa: MsaSettings { threads: settings.threads, ..MsaSettings::default() },
         ..LocalizeSettings::default()

@@ -41,6 +41,7 @@ pub use optics::{Dent, Optics, OpticsSettings, optics};
 pub use pairing::{NormalKinds, PairScore, best_pair};
 pub use paper::coarse::compare_times;
 pub use paper::outliers::SigmaRule;
+pub use paper::pairing::best_published_pair;
 pub use pipeline::diagnose;
 pub use sequence::{StateId, StateSequence};
 pub use settings::{AlignMode, AlignSettings};

@@ -1,6 +1,6 @@
-//! Pairs each sample kind with a normal kind (Janecek et al., Algorithm 2 and Equation 1).
+//! Pairs each sample kind with a normal kind by silhouettes (Janecek et al., Algorithm 2 and Equation 1, without the
+//! silhouettes of the normal points).
 
-use crate::AlignMode;
 use crate::silhouette::{DistanceSums, distance, width};
 use laggard_numeric::{Matrix, median};
 
@@ -9,18 +9,18 @@ use laggard_numeric::{Matrix, median};
 pub struct PairScore {
     /// Index of the normal kind.
     pub kind: usize,
-    /// Mean silhouette with the sample kind's points given this kind's label: of all points (paper), or of the sample
-    /// kind's points only (robust).
+    /// Mean silhouette of the sample kind's points when they have this kind's label; the published rule averages over
+    /// the normal points too.
     pub score: f64,
 }
 
 /// Normal points with their kinds, ready to be compared with sample kinds.
 pub struct NormalKinds<'a> {
-    points: &'a Matrix,
-    labels: &'a [Option<usize>],
-    count: usize,
+    pub(crate) points: &'a Matrix,
+    pub(crate) labels: &'a [Option<usize>],
+    pub(crate) count: usize,
     /// Normal points to normal kinds.
-    sums: DistanceSums,
+    pub(crate) sums: DistanceSums,
 }
 
 impl<'a> NormalKinds<'a> {
@@ -31,69 +31,36 @@ impl<'a> NormalKinds<'a> {
 
     /// Score of every normal kind for a sample kind (rows of `sample`), by kind. Empty when there are fewer than two
     /// kinds: a silhouette needs another one.
-    pub fn scores(&self, sample: &Matrix, mode: AlignMode) -> Vec<PairScore> {
+    pub fn scores(&self, sample: &Matrix) -> Vec<PairScore> {
+        let mean = |(kind, sum)| PairScore { kind, score: sum / sample.rows() as f64 };
+        self.sample_widths(sample).into_iter().enumerate().map(mean).collect()
+    }
+
+    /// Sum of the silhouettes of the sample kind's points when they belong to each kind; empty as for
+    /// [`NormalKinds::scores`].
+    pub(crate) fn sample_widths(&self, sample: &Matrix) -> Vec<f64> {
         if self.count < 2 || sample.rows() == 0 {
             return Vec::new();
         }
         let to_kinds = DistanceSums::new(sample, self.points, self.labels, self.count);
-        let one_label = vec![Some(0); sample.rows()];
-        let among = DistanceSums::new(sample, sample, &one_label, 1);
-        let from_normal = DistanceSums::new(self.points, sample, &one_label, 1);
-        let score = |kind| {
-            let own = self.sample_widths(kind, sample.rows(), &to_kinds, &among);
-            let (mut sum, mut points) = (own, sample.rows());
-            if mode.is_paper() {
-                for (point, label) in self.labels.iter().enumerate() {
-                    let Some(label) = *label else { continue };
-                    sum += self.normal_width(point, label, kind, sample.rows(), &from_normal);
-                    points += 1;
-                }
-            }
-            PairScore { kind, score: sum / points as f64 }
-        };
-        (0..self.count).map(score).collect()
-    }
-
-    /// Sum of the silhouettes of the sample kind's points when they belong to `kind`.
-    fn sample_widths(&self, kind: usize, rows: usize, to_kinds: &DistanceSums, among: &DistanceSums) -> f64 {
-        let silhouette = |point| {
-            let others = self.sums.size(kind) + rows - 1;
+        let among = DistanceSums::new(sample, sample, &vec![Some(0); sample.rows()], 1);
+        let silhouette = |kind, point| {
+            let others = self.sums.size(kind) + sample.rows() - 1;
             let inside = to_kinds.sum(point, kind) + among.sum(point, 0);
             match to_kinds.nearest_other(point, Some(kind)) {
                 Some(outside) if others > 0 => width(inside / others as f64, outside),
                 _ => 0.0,
             }
         };
-        (0..rows).map(silhouette).sum()
-    }
-
-    /// Silhouette of a normal point when `rows` sample points belong to `kind`.
-    fn normal_width(&self, point: usize, own: usize, kind: usize, rows: usize, sample: &DistanceSums) -> f64 {
-        let added = |other: usize| if other == kind { (sample.sum(point, 0), rows) } else { (0.0, 0) };
-        let mean = |other: usize, self_count: usize| {
-            let (sum, more) = added(other);
-            let size = self.sums.size(other) + more - self_count;
-            (size > 0).then(|| (self.sums.sum(point, other) + sum) / size as f64)
-        };
-        let outside =
-            (0..self.count).filter(|&other| other != own).filter_map(|other| mean(other, 0)).reduce(f64::min);
-        match (mean(own, 1), outside) {
-            (Some(inside), Some(outside)) => width(inside, outside),
-            _ => 0.0,
-        }
+        let sum = |kind| (0..sample.rows()).map(|point| silhouette(kind, point)).sum();
+        (0..self.count).map(sum).collect()
     }
 }
 
-/// The best score; ties: the smaller kind. Paper modes: only scores above 0, with which the listing starts.
-pub fn best_pair(scores: &[PairScore], mode: AlignMode) -> Option<PairScore> {
-    let mut best: Option<PairScore> = None;
-    for &score in scores {
-        let limit = best.map_or(if mode.is_paper() { 0.0 } else { f64::NEG_INFINITY }, |best| best.score);
-        if score.score > limit {
-            best = Some(score);
-        }
-    }
-    best
+/// The best score; ties: the smaller kind.
+pub fn best_pair(scores: &[PairScore]) -> Option<PairScore> {
+    let better = |best: PairScore, score: PairScore| if score.score > best.score { score } else { best };
+    scores.iter().copied().filter(|score| score.score > f64::NEG_INFINITY).reduce(better)
 }
 
 /// Median of each column over the given rows.

@@ -3,7 +3,7 @@
 use crate::sets::{ExecutionSets, SetDiagnosis};
 use crate::vectors::{state_vectors, states_of};
 use crate::{
-    AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, Kind, SampleExecution,
+    AlignMode, AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, Kind, SampleExecution,
     StateSequence, TimeComparison, Verdict, paper, robust,
 };
 
@@ -22,10 +22,11 @@ pub fn diagnose(
     let sets = sets(normal, sample, [&nonempty_normal, &nonempty_sample], alphabet_len);
     let mut diagnosis = if sets.normal.is_empty() || sets.sample.is_empty() {
         empty_diagnosis(&sets)
-    } else if settings.mode.is_paper() {
-        paper::diagnosis(&sets, settings)
     } else {
-        robust::diagnosis(&sets, settings)
+        match settings.mode {
+            AlignMode::Robust => robust::diagnosis(&sets, settings),
+            AlignMode::Paper | AlignMode::PaperPrinted => paper::diagnosis(&sets, settings),
+        }
     };
     let (empty_normal, empty_sample) =
         (normal.len() - nonempty_normal.len(), sample.len() - nonempty_sample.len());

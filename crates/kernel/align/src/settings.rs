@@ -25,11 +25,6 @@ impl AlignMode {
     pub fn name(self) -> &'static str {
         self.word()
     }
-
-    /// Whether the rules are the published ones, in either reading.
-    pub const fn is_paper(self) -> bool {
-        !matches!(self, AlignMode::Robust)
-    }
 }
 
 impl Choice for AlignMode {

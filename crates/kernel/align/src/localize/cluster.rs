@@ -1,11 +1,10 @@
 //! The reference alignment of the normal executions of a kind.
 
 use super::aligned::{AlignedSequence, PositionWindow, StateEntryIndex};
-use super::measure::{DeviationMeasure, NormalMeasure};
+use super::measure::NormalMeasure;
 use super::normal_limits::NormalLimits;
-use super::result::{AlignedPosition, ColumnSummary, Deviation, NormalRow, StateShare};
-use super::robust;
-use super::settings::{LocalizeRules, LocalizeSettings};
+use super::result::{AlignedPosition, ColumnSummary, NormalRow, StateShare};
+use super::settings::LocalizeSettings;
 use crate::msa::{
     Background, Distances, Profile, ProfileRow, TimeFit, UsualTimes, align, align_timed, word_distance,
 };
@@ -73,8 +72,8 @@ impl ClusterProfile {
         PositionWindow { first: 2 * low as u32, last: 2 * (high.max(1) - 1) as u32 }
     }
 
-    /// Aligns an execution with the columns.
-    pub(super) fn align_execution<'a>(
+    /// Aligns an execution with the columns by its states and times.
+    pub(super) fn align_timed<'a>(
         &self,
         execution: &'a StateSequence,
         settings: &LocalizeSettings,
@@ -83,22 +82,45 @@ impl ClusterProfile {
             log_times: execution.times_us().iter().map(|time| time.ln_1p() as f32).collect(),
             usual: &self.usual,
         };
-        let times = (settings.rules == LocalizeRules::Robust).then_some(&times);
+        self.align_with(execution, Some(&times), settings)
+    }
+
+    /// Aligns an execution with the columns by its states only.
+    pub(crate) fn align_states<'a>(
+        &self,
+        execution: &'a StateSequence,
+        settings: &LocalizeSettings,
+    ) -> AlignedSequence<'a> {
+        self.align_with(execution, None, settings)
+    }
+
+    fn align_with<'a>(
+        &self,
+        execution: &'a StateSequence,
+        times: Option<&TimeFit<'_>>,
+        settings: &LocalizeSettings,
+    ) -> AlignedSequence<'a> {
         let moves = align_timed(&self.profile, &self.background, execution.states(), times, &settings.msa);
         AlignedSequence::along(execution, &moves)
     }
 }
 
-/// Aligns the normal executions of a kind. Indices in the result refer to `normals`. Executions without steps are
-/// ignored; if no others exist, the profile has no columns, and every step of an execution is unexpected.
-///
-/// At most [`LocalizeSettings::normals_max`] are aligned with one another; up to
-/// [`LocalizeSettings::further_normals_max`] others are aligned with the columns and included in shares and times.
-pub fn align_cluster(
-    normals: &[&StateSequence],
+/// A reference alignment with the normal executions behind it.
+pub(crate) struct AlignedCluster<'a> {
+    /// Without limits and measures.
+    pub(crate) profile: ClusterProfile,
+    pub(super) aligned: Vec<AlignedSequence<'a>>,
+    /// Index of each among the normal executions.
+    pub(super) normals: Vec<usize>,
+}
+
+/// Aligns a selection of the normal executions with one another, and further ones with the columns by `align_further`.
+pub(crate) fn aligned_cluster<'a>(
+    normals: &[&'a StateSequence],
     alphabet_len: usize,
     settings: &LocalizeSettings,
-) -> ClusterProfile {
+    align_further: impl Fn(&ClusterProfile, &'a StateSequence) -> AlignedSequence<'a> + Sync,
+) -> AlignedCluster<'a> {
     let filled: Vec<usize> = (0..normals.len()).filter(|&normal| !normals[normal].is_empty()).collect();
     let candidates = evenly_spaced(&filled, CANDIDATES_MAX);
     let selected = choose(normals, &candidates, settings);
@@ -128,7 +150,7 @@ pub fn align_cluster(
         .collect();
     reference.summarize(&aligned, settings);
     aligned.extend(parallel_map(&further, settings.msa.threads, |&normal| {
-        reference.align_execution(normals[normal], settings)
+        align_further(&reference, normals[normal])
     }));
     let aligned_normals = [&selected[..], &further[..]].concat();
     reference.rows = selected
@@ -139,17 +161,7 @@ pub fn align_cluster(
     reference.recount(&aligned);
     reference.summarize(&aligned, settings);
     reference.entries = aligned.iter().map(|aligned| StateEntryIndex::new(aligned, |_| true)).collect();
-    if settings.rules == LocalizeRules::Robust {
-        let deviations = robust::normal_deviations(&reference, &aligned, settings);
-        reference.limits = NormalLimits::from_deviations(&deviations);
-        let total_us = reference.median_total_us;
-        let measure = |(&normal, deviations): (&usize, &Vec<Deviation>)| NormalMeasure {
-            normal,
-            measure: DeviationMeasure::from_deviations(deviations, total_us),
-        };
-        reference.measures = aligned_normals.iter().zip(&deviations).map(measure).collect();
-    }
-    reference
+    AlignedCluster { profile: reference, aligned, normals: aligned_normals }
 }
 
 impl ClusterProfile {

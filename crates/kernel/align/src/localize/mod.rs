@@ -6,15 +6,15 @@
 //! ```
 
 pub(crate) mod aligned;
-mod cluster;
+pub(crate) mod cluster;
 mod measure;
 mod normal_limits;
 mod result;
 mod robust;
-mod row;
+pub(crate) mod row;
 mod settings;
 
-pub use cluster::{ClusterProfile, align_cluster};
+pub use cluster::ClusterProfile;
 pub use measure::{DeviationMeasure, NormalMeasure};
 pub use result::{
     AlignedCell, AlignedPosition, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding,
@@ -23,7 +23,22 @@ pub use result::{
 pub use settings::{LocalizeRules, LocalizeSettings};
 
 use crate::{StateSequence, paper};
-use laggard_numeric::parallel_map;
+
+/// Aligns the normal executions of a kind. Indices in the result refer to `normals`. Executions without steps are
+/// ignored; if no others exist, the profile has no columns, and every step of an execution is unexpected.
+///
+/// At most [`LocalizeSettings::normals_max`] are aligned with one another; up to
+/// [`LocalizeSettings::further_normals_max`] others are aligned with the columns and included in shares and times.
+pub fn align_cluster(
+    normals: &[&StateSequence],
+    alphabet_len: usize,
+    settings: &LocalizeSettings,
+) -> ClusterProfile {
+    match settings.rules {
+        LocalizeRules::Robust => robust::align_cluster(normals, alphabet_len, settings),
+        LocalizeRules::Paper => paper::localize::align_cluster(normals, alphabet_len, settings),
+    }
+}
 
 /// Aligns one execution with the reference columns and returns its deviations. Cost: one alignment of a sequence with a
 /// profile.
@@ -35,22 +50,15 @@ pub fn localize(
     localize_all(profile, &[anomalous], settings).pop().expect("one result per execution")
 }
 
-/// The same for several anomalous executions of the kind, in order. Robust rules also pool them: three or more that
+/// The same for several anomalous executions of the kind, in order. The robust rules also pool them: three or more that
 /// deviate slightly in the same state are significant even if each alone is not.
 pub fn localize_all(
     profile: &ClusterProfile,
     anomalous: &[&StateSequence],
     settings: &LocalizeSettings,
 ) -> Vec<LocalizedExecution> {
-    let aligned = parallel_map(anomalous, settings.msa.threads, |execution| {
-        profile.align_execution(execution, settings)
-    });
-    let deviations = match settings.rules {
-        LocalizeRules::Robust => robust::execution_deviations(profile, &aligned, settings),
-        LocalizeRules::Paper => paper::localize::execution_deviations(profile, &aligned, settings),
-    };
-    let executions = aligned.iter().zip(deviations);
-    executions
-        .map(|(aligned, (deviations, measure))| row::localized(profile, aligned, deviations, measure))
-        .collect()
+    match settings.rules {
+        LocalizeRules::Robust => robust::localize_all(profile, anomalous, settings),
+        LocalizeRules::Paper => paper::localize::localize_all(profile, anomalous, settings),
+    }
 }

@@ -6,12 +6,13 @@
 //! step next to an unexpected one was replaced by it, and only the difference is excess.
 
 use super::aligned::{AlignedSequence, PositionWindow, StateEntryIndex};
-use super::cluster::{ClusterProfile, summarize_times};
-use super::measure::DeviationMeasure;
-use super::normal_limits::robust_maximum;
-use super::result::{AlignedPosition, Deviation, DeviationKind};
+use super::cluster::{AlignedCluster, ClusterProfile, aligned_cluster, summarize_times};
+use super::measure::{DeviationMeasure, NormalMeasure};
+use super::normal_limits::{NormalLimits, robust_maximum};
+use super::result::{AlignedPosition, Deviation, DeviationKind, LocalizedExecution};
+use super::row;
 use super::settings::LocalizeSettings;
-use crate::StateId;
+use crate::{StateId, StateSequence};
 use laggard_numeric::parallel_map;
 
 /// Size of a neighborhood, in usual steps to either side.
@@ -29,37 +30,50 @@ const USUAL_SHARE: f64 = 0.1;
 /// Minimum share of a missing state for it to count as replaced by the steps at its position.
 const REPLACED_SHARE: f64 = 0.5;
 
-/// The deviations of each normal execution, compared with the others.
-pub(super) fn normal_deviations(
-    reference: &ClusterProfile,
-    normals: &[AlignedSequence<'_>],
+/// The aligned normal executions, with limits from the deviations of each from the others.
+pub(super) fn align_cluster(
+    normals: &[&StateSequence],
+    alphabet_len: usize,
     settings: &LocalizeSettings,
-) -> Vec<Vec<Deviation>> {
-    let indices: Vec<usize> = (0..normals.len()).collect();
-    parallel_map(&indices, settings.msa.threads, |&normal| {
-        deviations(reference, &normals[normal], Some(normal), settings)
-    })
+) -> ClusterProfile {
+    let align = |profile: &ClusterProfile, normal| profile.align_timed(normal, settings);
+    let AlignedCluster { mut profile, aligned, normals } =
+        aligned_cluster(normals, alphabet_len, settings, align);
+    let indices: Vec<usize> = (0..aligned.len()).collect();
+    let deviations = parallel_map(&indices, settings.msa.threads, |&normal| {
+        deviations(&profile, &aligned[normal], Some(normal), settings)
+    });
+    profile.limits = NormalLimits::from_deviations(&deviations);
+    let total_us = profile.median_total_us;
+    let measure = |(&normal, deviations): (&usize, &Vec<Deviation>)| NormalMeasure {
+        normal,
+        measure: DeviationMeasure::from_deviations(deviations, total_us),
+    };
+    profile.measures = normals.iter().zip(&deviations).map(measure).collect();
+    profile
 }
 
-/// The deviations of each execution that exceed those of normal executions, and the measure of all its deviations.
-pub(super) fn execution_deviations(
+/// The deviations of each execution that exceed those of normal executions.
+pub(super) fn localize_all(
     profile: &ClusterProfile,
-    aligned: &[AlignedSequence<'_>],
+    anomalous: &[&StateSequence],
     settings: &LocalizeSettings,
-) -> Vec<(Vec<Deviation>, DeviationMeasure)> {
-    let all =
-        parallel_map(aligned, settings.msa.threads, |aligned| deviations(profile, aligned, None, settings));
+) -> Vec<LocalizedExecution> {
+    let threads = settings.msa.threads;
+    let aligned = parallel_map(anomalous, threads, |execution| profile.align_timed(execution, settings));
+    let all = parallel_map(&aligned, threads, |aligned| deviations(profile, aligned, None, settings));
     let raised = profile.limits.raised(&all);
     let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
     let usual_us = profile.median_total_us();
-    let abnormal = |(aligned, deviations): (&AlignedSequence<'_>, Vec<Deviation>)| {
+    let localized = |(aligned, deviations): (&AlignedSequence<'_>, Vec<Deviation>)| {
         let measure = DeviationMeasure::from_deviations(&deviations, usual_us);
         let excess_us = aligned.sequence.total_us() - usual_us;
         let base_us = if excess_us > 0.0 { excess_us } else { usual_us };
         let excess_min_us = settings.excess_share_min * base_us;
-        (profile.limits.retain_abnormal(deviations, excess_min_us, &raised, is_new), measure)
+        let abnormal = profile.limits.retain_abnormal(deviations, excess_min_us, &raised, is_new);
+        row::localized(profile, aligned, abnormal, measure)
     };
-    aligned.iter().zip(all).map(abnormal).collect()
+    aligned.iter().zip(all).map(localized).collect()
 }
 
 /// All deviations, in no particular order. `excluded` is the execution's own index among the normal ones, if it is one.

@@ -9,7 +9,7 @@ use super::result::{
 use crate::StateId;
 use std::collections::BTreeMap;
 
-pub(super) fn localized(
+pub(crate) fn localized(
     reference: &ClusterProfile,
     aligned: &AlignedSequence<'_>,
     mut deviations: Vec<Deviation>,

@@ -1,5 +1,6 @@
 //! Settings of localization.
 
+use crate::AlignMode;
 use crate::msa::MsaSettings;
 
 /// The rules by which a step deviates.
@@ -11,6 +12,15 @@ pub enum LocalizeRules {
     Robust,
     /// The published rules, column by column (Janecek et al. 2022, 3.6).
     Paper,
+}
+
+impl From<AlignMode> for LocalizeRules {
+    fn from(mode: AlignMode) -> LocalizeRules {
+        match mode {
+            AlignMode::Robust => LocalizeRules::Robust,
+            AlignMode::Paper | AlignMode::PaperPrinted => LocalizeRules::Paper,
+        }
+    }
 }
 
 /// Settings of [`super::align_cluster`] and [`super::localize`].

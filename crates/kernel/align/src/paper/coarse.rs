@@ -8,7 +8,7 @@ use laggard_numeric::{mean, sample_std};
 ///
 /// `p1` is the share of normal executions above the normal mean `a1`; `p2` that of sample executions above `a1`, as the text
 /// says, or above the sample's mean `a2`, as the listing prints ([`AlignMode::PaperPrinted`]). With `p1 = 0` (all normal values
-/// equal) the probability rule does not hold. Paper modes: raised if either rule holds. The robust mode has its own rule.
+/// equal) the probability rule does not hold. Raised if either rule holds.
 pub fn compare_times(normal_us: &[f64], sample_us: &[f64], settings: &AlignSettings) -> TimeComparison {
     if normal_us.is_empty() || sample_us.is_empty() {
         return TimeComparison::default();
@@ -34,7 +34,7 @@ pub fn compare_times(normal_us: &[f64], sample_us: &[f64], settings: &AlignSetti
         is_probability_above,
         p_value: None,
         excess_us: sample_mean_us - normal_mean_us,
-        is_raised: settings.mode.is_paper() && (is_average_above || is_probability_above),
+        is_raised: is_average_above || is_probability_above,
     }
 }
 

@@ -1,19 +1,35 @@
 //! The published rules, column by column (Janecek et al. 2022, 3.6; details that the text omits are ours).
 
+use crate::StateSequence;
 use crate::localize::aligned::AlignedSequence;
+use crate::localize::cluster::aligned_cluster;
+use crate::localize::row::localized;
 use crate::localize::{
     AlignedPosition, ClusterProfile, Deviation, DeviationKind, DeviationMeasure, LocalizeSettings,
+    LocalizedExecution,
 };
 use laggard_numeric::parallel_map;
 
-/// The deviations of each execution. The published rules have no total measure of deviation.
-pub(crate) fn execution_deviations(
-    profile: &ClusterProfile,
-    aligned: &[AlignedSequence<'_>],
+/// The aligned normal executions; times do not affect the alignment.
+pub(crate) fn align_cluster(
+    normals: &[&StateSequence],
+    alphabet_len: usize,
     settings: &LocalizeSettings,
-) -> Vec<(Vec<Deviation>, DeviationMeasure)> {
-    parallel_map(aligned, settings.msa.threads, |aligned| {
-        (deviations(profile, aligned, settings), DeviationMeasure::default())
+) -> ClusterProfile {
+    let align = |profile: &ClusterProfile, normal| profile.align_states(normal, settings);
+    aligned_cluster(normals, alphabet_len, settings, align).profile
+}
+
+/// The deviations of each execution. The published rules have no total measure of deviation.
+pub(crate) fn localize_all(
+    profile: &ClusterProfile,
+    anomalous: &[&StateSequence],
+    settings: &LocalizeSettings,
+) -> Vec<LocalizedExecution> {
+    parallel_map(anomalous, settings.msa.threads, |execution| {
+        let aligned = profile.align_states(execution, settings);
+        let deviations = deviations(profile, &aligned, settings);
+        localized(profile, &aligned, deviations, DeviationMeasure::default())
     })
 }
 

@@ -3,20 +3,22 @@
 pub(crate) mod coarse;
 pub(crate) mod localize;
 pub(crate) mod outliers;
+pub(crate) mod pairing;
 
 use crate::anomalies::columns;
 use crate::describe;
 use crate::findings::{align_kind, groups, sort};
 use crate::kinds::dense_kinds;
-use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
-use crate::paper::coarse::compare_times;
-use crate::paper::outliers::SigmaRule;
+use crate::pairing::{NormalKinds, median_point, relative_distance};
 use crate::sets::{ExecutionSets, SetDiagnosis};
 use crate::{
     AlignSettings, Caution, ExecutionSummary, ExecutionVerdict, Kind, KindAlignment, KindOrigin, KindPair,
     Resemblance, SampleExecution, StateComparison, StateExcess, Verdict,
 };
+use coarse::compare_times;
 use laggard_numeric::Matrix;
+use outliers::SigmaRule;
+use pairing::best_published_pair;
 
 /// Compares sets that are not empty.
 pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> SetDiagnosis {
@@ -24,7 +26,7 @@ pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> S
     let clustering = dense_kinds(&points[0], settings);
     let normal_kinds = describe::kinds(&points[0], &sets.normal, &clustering);
     let sample_kinds = sample_kinds(&points[1], sets, settings);
-    let pairs = pairs(&points, &clustering.labels, &normal_kinds, &sample_kinds, settings);
+    let pairs = pairs(&points, &clustering.labels, &normal_kinds, &sample_kinds);
     let states = states(sets, settings);
     let total = compare_times(&sets.normal_us, &sets.sample_us, settings);
     let is_raised = states.iter().any(|state| state.time.is_raised);
@@ -93,13 +95,12 @@ fn pairs(
     labels: &[Option<usize>],
     normal_kinds: &[Kind],
     sample_kinds: &[Kind],
-    settings: &AlignSettings,
 ) -> Vec<KindPair> {
     let normal = NormalKinds::new(&points[0], labels, normal_kinds.len());
     let pair = |(number, kind): (usize, &Kind)| {
         let rows: Vec<f64> = kind.members.iter().flat_map(|&index| points[1].row(index).to_vec()).collect();
         let cluster = Matrix::from_row_major(kind.members.len(), points[1].cols(), rows);
-        let best = best_pair(&normal.scores(&cluster, settings.mode), settings.mode);
+        let best = best_published_pair(&normal.published_scores(&cluster));
         let normal_kind = best.map(|best| best.kind).or((normal_kinds.len() == 1).then_some(0));
         let sample_median = median_point(&points[1], &kind.members);
         let to = normal_kind.map(|index| median_point(&points[0], &normal_kinds[index].members));
