@@ -52,7 +52,7 @@ pub struct CapacityParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub load: Option<Text<Factor>>,
-    /// Count all windows as one application, also those before its last change or beside something foreign
+    /// Use all windows: also those before the last application change and those with CPU used by another process
     #[cfg_attr(feature = "flags", arg(long))]
     pub all_windows: bool,
     /// Set a threshold, like clients-max=5000; repeat for more (`laggard settings capacity` lists them)

@@ -5,7 +5,7 @@ use crate::{FromParams, ParamsError, RawParams, Windows};
 use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
 
-/// Did code, the workload or something foreign change what the CPU does?
+/// Did code, workload, or another process on the host change CPU use?
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangesQuery {

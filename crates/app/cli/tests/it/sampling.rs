@@ -3,7 +3,7 @@
 use crate::outcome::{diagnose, laggard};
 use serde_json::Value;
 
-/// Forty requests; those at odd places stand for ten.
+/// Forty requests; those at odd positions represent ten each.
 fn table() -> tempfile::NamedTempFile {
     let mut text =
         "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns,SampleRate,kept\n"
@@ -32,7 +32,7 @@ fn attributes_that_the_user_names_are_weights() {
         assert!((estimated(&report) - 220.0).abs() < 1e-4, "{}", estimated(&report));
         assert_eq!(report["input"]["sampling"]["known_share"], 1.0);
         let text = laggard(&["diagnose", file.path().to_str().unwrap(), named[0], named[1]]).text();
-        assert!(text.contains("40 complete requests stand for 220"), "{text}");
+        assert!(text.contains("40 complete requests represent 220"), "{text}");
     }
     let wrong = diagnose(file.path(), &["--weight-attribute", "kept"]).json();
     assert_eq!(wrong["input"]["losses"]["invalid_sampling"]["count"], 20);

@@ -353,7 +353,7 @@ pub struct Baseline {
     pub window_mean_ns: f64,
     /// The part of the difference because requests of the same shape got slower; negative when they got faster.
     pub slower_ns: f64,
-    /// The part because other requests came, nanoseconds; with `slower_ns` it makes the whole difference.
+    /// The part caused by a different mix of requests, nanoseconds; with `slower_ns` it makes the whole difference.
     pub mix_ns: f64,
 }
 

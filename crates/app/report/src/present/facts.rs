@@ -1,4 +1,4 @@
-//! What every renderer says in the same words.
+//! Facts of a diagnosis as phrases and sentences.
 
 use crate::present::diagnose::headline::{all_replicas, some_replicas, undecided};
 use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, Verdict, names, numbers};
@@ -57,20 +57,20 @@ pub(crate) fn clocks(clocks: &Clocks) -> Option<String> {
     ))
 }
 
-/// What requests stand for, as whole sentences; `None` when nothing tells of sampling.
+/// How many requests the sample represents, as a sentence; `None` without any sign of sampling.
 pub(crate) fn sampling(sampling: &Sampling) -> Option<String> {
     if sampling.weight_max <= 1.0 && sampling.sources.is_empty() {
         return None;
     }
     let read = numbers::counted(sampling.requests, "complete request");
-    let standing = numbers::count(sampling.requests_estimated.round() as u64);
+    let estimated = numbers::count(sampling.requests_estimated.round() as u64);
     let (low, high) = (numbers::ratio(sampling.weight_min), numbers::ratio(sampling.weight_max));
     let each = if low == high { low } else { format!("{low} to {high}") };
     let rows = sampling.sources.iter().take(4);
     let sources: Vec<String> = rows.map(|row| names::label(&row.name, 40)).collect();
-    let told = match sources.is_empty() {
+    let source = match sources.is_empty() {
         true => String::new(),
-        false => format!(", told by {}", sources.join(", ")),
+        false => format!(", from {}", sources.join(", ")),
     };
     let unequal = sampling.requests_effective < 0.995 * sampling.requests as f64;
     let effective = match unequal {
@@ -79,7 +79,7 @@ pub(crate) fn sampling(sampling: &Sampling) -> Option<String> {
     };
     let known = numbers::share(sampling.known_share);
     Some(format!(
-        "Sampling: {read} stand for {standing} ({each} each{told}{effective}); {known} tell their weight."
+        "Sampling: {read} represent {estimated} (weight {each}{source}{effective}); {known} carry a weight."
     ))
 }
 
@@ -125,7 +125,7 @@ fn formats(input: &Input) -> String {
 fn identity(input: &Input) -> String {
     let rows = input.replica_identity.iter().take(4);
     let sources: Vec<String> = rows.map(|row| names::label(&row.name, 30)).collect();
-    if sources.is_empty() { String::new() } else { format!(" (told apart by {})", sources.join(", ")) }
+    if sources.is_empty() { String::new() } else { format!(" (identified by {})", sources.join(", ")) }
 }
 
 /// The method, its mode and the time covered: `robust-pca (robust), 2026-01-05T10:00:00Z to ...`.

@@ -20,8 +20,10 @@ pub(crate) fn basis(sentences: impl IntoIterator<Item = Prose>, settings: &[Sett
         return section;
     }
     let row = |setting: &Setting| {
-        let name = format!("--{}", names::label(&setting.name, 64));
-        TableRow::new([Cell::text(name), Cell::name(SpanStyle::Name, &setting.value)])
+        TableRow::new([
+            Cell::text(names::label(&setting.name, 64)),
+            Cell::name(SpanStyle::Name, &setting.value),
+        ])
     };
     let table = Table::new("Settings", &[("Setting", ColumnKind::Text), ("Value", ColumnKind::Name)]);
     let table = Block::from(table.rows(settings.iter().map(row)));

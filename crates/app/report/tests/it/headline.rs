@@ -50,7 +50,7 @@ fn healthy() {
     report.categories[3].analyzed = false;
     assert_eq!(
         headline(&report),
-        "Nothing stands out: 23,732 requests in 3 categories look alike; 1 category had too few to judge."
+        "Nothing stands out: 23,732 requests in 3 categories look alike; 1 category had too few requests to test."
     );
     report.categories.clear();
     assert_eq!(headline(&report), "Nothing stands out among 24,000 requests.");
@@ -129,6 +129,6 @@ fn nothing_stands_out_against_the_baseline() {
     assert_eq!(
         headline(&report),
         "Nothing stands out: 23,993 requests in 4 categories look alike. Requests take 30.9 ms on average, 21.3 ms in \
-         the baseline: same requests slower +11.4 ms, other requests came −1.80 ms."
+         the baseline: same requests slower +11.4 ms, different mix of requests −1.80 ms."
     );
 }

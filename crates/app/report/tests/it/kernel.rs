@@ -99,8 +99,8 @@ fn lines_fit_and_nothing_acts() {
 fn the_first_lines_answer() {
     assert_eq!(
         fixtures::path().headline,
-        "62 % of 31.0 ms of `worker` (tid 812) was preempted while its CPU was idle: a CPU quota. It happened 2 times, \
-         9.65 ms at most at a time."
+        "62 % of 31.0 ms of `worker` (tid 812) was preempted while its CPU was idle: a CPU quota. 2 times, \
+         9.65 ms at most."
     );
     assert_eq!(
         diagnoses::slower().headline,
@@ -119,7 +119,7 @@ fn the_first_lines_answer() {
     );
     assert_eq!(
         fixtures::no_path().headline,
-        "There is no path to tell of. The trace has no thread `wroker`."
+        "There is no path to report. The trace has no thread `wroker`."
     );
 }
 

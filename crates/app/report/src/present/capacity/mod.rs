@@ -15,8 +15,8 @@ use crate::{
     TransactionLatency, names, numbers,
 };
 use phrases::{
-    accuracy_sentence, amount, binding_sentence, capacity_verdict_word, latency, limit, load_sentence, most,
-    most_amount, tier_size, trust_word,
+    accuracy_sentence, amount, capacity_verdict_word, latency, least_favorable_mix, limit, load_sentence,
+    most, most_amount, tier_size, trust_word,
 };
 
 /// Rows of each table, and those that text shows.
@@ -38,7 +38,7 @@ const CALLEES: usize = 6;
 
 impl Present for CapacityReport {
     fn present(&self) -> Document {
-        let binding = self.answer.as_ref().map(|answer| Prose::quoted(&binding_sentence(self, answer)));
+        let binding = self.answer.as_ref().map(|answer| Prose::quoted(&least_favorable_mix(self, answer)));
         // The headline already says what is missing first.
         let said = usize::from(self.answer.is_none()).min(self.missing.len());
         let sections = [
@@ -104,7 +104,7 @@ fn what_if(report: &CapacityReport) -> Option<Section> {
     let what_if = report.what_if.as_ref()?;
     let changes = what_if.changes.iter().map(|change| Prose::quoted(change));
     let mut results = vec![Prose::default().strong(format!("Up to {}.", most(&what_if.answer)))];
-    results.push(Prose::quoted(&binding_sentence(report, &what_if.answer)));
+    results.push(Prose::quoted(&least_favorable_mix(report, &what_if.answer)));
     results.extend(what_if.load.as_ref().map(|load| Prose::from(load_sentence(load))));
     let tone = match &what_if.load {
         Some(load) if !load.within_target => Tone::Bad,
@@ -171,7 +171,7 @@ fn duration(seconds: f64) -> Cell {
 
 fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
     let columns = columns![
-        Name "tier", Text "size", Number "demand", Number "time there", Number "utilization", Graphic "",
+        Name "tier", Text "size", Number "demand", Number "residence", Number "utilization", Graphic "",
         Number "other load"
     ];
     let numbered: Vec<(usize, &TierModel)> = model.tiers.iter().enumerate().collect();

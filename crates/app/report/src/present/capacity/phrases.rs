@@ -106,7 +106,7 @@ pub(crate) fn tier_size(tier: &TierModel) -> String {
             }
         }
         (TierKind::Calls, _) => "calls, time as measured".to_owned(),
-        _ => "neither processors nor calls".to_owned(),
+        _ => "other waiting".to_owned(),
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn accuracy_sentence(accuracy: &ModelAccuracy) -> String {
     let mut parts = Vec::new();
     let mut part = |what: &str, error: Option<f64>| {
         if let Some(error) = error {
-            parts.push(format!("{what} by {}", numbers::share(error)));
+            parts.push(format!("{what} {}", numbers::share(error)));
         }
     };
     part("throughput", accuracy.throughput);
@@ -142,7 +142,7 @@ pub(crate) fn accuracy_sentence(accuracy: &ModelAccuracy) -> String {
         return "There are no observations to compare the model with.".to_owned();
     }
     let intervals = numbers::counted(accuracy.intervals, "interval");
-    format!("Over {intervals} of time the model is off in {}.", parts.join(", "))
+    format!("Error of the model over {intervals}: {}.", parts.join(", "))
 }
 
 /// The word for how far an answer can be trusted.
@@ -154,8 +154,8 @@ pub(crate) const fn trust_word(trust: Trust) -> &'static str {
     }
 }
 
-/// When the binding mix was, and what it is; as a sentence. Empty without one.
-pub(crate) fn binding_sentence(report: &CapacityReport, answer: &CapacityAnswer) -> String {
+/// When the mix was least favorable, and what it was; as a sentence. Empty without one.
+pub(crate) fn least_favorable_mix(report: &CapacityReport, answer: &CapacityAnswer) -> String {
     let Some(model) = &report.model else { return String::new() };
     let mix = mix_words(&model.transactions, &answer.mix);
     let Some(window) = answer.limiting_window.and_then(|at| answer.windows.get(at as usize)) else {

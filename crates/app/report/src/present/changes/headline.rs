@@ -129,7 +129,10 @@ fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
         followed(last)
     )];
     if !earlier.is_empty() {
-        out.push(format!("The same happened {} before.", numbers::counted(earlier.len() as u64, "time")));
+        out.push(format!(
+            "The same change occurred {} before.",
+            numbers::counted(earlier.len() as u64, "time")
+        ));
     }
     out
 }
@@ -148,7 +151,7 @@ fn anomalies(report: &ChangeReport) -> Vec<String> {
     let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), location(worst))];
     match starts.len() as u64 {
         1 => {}
-        all => out.push(format!("The same happened at {}.", numbers::counted(all - 1, "other time"))),
+        all => out.push(format!("The same occurred at {}.", numbers::counted(all - 1, "other time"))),
     }
     out
 }

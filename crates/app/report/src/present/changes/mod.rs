@@ -1,4 +1,4 @@
-//! Code, workload, or something else on the host? What happened, and what transactions cost on each server.
+//! Code, workload, or something else on the host? What changed, and what transactions cost on each server.
 
 mod charts;
 pub(crate) mod headline;
@@ -110,7 +110,7 @@ fn difference(seconds: f64) -> Cell {
     Cell::worded(CellKind::Duration, signed_length(seconds), seconds * 1e9).tone(tone)
 }
 
-/// What happened, in order of time.
+/// The changes, in order of time.
 fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
     let columns = columns![Text "since", Text "", Text "change"];
     let table = Table::new("Changes", &columns).preview(ROWS).at_most(EVENTS, &report.events, |event| {
@@ -133,8 +133,7 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
         let row = row.note(Detail::Summary, "", Prose::quoted(&explanation(event, calendar)));
         further(event, calendar, row)
     });
-    let section =
-        Section::new("events", "What happened").remark(format!("in order of time ({})", calendar.zone()));
+    let section = Section::new("events", "Changes").remark(format!("in order of time ({})", calendar.zone()));
     (!report.events.is_empty()).then(|| section.block(table))
 }
 
@@ -153,7 +152,7 @@ fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow 
     row.note(Detail::Page, "because", Prose::quoted(&reasons)).note(Detail::Page, "mix", Prose::quoted(&mix))
 }
 
-/// What an event is, where it happened, and which deployment it followed.
+/// What a change is, where it occurred, and which deployment it followed.
 fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
     let located = |text: &str| format!("{text}{}{after}", location(event));

@@ -104,7 +104,7 @@ pub(crate) fn whole_length(seconds: f64) -> String {
     }
 }
 
-/// Where it happened: `on `app-1``, `on 2 of 3 servers (`app-1`, `app-2`)`; empty for a single server without
+/// Where it occurred: `on `app-1``, `on 2 of 3 servers (`app-1`, `app-2`)`; empty for a single server without
 /// a name.
 pub(crate) fn location(change: &JointChange) -> String {
     let tier =
@@ -197,14 +197,14 @@ pub(crate) fn letter(model: u32) -> String {
     }
 }
 
-/// What a segment is: `model A`, `anomalous: a large constant`, `too short to judge yet`.
+/// What a segment is: `model A`, `anomalous: a large constant`, `too short to classify yet`.
 pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
     match (segment.state, segment.model, &segment.reason) {
         (SegmentState::Normal, Some(model), _) => format!("model {}", letter(model)),
         (SegmentState::Normal, None, _) => "normal".to_owned(),
         (SegmentState::Anomalous, _, Some(reason)) => format!("anomalous: {reason}"),
         (SegmentState::Anomalous, _, None) => "anomalous".to_owned(),
-        (SegmentState::Pending, ..) => "too short to judge yet".to_owned(),
+        (SegmentState::Pending, ..) => "too short to classify yet".to_owned(),
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "{}{more} always come in the same proportions: on average one of them takes {} {}; their single costs are not known.",
+        "{}{more} always occur in the same proportions: {} {} on average; their individual costs are not known.",
         shown.join(", "),
         length(tied.mean_demand_s),
         plus_minus(tied.standard_error_s)
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn places_tell_how_many_servers_of_how_many() {
+    fn locations_count_servers() {
         assert_eq!(joint(&[""], 1, ""), "");
         assert_eq!(joint(&["app-1"], 1, ""), " on `app-1`");
         assert_eq!(joint(&["a", "b", "c"], 3, "front"), " on all 3 servers of tier `front`");

@@ -248,7 +248,7 @@ fn costs(model: &CostModel) -> Table {
         let known = cost.demand_low_s.is_finite() && cost.demand_high_s.is_finite();
         let interval = format!("{} to {}", length(cost.demand_low_s), length(cost.demand_high_s));
         let unknown =
-            if cost.distinguishable { "" } else { "always comes with others: its own cost is not known" };
+            if cost.distinguishable { "" } else { "always occurs with others: its own cost is not known" };
         let row = TableRow::new([
             Cell::name(SpanStyle::Operation, &cost.transaction),
             duration(cost.demand_s),

@@ -1,4 +1,4 @@
-//! What speaks against a suspect, in words every renderer shares.
+//! Evidence for a suspect as phrases.
 
 use crate::numbers::signed_time;
 use crate::times::Calendar;
@@ -57,10 +57,10 @@ pub(crate) fn brief_shift(shift: &Shift, against: &str) -> String {
     format!("{} the time in {against} ({})", numbers::factor(shift.factor), interval(shift))
 }
 
-/// `p = 2e-13; 17,712 calls there`
+/// `p = 2e-13, compared with 17,712 calls`
 pub(crate) fn certainty(shift: &Shift) -> String {
     let calls = numbers::counted(shift.baseline_calls, "call");
-    format!("p = {}; {calls} there", numbers::p_value(shift.p_value))
+    format!("p = {}, compared with {calls}", numbers::p_value(shift.p_value))
 }
 
 /// `95 %: 39× to 77×`
@@ -81,7 +81,7 @@ pub(crate) fn onset(onset: &Onset, calendar: &Calendar) -> String {
 pub(crate) fn words(evidence: &[String]) -> Vec<String> {
     let word = |name: &String| match name.as_str() {
         "dispersion" => "some requests are slower than others of their kind".to_owned(),
-        "pattern" => "some requests are slow in the same way, apart from the others".to_owned(),
+        "pattern" => "a group of requests is slow in the same way".to_owned(),
         "peers" => "some replicas are slower than their peers".to_owned(),
         "baseline" => "slower than in the baseline".to_owned(),
         "period" => "slower in some periods than in the rest of the window".to_owned(),
@@ -101,12 +101,12 @@ pub(crate) fn parts(baseline: &Baseline) -> [ChangePart; 2] {
     let same = if baseline.slower_ns < 0.0 { "same requests faster" } else { "same requests slower" };
     [
         ChangePart { name: same, ns: baseline.slower_ns },
-        ChangePart { name: "other requests came", ns: baseline.mix_ns },
+        ChangePart { name: "different mix of requests", ns: baseline.mix_ns },
     ]
 }
 
-/// `Requests take 427 ms on average, 618 ms in the baseline: same requests faster −198 ms, other requests came
-/// +5.93 ms.`
+/// `Requests take 427 ms on average, 618 ms in the baseline: same requests faster −198 ms, different mix
+/// of requests +5.93 ms.`
 pub(crate) fn change(baseline: &Baseline) -> String {
     let [same, mix] = parts(baseline);
     format!(
@@ -131,13 +131,17 @@ pub(crate) fn worst(incident: &Incident) -> String {
     numbers::factor(1.0 + incident.excess_share)
 }
 
-/// `+194 ms (27×), 86 % of it`
+/// `+194 ms (27×), 86 % of the excess`
 pub(crate) fn incident_effect(suspect: &IncidentSuspect) -> String {
     let factor = match suspect.factor.is_finite() {
         true => numbers::factor(suspect.factor),
         false => "new".to_owned(),
     };
-    format!("{} ({factor}), {} of it", numbers::effect(suspect.effect_ns), numbers::share(suspect.share))
+    format!(
+        "{} ({factor}), {} of the excess",
+        numbers::effect(suspect.effect_ns),
+        numbers::share(suspect.share)
+    )
 }
 
 /// The incidents in which this operation was slow.

@@ -75,7 +75,7 @@ fn healthy_sentence(report: &Report) -> String {
     );
     let left = report.categories.len() as u64 - categories;
     if left > 0 {
-        sentence.push_str(&format!("; {} had too few to judge", numbers::counted_categories(left)));
+        sentence.push_str(&format!("; {} had too few requests to test", numbers::counted_categories(left)));
     }
     sentence.push('.');
     if let Some(baseline) = &report.baseline {

@@ -107,7 +107,7 @@ fn period(report: &Report, incident: &Incident, calendar: &Calendar) -> String {
     format!("between {first} and {last} UTC")
 }
 
-/// A sentence on slow periods, unless the one there is has been told already.
+/// A sentence on slow periods; none if the only one is already in the first sentence.
 fn periods(report: &Report, lead: &Suspect) -> String {
     let calendar = Calendar::of(report);
     let worst = report.incidents.iter().max_by(|a, b| {
@@ -115,10 +115,11 @@ fn periods(report: &Report, lead: &Suspect) -> String {
         a.excess_share.total_cmp(&b.excess_share).then(b.since_ns.cmp(&a.since_ns))
     });
     let Some(worst) = worst else { return String::new() };
-    let told = lead.onset.is_none() && report.baseline.is_none() && !incidents_of(report, lead).is_empty();
+    let mentioned =
+        lead.onset.is_none() && report.baseline.is_none() && !incidents_of(report, lead).is_empty();
     let period = period(report, worst, &calendar);
     match report.incidents.len() as u64 {
-        1 if told => String::new(),
+        1 if mentioned => String::new(),
         1 => format!(" Requests were slow {period}."),
         all => format!(" There were {} slow periods, the worst {period}.", numbers::count(all)),
     }
@@ -163,7 +164,7 @@ fn factor(value: f64) -> String {
 /// What the slow calls did to requests; the share is left out when it is not known.
 fn consequence(lead: &Suspect, all: u64) -> String {
     if lead.requests_hit == 0 {
-        // Known by comparison only: no single request can be told to be slow.
+        // Known by comparison only: no single request is known to be slow.
         let share = numbers::share(lead.share);
         return if lead.share.is_finite() {
             format!(" and explain {share} of the excess latency")

@@ -435,7 +435,7 @@ fn categories(report: &Report) -> Option<Section> {
 
 const fn category_verdict(category: &Category, affected: bool) -> &'static str {
     match (category.analyzed, category.anomalous, affected) {
-        (false, _, _) => "too few requests to judge",
+        (false, _, _) => "too few requests to test",
         (true, _, true) => "a suspect was found in it",
         (true, true, false) => "anomalous, no suspect found",
         (true, false, false) => "fine",

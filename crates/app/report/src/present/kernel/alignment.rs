@@ -22,7 +22,7 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
     let section = Section::new("aligned", "Step by step").detail(Detail::Page).introduction(
         "A row is an execution, a column a step; neighboring equal states are one. Normal executions come first. A \
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; a \
-         framed gap lacks a state that normal executions have. Paler, in a small letter: another thread.",
+         framed gap: a state of normal executions is missing. Paler, in a small letter: another thread.",
     );
     (!blocks.is_empty()).then(|| section.blocks(blocks))
 }

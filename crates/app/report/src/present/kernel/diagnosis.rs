@@ -95,7 +95,7 @@ fn waits(report: &KernelDiagnosis) -> Section {
     let table = Table::new("Waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
     Section::new("waits", "What they wait for")
         .remark("more than usual, over all steps")
-        .introduction("Deviations with one cause at whatever step, together; the largest excess first.")
+        .introduction("Deviations grouped by cause, over all steps, the largest excess first.")
         .block(table)
 }
 
@@ -148,8 +148,11 @@ fn executions(report: &KernelDiagnosis) -> Section {
             name_if_any(SpanStyle::Operation, &execution.label),
             quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
         ]);
-        row.note(Detail::Summary, "", if new { "of a kind that the normal set does not have" } else { "" })
-            .note(Detail::Summary, "", Prose::quoted(&execution.description))
+        row.note(Detail::Summary, "", if new { "of a kind not in the normal set" } else { "" }).note(
+            Detail::Summary,
+            "",
+            Prose::quoted(&execution.description),
+        )
     };
     let table = Table::new("Executions", &columns).preview(PREVIEW).at_most(ROWS, &report.anomalous, row);
     Section::new("executions", "Executions that stand out")

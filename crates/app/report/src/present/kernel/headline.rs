@@ -19,7 +19,7 @@ const SECOND_SHARE: f64 = 0.2;
 pub fn kernel_path_headline(report: &KernelPathReport) -> String {
     let Some(first) = report.causes.first() else {
         let missing = report.missing.first().map_or("", String::as_str);
-        return format!("There is no path to tell of. {missing}").trim_end().to_owned();
+        return format!("There is no path to report. {missing}").trim_end().to_owned();
     };
     let of = match report.executions.as_slice() {
         [one] => {
@@ -50,18 +50,13 @@ fn executions(count: u64, report: &KernelPathReport) -> String {
 /// What more there is to say of the largest wait: how often, for whom or for what.
 fn largest_wait(report: &KernelPathReport) -> Option<String> {
     let first = report.causes.first()?.cause;
-    let is_said = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
-    let wait = report.waits.iter().find(|wait| !is_said(wait.cause) && wait.share >= 0.02)?;
+    let is_trivial = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
+    let wait = report.waits.iter().find(|wait| !is_trivial(wait.cause) && wait.share >= 0.02)?;
     if wait.cause != first || wait.waker.is_some() || wait.resource.is_some() {
         return Some(format!("{} {}.", quoted(&wait.thread), wait.description));
     }
-    (wait.count > 1).then(|| {
-        format!(
-            "It happened {} times, {} at most at a time.",
-            numbers::count(wait.count),
-            numbers::time(wait.longest_ns)
-        )
-    })
+    (wait.count > 1)
+        .then(|| format!("{} times, {} at most.", numbers::count(wait.count), numbers::time(wait.longest_ns)))
 }
 
 /// The answer of a diagnosis, from everything else in the report. Names stand in backticks.
@@ -112,7 +107,7 @@ fn who(report: &KernelDiagnosis) -> String {
     let new = report.anomalous.iter().filter(|one| one.verdict == ExecutionVerdict::NewKind).count() as u64;
     let slower = report.anomalous.iter().filter(|one| one.elapsed_ns > one.expected_ns).count() as u64;
     let what = match many {
-        many if new == many => "of a kind that the normal set does not have",
+        many if new == many => "of a kind not in the normal set",
         many if slower * 2 >= many => "slower",
         _ => "different",
     };

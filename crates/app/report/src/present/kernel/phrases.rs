@@ -73,7 +73,7 @@ pub(crate) const fn step_word(kind: StepKind) -> &'static str {
 }
 
 /// `step 14 of 37`, `steps 14 to 20 of 37`.
-pub(crate) fn step_place(step: &StepGroup) -> String {
+pub(crate) fn step_position(step: &StepGroup) -> String {
     let of = numbers::count(u64::from(step.steps));
     if step.step_last > step.step {
         format!("steps {} to {} of {of}", step.step, step.step_last)
@@ -86,7 +86,7 @@ pub(crate) fn step_place(step: &StepGroup) -> String {
 pub(crate) fn step_clause(step: &StepGroup) -> String {
     let after =
         if step.after.is_empty() { String::new() } else { format!(", after {}", quoted(&step.after)) };
-    format!("at {}{after}", step_place(step))
+    format!("at {}{after}", step_position(step))
 }
 
 /// A cell with a location in time: `+12.0 ms`.
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_told_in_words() {
+    fn waits_are_phrases() {
         let facts = WaitFacts { count: 14, total_ns: 9_800_000, waker: None, resource: None };
         assert_eq!(
             wait_words(WaitCause::CpuQuota, facts),

@@ -20,7 +20,7 @@ use laggard_metrics_questions::{CapacitySettings, ChangesQuestion, SignatureQues
 use laggard_params::{CapacityQuery, ChangesQuery, SampleReading, SignatureQuery, Windows, WithFiles};
 use std::sync::Arc;
 
-/// Did code, the workload or something foreign change what the CPU does?
+/// Did code, workload, or another process on the host change CPU use?
 #[utoipa::path(
     post, path = "/api/v1/changes", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<ChangesQuery>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
