@@ -117,10 +117,7 @@ fn the_first_lines_answer() {
         diagnoses::too_few().headline,
         "Too little data to say. `sample.dat` has 3 executions; 5 are needed."
     );
-    assert_eq!(
-        fixtures::no_path().headline,
-        "There is no path to report. The trace has no thread `wroker`."
-    );
+    assert_eq!(fixtures::no_path().headline, "There is no path to report. The trace has no thread `wroker`.");
 }
 
 #[test]
