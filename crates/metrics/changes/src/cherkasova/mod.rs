@@ -4,14 +4,20 @@
 //! segmentation ──► segments ──► glitches absorbed ──► groups of one model ──► verdicts at the cuts
 //!  within ε          anomalous, pending, normal        reconciliation
 //! ```
+//!
+//! Steps in which the default differs from the paper are those of [`variant::Variant`]: `robust` is the default, `paper`
+//! the published one.
 
 mod cautions;
 mod fitted_segments;
 mod online;
 mod onsets;
+mod paper;
 mod reconcile;
+mod robust;
 mod settings;
 mod transactions;
+mod variant;
 mod verdicts;
 
 use std::num::NonZeroUsize;
@@ -61,10 +67,10 @@ fn segment(
 
 /// The allowed error of segments.
 fn budget(regression: &WindowRegression, settings: &CherkasovaSettings) -> ErrorBudget {
-    let robust = settings.mode == CherkasovaMode::Robust;
+    let windows_min = settings.windows_min(regression.types());
     ErrorBudget {
         percent: settings.error_max_percent,
-        segment_windows_min: robust.then(|| settings.windows_min(regression.types())),
+        segment_windows_min: settings.mode.variant().budget_windows_min(windows_min),
     }
 }
 

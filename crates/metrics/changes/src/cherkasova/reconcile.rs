@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
+use super::CherkasovaSettings;
 use super::fitted_segments::FittedSegment;
-use super::{CherkasovaMode, CherkasovaSettings};
 use crate::segmentation::{WindowFit, WindowRegression, error_percent};
 
-/// Robust: one model may have this multiple of the error of two, when that is above ε (specification 4.6).
-const ERROR_FACTOR_MAX: f64 = 1.1;
 /// Relative precision of utilization: smaller errors count as this in ratios.
 const ERROR_FLOOR: f64 = 0.001;
 
@@ -54,7 +52,7 @@ pub(super) struct Reconciled {
 }
 
 /// Groups the normal segments from left to right: each joins the current group if one model describes both (section 4.3, step
-/// 3). Robust mode: otherwise the earlier group with the smallest error ratio, if one model describes both.
+/// 3). Otherwise, if the variant allows it, the earlier group with the smallest error ratio, if one model describes both.
 pub(super) fn reconcile(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
@@ -102,6 +100,7 @@ fn find_group(
     index: usize,
     segment: &FittedSegment,
 ) -> ReconcileStep {
+    let variant = settings.mode.variant();
     let now = JointModel::new(regression, &groups[current], segment);
     let step = |group, outcome| ReconcileStep {
         segment: index,
@@ -110,15 +109,15 @@ fn find_group(
         ratio: now.ratio,
         joint_error: now.error,
     };
-    if now.accepted(settings) {
+    if variant.accepts(&now, settings) {
         return step(current, ReconcileOutcome::Same);
     }
-    if settings.mode == CherkasovaMode::Paper {
+    if !variant.allows_rollback() {
         return step(groups.len(), ReconcileOutcome::New);
     }
     let others = (0..groups.len()).filter(|&group| group != current);
     let joint = |group| (group, JointModel::new(regression, &groups[group], segment));
-    let holding = others.map(joint).filter(|(_, joint)| joint.accepted(settings));
+    let holding = others.map(joint).filter(|(_, joint)| variant.accepts(joint, settings));
     match holding.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         Some((group, _)) => step(group, ReconcileOutcome::Earlier),
         None => step(groups.len(), ReconcileOutcome::New),
@@ -126,12 +125,13 @@ fn find_group(
 }
 
 /// One model for a group and a segment.
-struct JointModel {
-    ratio: f64,
+pub(super) struct JointModel {
+    /// Error of one model over that of two.
+    pub(super) ratio: f64,
     /// Relative absolute error of one model, in percent.
-    error: f64,
+    pub(super) error: f64,
     /// Relative absolute error of two models, in percent.
-    separate_error: f64,
+    pub(super) separate_error: f64,
 }
 
 impl JointModel {
@@ -145,16 +145,6 @@ impl JointModel {
             ratio,
             error: joint.error_percent(),
             separate_error: error_percent(separate, group.fit.load + segment.fit.load),
-        }
-    }
-
-    fn accepted(&self, settings: &CherkasovaSettings) -> bool {
-        match settings.mode {
-            CherkasovaMode::Paper => self.error <= settings.error_max_percent,
-            CherkasovaMode::Robust => {
-                let allowed = settings.error_max_percent.max(ERROR_FACTOR_MAX * self.separate_error);
-                self.ratio <= settings.reconcile_ratio_max && self.error <= allowed
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::fitted_segments::{FittedSegment, group_model};
 use super::reconcile::{ModelGroup, ReconcileOutcome, ReconcileStep, Reconciled};
 use super::transactions::{Explanation, by_counts, explain};
-use super::{CherkasovaMode, CherkasovaSettings, onsets};
+use super::{CherkasovaSettings, onsets};
 use crate::segmentation::WindowRegression;
 use crate::{Change, ChangeKind, Group, Observations, Onset, Segment};
 
@@ -111,10 +111,10 @@ impl CutContext<'_> {
         let change = plain(kind, self.onset(), self.step.ratio);
         Some(match explain(self.observations, group, rows) {
             Explanation::Named(transactions) => Change { transactions, ..change },
-            Explanation::NoneChanged if self.settings.mode == CherkasovaMode::Robust => {
-                Change { kind: ChangeKind::Unexplained, ..change }
+            Explanation::NoneChanged => {
+                Change { kind: self.settings.mode.variant().without_evidence(kind), ..change }
             }
-            Explanation::NoneChanged | Explanation::Unknown => change,
+            Explanation::Unknown => change,
         })
     }
 
