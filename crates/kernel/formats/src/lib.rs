@@ -8,6 +8,7 @@
 //! time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
 
 mod bytes;
+#[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod ctf;
 mod error;

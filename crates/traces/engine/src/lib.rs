@@ -10,6 +10,7 @@
 //! requests, so embedded and distributed execution differ only in who calls [`Fold::merge`].
 
 mod batch;
+#[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod fold;
 mod handles;

@@ -7,6 +7,7 @@
 //! A new format is one module, its two lines in this file (`mod` and a row in [`FORMATS`]), a sample with its expected
 //! records, and a page in the manual.
 
+#[cfg(any(test, feature = "contract"))]
 pub mod contract;
 
 mod access_log;

@@ -1,5 +1,5 @@
 //! The contract of [`Reader`], as functions that every format's tests, the fuzz targets and
-//! the hostile-input driver call. They panic with a message when the contract is broken.
+//! the hostile-input driver call (feature `contract`). They panic with a message when the contract is broken.
 //!
 //! | function | property |
 //! |---|---|
