@@ -378,7 +378,8 @@ fn violation(arrow: &Arrow) -> Option<String> {
         let is_heavy = HEAVY.contains(&to) && !LEAVES.contains(&(layer.name, to));
         return (is_bare || is_heavy).then(|| format!("{from} must not depend on {to}"));
     }
-    let in_tests = arrow.tests_only && (to == "laggard-testkit" || to == from || layer.tests_may_use.contains(&to));
+    let in_tests =
+        arrow.tests_only && (to == "laggard-testkit" || to == from || layer.tests_may_use.contains(&to));
     let allowed = layer.may_use.contains(&to) || in_tests;
     (!allowed).then(|| format!("{from} must not use {to}: the arrow is not in xtask/src/layers.rs"))
 }

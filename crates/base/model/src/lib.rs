@@ -1,8 +1,8 @@
 //! The vocabulary every other crate shares: times, ids, span, call and sample records, kernel events, call trees, losses.
 //!
 //! This crate uses the standard library only and does no input or output. A reader of some trace
-//! format turns bytes into [`SpanRecord`]s (or [`CallRecord`]s) and hands them to a [`Sink`];
-//! whatever could not be read is counted in [`Losses`], which travel beside the data and end in the
+//! format turns bytes into [`SpanRecord`]s (or [`CallRecord`]s) and passes them to a [`Sink`];
+//! what could not be read is counted in [`Losses`], which accompany the data into the
 //! report.
 
 mod call_record;

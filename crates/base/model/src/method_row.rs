@@ -11,7 +11,7 @@ pub struct MethodRow<M> {
     pub question: &'static str,
     /// The data it reads.
     pub reads: &'static str,
-    /// The publication it comes from.
+    /// The publication that describes it.
     pub source: &'static str,
     /// Path of its page in the manual, from the repository's root.
     pub manual: &'static str,

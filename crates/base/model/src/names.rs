@@ -3,15 +3,15 @@
 use crate::{Fingerprint, FingerprintBuilder, SpanKind};
 use std::collections::HashMap;
 
-/// Handle of a service in one [`Names`]; means nothing outside it.
+/// Handle of a service, valid only for its [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServiceId(u32);
 
-/// Handle of an operation (service, name, kind) in one [`Names`]; means nothing outside it.
+/// Handle of an operation (service, name, kind), valid only for its [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct OperationId(u32);
 
-/// Handle of a replica name in one [`Names`]; means nothing outside it.
+/// Handle of a replica name, valid only for its [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReplicaId(u32);
 
@@ -163,7 +163,7 @@ impl Names {
 pub(crate) struct Interner {
     index: HashMap<Box<str>, u32, BuildFast>,
     texts: Vec<Box<str>>,
-    /// The answer to the last question: spans of one resource come in runs.
+    /// The last lookup: spans of one resource arrive in runs.
     last: u32,
 }
 

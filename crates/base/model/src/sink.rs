@@ -6,7 +6,7 @@ use crate::{
     SpanRecord, Status, Timestamp, TraceId,
 };
 
-/// Takes the records of one input, in the order of the input. A reader calls it for every record it could
+/// Receives the records of one input, in the order of the input. A reader calls it for every record it could
 /// read and for every loss; it does not retain the references passed to it.
 ///
 /// ```text

@@ -1,4 +1,4 @@
-//! One span as a reader hands it on.
+//! One span as readers emit it.
 
 use crate::{Nanos, Sampling, SpanId, Timestamp, TraceId};
 

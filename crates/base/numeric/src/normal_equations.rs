@@ -74,7 +74,7 @@ impl NormalEquations {
         self.packed.iter_mut().zip(&other.packed).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Takes the rows of `other` away, which must have been added before.
+    /// Removes the rows of `other`, which must have been added before.
     ///
     /// # Panics
     /// If the numbers of columns differ, or `other` has more rows.

@@ -41,9 +41,9 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
     let mut variances: Vec<f64> = order.iter().map(|&at| eigen.eigenvalues[at].max(0.0)).collect();
     variances.resize(n, 0.0);
     let floor = VARIANCE_ZERO * variances[0];
-    let kept = variances.iter().take_while(|&&variance| variance > floor).count();
-    let mut loadings = Matrix::zeros(kept, n);
-    for (component, &at) in order.iter().take(kept).enumerate() {
+    let retained = variances.iter().take_while(|&&variance| variance > floor).count();
+    let mut loadings = Matrix::zeros(retained, n);
+    for (component, &at) in order.iter().take(retained).enumerate() {
         let row = loadings.row_mut(component);
         if tall {
             row.iter_mut().zip(eigen.eigenvectors.column(at).iter()).for_each(|(to, from)| *to = *from);
@@ -76,25 +76,25 @@ impl PrincipalComponents {
         if total > 0.0 { self.variances.iter().take(count).sum::<f64>() / total } else { 0.0 }
     }
 
-    /// Variances outside of the first `kept` components, without rounding errors.
-    pub fn residual_variances(&self, kept: usize) -> &[f64] {
-        &self.variances[kept.min(self.loadings.rows())..self.loadings.rows()]
+    /// Variances outside of the first `retained` components, without rounding errors.
+    pub fn residual_variances(&self, retained: usize) -> &[f64] {
+        &self.variances[retained.min(self.loadings.rows())..self.loadings.rows()]
     }
 
-    /// Squared distance of each row from the subspace of the first `kept` components:
-    /// `‖(I − PPᵀ)(y − mean)‖²`, the squared prediction error. Time `O(m n kept)`.
+    /// Squared distance of each row from the subspace of the first `retained` components:
+    /// `‖(I − PPᵀ)(y − mean)‖²`, the squared prediction error. Time `O(m n retained)`.
     ///
     /// # Panics
     /// If `rows` has another number of columns than the components.
-    pub fn squared_prediction_errors(&self, rows: &Matrix, kept: usize) -> Vec<f64> {
+    pub fn squared_prediction_errors(&self, rows: &Matrix, retained: usize) -> Vec<f64> {
         assert_eq!(rows.cols(), self.means.len(), "a column a mean");
-        let kept = kept.min(self.loadings.rows());
+        let retained = retained.min(self.loadings.rows());
         let mut left = vec![0.0; rows.cols()];
         let mut residual_error = |row: &[f64]| {
             for ((to, value), mean) in left.iter_mut().zip(row).zip(&self.means) {
                 *to = value - mean;
             }
-            for component in 0..kept {
+            for component in 0..retained {
                 let loading = self.loadings.row(component);
                 let score = dot(&left, loading);
                 left.iter_mut().zip(loading).for_each(|(to, weight)| *to -= score * weight);

@@ -13,7 +13,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// `None` when nothing is left to vary.
+    /// `None` when there is no residual variance.
     fn new(residual_variances: &[f64]) -> Option<Moments> {
         let power = |exponent| residual_variances.iter().map(|value| value.max(0.0).powi(exponent)).sum();
         let moments = Moments { first: power(1), second: power(2), third: power(3) };

@@ -1,8 +1,8 @@
 //! Some of many, evenly spread.
 
 /// Increasing indices of `keep` out of `all` items: one from each of `keep` intervals of equal length, at an
-/// offset that looks random but is always the same. Every k-th would not do: where replicas alternate, all that is
-/// kept could be of one replica. All indices when `keep` is 0 or not less than `all`.
+/// offset that is pseudo-random but always the same. Every k-th would not do: where replicas alternate, all selected
+/// items could be of one replica. All indices when `keep` is 0 or not less than `all`.
 pub fn spread_evenly(all: usize, keep: usize) -> impl Iterator<Item = usize> {
     let keep = if keep == 0 { all } else { keep.min(all) };
     (0..keep).map(move |interval| {

@@ -5,10 +5,10 @@ use crate::range::Range;
 use crate::value::SettingValue;
 use std::fmt;
 
-/// What the declaration of a setting says beside its type and default.
+/// The declaration of a setting without its type and default.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SettingRow {
-    /// The method, or part of one, that it belongs to.
+    /// The method, or part of one, to which it belongs.
     pub group: &'static str,
     /// Its name for `--set`, requests, and reports.
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct SettingRow {
     pub range: Range,
     /// What it means; lines of the doc comment, joined.
     pub doc: &'static str,
-    /// Where the default comes from; empty where the meaning says it.
+    /// Source of the default; empty where the meaning explains it.
     pub source: &'static str,
 }
 

@@ -15,7 +15,7 @@ pub trait SettingValue {
     /// The value as [`SettingValue::read`] accepts it.
     fn text(&self) -> String;
 
-    /// The number that must lie in the setting's range; `None` when nothing has to.
+    /// The number that must lie in the setting's range; `None` for values without one.
     fn number(&self) -> Option<f64>;
 
     /// The range of its numbers, in words.

@@ -1,4 +1,4 @@
-//! Tests that cannot run here say so, and are counted.
+//! Reporting and counting tests that cannot run on this machine.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -21,11 +21,11 @@ pub enum Missing {
     Machine,
 }
 
-/// Says on standard error that the running test, or a part of it, is skipped, and records it for `cargo xtask test`.
+/// Prints on standard error that the running test, or a part of it, is skipped, and records it for `cargo xtask test`.
 ///
 /// # Panics
 /// When `LAGGARD_REQUIRE` names one of the missing packages.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was skipped")]
+#[expect(clippy::print_stderr, reason = "the output of tests must show what was skipped")]
 pub fn skip(missing: Missing, reason: &str) {
     eprintln!("skipped: {reason}");
     let packages = match missing {

@@ -22,7 +22,7 @@ pub enum Value<'a> {
     Fixed32(u32),
 }
 
-/// What comes before a field's contents.
+/// The header of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The field's number, never 0.
@@ -53,7 +53,7 @@ pub enum Contents {
 /// Reads a header; `None` when the bytes end inside it.
 ///
 /// # Errors
-/// When no header starts here, whatever follows.
+/// When no header can start here.
 #[inline]
 pub fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
     let Some((tag, tag_bytes)) = varint(bytes)? else {
@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// The next field, whatever it is; `None` for a group's start or end.
+    /// The next field of any type; `None` for a group's start or end.
     #[inline]
     fn step(&mut self) -> Result<(Header, Option<Value<'a>>), WireError> {
         let header = header(self.rest)?.ok_or(WireError)?;

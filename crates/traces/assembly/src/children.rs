@@ -4,10 +4,10 @@ use crate::clocks::ClockAgreement;
 use crate::trace::{Links, same_clock};
 use laggard_model::{Loss, Losses, Nanos, SpanKind, SpanRow};
 
-/// How much of a call's inclusive time its callees account for.
+/// How much of a call's inclusive time its callees cover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Covered {
-    /// This much.
+    /// The callees cover this much.
     Length(Nanos),
     /// All of it: a callee ran longer than the call that announced it.
     Everything,
@@ -163,7 +163,7 @@ impl Children {
         Covered::Length(Nanos::from_ns(total.max(0) as u64).min(inclusive))
     }
 
-    /// Shares what the callees cover out among them: children whose times can be compared by a walk along the
+    /// Divides the covered time among the callees: children whose times can be compared by a walk along the
     /// caller's critical path, the others in proportion to their length. The parts sum to what is covered.
     fn share_out(&mut self, links: &Links<'_>, covered: Covered, parent: &SpanRow) {
         let Covered::Length(covered) = covered else {
@@ -222,7 +222,7 @@ pub(crate) struct ChildInterval {
     pub(crate) span: Interval,
 }
 
-/// A message's consumer does not hold up its producer.
+/// A message's consumer does not block its producer.
 fn is_message(parent: &SpanRow, child: &SpanRow) -> bool {
     parent.kind == SpanKind::Producer || child.kind == SpanKind::Consumer
 }
@@ -251,10 +251,9 @@ fn walk_back(child_intervals: &mut [ChildInterval], mut take: impl FnMut(usize, 
 }
 
 /// Splits a total in proportion to some lengths, rounded down; nothing if all lengths are 0.
-fn proportional(lengths: &[u64], whole: u64) -> Vec<u64> {
+fn proportional(lengths: &[u64], sum: u64) -> Vec<u64> {
     let total: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
-    let part =
-        |&length: &u64| (u128::from(length) * u128::from(whole)).checked_div(total).unwrap_or(0) as u64;
+    let part = |&length: &u64| (u128::from(length) * u128::from(sum)).checked_div(total).unwrap_or(0) as u64;
     lengths.iter().map(part).collect()
 }
 
@@ -276,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_child_that_ends_last_was_waited_for() {
+    fn the_caller_waits_for_the_child_that_ends_last() {
         let child_interval = |child, from, to| ChildInterval { child, span: Interval { from, to } };
         let mut awaited = [0; 4];
         let mut child_intervals = [

@@ -1,4 +1,4 @@
-//! What the calls between two hosts say about the difference of their clocks.
+//! Bounds on the clock difference of two hosts, from the calls between them.
 
 use laggard_model::{Nanos, ReplicaId};
 use std::collections::HashMap;
@@ -47,14 +47,14 @@ impl ClockAgreement {
     /// Maximum number of pairs; calls between further pairs are only counted.
     pub const PAIRS_MAX: usize = 200_000;
 
-    /// Takes one synchronous remote call: offsets `callee start − caller start` and
+    /// Adds one synchronous remote call: offsets `callee start − caller start` and
     /// `callee end − caller end`, as recorded.
     pub fn add(&mut self, caller: ReplicaId, callee: ReplicaId, start_offset_ns: i64, end_offset_ns: i64) {
         let call = ClockBounds { low_ns: end_offset_ns, high_ns: start_offset_ns, calls: 1 };
         self.add_bounds((caller, callee), call);
     }
 
-    /// Takes what is known of a pair `(caller, callee)` already.
+    /// Adds known bounds of a pair `(caller, callee)`.
     pub fn add_bounds(&mut self, pair: (ReplicaId, ReplicaId), bounds: ClockBounds) {
         if self.pairs.len() >= Self::PAIRS_MAX && !self.pairs.contains_key(&pair) {
             self.calls_beyond_limit += bounds.calls;

@@ -12,7 +12,7 @@ use crate::loops::Loops;
 use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId};
 use std::ops::Range;
 
-/// What of sibling order and repetition counts.
+/// Which sibling orders and repetitions distinguish shapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ShapeRule {
     /// Every repetition and every order of invocation is a separate shape (CloudDiag §4.1).
@@ -48,7 +48,7 @@ pub struct Shape {
     pub position_of: Vec<u32>,
 }
 
-/// What of a call tree decides its shape; columns of equal length, as in [`CallTree`].
+/// The columns of a call tree that determine its shape, of equal length, as in [`CallTree`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeColumns<'a> {
     /// What is called.

@@ -21,7 +21,7 @@ pub struct Request {
     pub adjusted_count: Option<AdjustedCount>,
 }
 
-/// What one trace's rows amount to.
+/// The requests of one trace, and its losses.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AssembledTrace {
     /// One request a root, by start.
@@ -30,9 +30,9 @@ pub struct AssembledTrace {
     pub orphans: Vec<CallTree>,
     /// Spans after duplicates were dropped.
     pub spans: u64,
-    /// What was repaired or is inconsistent.
+    /// Repairs and inconsistencies.
     pub losses: Losses,
-    /// What the remote calls say about the hosts' clocks.
+    /// Bounds on the hosts' clocks from the remote calls.
     pub clocks: ClockAgreement,
 }
 
@@ -99,7 +99,7 @@ fn assemble_recording(rows: &[SpanRow], mut call_rows: Option<&mut CallRows>) ->
     out
 }
 
-/// Counts what is odd about a trace's topmost spans; true when its requests are partial.
+/// Counts irregularities of a trace's topmost spans; true when its requests are partial.
 fn check_tops(links: &Links<'_>, tops: &TopSpans, losses: &mut Losses) -> bool {
     let example = || format!("trace {}", links.trace);
     if tops.rootless {
@@ -115,7 +115,7 @@ fn check_tops(links: &Links<'_>, tops: &TopSpans, losses: &mut Losses) -> bool {
 pub(crate) struct Links<'a> {
     rows: &'a [SpanRow],
     trace: TraceId,
-    /// Indices into `rows` without duplicates; everything below speaks of positions in this list.
+    /// Indices into `rows` without duplicates; the fields below refer to positions in this list.
     distinct: Vec<u32>,
     parent: Vec<Option<u32>>,
     /// Children of each distinct row, by start: `children[child_start[i]..child_start[i + 1]]`.

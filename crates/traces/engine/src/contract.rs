@@ -12,27 +12,27 @@ pub fn check<F: Fold>(fold: &F, all: RequestRange<'_>)
 where
     F::Output: PartialEq + Debug,
 {
-    let whole = fold.finish(part(fold, all));
+    let unsplit = fold.finish(part(fold, all));
     let with_fresh = |fresh_first: bool| {
         let (mut left, right) =
             if fresh_first { (fold.start(), part(fold, all)) } else { (part(fold, all), fold.start()) };
         fold.merge(&mut left, right);
         fold.finish(left)
     };
-    assert_eq!(with_fresh(true), whole, "merging into a fresh partial changed the answer");
-    assert_eq!(with_fresh(false), whole, "merging a fresh partial changed the answer");
+    assert_eq!(with_fresh(true), unsplit, "merging into a fresh partial changed the answer");
+    assert_eq!(with_fresh(false), unsplit, "merging a fresh partial changed the answer");
     let step = all.len().div_ceil(16).max(1);
     for cut in (0..=all.len()).step_by(step) {
         let mut left = part(fold, all.part(0, cut));
         fold.merge(&mut left, part(fold, all.part(cut, all.len())));
-        assert_eq!(fold.finish(left), whole, "splitting after {cut} requests changed the answer");
+        assert_eq!(fold.finish(left), unsplit, "splitting after {cut} requests changed the answer");
     }
     let (third, two_thirds) = (all.len() / 3, 2 * all.len() / 3);
     let mut right = part(fold, all.part(third, two_thirds));
     fold.merge(&mut right, part(fold, all.part(two_thirds, all.len())));
     let mut left = part(fold, all.part(0, third));
     fold.merge(&mut left, right);
-    assert_eq!(fold.finish(left), whole, "merging is not associative");
+    assert_eq!(fold.finish(left), unsplit, "merging is not associative");
 }
 
 fn part<F: Fold>(fold: &F, requests: RequestRange<'_>) -> F::Partial {

@@ -75,7 +75,7 @@ pub struct SlicedRequest {
 pub struct CallColumns {
     /// Where each ran.
     pub replica: Vec<ReplicaId>,
-    /// As in [`CallTree`](laggard_model::CallTree); so are the next two.
+    /// Self times, as in [`CallTree`](laggard_model::CallTree).
     pub self_time: Vec<Nanos>,
     /// Inclusive times.
     pub inclusive_time: Vec<Nanos>,
@@ -94,9 +94,9 @@ pub struct SliceFacts {
     pub rows: u64,
     /// Start of the earliest and the latest span, each on its own clock; `None` without spans.
     pub extent: Option<(Timestamp, Timestamp)>,
-    /// What was lost in reading and repaired in assembly.
+    /// Losses of reading and repairs of assembly.
     pub losses: Losses,
-    /// What is known of the clocks, in handles of the slice's names.
+    /// Bounds on the clocks of replicas, in handles of the slice's names.
     pub clocks: ClockAgreement,
     /// Counts of spans by how they were identified and weighted.
     pub origins: Origins,

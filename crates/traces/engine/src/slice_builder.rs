@@ -18,8 +18,8 @@ impl RequestSlice {
     /// Assembles complete traces.
     ///
     /// `names` are those behind the handles of `rows`, which may come in any order: of several copies of a span
-    /// the first counts. `facts` is what is already known of them (losses of reading, origins, texts); what
-    /// assembly learns is added. `O(S log S)` for `S` rows.
+    /// the first counts. `facts` are facts from reading (losses, origins, texts); those of
+    /// assembly are added. `O(S log S)` for `S` rows.
     pub fn assemble(names: Names, mut rows: Vec<SpanRow>, facts: SliceFacts) -> RequestSlice {
         // Stable, so that the first of several copies of a span is the first that was read.
         rows.sort_by_key(|row| (row.trace, row.start, row.span));
@@ -147,7 +147,7 @@ impl SliceFacts {
     }
 }
 
-/// The time that takes in both.
+/// The shortest interval that contains both.
 pub(crate) fn join(
     a: Option<(Timestamp, Timestamp)>,
     b: Option<(Timestamp, Timestamp)>,

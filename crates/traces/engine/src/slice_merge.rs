@@ -1,4 +1,4 @@
-//! Slices out of slices: several become one, or some traces leave.
+//! Merging slices, and removing traces from a slice.
 
 use crate::handles::HandleMap;
 use crate::slice::{RequestSlice, SliceFacts};
@@ -20,8 +20,8 @@ impl RequestSlice {
     }
 
     /// The requests of traces for which `retain` is true; for traces that were assembled again because spans of
-    /// them came late. Of the facts only the numbers of traces and spans lose what the requests left out hold
-    /// (spans that were orphans stay counted); the rest stays as it was.
+    /// them arrived late. Of the facts, only the numbers of traces and spans are reduced by the removed requests
+    /// (orphan spans stay counted); the rest is unchanged.
     pub fn retain_traces(&self, retain: impl Fn(TraceId) -> bool) -> RequestSlice {
         let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
         builder.add_slice(self, &HandleMap::identity(&self.names), &retain);

@@ -1,4 +1,4 @@
-//! A slice in short: what overview charts need, so that they read no call.
+//! Summaries of slices for overview charts, which then need no calls.
 
 use crate::handles::HandleMap;
 use crate::slice_builder::join;
@@ -59,7 +59,7 @@ pub struct SummaryCell {
     pub category: u32,
     /// Requests.
     pub requests: u64,
-    /// Those whose entry failed.
+    /// Requests whose entry failed.
     pub errors: u64,
     /// How many requests they represent; one without an adjusted count counts as one. Exact up to 2^30.
     pub weight: f64,
@@ -95,7 +95,7 @@ impl SummaryCell {
         self.latency.add(latency.ns());
     }
 
-    /// Adds what another holds; its time and category do not matter.
+    /// Adds the counts of another cell, of any time and category.
     pub fn merge(&mut self, other: &SummaryCell) {
         self.requests += other.requests;
         self.errors += other.errors;

@@ -1,4 +1,4 @@
-//! The span table once everything is read.
+//! The span table after reading.
 
 use laggard_model::{Losses, Names, ReplicaSource, SpanRow, TailSampler, Timestamp, TraceId, WeightSource};
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub struct Traces {
     pub(crate) thinning_factor: u64,
 }
 
-/// How a person knows a trace.
+/// The id of a trace as received, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceText<'a>(pub(crate) &'a Traces, pub(crate) TraceId);
 
@@ -32,7 +32,6 @@ impl std::fmt::Display for TraceText<'_> {
 }
 
 impl Traces {
-    /// The same without its rows.
     pub(crate) fn without_rows(&self) -> Traces {
         Traces {
             names: self.names.clone(),

@@ -18,12 +18,12 @@ impl<'a> RequestRange<'a> {
         self.requests
     }
 
-    /// How many there are.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.to - self.from
     }
 
-    /// Whether there is none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.from == self.to
     }
@@ -141,7 +141,7 @@ impl<'a> RequestView<'a> {
         self.common[self.replicas[node].index()]
     }
 
-    /// Self times by node, as in [`CallTree`]; so are the next two.
+    /// Self times by node, as in [`CallTree`].
     pub fn self_time(&self) -> &'a [Nanos] {
         self.self_time
     }

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Picks the attributes it wants.
+/// Selects the needed attributes.
 pub(crate) trait AttributeSink<'a> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>);
 }
@@ -99,16 +99,16 @@ impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
     }
 }
 
-/// Reads attributes into `taken`; a missing list is empty. After an error, the attributes before it have been added.
+/// Reads attributes into `selected`; a missing list is empty. After an error, the attributes before it have been added.
 pub(crate) fn read<'a>(
     json: Option<&'a RawValue>,
-    taken: &mut impl AttributeSink<'a>,
+    selected: &mut impl AttributeSink<'a>,
 ) -> Result<(), serde_json::Error> {
     let Some(json) = json else {
         return Ok(());
     };
     let mut deserializer = serde_json::Deserializer::from_str(json.get());
-    deserializer.deserialize_any(AttributesVisitor(taken))
+    deserializer.deserialize_any(AttributesVisitor(selected))
 }
 
 struct AttributesVisitor<'t, T>(&'t mut T);

@@ -17,7 +17,7 @@ pub(crate) struct Column {
     pub(crate) synonyms: &'static [&'static str],
 }
 
-/// Where a time stands and how it is written.
+/// The column of a time and its format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimeColumn {
     pub(crate) index: usize,

@@ -47,7 +47,7 @@ pub(crate) struct Decompressed<'a> {
     pub(crate) reader: Box<dyn Read + 'a>,
 }
 
-/// Takes the compression off a stream.
+/// Decompresses a stream.
 ///
 /// # Errors
 /// The decoder cannot be set up.

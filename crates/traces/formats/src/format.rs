@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub enum Sniff {
     /// They are.
     Yes,
-    /// They are not, whatever follows.
+    /// They are not, regardless of what follows.
     No,
     /// More bytes are needed. At the end of the input this counts as [`Sniff::No`].
     NeedMore,
@@ -120,15 +120,15 @@ impl fmt::Debug for FormatSettings {
 /// * any split of the input into chunks gives the same records and losses in the same order;
 /// * truncation at any byte gives a prefix of the records, and a loss or an error unless it falls on a
 ///   boundary between records. Where a truncated record cannot be distinguished from a complete one (a line without its line
-///   break) the reader may hand on that one record as it stands, together with a
+///   break) the reader may emit that one record unchanged, together with a
 ///   [`Loss::TruncatedInput`](laggard_model::Loss);
-/// * no input makes it panic, hang, or keep more than a fixed amount of memory beyond what one record needs
+/// * no input makes it panic, hang, or hold more than a fixed amount of memory beyond what one record needs
 ///   (records over the limit are a [`Loss::OversizedRecord`](laggard_model::Loss)).
 pub trait Reader: Send {
-    /// Takes the next bytes. After an error the input is not read further.
+    /// Reads the next bytes. After an error the input is not read further.
     fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError>;
 
-    /// Called once, after the last byte: hands on what is pending and counts what is cut off.
+    /// Called once, after the last byte: emits pending records and counts what is cut off.
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError>;
 }
 

@@ -42,7 +42,7 @@ fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// How many bytes come before the quotation mark that ends a string.
+/// Number of bytes before the quotation mark that ends a string.
 fn string_length(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -170,7 +170,7 @@ pub(crate) fn parse_measured(text: &str) -> Option<Measured> {
     })
 }
 
-/// What the columns of a table measure that does not say so itself: `--measure [FILE=]WORD`.
+/// What the columns of a table without titles measure: `--measure [FILE=]WORD`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MeasureRule {
     /// For files whose name matches this; `*` matches anything. Empty for every file.
@@ -243,7 +243,7 @@ fn from_file_name(name: &str) -> Option<FileMeasure> {
     Some(FileMeasure { what: MeasuredAs { measure, factor: 1.0 }, server })
 }
 
-/// The server in `host1_CPU_UTILIZATION.csv`: what stands before the word, without separators.
+/// The server in `host1_CPU_UTILIZATION.csv`: the text before the word, without separators.
 fn server_before(name: &str, lower: &str, word: &str) -> String {
     let first = if word.starts_with("cpu") { "cpu" } else { word };
     let end = lower.find(first).unwrap_or(0);

@@ -56,7 +56,7 @@ impl Source {
     }
 }
 
-/// Lists the inputs that paths stand for, each file once. A folder expands to all files below it, sorted
+/// Lists the inputs of paths, each file once. A folder expands to all files below it, sorted
 /// by path, hidden ones and those behind links to folders left out; a path with `*`, `?` or `[` that is
 /// no file expands to what it matches (`**` crosses folders); `-`, or no path at all, for standard input.
 ///

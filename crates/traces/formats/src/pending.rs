@@ -25,7 +25,7 @@ pub(crate) struct SpanFields<'a> {
 }
 
 impl SpanFields<'_> {
-    /// Hands the span of a known resource on.
+    /// Emits the span of a known resource.
     pub(crate) fn emit(&self, names: &ResourceNames, sink: &mut dyn Sink) {
         sink.span(&SpanRecord {
             trace_id: self.trace_id,
@@ -123,7 +123,7 @@ impl PendingSpans {
         self.spans.push(PendingSpan { fields, trace_text_end, operation_end, key_end });
     }
 
-    /// Hands every span on, under the names that `resource` gives for its key, and is empty again.
+    /// Emits every span with the names that `resource` returns for its key, and is empty again.
     pub(crate) fn flush<'n>(
         &mut self,
         mut resource: impl FnMut(&str) -> &'n ResourceNames,

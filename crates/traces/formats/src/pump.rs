@@ -1,5 +1,5 @@
-//! The reading half of an input: a thread that reads, decompresses and opens archives, and hands buffers
-//! over a bounded channel. The parsing half gives the buffers back.
+//! The reading half of an input: a thread that reads, decompresses and opens archives, and passes buffers
+//! over a bounded channel. The parsing half returns the buffers.
 //!
 //! ```text
 //! reading thread:  file ─► decompress ─► tar members ─┐ Message          ┌─► sniff ─► Reader ─► Sink
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes in one buffer: large enough that handing it over costs nothing, small enough to stay in cache.
+/// Bytes in one buffer: large enough that passing it costs little, small enough for the cache.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Buffers of one input; the reading thread waits when all are full.
@@ -57,7 +57,7 @@ impl Pump {
         Pump { messages, empties }
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer.
     pub(crate) fn recycle(&self, buffer: Vec<u8>) {
         // If the thread has ended, the buffer is not needed.
         let _ = self.empties.try_send(buffer);

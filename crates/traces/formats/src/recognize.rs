@@ -6,7 +6,7 @@ use crate::format::{Format, Recognizer, Sniff};
 use crate::json_sniff;
 
 // Limit: bytes read to detect a format | not recognized
-/// Most bytes that are looked at.
+/// Maximum number of bytes examined.
 pub(crate) const PREFIX_MAX: usize = 64 << 10;
 
 impl Format {
@@ -32,7 +32,7 @@ pub fn find_format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What the first bytes say.
+/// The verdict on the first bytes.
 pub(crate) enum Recognition {
     /// The input is of this format.
     Known(&'static Format),
@@ -53,7 +53,7 @@ pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
     }
 }
 
-/// [`recognize`] for all bytes of an input, or as many as are looked at: nothing more will come, so a
+/// [`recognize`] for all bytes of an input, or as many as are examined: nothing more will come, so a
 /// format that cannot decide has declined. A single line may lack its line break.
 pub(crate) fn recognize_all(bytes: &[u8]) -> Option<&'static Format> {
     let is_yes = |bytes: &[u8]| FORMATS.iter().find(|format| format.sniff(bytes) == Sniff::Yes);

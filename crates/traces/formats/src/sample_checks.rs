@@ -1,4 +1,4 @@
-//! What every reader's own tests ask of it, on every sample: how the input is cut changes nothing, and no
+//! What every reader's own tests check on every sample: how the input is cut changes nothing, and no
 //! damage makes it panic.
 
 use crate::format::{Reader, ReaderOptions};
@@ -45,29 +45,29 @@ pub(crate) fn short(span: &OwnedSpan) -> String {
 /// Checks that chunks, cuts, and random damage are handled as the reader's contract requires.
 #[track_caller]
 pub(crate) fn check_contract(open: Open, input: &[u8]) {
-    let whole = read(open, input);
+    let complete = read(open, input);
     let sizes: &[usize] = if input.len() <= 20_000 { &[1, 2, 3, 7, 64, 1000, 4099] } else { &[1, 1000] };
     for &size in sizes {
-        assert!(read_chunks(open, input.chunks(size)) == whole, "chunks of {size} bytes read otherwise");
+        assert!(read_chunks(open, input.chunks(size)) == complete, "chunks of {size} bytes read otherwise");
     }
     let mut random = Random(0x5EED);
     for round in 0..(200_000 / input.len().max(1)).clamp(3, 20) {
-        assert!(read_chunks(open, random.chunks(input)) == whole, "split {round} reads otherwise");
+        assert!(read_chunks(open, random.chunks(input)) == complete, "split {round} reads otherwise");
     }
-    check_cuts(open, input, &whole, &mut random);
+    check_cuts(open, input, &complete, &mut random);
     check_damage(open, input, &mut random);
 }
 
 /// Cuts short inputs everywhere, long ones at random positions.
 #[track_caller]
-fn check_cuts(open: Open, input: &[u8], whole: &Collect, random: &mut Random) {
+fn check_cuts(open: Open, input: &[u8], complete: &Collect, random: &mut Random) {
     let everywhere = input.len() <= 3000;
     let cuts = if everywhere { input.len() } else { (1_000_000 / input.len()).clamp(5, 100) };
     for round in 0..cuts {
         let cut = if everywhere { round } else { random.below(input.len()) };
         let part = read(open, &input[..cut]);
-        assert!(whole.spans.starts_with(&part.spans), "cut at {cut}: other spans than a prefix");
-        let is_complete = part.losses == whole.losses && part.spans.len() == whole.spans.len();
+        assert!(complete.spans.starts_with(&part.spans), "cut at {cut}: other spans than a prefix");
+        let is_complete = part.losses == complete.losses && part.spans.len() == complete.spans.len();
         let counted = part.losses.iter().map(|(_, found)| found.count).sum::<u64>();
         assert!(
             part.losses.count(Loss::TruncatedInput) == 1
@@ -107,9 +107,9 @@ fn check_damage(open: Open, input: &[u8], random: &mut Random) {
                 return;
             }
         }
-        let whole = read(open, &damaged);
+        let complete = read(open, &damaged);
         let split = read_chunks(open, random.chunks(&damaged));
-        assert!(split == whole, "damage {round}: the split reads otherwise");
+        assert!(split == complete, "damage {round}: the split reads otherwise");
     }
 }
 

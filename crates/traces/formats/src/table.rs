@@ -1,4 +1,4 @@
-//! The reader for anything that comes as rows of delimited fields.
+//! The reader for formats with rows of delimited fields.
 
 use crate::columns::{COLUMNS_MAX, shorten};
 use crate::delimited::{
@@ -169,7 +169,7 @@ impl<T: Table> Rows<T> {
         let is_read = self.table.reads_cut_lines() && self.try_read(record, delimiter, sink).is_ok();
         match is_read {
             true => sink.lose(Loss::TruncatedInput, &|| {
-                format!("line {line} has no line break at its end; it was read as it stands")
+                format!("line {line} has no line break at its end; it was read unchanged")
             }),
             false => sink.lose(Loss::TruncatedInput, &|| format!("the input ends inside line {line}")),
         }

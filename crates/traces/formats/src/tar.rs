@@ -1,14 +1,14 @@
 //! Tar archives as a stream of members: ustar, with long names in GNU and pax format.
 //!
-//! Our own because members are only ever read in order and memory must stay bounded whatever the archive
-//! claims: names over [`NAME_BYTES_MAX`] are cut, and nothing else is ever held.
+//! Our own because members are only read in order and memory must stay bounded regardless of what the archive
+//! claims: names over [`NAME_BYTES_MAX`] are cut, and nothing else is buffered.
 
 use crate::decompress::fill;
 use std::io::{self, Read};
 
 const BLOCK: usize = 512;
 
-/// Bytes of an extended header that are looked at for a name.
+/// Bytes of an extended header that are searched for a name.
 const NAME_BYTES_MAX: u64 = 16 << 10;
 
 /// One regular file of an archive.
@@ -229,7 +229,7 @@ mod tests {
         assert!(names(&header("a", b'0', b"7")).1.is_err(), "the content is missing");
     }
 
-    /// What a name claims is looked at up to a limit; the rest is passed over, not held.
+    /// A name is read up to a limit; the rest is skipped.
     #[test]
     fn names_of_any_claimed_length_use_little_memory() {
         let length = 3 * NAME_BYTES_MAX as usize;

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn waits_for_room_then_gives_up() {
+    async fn waits_for_memory_then_gives_up() {
         let budget = std::sync::Arc::new(Budget::new(100));
         assert_eq!(budget.acquire(90, Duration::ZERO).await, Ok(()));
         assert!(budget.is_tight());

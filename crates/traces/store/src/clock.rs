@@ -40,7 +40,7 @@ impl Clock for SystemClock {
 /// Detects jumps of the wall clock, and provides a time that does not follow a jump immediately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockWatch {
-    /// Both clocks when they were last looked at.
+    /// Both clocks at the last check.
     wall: Timestamp,
     monotonic: Duration,
     /// How far the wall clock is ahead of the trusted time.
@@ -128,7 +128,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn jumps_are_seen_once_and_not_trusted_for_an_hour() {
+    fn a_jump_is_detected_once_and_the_clock_distrusted_for_an_hour() {
         let clock = ManualClock::new();
         let mut watch = ClockWatch::new(&clock);
         let before = clock.wall();
@@ -148,7 +148,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_clock_set_right_is_believed_after_an_hour() {
+    fn a_corrected_clock_is_trusted_after_an_hour() {
         let clock = ManualClock::new();
         let mut watch = ClockWatch::new(&clock);
         clock.jump_secs(86_400);

@@ -1,4 +1,4 @@
-//! Where tests put objects.
+//! The object store that tests use.
 
 use object_store::ObjectStore;
 use object_store::memory::InMemory;

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the store.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,11 +29,11 @@ impl std::error::Error for StoreError {}
 pub enum AppendError {
     /// The store is out of memory for now; the sender should retry after this time.
     Busy(Duration),
-    /// It could not be made durable (full disk, failing device); the sender should come back.
+    /// It could not be made durable (full disk, failing device); the sender should retry.
     Storage(StoreError),
-    /// The store is being closed; the sender should go elsewhere or come back.
+    /// The store is being closed; the sender should retry later or elsewhere.
     Closing,
-    /// The batch is larger than the store takes at all; coming back is no use.
+    /// The batch is larger than the store ever accepts; retrying does not help.
     TooLarge {
         /// Its size in memory, bytes.
         bytes: usize,

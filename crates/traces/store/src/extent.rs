@@ -1,4 +1,4 @@
-//! How much a window holds, from the manifest alone.
+//! The number of spans of a window, from the manifest alone.
 
 use crate::segments::{Segment, SegmentKind};
 use crate::view::View;

@@ -1,4 +1,4 @@
-//! What the write-ahead log hands on to segments, and which of its records are settled by that.
+//! Data that the write-ahead log passes to segments, and which of its records are then no longer needed.
 
 use laggard_engine::{Origins, Samples};
 use laggard_model::{Losses, Names, SpanRow, TraceId};
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 pub struct FlushBatch {
     /// Names behind the handles of `spans`; only those that are in use.
     pub names: Names,
-    /// Spans by trace, start, span id; calls of call logs are rebuilt into spans. A trace's spans are complete
-    /// unless it is in `cut`, or came back after it was idle.
+    /// Spans by trace, start, span id; call-log records are already converted to spans. A trace's spans are complete
+    /// unless it is in `cut`, or was continued after it was idle.
     pub spans: Vec<SpanRow>,
     /// Trace ids as received, if that differs from their display text; sorted by trace.
     pub texts: Vec<(TraceId, Box<str>)>,
     /// Samples, in order of arrival.
     pub samples: Samples,
-    /// What was lost since the last flush batch: in reading, in rebuilding calls, for lack of memory.
+    /// Losses since the last flush batch: in reading, in converting calls, for lack of memory.
     pub losses: Losses,
     /// Sources of identity and weight of the spans in batches since the last flush batch.
     pub origins: Origins,
@@ -27,10 +27,10 @@ pub struct FlushBatch {
     pub position: LogPosition,
 }
 
-/// Which records of the write-ahead log still hold what no segment has. Records are numbered from 1.
+/// Which records of the write-ahead log are not in segments yet. Records are numbered from 1.
 ///
 /// Replay reads from record `replay_from` on. Whenever it reaches a [`ClosePoint`], it drops the
-/// traces closed there. What is open then is exactly what no segment has.
+/// traces closed there. What is open then is exactly what is not in segments.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LogPosition {
     /// The first record that is needed.
@@ -54,7 +54,7 @@ pub struct ClosePoint {
 }
 
 impl Default for LogPosition {
-    /// Of a store that is empty.
+    /// The position of an empty store.
     fn default() -> LogPosition {
         LogPosition { replay_from: 1, settled: 0, closings: Vec::new() }
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_survives_its_text() {
+    fn a_position_survives_serialization() {
         let cut = vec![TraceId::from_value(7), TraceId::from_value(u128::MAX)];
         let closing = ClosePoint { head: 9, idle_through: 4, cut };
         let position =

@@ -29,7 +29,7 @@ impl IssueList {
         known.insert(name, StoreIssue { name, text, since, blocks: severity == Severity::Blocks });
     }
 
-    /// A problem is over.
+    /// Clears a problem.
     pub(crate) fn clear(&self, name: &'static str) {
         let mut known = self.known.lock().expect("no thread panics while it holds the lock");
         if known.remove(name).is_some() {
@@ -37,7 +37,6 @@ impl IssueList {
         }
     }
 
-    /// All of them, by name.
     pub(crate) fn list(&self) -> Vec<StoreIssue> {
         let known = self.known.lock().expect("no thread panics while it holds the lock");
         known.values().cloned().collect()

@@ -9,7 +9,7 @@ pub struct StoreSettings {
     pub slice: Nanos,
     /// A trace without a new span for this long is treated as complete.
     pub idle: Nanos,
-    /// Most bytes of open traces and samples in memory; beyond it, appending waits, then is refused.
+    /// Most bytes of open traces and samples in memory; beyond it, appending waits, then is rejected.
     pub memory_bytes: usize,
     /// Maximum bytes of decoded slices cached in memory.
     pub cache_bytes: usize,

@@ -1,4 +1,4 @@
-//! What a question reads.
+//! Views: consistent snapshots for queries.
 
 use crate::StoreError;
 use crate::segments::{
@@ -14,8 +14,7 @@ use laggard_model::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The stored data at one moment. It does not change while it is looked at, and its files stay as long as it is
-/// held.
+/// A snapshot of the stored data. Its files remain while it is held.
 #[derive(Clone)]
 pub struct View {
     pub(crate) shared: Arc<SegmentsInner>,
@@ -27,13 +26,13 @@ pub struct View {
 pub struct StoredTrace {
     /// Names behind the handles.
     pub names: Names,
-    /// Spans by start, then id; equal copies are there once.
+    /// Spans by start, then id, without duplicates.
     pub spans: Vec<SpanRow>,
     /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
 }
 
-/// Segments in which a trace is looked for at the same time.
+/// Segments that are searched for a trace at the same time.
 const SEARCHED_AT_ONCE: usize = 8;
 
 impl View {
@@ -157,7 +156,7 @@ impl View {
         Ok(notes)
     }
 
-    /// Passes the spans of a window to a sink, segment by segment, for export; copies are not left out. Returns what
+    /// Passes the spans of a window to a sink, segment by segment, for export, including duplicates. Returns what
     /// cannot be read.
     ///
     /// # Errors
@@ -189,10 +188,10 @@ struct ViewReader {
 impl ViewReader {
     fn new(view: &View, since: Timestamp, until: Timestamp) -> ViewReader {
         let mut lost = Losses::none();
-        for gone in &view.manifest.quarantined {
-            if gone.first_ns <= until.unix_ns() && gone.last_ns >= since.unix_ns() {
-                lost.add_many(Loss::CorruptSegment, gone.spans + gone.samples, || {
-                    format!("segment {}: {}", gone.segment, gone.reason)
+        for quarantined in &view.manifest.quarantined {
+            if quarantined.first_ns <= until.unix_ns() && quarantined.last_ns >= since.unix_ns() {
+                lost.add_many(Loss::CorruptSegment, quarantined.spans + quarantined.samples, || {
+                    format!("segment {}: {}", quarantined.segment, quarantined.reason)
                 });
             }
         }
@@ -213,7 +212,7 @@ impl ViewReader {
     }
 
     /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
-    /// question is answered all the same.
+    /// query is answered nevertheless.
     async fn go_on_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
         let LocatedError { segment, failure } = failed;
         let SegmentError::Damaged(reason) = failure else { return Err(failure.into()) };

@@ -1,4 +1,4 @@
-//! One event of a kernel trace, whatever format it came in.
+//! One event of a kernel trace, independent of its format.
 
 use super::clock::KernelTime;
 use super::texts::TextId;
@@ -93,7 +93,7 @@ pub enum StatedumpStatus {
     WaitUnknown,
     /// 6: running.
     Running,
-    /// 7: gone.
+    /// 7: dead.
     Dead,
 }
 

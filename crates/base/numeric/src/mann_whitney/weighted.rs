@@ -87,7 +87,7 @@ impl SampleSides {
             weight_squares: self.all.weight_squares - group.weight_squares,
             rank_sum: 0.0,
         };
-        // What rounding leaves of nothing is nothing.
+        // A remainder from rounding counts as 0.
         if group.weight <= 0.0 || rest.weight <= 1e-12 * self.all.weight {
             return 1.0;
         }

@@ -1,4 +1,4 @@
-//! The columns of a least-squares problem that take part, with the Cholesky factor of their Gram matrix.
+//! The active columns of a least-squares problem, with the Cholesky factor of their Gram matrix.
 
 use super::PIVOT_MIN;
 use crate::normal_equations::position;
@@ -41,7 +41,7 @@ impl ActiveSet {
         self.refactor_from(packed, 0, |_, _| true);
     }
 
-    /// Lets a column in; false, and nothing changes, when it depends on those in.
+    /// Adds a column; returns false and changes nothing when it depends linearly on the active ones.
     pub(super) fn push(&mut self, packed: &[f64], column: usize) -> bool {
         let start = self.factor.len();
         for (i, &other) in self.columns.iter().enumerate() {
@@ -55,7 +55,7 @@ impl ActiveSet {
         let new = &self.factor[start..];
         let square = packed[position(column, column)];
         let pivot = square - new.iter().map(|value| value * value).sum::<f64>();
-        // Written so that NaN is refused, too.
+        // Written so that NaN is rejected, too.
         let independent = pivot > PIVOT_MIN * square && pivot.is_normal();
         if !independent {
             self.factor.truncate(start);
@@ -70,7 +70,7 @@ impl ActiveSet {
         true
     }
 
-    /// Takes the last column out.
+    /// Removes the last column.
     pub(super) fn pop(&mut self) {
         let last = self.columns.len() - 1;
         self.truncate(last);
@@ -82,7 +82,7 @@ impl ActiveSet {
         self.refactor_from(packed, first, |_, column| !leaves(column));
     }
 
-    /// Keeps the columns whose entry in `solution` is positive; true if any was removed.
+    /// Retains the columns whose entry in `solution` is positive; true if any was removed.
     pub(super) fn retain(&mut self, packed: &[f64], solution: &[f64]) -> bool {
         let Some(first) = solution.iter().position(|&value| value.is_nan() || value <= 0.0) else {
             return false;

@@ -109,7 +109,7 @@ impl NnlsSolver {
         self.set.columns()
     }
 
-    /// Fits the guessed set, and drops what is negative until nothing is: a point to go on from.
+    /// Fits the guessed set, and drops negative columns until there are none: a starting point.
     fn start_feasible(&mut self, packed: &[f64]) {
         self.barred.fill(false);
         self.set.factor(packed);

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Scalar, WithSimd};
 
-/// A kind of processor that this one can stand in for.
+/// A kind of processor whose instructions this one supports.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Processor {
     /// This one, with all its vector instructions.
@@ -14,7 +14,7 @@ pub(super) enum Processor {
     Avx2(pulp::x86::V3),
 }
 
-/// Those at hand.
+/// The supported kinds.
 pub(super) fn processors() -> impl Iterator<Item = Processor> {
     #[cfg(target_arch = "x86_64")]
     let avx2 = pulp::x86::V3::try_new().map(Processor::Avx2);

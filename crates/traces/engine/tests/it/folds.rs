@@ -63,7 +63,7 @@ impl Fold for Sizes {
 }
 
 #[test]
-fn every_request_is_folded_once_in_order_whatever_the_threads() {
+fn every_request_is_folded_once_in_order_with_any_number_of_threads() {
     let requests = requests(3000);
     let one = LocalEngine::new(threads(1)).fold(requests.all(), &Sizes);
     let three = LocalEngine::new(threads(3)).fold(requests.all(), &Sizes);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 #[test]
-fn beyond_the_memory_limit_whole_traces_are_let_go() {
+fn beyond_the_memory_limit_complete_traces_are_dropped() {
     let settings = IngestSettings { memory_bytes: 4 << 20, ..IngestSettings::default() };
     let mut ingest = Ingest::new(settings);
     let traces = 400_000;
@@ -28,7 +28,7 @@ fn beyond_the_memory_limit_whole_traces_are_let_go() {
 }
 
 #[test]
-fn one_endless_trace_cannot_fill_the_memory() {
+fn one_endless_trace_cannot_exhaust_memory() {
     let settings = IngestSettings { memory_bytes: 2 << 20, ..IngestSettings::default() };
     let mut ingest = Ingest::new(settings);
     // The hash of this id is 0, so it survives every thinning.
@@ -42,7 +42,7 @@ fn one_endless_trace_cannot_fill_the_memory() {
 }
 
 #[test]
-fn names_that_carry_ids_are_pooled_beyond_a_limit() {
+fn names_that_contain_ids_are_pooled_beyond_a_limit() {
     let mut ingest = Ingest::new(IngestSettings::default());
     let count = 200_500_u64;
     for number in 0..count {
@@ -57,7 +57,7 @@ fn names_that_carry_ids_are_pooled_beyond_a_limit() {
 }
 
 #[test]
-fn rows_outside_the_window_are_not_kept() {
+fn rows_outside_the_window_are_dropped() {
     let settings = IngestSettings {
         since: Timestamp::from_unix_ns(100),
         until: Timestamp::from_unix_ns(200),

@@ -70,7 +70,7 @@ const LATE: [SpanFields; 3] =
     [(8, 9, 0, "buy", "c", 2000, 80), (8, 8, 9, "pay", "b", 2001, 10), (9, 1, 0, "stock", "c", 1500, 5)];
 
 #[test]
-fn a_slice_holds_each_form_once_and_requests_in_order() {
+fn a_slice_stores_each_structure_once_and_requests_in_order() {
     let slice = slice(&EARLY);
     assert_eq!((slice.structures.len(), slice.requests.len(), slice.calls.replica.len()), (2, 3, 5));
     assert_eq!(slice.requests.iter().map(|request| request.trace.value()).collect::<Vec<_>>(), [5, 6, 7]);
@@ -90,7 +90,7 @@ fn a_slice_holds_each_form_once_and_requests_in_order() {
 }
 
 #[test]
-fn several_slices_are_asked_as_one_whatever_their_names_and_order() {
+fn several_slices_are_queried_as_one_regardless_of_names_and_order() {
     let separate = request(vec![slice(&LATE), slice(&EARLY)]);
     let together = request(vec![slice(&[&EARLY[..], &LATE[..]].concat())]);
     assert_eq!(described(&separate), described(&together));
@@ -117,7 +117,7 @@ fn a_window_holds_both_its_ends() {
 }
 
 #[test]
-fn traces_that_were_assembled_again_leave_a_slice() {
+fn traces_that_were_assembled_again_are_removed_from_a_slice() {
     let mut early = slice(&EARLY);
     early.facts.texts.push((TraceId::from_value(6), "order-6".into()));
     let rest = early.retain_traces(|trace| trace.value() != 6);
@@ -166,7 +166,7 @@ fn files_and_slices_give_the_same_requests() {
 }
 
 #[test]
-fn nothing_is_no_problem() {
+fn empty_inputs_are_accepted() {
     let nothing = request(vec![]);
     assert!(nothing.is_empty() && nothing.all().is_empty() && nothing.extent().is_none());
     assert_eq!(request(vec![slice(&[])]).len(), 0);
@@ -195,7 +195,7 @@ fn a_summary_counts_by_time_and_category() {
 }
 
 #[test]
-fn summaries_of_parts_add_up_to_that_of_the_whole() {
+fn summaries_of_parts_merge_into_the_summary_of_all() {
     let interval = Nanos::from_ns(300);
     let parts = [slice(&LATE), slice(&EARLY)].map(|slice| SliceSummary::from_slice(&slice, interval));
     let merged = SliceSummary::merge(&parts);

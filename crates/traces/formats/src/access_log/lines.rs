@@ -1,4 +1,4 @@
-//! Chunks cut into lines, whatever is in them: a stray quote must not join lines.
+//! Chunks cut into lines without regard to quotes: a stray one must not join lines.
 
 use memchr::memchr;
 

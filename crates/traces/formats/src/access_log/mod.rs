@@ -54,7 +54,7 @@ impl LogTimeUnit {
 /// How access logs are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessLogSettings {
-    /// Objects a client asks for within this time after a page belong to the page. 5 s: a browser asks for what
+    /// Objects a client requests within this time after a page belong to the page. 5 s: a browser requests what
     /// a page embeds at once, and people take longer to read (Cherkasova et al. 2009 leave the figure open).
     pub page_gap: Nanos,
     /// Unit of response times; `None` to infer it from the text: with a decimal point seconds, else microseconds.
@@ -131,7 +131,7 @@ impl AccessLogReader {
         }
     }
 
-    /// Hands on a transaction, with the response time of its page; what pages embed is counted with them.
+    /// Emits a transaction, with the response time of its page; what pages embed is counted with them.
     fn record(&mut self, record: &LogRecord<'_>, number: u64, sink: &mut dyn Sink) {
         let placed = self.pages.assign(record);
         if placed.is_pooled {

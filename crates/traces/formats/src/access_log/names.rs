@@ -124,7 +124,7 @@ pub(super) fn is_object(path: &str) -> bool {
     OBJECTS.iter().any(|object| object.eq_ignore_ascii_case(extension))
 }
 
-/// Whether a path is of data that scripts of a page ask for.
+/// Whether a path is of data that scripts of a page request.
 pub(super) fn is_data(path: &str) -> bool {
     const FOLDERS: [&str; 5] = ["api", "ajax", "graphql", "rest", "xhr"];
     let is_folder = path.split('/').any(|part| FOLDERS.iter().any(|name| name.eq_ignore_ascii_case(part)));

@@ -23,7 +23,7 @@ pub(super) enum RequestRole<'a> {
     Embedded,
 }
 
-/// Where a request belongs.
+/// The page of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PageAssignment<'a> {
     pub(super) role: RequestRole<'a>,

@@ -1,4 +1,4 @@
-//! What becomes of requests, by hand.
+//! Requests and the transactions they become.
 
 use super::*;
 use laggard_model::Collect;

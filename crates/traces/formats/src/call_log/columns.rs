@@ -78,7 +78,7 @@ impl CallColumns {
         }
     }
 
-    /// Finds the columns in a header; the host's may be absent when the file's name gives it.
+    /// Finds the columns in a header; the host's may be absent when the file's name contains it.
     ///
     /// # Errors
     /// Columns that are needed are missing; the message lists all of them.

@@ -38,7 +38,7 @@ struct CallTable {
     options: ReaderOptions,
     columns: CallColumns,
     titles: Vec<String>,
-    /// Stands in for a host column.
+    /// Replaces a host column.
     file_host: Option<String>,
     /// The request id read last: neighboring lines often share it.
     request_text: String,

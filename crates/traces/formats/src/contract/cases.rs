@@ -1,4 +1,4 @@
-//! Hostile inputs, made from samples and by hand, the same for the same seed.
+//! Hostile inputs, made from samples and by hand; equal seeds produce equal inputs.
 
 use crate::format::{Format, Sniff};
 
@@ -35,7 +35,7 @@ pub struct HostileCase {
     pub bytes: Vec<u8>,
 }
 
-/// An endless sequence of hostile inputs for one format: first those made by hand, then spoilt samples and
+/// An endless sequence of hostile inputs for one format: first those made by hand, then corrupted samples and
 /// noise. Samples of other formats are used as well, but less often.
 pub struct HostileCases {
     own: Vec<Vec<u8>>,
@@ -186,7 +186,7 @@ impl Corruption {
     }
 }
 
-/// Samples whose beginnings stand before endless texts.
+/// Samples whose beginnings precede endless texts.
 const BEGINNINGS: usize = 8;
 
 /// Texts that go on for ever: each alone, and behind the beginnings of samples.

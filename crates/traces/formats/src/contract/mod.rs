@@ -29,14 +29,14 @@ const MESSAGE_BYTES_MAX: usize = 8 << 10;
 /// # Panics
 /// When a split gives different records than one push of the entire input.
 pub fn check_splits(format: &Format, options: &ReaderOptions, bytes: &[u8], seeds: &[u64]) {
-    let whole = transcript(format, options, [bytes]);
+    let complete = transcript(format, options, [bytes]);
     for length in [1, 2, 3, 7, 61, 997] {
         let split = transcript(format, options, bytes.chunks(length));
-        whole.assert_equals(&split, &format!("{}: chunks of {length} bytes", format.name));
+        complete.assert_equals(&split, &format!("{}: chunks of {length} bytes", format.name));
     }
     for &seed in seeds {
         let split = transcript(format, options, random_chunks(bytes, seed));
-        whole.assert_equals(&split, &format!("{}: random chunks, seed {seed}", format.name));
+        complete.assert_equals(&split, &format!("{}: random chunks, seed {seed}", format.name));
     }
 }
 
@@ -65,14 +65,14 @@ fn random_chunks(bytes: &[u8], seed: u64) -> Vec<&[u8]> {
 /// # Panics
 /// When one of these does not hold.
 pub fn check_truncations(format: &Format, options: &ReaderOptions, bytes: &[u8]) {
-    let whole = transcript(format, options, [bytes]);
+    let complete = transcript(format, options, [bytes]);
     let stride = bytes.len().div_ceil(TRUNCATIONS).max(1);
-    let is_decided = stride == 1 && whole.is_clean();
+    let is_decided = stride == 1 && complete.is_clean();
     let mut clean_count = None;
     let mut noticed = true;
     for cut in (0..bytes.len()).step_by(stride) {
         let part = transcript(format, options, [&bytes[..cut]]);
-        part.assert_prefix_of(&whole, &format!("{}: cut at {cut} of {}", format.name, bytes.len()));
+        part.assert_prefix_of(&complete, &format!("{}: cut at {cut} of {}", format.name, bytes.len()));
         if !part.is_clean() {
             noticed = true;
             continue;
@@ -140,14 +140,14 @@ pub fn check_all(format: &Format, bytes: &[u8]) {
     let few = &bytes[..bytes.len().min(LENGTH_MAX)];
     let mut random =
         Random::new(few.len() as u64 ^ few.iter().fold(0, |sum, &byte| sum * 31 % 65_521 + u64::from(byte)));
-    let whole = transcript(format, &options, [few]);
-    whole.assert_equals(&transcript(format, &options, few.chunks(1)), "single bytes");
+    let complete = transcript(format, &options, [few]);
+    complete.assert_equals(&transcript(format, &options, few.chunks(1)), "single bytes");
     let split = random_chunks(few, random.word());
-    whole.assert_equals(&transcript(format, &options, split), "a random split");
+    complete.assert_equals(&transcript(format, &options, split), "a random split");
     for _ in 0..CUTS {
         let cut = random.below(few.len() + 1);
         let part = transcript(format, &options, [&few[..cut]]);
-        part.assert_prefix_of(&whole, &format!("{}: cut at {cut} of {}", format.name, few.len()));
+        part.assert_prefix_of(&complete, &format!("{}: cut at {cut} of {}", format.name, few.len()));
     }
 }
 

@@ -66,7 +66,7 @@ impl<'a> OperationAttributes<'a> {
         OperationKeyword::from_name(name).is_some()
     }
 
-    /// Takes an attribute; the first non-empty value of a kind counts.
+    /// Adds an attribute; the first non-empty value of a kind counts.
     pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
         if let Some(key) = OperationKeyword::from_name(name)
             && !value.is_empty()

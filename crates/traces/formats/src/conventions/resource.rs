@@ -89,7 +89,7 @@ impl ResourceAttributes {
             (ReplicaSource::PodUid, ResourceKey::PodUid, None),
             (ReplicaSource::PodName, ResourceKey::PodName, Some(('/', ResourceKey::K8sContainerName))),
             (ReplicaSource::ContainerId, ResourceKey::ContainerId, None),
-            // People know hosts by name; ids of the same rank only stand in.
+            // Host names are preferred; ids of the same rank are the fallback.
             (ReplicaSource::Host, ResourceKey::HostName, Some((':', ResourceKey::ProcessPid))),
             (ReplicaSource::Host, ResourceKey::HostId, Some((':', ResourceKey::ProcessPid))),
             (ReplicaSource::Host, ResourceKey::JaegerHostname, Some((':', ResourceKey::ProcessPid))),

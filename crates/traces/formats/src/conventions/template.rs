@@ -30,18 +30,18 @@ pub(crate) fn replace_ids(name: &str, out: &mut String) {
     }
 }
 
-fn replace_in_segment(piece: &str, in_path: bool, out: &mut String) {
-    let piece = match piece.split_once('?') {
+fn replace_in_segment(segment: &str, in_path: bool, out: &mut String) {
+    let segment = match segment.split_once('?') {
         Some((path, _)) if in_path => path,
-        _ => piece,
+        _ => segment,
     };
-    let has_number = piece.as_bytes().windows(2).any(|pair| pair.iter().all(u8::is_ascii_digit));
+    let has_number = segment.as_bytes().windows(2).any(|pair| pair.iter().all(u8::is_ascii_digit));
     let is_plain = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_punctuation();
-    if in_path && has_number && piece.bytes().all(is_plain) {
+    if in_path && has_number && segment.bytes().all(is_plain) {
         out.push_str(PLACEHOLDER);
         return;
     }
-    let mut rest = piece;
+    let mut rest = segment;
     while !rest.is_empty() {
         let is_part = |c: char| c.is_ascii_alphanumeric();
         let id_length = match rest.get(..36) {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(out, expected);
         let mut again = String::new();
         replace_ids(&out, &mut again);
-        assert_eq!(again, out, "a template stays as it is");
+        assert_eq!(again, out, "a template is not changed");
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl RecordCutter {
         Some(RecordEvent::Record(RawRecord { bytes: without_cr(&self.carry), line, has_quotes }))
     }
 
-    /// What stands behind the last line break, at the end of the input.
+    /// The rest behind the last line break, at the end of the input.
     pub(crate) fn unterminated(&mut self) -> Option<RawRecord<'_>> {
         self.drop_spent_carry();
         let (line, has_quotes) = (self.record_line, self.state.is_some());

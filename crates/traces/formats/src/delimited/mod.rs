@@ -25,7 +25,7 @@ pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
 /// The delimiters that are recognized, the likeliest first.
 pub(crate) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
-/// Where in a field the next byte stands.
+/// Position of the next byte within a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldState {
     FieldStart,

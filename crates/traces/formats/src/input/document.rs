@@ -109,7 +109,7 @@ impl InputDocument {
         Ok(())
     }
 
-    /// Opens the reader and gives it what was held back for recognition.
+    /// Opens the reader and passes it the bytes buffered for recognition.
     fn start(
         &mut self,
         format: Option<&'static Format>,
@@ -179,7 +179,7 @@ impl InputDocument {
         Ok(self.skipping_step())
     }
 
-    /// Behind a skipped member others may follow; behind a skipped file there is nothing.
+    /// After a skipped member others may follow; after a skipped file nothing does.
     const fn skipping_step(&self) -> DocumentAction {
         if self.is_member { DocumentAction::Continue } else { DocumentAction::Stop }
     }

@@ -1,4 +1,4 @@
-//! Inputs that cannot be read, in sentences that say what to try.
+//! Errors of inputs, with sentences that suggest what to try.
 
 use super::SkippedInput;
 use crate::FORMATS;
@@ -17,7 +17,7 @@ pub enum InputError {
         /// Why, as a clause.
         reason: String,
     },
-    /// The operating system refuses to open or read it.
+    /// The operating system could not open or read it.
     Unreadable {
         /// The input.
         name: String,

@@ -7,7 +7,7 @@
 //! {"hits":{"hits":[{"_source":{…}}]}}                                … and as a search returns them
 //! ```
 //!
-//! Spans name their process; when the processes come after them, spans wait.
+//! Spans name their process; spans before the processes wait for them.
 
 mod span;
 #[cfg(test)]
@@ -102,7 +102,7 @@ struct JaegerDocuments {
 #[derive(Debug, Default)]
 struct JaegerDocument {
     content: JaegerContent,
-    /// Names by process id, once they have come.
+    /// Names by process id, once they were read.
     processes: Option<HashMap<String, ResourceNames>>,
     /// The members of a lone span, as JSON with a comma after each.
     members: Vec<u8>,
@@ -112,7 +112,7 @@ struct JaegerDocument {
 enum JaegerContent {
     #[default]
     Empty,
-    /// Only members that mean nothing here.
+    /// Only members that are ignored.
     Foreign,
     /// A span without a trace around it.
     LoneSpan,
@@ -133,7 +133,7 @@ impl JaegerDocuments {
         let below = match key {
             b"spans" => JaegerLevel::SpanList,
             b"data" | b"hits" | b"_source" | b"result" if has_pending => {
-                // What waits belongs to this document and not to one inside it.
+                // The waiting spans belong to this document and not to one inside it.
                 let shown = String::from_utf8_lossy(key).into_owned();
                 sink.lose(Loss::MalformedRecord, &|| format!("{shown} inside a trace"));
                 return ValueAction::Skip;
@@ -216,7 +216,7 @@ impl JaegerDocuments {
         document.processes = Some(processes);
     }
 
-    /// Hands the waiting spans on.
+    /// Emits the waiting spans.
     fn flush(&mut self, processes: &HashMap<String, ResourceNames>, sink: &mut dyn Sink) {
         let unknown = ResourceNames::default();
         self.pending.flush(|process| processes.get(process).unwrap_or(&unknown), sink);

@@ -46,7 +46,7 @@ fn spans_of_elasticsearch_and_other_wrappings() {
 }
 
 #[test]
-fn samples_keep_the_contract() {
+fn samples_satisfy_the_contract() {
     check_contract(open, TRACES.as_bytes());
     check_contract(open, ELASTICSEARCH.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! An incremental scanner over a stream of JSON documents: takes bytes in chunks of any size, and returns complete values.
+//! An incremental scanner over a stream of JSON documents: reads chunks of any size, and returns complete values.
 //!
 //! The scanner checks structure and nothing else. For each value that starts it calls a [`Visitor`], which
 //! knows the level in the document and decides what to do:
@@ -145,12 +145,12 @@ impl<P: Copy> Scanner<P> {
         }
     }
 
-    /// What is wrong with the documents as such: values that mean nothing to a visitor are no damage.
+    /// Damage of the documents as such: values that a visitor ignores are no damage.
     pub(crate) fn take_damage(&mut self) -> Option<String> {
         self.damage.take()
     }
 
-    /// Takes the next bytes of the stream.
+    /// Reads the next bytes of the stream.
     pub(crate) fn push<V: Visitor<P>>(&mut self, chunk: &[u8], visitor: &mut V, sink: &mut dyn Sink) {
         let mut context = VisitContext { chunk, visitor, sink };
         let mut at = 0;
@@ -184,7 +184,7 @@ impl<P: Copy> Scanner<P> {
         *self = Scanner { damage: self.damage.take(), ..Scanner::new() };
     }
 
-    /// Takes white space and one token's first byte.
+    /// Reads white space and one token's first byte.
     fn between<V: Visitor<P>>(
         &mut self,
         at: usize,
@@ -300,7 +300,7 @@ impl<P: Copy> Scanner<P> {
         match rest[found] {
             b'"' => self.mode = Mode::Between(Expect::Colon),
             b'\\' => {
-                // An escaped name is unknown whatever follows.
+                // An escaped name is always unknown.
                 self.key.truncate(KEY_BYTES_MAX - 1);
                 self.key.push(b'\\');
                 self.mode = Mode::Key { escaped: true };
@@ -359,7 +359,7 @@ impl<P: Copy> Scanner<P> {
         end
     }
 
-    /// Gives up the document at `at`; returns where to go on.
+    /// Abandons the document at `at`; returns where to continue.
     fn fail<V: Visitor<P>>(&mut self, at: usize, expected: &str, context: &mut VisitContext<'_, V>) -> usize {
         let offset = self.chunk_offset + at as u64;
         let found = char::from(context.chunk[at]).escape_default();

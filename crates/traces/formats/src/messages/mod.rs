@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A damaged file is read up to the damage. A message is accepted or rejected as a unit: when its nesting is damaged, nothing of it
-//! may be stored, because its sender learns that it was rejected. Single records that cannot be read are losses
+//! may be stored, because its sender is informed that it was rejected. Single records that cannot be read are losses
 //! here, too, and the sender is notified of their number.
 
 mod logs;
@@ -145,7 +145,7 @@ impl MessageReader {
         OtlpProtobuf::new(Some(message.len() as u64), &self.weights, metrics).only(signal)
     }
 
-    /// A thread that fails while it reads loses what was known of series, and nothing else.
+    /// A thread that fails while it reads loses only the state of series.
     fn metrics(&self) -> MutexGuard<'_, MetricSamples> {
         self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }

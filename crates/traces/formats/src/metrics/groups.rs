@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Longest name in bytes; longer ones are cut.
 const NAME_BYTES_MAX: usize = 1_024;
 
-/// What a point belongs to.
+/// The series of a point.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct PointNames {
     pub(super) server: String,

@@ -1,4 +1,4 @@
-//! From OpenTelemetry metrics to samples, whatever they were encoded in.
+//! From OpenTelemetry metrics to samples, independent of their encoding.
 //!
 //! ```text
 //! metric ─► mapping by its name ─► points grouped by instant and names, summed ─► samples
@@ -128,7 +128,7 @@ impl MetricSamples {
         self.current.is_some()
     }
 
-    /// Takes a point of the metric begun.
+    /// Adds a point of the current metric.
     pub(crate) fn point(&mut self, point: &MetricPoint<'_, '_>, resource: &ResourceNames) {
         let Some(current) = &self.current else { return };
         let Some(names) = PointNames::from_point(&current.mapping, point.attributes, resource) else {
@@ -143,7 +143,7 @@ impl MetricSamples {
         self.groups.add(names, point, amount, processor);
     }
 
-    /// Ends the metric: hands on its samples.
+    /// Ends the metric and emits its samples.
     pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
         let Some(current) = self.current.take() else { return };
         for group in self.groups.iter() {

@@ -47,7 +47,7 @@ struct Outgoing<'g> {
 }
 
 impl SeriesTable {
-    /// Hands on the samples of a group.
+    /// Emits the samples of a group.
     pub(super) fn emit(
         &mut self,
         group: &PointGroup,

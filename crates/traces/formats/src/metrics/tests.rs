@@ -178,7 +178,7 @@ fn points_that_cannot_be_read_are_counted() {
 }
 
 #[test]
-fn samples_keep_the_contract() {
+fn samples_satisfy_the_contract() {
     // Not-a-number equals nothing, so it is left out here; the integration tests compare its bits.
     let json = String::from_utf8_lossy(JSON).replace("\"NaN\"", "0.5");
     check_contract(open_json, json.as_bytes());

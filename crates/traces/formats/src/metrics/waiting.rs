@@ -1,4 +1,4 @@
-//! Metrics whose resource has not come yet.
+//! Metrics whose resource was not read yet.
 
 use laggard_model::{Loss, Sink};
 
@@ -26,7 +26,7 @@ impl WaitingMetrics {
         self.metrics.push(metric.to_vec());
     }
 
-    /// Hands out what waits.
+    /// Returns the waiting metrics.
     pub(crate) fn take(&mut self) -> Vec<Vec<u8>> {
         self.bytes = 0;
         std::mem::take(&mut self.metrics)

@@ -27,7 +27,7 @@ use std::io::{self, Read};
 const COMPRESSED_BYTES_MAX: u64 = 64 << 20;
 /// A message may unpack to this many bytes; it is read as it unpacks and never held.
 const UNPACKED_BYTES_MAX: u64 = if cfg!(test) { 4 << 20 } else { 2 << 30 };
-/// A message may ask the decompressor for a window of 2 to this power: zstd's own default limit, 128 MiB.
+/// A message may request a window of 2 to this power from the decompressor: zstd's own default limit, 128 MiB.
 const WINDOW_LOG_MAX: u32 = 27;
 /// Messages are decompressed in chunks of this size.
 const PIECE_BYTES: usize = 128 << 10;
@@ -118,7 +118,7 @@ struct Otlp {
     choose: fn(u8) -> Encoding,
     stream: Option<Stream>,
     weights: WeightAttributes,
-    /// Until the stream begins, which takes it.
+    /// Until the stream begins.
     metrics: MetricSamples,
 }
 

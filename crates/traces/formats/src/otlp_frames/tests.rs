@@ -25,7 +25,7 @@ fn every_encoding_of_the_same_messages_reads_alike() {
 }
 
 #[test]
-fn the_samples_keep_the_contract() {
+fn the_samples_satisfy_the_contract() {
     for input in [FRAMES, FRAMES_ZSTD, FRAMES_ZSTD_JSON, &frame(&STREAM[..STREAM.len() - 1])] {
         check_contract(open_protobuf, input);
     }

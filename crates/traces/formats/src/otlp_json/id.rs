@@ -38,8 +38,8 @@ pub(super) fn span(text: &str) -> Option<SpanId> {
     }
 }
 
-/// The value of hexadecimal digits as the specification wants them: in lower case. This is the hot road; what
-/// is written otherwise takes the model's.
+/// The value of hexadecimal digits as the specification requires them: in lower case. This is the hot path; other
+/// forms use the parser of the model.
 fn lower_hex(digits: &[u8; 16]) -> Option<u64> {
     const NONE: u8 = 0xFF;
     const DIGITS: [u8; 256] = {

@@ -58,7 +58,7 @@ struct PointJson<'a> {
     flags: Number,
 }
 
-/// Reads a metric and hands on its samples.
+/// Reads a metric and emits its samples.
 pub(super) fn read(
     value: &[u8],
     resource: &ResourceNames,

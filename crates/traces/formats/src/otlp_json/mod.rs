@@ -68,7 +68,7 @@ impl OtlpJson {
         self.scanner.take_damage()
     }
 
-    /// Takes the next bytes.
+    /// Reads the next bytes.
     pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);
     }
@@ -109,7 +109,7 @@ struct OtlpDocuments {
     open: u32,
     /// What the outermost document has shown so far.
     content: OtlpContent,
-    /// The current resource's names, once it has come.
+    /// The current resource's names, once it was read.
     resource: Option<ResourceNames>,
     /// The mark of a tail sampler on the current scope.
     tail_sampler: Option<TailSampler>,
@@ -125,7 +125,7 @@ struct OtlpDocuments {
 enum OtlpContent {
     #[default]
     Empty,
-    /// Only members that mean nothing here.
+    /// Only members that are ignored.
     Foreign,
     /// Spans, perhaps none, or another signal, counted.
     Telemetry,
@@ -211,7 +211,7 @@ impl OtlpDocuments {
         self.resource = Some(names);
     }
 
-    /// Hands on what has waited for its resource.
+    /// Emits the records that waited for their resource.
     fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
         self.pending.flush(|_| names, sink);
         for value in self.waiting.take() {

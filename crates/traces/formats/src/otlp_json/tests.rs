@@ -45,7 +45,7 @@ fn a_stream_of_every_variant_reads_and_counts_what_is_lost() {
 }
 
 #[test]
-fn samples_keep_the_contract() {
+fn samples_satisfy_the_contract() {
     check_contract(open, DOCUMENT.as_bytes());
     check_contract(open, STREAM.as_bytes());
 }

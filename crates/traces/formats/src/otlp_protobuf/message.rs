@@ -109,7 +109,7 @@ pub(super) fn read_span<'a>(
 }
 
 /// Whether a `KeyValue` may be a sampling attribute. All known writers put the key first; where it
-/// does not, the pair has to be looked at.
+/// does not, the pair must be examined.
 #[inline]
 fn may_be_weighted(pair: &[u8], weights: &WeightAttributes) -> bool {
     match pair {

@@ -28,7 +28,7 @@ enum PointKind {
     Summary,
 }
 
-/// Reads a metric and hands on its samples.
+/// Reads a metric and emits its samples.
 pub(super) fn read(
     message: &[u8],
     resource: &ResourceNames,

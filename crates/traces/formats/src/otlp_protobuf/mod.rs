@@ -1,8 +1,8 @@
 //! OTLP protobuf: `ExportTraceServiceRequest` and `TracesData`, which are the same on the wire.
 //!
 //! ```text
-//! request ─1─► ResourceSpans ─1─► Resource                 whole
-//!                            └─2─► ScopeSpans ─2─► Span    whole
+//! request ─1─► ResourceSpans ─1─► Resource                 complete
+//!                            └─2─► ScopeSpans ─2─► Span    complete
 //! ```
 //!
 //! The reader descends by remaining lengths, so that a message of any size is read in chunks; only resources
@@ -82,7 +82,7 @@ pub(crate) enum Signal {
 #[derive(Debug, Default)]
 struct SpanRecords {
     attributes: ResourceAttributes,
-    /// The resource's names, once it has come.
+    /// The resource's names, once it was read.
     resource: Option<ResourceNames>,
     /// The mark of a tail sampler on the current scope.
     tail_sampler: Option<TailSampler>,
@@ -114,7 +114,7 @@ impl OtlpProtobuf {
         }
     }
 
-    /// Takes nothing but spans, or nothing but metrics, for whoever knows what the message holds.
+    /// Reads only spans, or only metrics, for callers that know what the message holds.
     pub(crate) fn only(mut self, signal: Signal) -> OtlpProtobuf {
         self.records.signal = Some(signal);
         self
@@ -130,7 +130,7 @@ impl OtlpProtobuf {
         std::mem::take(&mut self.records.metrics)
     }
 
-    /// Takes the next bytes of the message.
+    /// Reads the next bytes of the message.
     pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let mut rest = chunk;
         loop {
@@ -172,7 +172,7 @@ impl OtlpProtobuf {
         *self.open.last().expect("the request is never closed")
     }
 
-    /// What of `rest` belongs to the innermost message.
+    /// The part of `rest` that belongs to the innermost message.
     #[inline]
     fn left_in_innermost<'r>(&self, rest: &'r [u8]) -> &'r [u8] {
         let left = self.innermost().end - self.position;
@@ -202,7 +202,7 @@ impl OtlpProtobuf {
         taken as usize
     }
 
-    /// Takes a header, or what there is of it; returns how many bytes of `rest` that were.
+    /// Reads a header, or a part of one; returns the bytes of `rest` that were read.
     #[inline]
     fn split_header(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
         let within = self.left_in_innermost(rest);
@@ -222,7 +222,7 @@ impl OtlpProtobuf {
         }
     }
 
-    /// Takes one more byte of a header that chunks cut.
+    /// Reads one more byte of a header that chunks cut.
     fn split_header_byte(&mut self, byte: u8, sink: &mut dyn Sink) -> usize {
         let start = self.position - self.held.len() as u64;
         self.held.push(byte);
@@ -328,7 +328,7 @@ impl OtlpProtobuf {
         }
     }
 
-    /// Gives the innermost message up; its end is known, and what follows it can be read.
+    /// Abandons the innermost message; its end is known, and what follows it can be read.
     #[cold]
     fn fail(&mut self, position: u64, what: &str, sink: &mut dyn Sink) {
         let what = || format!("byte {position}: {what}");
@@ -355,7 +355,7 @@ impl SpanRecords {
         self.give_pending(&ResourceNames::default(), sink);
     }
 
-    /// Takes a resource. A second one of the same spans adds to the first, as protobuf demands.
+    /// Reads a resource. A second one of the same spans adds to the first, as protobuf requires.
     fn resource(&mut self, message: &[u8], sink: &mut dyn Sink) {
         if message::read_resource(message, &mut self.attributes).is_err() {
             sink.lose(Loss::MalformedRecord, &|| "a resource that is no message".to_owned());
@@ -365,7 +365,7 @@ impl SpanRecords {
         self.resource = Some(names);
     }
 
-    /// Hands on what has waited for its resource.
+    /// Emits the records that waited for their resource.
     fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
         self.pending.flush(|_| names, sink);
         for message in self.waiting.take() {
@@ -382,7 +382,7 @@ impl SpanRecords {
         }
     }
 
-    /// Takes a scope, which concerns the spans after it.
+    /// Reads a scope, which applies to the spans after it.
     fn scope(&mut self, message: &[u8]) {
         self.tail_sampler = message::read_scope(message, &self.weights);
     }

@@ -9,7 +9,7 @@ use laggard_wire::Contents;
 /// An attribute key is shorter than this.
 const KEY_BYTES_MAX: u64 = 256;
 
-/// A part of the input, of which `bytes` have come.
+/// A part of the input, of which `bytes` were read.
 #[derive(Clone, Copy)]
 struct PartialInput<'a> {
     bytes: &'a [u8],

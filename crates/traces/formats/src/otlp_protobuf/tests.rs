@@ -149,7 +149,7 @@ fn oversized_spans_are_skipped() {
 }
 
 #[test]
-fn the_reference_keeps_the_contract() {
+fn the_reference_satisfies_the_contract() {
     check_contract(open, REQUEST);
     check_contract(open_json, REQUEST_JSON);
     check_contract(open, METRICS);

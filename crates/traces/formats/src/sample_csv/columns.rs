@@ -25,7 +25,7 @@ const CALLEE: Column = Column { name: "callee", synonyms: &["target", "peer"] };
 const MEASURE: Column = Column { name: "measure", synonyms: &["metric", "metricname"] };
 const VALUE: Column = Column { name: "value", synonyms: &[] };
 
-/// Titles of a table's only column of a server, which say no name.
+/// Titles of a table's only column of a server, which contain no name.
 const WHOLE: [&str; 7] = ["all", "total", "value", "avg", "mean", "average", "cpu"];
 
 /// Titles of tables with a row for each request.
@@ -56,7 +56,7 @@ pub(super) struct SampleColumns {
     pub(super) callee: Option<usize>,
     pub(super) long: Option<LongColumns>,
     pub(super) measures: Vec<SampleColumn>,
-    /// Columns that mean nothing here.
+    /// Columns that are ignored.
     pub(super) unknown: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Times of samples: a stated unit, or whatever the text shows.
+//! Times of samples: in a stated unit, or in the unit that the text shows.
 
 use crate::time_text::{TimeFormat, TimeUnit};
 use laggard_model::Timestamp;

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use trace_state::StateWeight;
 
-/// The tag in which Jaeger and Zipkin exporters keep the trace state.
+/// The tag in which Jaeger and Zipkin exporters store the trace state.
 const TRACE_STATE_TAG: &[u8] = b"w3c.tracestate";
 
 /// The attributes that the user named.
@@ -37,7 +37,7 @@ impl WeightAttributes {
         self.meaning(name).is_some()
     }
 
-    /// Whether JSON text of attributes may hold one that is wanted; cheaper than reading it.
+    /// Whether JSON text of attributes may contain one that is needed; cheaper than reading it.
     pub(crate) fn may_be_in(&self, json: &str) -> bool {
         let holds = |needle: &str| memchr::memmem::find(json.as_bytes(), needle.as_bytes()).is_some();
         holds("sampl") || holds("meta.refinery.") || self.named().any(holds)

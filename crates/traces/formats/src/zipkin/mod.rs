@@ -4,8 +4,8 @@
 //! [{"traceId":…,"id":…,"kind":"SERVER","localEndpoint":{…},"timestamp":µs,"duration":µs,"tags":{…}},…]
 //! ```
 //!
-//! The halves of a shared span come as two spans of one id, kinds client and server, which is how they are
-//! handed on.
+//! The halves of a shared span are two spans of one id, kinds client and server, and are
+//! emitted as such.
 
 pub(crate) mod protobuf;
 mod span;

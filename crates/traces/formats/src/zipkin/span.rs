@@ -69,7 +69,7 @@ struct SpanTimes {
 }
 
 impl ZipkinSpan<'_> {
-    /// Hands the span on; what makes it none is counted.
+    /// Emits the span; what prevents that is counted.
     pub(super) fn emit(&self, namer: &mut OperationNamer, weights: &WeightAttributes, sink: &mut dyn Sink) {
         let trace_text = self.trace_id.as_str();
         if self.is_version_1() {

@@ -47,7 +47,7 @@ fn arrays_of_arrays_and_lines_read_like_one_array() {
 }
 
 #[test]
-fn samples_keep_the_contract() {
+fn samples_satisfy_the_contract() {
     check_contract(open, SPANS.as_bytes());
 }
 

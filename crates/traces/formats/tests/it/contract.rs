@@ -123,7 +123,7 @@ fn broken_readers_are_caught() {
     assert!(!obeys_contract(Fault::Panics, TEXT));
 }
 
-/// Every file of the samples folder, whatever format it is of.
+/// Every file of the samples folder, in any format.
 fn all_samples(folder: &Path, samples: &mut Vec<Vec<u8>>) {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

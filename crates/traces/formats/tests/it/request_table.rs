@@ -10,7 +10,7 @@ fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn samples_give_their_expected_records_and_keep_the_contract() {
+fn samples_yield_their_expected_records_and_satisfy_the_contract() {
     assert_eq!(samples().len(), 2);
     for sample in samples() {
         check_expected(&sample);

@@ -1,4 +1,4 @@
-//! Samples with the records they must give, and the contract over all of them.
+//! Samples with their expected records, and the contract over all of them.
 
 use laggard_formats::contract::{Event, Transcript, check_splits, check_truncations, transcript};
 use laggard_formats::{FORMATS, Format, ReaderOptions, Sniff, find_format};

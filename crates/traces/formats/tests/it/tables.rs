@@ -1,4 +1,4 @@
-//! What readers of tables say about tables that are not as they should be.
+//! Errors and losses of malformed tables.
 
 use laggard_formats::contract::{Event, Transcript, check_splits, transcript};
 use laggard_formats::{ReaderOptions, find_format};

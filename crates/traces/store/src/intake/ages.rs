@@ -1,9 +1,9 @@
-//! When records came, by a clock that never jumps.
+//! Arrival times of records, on the monotonic clock.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Instants by which all records up to a number had arrived.
+/// For some record numbers, the instant by which all records up to that number had arrived.
 #[derive(Debug)]
 pub(crate) struct Ages {
     /// By instant; numbers grow, too.
@@ -38,7 +38,7 @@ impl Ages {
                 return;
             }
             if at < last.begun + self.resolution {
-                // Both count as having come at the later instant.
+                // Both count as having arrived at the later instant.
                 (last.at, last.head) = (at, head);
                 return;
             }
@@ -59,7 +59,7 @@ impl Ages {
         });
     }
 
-    /// The last record that had come by an instant; 0 when that is not known of any.
+    /// The last record known to have arrived by an instant; 0 if none.
     pub(crate) fn come_by(&self, at: Duration) -> u64 {
         let later = self.notes.partition_point(|note| note.at <= at);
         later.checked_sub(1).map_or(0, |last| self.notes[last].head)
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_as_old_as_the_latest_instant_it_may_have_come() {
+    fn a_record_is_as_old_as_its_latest_possible_arrival() {
         let ms = Duration::from_millis;
         let mut ages = Ages::default();
         assert_eq!(ages.come_by(ms(1000)), 0);

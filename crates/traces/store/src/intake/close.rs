@@ -1,4 +1,4 @@
-//! Closing traces: taking them out of the open ones, in a way that replay can repeat.
+//! Closing traces: removing them from the open ones, in a way that replay can repeat.
 
 use super::naming::{NameCopier, NameTable};
 use super::{Intake, NAMES_MAX, OpenTrace, TRACE_ROWS_MAX};
@@ -16,7 +16,7 @@ pub(crate) struct CloseCriteria {
     pub(crate) early_through: u64,
     /// Traces whose first record is this or an earlier one have been open for too long.
     pub(crate) old_through: u64,
-    /// Rows to close at once, about; one record's traces may be more.
+    /// Approximate number of rows to close at once; the traces of one record may exceed it.
     pub(crate) rows_max: usize,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct ClosedTraces {
     pub(super) origins: Origins,
     pub(super) cut: Vec<TraceId>,
     pub(super) position: LogPosition,
-    /// Memory that these had, about, in bytes.
+    /// Memory that these used, in bytes, estimated.
     pub(crate) bytes: usize,
-    /// Whether there are more that are wanted, beyond `rows_max`.
+    /// Whether more traces matched the criteria, beyond `rows_max`.
     pub(crate) more: bool,
 }
 
-/// Most traces that a position names one by one. Beyond it, everything is closed.
+/// Maximum number of traces that a position lists individually. Beyond it, everything is closed.
 const CUTS_MAX: usize = 10_000;
 
 /// Closings that a position lists. Beyond it, everything is closed.
@@ -49,7 +49,7 @@ struct CloseLimit {
 }
 
 impl Intake {
-    /// Takes out what is wanted, and everything that is not of a trace; `None` when there is nothing to write.
+    /// Removes the traces that match, and everything that belongs to no trace; `None` when there is nothing to write.
     pub(crate) fn close(&mut self, criteria: &CloseCriteria) -> Option<ClosedTraces> {
         let mut close_limit = self.close_limit(criteria);
         let before = self.bytes;
@@ -104,7 +104,7 @@ impl Intake {
         CloseLimit { through, more: ends.last().is_some_and(|&(last, _)| last > through) }
     }
 
-    /// Takes out traces by their last or first record, and oversized ones; the earliest record that the others
+    /// Removes traces by their last or first record, and oversized ones; returns the earliest record that the others
     /// have rows of, or the one after the head.
     fn extract(&mut self, through: u64, old_through: u64) -> (Vec<(TraceId, OpenTrace)>, u64) {
         let mut remaining_from = self.head + 1;
@@ -135,7 +135,7 @@ impl Intake {
         cut
     }
 
-    /// Traces that closings in the position name one by one.
+    /// Traces that closings in the position list individually.
     fn named(&self) -> usize {
         self.position.closings.iter().map(|closing| closing.cut.len()).sum()
     }
@@ -148,7 +148,7 @@ impl Intake {
         position.settled = self.head;
         position.replay_from = replay_from;
         position.closings.push(ClosePoint { head: self.head, idle_through: through, cut });
-        // The others close nothing that replay will have read.
+        // The other closings concern only records that replay no longer reads.
         position.closings.retain(|closing| {
             closing.head >= replay_from && (closing.idle_through >= replay_from || !closing.cut.is_empty())
         });

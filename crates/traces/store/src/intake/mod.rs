@@ -94,7 +94,7 @@ pub(crate) enum RecordPart {
     Traces,
 }
 
-/// An upper bound of the memory of a batch once it is ingested, and of its length in the log, in bytes.
+/// An upper bound of the memory of an ingested batch, and of its length in the log, in bytes.
 pub(crate) fn bytes_max(batch: &Batch) -> usize {
     let texts: usize = batch.texts.iter().map(|(_, text)| TEXT_BYTES + text.len()).sum();
     let names: usize = (0..batch.names.operations())
@@ -125,7 +125,7 @@ impl Intake {
         Intake { position, head, names_tidy_at: NAMES_MAX / 2, ..Intake::default() }
     }
 
-    /// Takes a record. Records come in order, some numbers may be missing.
+    /// Ingests a record. Records arrive in order; some numbers may be missing.
     pub(crate) fn ingest(&mut self, number: u64, batch: &Batch, part: RecordPart) {
         self.head = number;
         let map = BatchHandles::new(&mut self.names, batch, &mut self.losses);
@@ -224,12 +224,12 @@ impl Intake {
         self.head = self.head.max(number);
     }
 
-    /// Notes that all records so far had come by now, on a clock that never jumps.
+    /// Notes that all records so far had arrived by now, on the monotonic clock.
     pub(crate) fn record_time(&mut self, now: std::time::Duration) {
         self.ages.note(now, self.head);
     }
 
-    /// When which records came.
+    /// Arrival times of the records.
     pub(crate) fn ages(&self) -> &Ages {
         &self.ages
     }
@@ -259,13 +259,13 @@ impl Intake {
         self.head
     }
 
-    /// The middle one of the records that are needed.
+    /// The middle of the range of records that are still needed.
     pub(crate) fn middle(&self) -> u64 {
         u64::midpoint(self.position.replay_from, self.head)
     }
 }
 
-/// The open trace of an id, made when there is none.
+/// The open trace of an id, created if there is none.
 fn touch<'a>(
     traces: &'a mut HashMap<TraceId, OpenTrace>,
     bytes: &mut usize,

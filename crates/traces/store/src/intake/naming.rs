@@ -11,7 +11,7 @@ pub(crate) const NAMES_MAX: usize = 200_000;
 /// Most bytes of all names together.
 const NAMES_BYTES_MAX: usize = 64 << 20;
 
-/// What names beyond the limits become.
+/// The name that replaces names beyond the limits.
 const OTHER: &str = "(other)";
 
 /// The names of all open traces.

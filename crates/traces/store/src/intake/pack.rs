@@ -6,7 +6,7 @@ use crate::FlushBatch;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{Loss, Losses, SpanRow, TraceId};
 
-/// Rows of equal start and id before a row that are looked at for a copy of it. Assembling finds further copies.
+/// Rows of equal start and id before a row that are compared with it to find copies. Assembly finds further copies.
 const COPIES_SEARCHED: usize = 8;
 
 impl ClosedTraces {
@@ -22,7 +22,7 @@ impl ClosedTraces {
                 trace.spans.extend(rebuilt.rows);
                 losses.merge(&rebuilt.losses);
             }
-            // Stable, so that the first of several copies of a span is the first that came.
+            // Stable, so that the first of several copies of a span is the one that arrived first.
             trace.spans.sort_by_key(|row| (row.start, row.span));
             push_distinct(id, &trace.spans, &mut spans, &mut losses);
             texts.extend(trace.text.map(|text| (id, text)));
@@ -44,7 +44,7 @@ impl ClosedTraces {
     }
 }
 
-/// Adds a trace's rows without those that are there twice: a sender repeats what it got no answer to.
+/// Adds a trace's rows without duplicates: a sender repeats a batch that was not acknowledged.
 fn push_distinct(id: TraceId, rows: &[SpanRow], out: &mut Vec<SpanRow>, losses: &mut Losses) {
     let start = out.len();
     for row in rows {

@@ -22,7 +22,7 @@ fn spans(batch: &crate::FlushBatch) -> Vec<(u128, u64)> {
 }
 
 #[test]
-fn idle_traces_go_whole_and_the_others_stay() {
+fn idle_traces_are_closed_completely_and_others_remain() {
     let mut intake = intake(&[&[(7, 1), (8, 2)], &[(7, 3), (9, 4)], &[(8, 5)]]);
     assert_eq!((intake.traces(), intake.spans()), (3, 5));
     let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
@@ -41,7 +41,7 @@ fn idle_traces_go_whole_and_the_others_stay() {
 }
 
 #[test]
-fn traces_that_never_rest_are_cut_by_name_and_counted() {
+fn traces_that_are_never_idle_are_cut_and_counted() {
     let mut intake = intake(&[&[(7, 1)], &[(8, 2)], &[(7, 3), (9, 4)]]);
     let batch = intake.close(&CloseCriteria { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
     assert_eq!(spans(&batch), [(7, 1), (7, 3)]);
@@ -51,7 +51,7 @@ fn traces_that_never_rest_are_cut_by_name_and_counted() {
 }
 
 #[test]
-fn early_closing_takes_the_oldest_and_tells() {
+fn early_closing_removes_the_oldest_traces_and_counts_them() {
     let mut intake = intake(&[&[(1, 1)], &[(2, 2)], &[(3, 3)], &[(4, 4)]]);
     let criteria = CloseCriteria { early_through: 4, rows_max: 2, ..NOTHING };
     let closed = intake.close(&criteria).unwrap();
@@ -76,7 +76,7 @@ fn a_trace_with_too_many_rows_is_cut() {
 }
 
 #[test]
-fn too_many_cuts_close_everything_instead() {
+fn too_many_cuts_close_everything() {
     let traces: Vec<(u128, u64)> = (1..=10_001).map(|id| (id, 1)).collect();
     let mut intake = intake(&[&traces, &[(99_999, 1)]]);
     intake.ingest(3, &batch(&traces), RecordPart::All);
@@ -101,7 +101,7 @@ fn copies_are_dropped_and_halves_of_a_shared_span_are_not() {
 }
 
 #[test]
-fn calls_become_spans_when_their_request_is_idle() {
+fn calls_become_spans_once_their_request_is_idle() {
     let mut log = Batch::default();
     for (time, flag) in [(10, CallFlag::Enter), (35, CallFlag::Exit)] {
         log.call(&laggard_model::CallRecord {
@@ -127,7 +127,7 @@ fn calls_become_spans_when_their_request_is_idle() {
 }
 
 #[test]
-fn samples_go_with_the_next_parcel_and_names_are_those_in_use() {
+fn samples_are_in_the_next_flush_batch_with_only_the_names_in_use() {
     let mut first = batch(&[(1, 1)]);
     first.names.replica("unused");
     for server in ["a", "b", "a"] {
@@ -149,7 +149,7 @@ fn samples_go_with_the_next_parcel_and_names_are_those_in_use() {
 }
 
 #[test]
-fn a_batch_never_takes_more_than_is_reserved_for_it() {
+fn a_batch_never_uses_more_memory_than_reserved() {
     let mut given = batch(&[(1, 1), (2, 2), (2, 3)]);
     given.texts.push((TraceId::from_value(1), "one".into()));
     let reserved = bytes_max(&given);
@@ -159,7 +159,7 @@ fn a_batch_never_takes_more_than_is_reserved_for_it() {
 }
 
 #[test]
-fn names_are_tidied_when_there_are_many() {
+fn unused_names_are_dropped_when_there_are_many() {
     let mut intake = Intake::new(LogPosition::default());
     let mut many = batch(&[]);
     for at in 0..NAMES_MAX / 2 {

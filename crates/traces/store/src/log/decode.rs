@@ -1,4 +1,4 @@
-//! A batch from bytes. Any bytes may come; what is not a batch is an error, never a panic or much memory.
+//! Decoding batches. Any bytes may be passed: what is not a batch is an error, never a panic or excessive memory.
 
 use super::encode::{
     CALL_EXIT, CALL_HAS_CALLEE, CALL_OTHER_FRAGMENT, SPAN_HAS_COUNT, SPAN_HAS_PARENT, SPAN_INCOMPLETE,
@@ -16,11 +16,11 @@ use laggard_model::{
 pub(crate) enum DecodeError {
     /// Written by another version of the program.
     Version(u8),
-    /// Something does not add up.
+    /// The contents are inconsistent.
     Malformed,
 }
 
-/// The least that a span takes, and a call.
+/// Minimum encoded length of a span, and of a call.
 const SPAN_BYTES_MIN: usize = 13;
 const CALL_BYTES_MIN: usize = 4;
 
@@ -245,8 +245,8 @@ impl<'a> ByteReader<'a> {
         std::str::from_utf8(text).map_err(|_| DecodeError::Malformed)
     }
 
-    /// A number of things that take at least `bytes_min` bytes each, so that memory is made for no more things
-    /// than can follow.
+    /// A number of items of at least `bytes_min` bytes each; an error if there are fewer bytes left, so that no memory
+    /// is reserved for items that cannot follow.
     fn count(&mut self, bytes_min: usize) -> Decoded<usize> {
         let count = self.number()?;
         let fits = count <= (self.rest.len() / bytes_min) as u64;

@@ -1,4 +1,4 @@
-//! A batch as bytes: names once a batch, rows packed.
+//! Encoding batches: names once per batch, rows packed.
 
 use super::numbers::measure_number;
 use laggard_engine::{Batch, Samples};

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_folder_does_what_the_simulated_one_does() {
+    fn a_real_folder_behaves_like_the_simulated_one() {
         let outer = tempfile::tempdir().unwrap();
         let disk = Disk::open(&outer.path().join("a/b/log")).unwrap();
         let mut file = disk.create("1").unwrap();

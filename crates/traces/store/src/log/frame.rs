@@ -79,7 +79,6 @@ pub(super) fn end_frame(start: usize, out: &mut [u8]) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum FrameItem {
     Record {
-        /// Its number.
         number: u64,
         /// Where its payload is.
         payload: Range<usize>,
@@ -96,7 +95,7 @@ pub(super) struct Frames<'a> {
     at: usize,
     /// The number of the next record, or of the first that was lost.
     expected: u64,
-    /// Records from here on are in the next file.
+    /// First record number of the next file.
     end: u64,
 }
 
@@ -125,11 +124,11 @@ impl<'a> Frames<'a> {
         if length > PAYLOAD_BYTES_MAX || payload.end > self.file.len() {
             return None;
         }
-        let whole = crc32c::crc32c(&self.file[at + 8..payload.end]) == sum;
-        whole.then_some((number, payload))
+        let intact = crc32c::crc32c(&self.file[at + 8..payload.end]) == sum;
+        intact.then_some((number, payload))
     }
 
-    /// The expected frame, where it should be.
+    /// The expected frame, at the expected offset.
     fn expected_frame(&self) -> Option<(u64, Range<usize>)> {
         let numbers = self.expected..self.end.min(self.expected.saturating_add(1));
         self.frame(self.at, numbers)

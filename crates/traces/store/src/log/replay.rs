@@ -14,9 +14,9 @@ pub(crate) struct ReplayReport {
     pub(crate) last: u64,
     /// The files that are there, in order.
     pub(crate) files: Vec<SealedFile>,
-    /// A last write that was cut off, as after a loss of power; it was not acknowledged.
+    /// A truncated last write, as after a power loss; it was not acknowledged.
     pub(crate) torn: Option<DamagedRange>,
-    /// Damage elsewhere: what was in it may have been acknowledged.
+    /// Damage elsewhere: the affected data may have been acknowledged.
     pub(crate) corrupt: Vec<DamagedRange>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct DamagedRange {
     pub(crate) records: u64,
 }
 
-/// Hands every record from number `from` on to `take`, in order, and removes what is not needed any more.
+/// Passes every record from number `from` on to `take`, in order, and removes files that are no longer needed.
 ///
 /// # Errors
 /// When the folder cannot be read, or when another version of the program wrote the log.
@@ -120,7 +120,7 @@ impl ReplayState<'_> {
                     self.tear(name, &lost);
                     kept = lost.start as u64;
                 }
-                // The writer turned away from this file, unless records are missing before the next one.
+                // The writer abandoned this file, unless records are missing before the next one.
                 FrameItem::Tail(lost) => {
                     if next.is_some_and(|next| frames.expected() < next) {
                         self.corrupt(name, lost.len() as u64, 0);

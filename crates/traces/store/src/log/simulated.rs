@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 /// A fault injected at a step. Steps are the calls that write, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// This call and all later ones fail: the power is gone in the middle of it.
+    /// This call and all later ones fail: the power fails during it.
     PowerLoss,
     /// This call writes half of its bytes, if any, and fails with "disk full"; so does this number of following calls.
     OutOfSpace(u64),
@@ -66,7 +66,7 @@ impl Simulated {
         Simulated { disk: Arc::new(Mutex::new(disk)) }
     }
 
-    /// A step of somebody else.
+    /// A step outside the log.
     pub(crate) fn tick(&self) -> io::Result<()> {
         first_error(self.step(0))
     }
@@ -87,7 +87,7 @@ impl Simulated {
         match disk.fault {
             Some((fail_at, Fault::PowerLoss)) if at >= fail_at => {
                 let written = if at == fail_at { bytes / 2 } else { 0 };
-                Err((written, io::Error::other("the power is gone")))
+                Err((written, io::Error::other("no power")))
             }
             Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&at) => {
                 Err((bytes / 2, io::Error::from(io::ErrorKind::StorageFull)))

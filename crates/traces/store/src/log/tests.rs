@@ -123,14 +123,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_batch_comes_back_as_it_was(batch in any_batch()) {
+    fn a_batch_survives_encoding_and_decoding(batch in any_batch()) {
         let bytes = encoded(&batch);
         let back = decode_batch(&bytes).unwrap();
         prop_assert!(same(&batch, &back), "{batch:?}\n{back:?}");
     }
 
     #[test]
-    fn bytes_that_are_no_batch_are_told_so(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn bytes_that_are_no_batch_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
         prop_assert!(decode_batch(&bytes[..cut]).is_err());
@@ -148,7 +148,7 @@ proptest! {
 }
 
 #[test]
-fn a_span_takes_about_as_much_as_its_ids() {
+fn an_encoded_span_is_about_as_long_as_its_ids() {
     let spans: Vec<(u128, u64)> = (0..1000).map(|at| (at / 10, at as u64 + 1)).collect();
     let bytes = encoded(&batch(&spans)).len();
     assert!(bytes < 1000 * 20, "{bytes} bytes for 1,000 spans");
@@ -195,11 +195,11 @@ fn records_are_read_from_where_they_are_needed() {
 }
 
 #[test]
-fn a_file_cut_anywhere_gives_the_records_before_the_cut() {
-    let whole = Simulated::default();
-    let log = written(&whole, &[1, 2], u64::MAX);
+fn a_truncated_file_yields_the_records_before_the_cut() {
+    let complete = Simulated::default();
+    let log = written(&complete, &[1, 2], u64::MAX);
     let name = file_name(1);
-    let bytes = whole.read(&name).unwrap();
+    let bytes = complete.read(&name).unwrap();
     let mut ends = vec![20];
     for frame in super::frame::Frames::new(&bytes, 1, u64::MAX) {
         match frame {
@@ -209,26 +209,26 @@ fn a_file_cut_anywhere_gives_the_records_before_the_cut() {
     }
     assert_eq!((ends.len(), log.last()), (4, 3));
     for cut in 0..bytes.len() {
-        let files = whole.after_power_loss(&mut crate::random_batches::TestRng(1));
+        let files = complete.after_power_loss(&mut crate::random_batches::TestRng(1));
         files.damage(&name, |bytes| bytes.truncate(cut));
         let expected = ends.iter().skip(1).filter(|&&end| end <= cut).count() as u64;
         let (numbers, findings) = read(&files, 1);
         assert_eq!(numbers, (1..=expected).collect::<Vec<_>>(), "cut at {cut}");
         assert!(findings.corrupt.is_empty());
         assert_eq!(findings.torn.is_some(), cut > 0 && !ends.contains(&cut), "cut at {cut}");
-        // The tear is gone the next time.
+        // It is not reported again.
         assert!(read(&files, 1).1.torn.is_none(), "cut at {cut}");
     }
 }
 
 #[test]
-fn a_changed_byte_costs_its_record_and_no_other() {
-    let whole = Simulated::default();
-    written(&whole, &[1, 1, 1], u64::MAX);
+fn a_changed_byte_loses_its_record_and_no_other() {
+    let complete = Simulated::default();
+    written(&complete, &[1, 1, 1], u64::MAX);
     let name = file_name(1);
-    let length = whole.read(&name).unwrap().len();
+    let length = complete.read(&name).unwrap().len();
     for at in 0..length {
-        let files = whole.after_power_loss(&mut crate::random_batches::TestRng(1));
+        let files = complete.after_power_loss(&mut crate::random_batches::TestRng(1));
         files.damage(&name, |bytes| bytes[at] ^= 0x55);
         let (numbers, findings) = read(&files, 1);
         let lost = 3 - numbers.len();
@@ -239,7 +239,7 @@ fn a_changed_byte_costs_its_record_and_no_other() {
 }
 
 #[test]
-fn damage_in_an_older_file_is_told_and_what_follows_is_read() {
+fn damage_in_an_older_file_is_reported_and_later_records_are_read() {
     let files = Simulated::default();
     written(&files, &[2, 2, 2], 1);
     files.damage(&file_name(3), |bytes| bytes[30..60].fill(0xEE));
@@ -255,7 +255,7 @@ fn damage_in_an_older_file_is_told_and_what_follows_is_read() {
 }
 
 #[test]
-fn another_version_is_refused_not_misread() {
+fn another_version_is_rejected_not_misread() {
     let files = Simulated::default();
     written(&files, &[1], u64::MAX);
     files.damage(&file_name(1), |bytes| {
@@ -263,12 +263,12 @@ fn another_version_is_refused_not_misread() {
         let sum = crc32c::crc32c(&bytes[..16]);
         bytes[16..20].copy_from_slice(&sum.to_le_bytes());
     });
-    let refused = replay(&files, 1, &mut |_, _| panic!("no record")).unwrap_err();
-    assert!(refused.to_string().contains("version 9"), "{refused}");
+    let rejected = replay(&files, 1, &mut |_, _| panic!("no record")).unwrap_err();
+    assert!(rejected.to_string().contains("version 9"), "{rejected}");
 }
 
 #[test]
-fn want_of_room_at_any_call_refuses_the_group_and_nothing_else() {
+fn a_full_disk_at_any_call_rejects_only_the_current_group() {
     for step in 0..12 {
         for times in 1..5 {
             let files = Simulated::default();

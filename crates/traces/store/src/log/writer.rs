@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-/// A file is closed when it is this long; its records may make it a little longer.
+/// A file is closed at this length; its last record may exceed it.
 pub(crate) const FILE_BYTES: u64 = 64 << 20;
 
-/// Space that must be there before a full disk counts as no longer full.
+/// Free space at which a full disk counts as no longer full.
 const PROBE_BYTES: usize = 1 << 20;
 
 /// The log, for writing. Records are numbered in order of writing, without gaps but those of lost files.
@@ -39,7 +39,6 @@ struct CurrentFile {
 pub(crate) struct SealedFile {
     /// Number of its first record: its name.
     pub(crate) first: u64,
-    /// Its length.
     pub(crate) bytes: u64,
 }
 
@@ -71,7 +70,7 @@ impl WriteAheadLog {
     /// Writes the group and makes it durable; the number of its first record.
     ///
     /// # Errors
-    /// When it is not durable; then nothing of it counts, and its numbers go to the next group.
+    /// When it is not durable; then none of it counts, and its numbers are reused by the next group.
     pub(crate) fn commit(&mut self) -> io::Result<u64> {
         let written = self.write();
         let count = std::mem::take(&mut self.waiting);

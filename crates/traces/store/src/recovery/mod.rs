@@ -1,11 +1,11 @@
-//! Opening a log: what is in it and in no segment becomes open again.
+//! Opening a log: data that is in it but not in segments becomes open again.
 
 use crate::intake::{Intake, RecordPart};
 use crate::log::{FILE_BYTES, LogFiles, ReplayReport, WriteAheadLog, missing, replay};
 use crate::{LogPosition, StoreError};
 use std::sync::Arc;
 
-/// A store's write path, as it was before it ended.
+/// A store's write path, restored to its state before the store was closed.
 pub(crate) struct Recovered {
     pub(crate) log: WriteAheadLog,
     pub(crate) intake: Intake,

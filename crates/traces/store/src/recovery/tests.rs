@@ -1,4 +1,4 @@
-//! Power is lost at every call; what was acknowledged is there once, whatever was committed when.
+//! Power is lost at every call: acknowledged data is there exactly once, whatever had been committed.
 
 use super::*;
 use crate::FlushBatch;
@@ -128,12 +128,12 @@ impl SimulatedStore {
 }
 
 #[test]
-fn no_loss_of_power_loses_or_doubles_anything() {
+fn a_power_loss_neither_loses_nor_duplicates_acknowledged_data() {
     for seed in 0..3 {
-        let mut whole = SimulatedStore::open(Simulated::default(), Vec::new(), TestRng(seed));
-        whole.work(30).unwrap();
-        let steps = whole.files.steps();
-        assert!(steps > 30 && whole.committed.len() > 3);
+        let mut complete = SimulatedStore::open(Simulated::default(), Vec::new(), TestRng(seed));
+        complete.work(30).unwrap();
+        let steps = complete.files.steps();
+        assert!(steps > 30 && complete.committed.len() > 3);
         for step in 0..steps {
             let place = format!("seed {seed}, step {step}");
             let files = Simulated::default();
@@ -158,7 +158,7 @@ fn no_loss_of_power_loses_or_doubles_anything() {
 }
 
 #[test]
-fn a_log_that_is_gone_is_told() {
+fn a_missing_log_is_reported() {
     let position = LogPosition { replay_from: 3, settled: 9, closings: Vec::new() };
     let recovered = recover(Arc::new(Simulated::default()), &position).unwrap();
     assert_eq!(recovered.findings.corrupt[0].records, 7);

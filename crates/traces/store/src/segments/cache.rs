@@ -1,4 +1,4 @@
-//! What was decoded last, up to a number of bytes.
+//! A cache of decoded data, bounded in bytes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -29,7 +29,6 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         Cache { bytes_max, state: Mutex::new(state) }
     }
 
-    /// A value, if it is still there.
     pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         state.clock += 1;
@@ -53,7 +52,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         }
         while state.bytes > self.bytes_max {
             let oldest = state.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
-            let oldest = oldest.expect("what takes bytes is there");
+            let oldest = oldest.expect("a cache in use has a value");
             let left = state.entries.remove(&oldest).expect("it was just found");
             state.bytes -= left.bytes;
         }
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_asked_for_leaves_first() {
+    fn the_least_recently_used_value_is_evicted_first() {
         let cache: Cache<u32, &str> = Cache::new(10);
         cache.put(1, Arc::new("one"), 4);
         cache.put(2, Arc::new("two"), 4);

@@ -1,4 +1,4 @@
-//! Columns by name and type: what is not as it was written is damage.
+//! Columns by name and type: any deviation from what was written is damage.
 
 use super::error::SegmentError;
 use super::table::name_in_format_1;
@@ -43,7 +43,7 @@ pub(crate) fn optional_numbers<'a, T: ArrowPrimitiveType>(
     named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| wrong_type(name))
 }
 
-/// A column of yes and no.
+/// A column of booleans without absent values.
 pub(crate) fn booleans<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, SegmentError> {
     without_absent(named(batch, name)?.as_boolean_opt().ok_or_else(|| wrong_type(name))?, name)
 }

@@ -84,7 +84,7 @@ struct NearbySegment {
 }
 
 /// Traces that are partly stored go into the same slice as their other spans, the others into the slice they start in. The filters may
-/// take a new trace for a known one; compaction finds out.
+/// report a new trace as known; compaction corrects that.
 fn placement(known: &[NearbySegment], run: &TraceRun, slice: Nanos) -> TracePlacement {
     let (since, until) = (run.first.minus(JOIN), run.last.plus(JOIN));
     let holds = |nearby: &&NearbySegment| {

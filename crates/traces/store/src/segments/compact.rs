@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Small segments of a slice that still grows are merged when there are this many.
 const SMALL_MAX: usize = 8;
 
-/// Segments that become others.
+/// Segments to be merged into new ones.
 struct CompactionJob {
     kind: SegmentKind,
     inputs: Vec<Arc<Segment>>,
@@ -67,7 +67,7 @@ impl SegmentsInner {
         Ok(false)
     }
 
-    /// What there is to do in a slice.
+    /// Jobs of a slice.
     async fn job(
         &self,
         start: i64,
@@ -257,17 +257,17 @@ impl SegmentsInner {
     }
 }
 
-/// The smallest segments that fit into one together: merging them leaves fewer, so that compaction finds an end.
+/// The smallest segments that fit into one together: merging them reduces their number, so compaction terminates.
 fn smallest(
     mut segments: Vec<Arc<Segment>>,
     rows_max: usize,
     rows: impl Fn(&Segment) -> u64,
 ) -> Vec<Arc<Segment>> {
     segments.sort_by_key(|segment| (rows(segment), segment.number));
-    let mut room = rows_max as u64;
-    let fits = segments.iter().take_while(|segment| match room.checked_sub(rows(segment)) {
+    let mut remaining = rows_max as u64;
+    let fits = segments.iter().take_while(|segment| match remaining.checked_sub(rows(segment)) {
         Some(left) => {
-            room = left;
+            remaining = left;
             true
         }
         None => false,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where objects are written before they get their name.
+/// Folder in which objects are written before they are renamed.
 const STAGING: &str = "staging";
 
 /// Objects in a folder of this machine. The object store's own local backend does not call `fsync`; this one
@@ -28,7 +28,7 @@ pub struct DurableFolder {
 }
 
 impl DurableFolder {
-    /// Opens a folder, or makes it. What an earlier process left half-written is deleted.
+    /// Opens a folder, or creates it. Partial writes of an earlier process are deleted.
     ///
     /// # Errors
     /// When the folder cannot be made or read.
@@ -120,7 +120,7 @@ impl ObjectStore for DurableFolder {
     }
 }
 
-/// Deletes what is in a folder. The folder stays: on a full disk it could not be made again.
+/// Deletes the contents of a folder but not the folder: on a full disk it could not be created again.
 fn empty(folder: &Path) -> std::io::Result<()> {
     std::fs::read_dir(folder)?.try_for_each(|entry| std::fs::remove_file(entry?.path()))
 }
@@ -131,7 +131,7 @@ fn write_synced(path: &Path, payload: &PutPayload) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives a synced file its name, and makes the name last.
+/// Renames a synced file and makes the new name durable.
 fn name(staged: &Path, end: &Path, root: &Path, mode: &PutMode) -> std::io::Result<()> {
     let folder = end.parent().expect("an object's path has a folder");
     std::fs::create_dir_all(folder)?;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_put_is_there_once_and_nothing_else() {
+    async fn an_object_is_put_exactly_once() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join(STAGING)).unwrap();
         std::fs::write(folder.path().join(STAGING).join("7"), "half").unwrap();

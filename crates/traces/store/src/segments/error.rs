@@ -1,4 +1,4 @@
-//! Why something stored could not be read or written.
+//! Errors of reading and writing segments.
 
 use crate::StoreError;
 use arrow_schema::ArrowError;
@@ -10,7 +10,7 @@ use std::fmt;
 pub(crate) enum SegmentError {
     /// The contents are not what was written: the segment is quarantined, and the rest is answered.
     Damaged(String),
-    /// It was written by a later version: nothing is touched.
+    /// It was written by a later version: nothing is changed.
     ManifestVersion(u32),
     /// The storage does not work now: the error is returned to the caller.
     Storage(String),

@@ -41,7 +41,7 @@ pub(crate) struct LateSpans {
 #[derive(Default)]
 struct LateParts {
     /// The traces, assembled from all spans.
-    whole: Vec<RequestSlice>,
+    assembled: Vec<RequestSlice>,
     /// Their parts in each holder, by its number.
     parts: BTreeMap<u64, Vec<RequestSlice>>,
     traces: HashSet<TraceId>,
@@ -131,10 +131,10 @@ impl SegmentsInner {
         }
         let plain = self.slices(segments).await?;
         let parts = self.read_late(late).await?;
-        let whole = Arc::new(RequestSlice::merge(&parts.whole));
-        self.slices.put(late.key(), Arc::clone(&whole), bytes_of(&whole));
+        let merged = Arc::new(RequestSlice::merge(&parts.assembled));
+        self.slices.put(late.key(), Arc::clone(&merged), bytes_of(&merged));
         let traces = Arc::new(parts.traces);
-        let mut out = vec![whole];
+        let mut out = vec![merged];
         let mut parts = parts.parts;
         for (segment, slice) in segments.iter().zip(plain) {
             let (slice, bytes) = match parts.remove(&segment.number) {
@@ -180,14 +180,14 @@ impl SegmentsInner {
                 out.parts.entry(segment.number).or_default().push(part);
                 tables.push((segment.order, table));
             }
-            out.whole.push(locate(&late.late[0], whole(tables).await)?);
+            out.assembled.push(locate(&late.late[0], assemble_tables(tables).await)?);
         }
         Ok(out)
     }
 }
 
 /// Assembles tables of spans, in the order in which they arrived.
-async fn whole(mut tables: Vec<(u64, SpanTable)>) -> Result<RequestSlice, SegmentError> {
+async fn assemble_tables(mut tables: Vec<(u64, SpanTable)>) -> Result<RequestSlice, SegmentError> {
     tables.sort_by_key(|&(order, _)| order);
     let job = move || {
         let tables = tables.into_iter().map(|(_, table)| table).collect();

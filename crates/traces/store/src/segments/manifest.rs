@@ -1,7 +1,7 @@
-//! The manifest: which segments there are, and up to where the log is in them.
+//! The manifest: which segments exist, and up to which record they contain the log.
 //!
-//! `manifest/N.json` is written once and never changed; the one of the highest number is valid. Whoever writes
-//! `N + 1` puts it only if it is absent, so two writers cannot both win. Its copy, `manifest/N.copy`, is for the case
+//! `manifest/N.json` is written once and never changed; the one of the highest number is valid. A writer of
+//! `N + 1` creates it only if it is absent, so two writers cannot both commit. Its copy, `manifest/N.copy`, is for the case
 //! that the one file on which all others depend is damaged.
 
 use super::error::SegmentError;
@@ -23,7 +23,6 @@ pub(crate) const FORMAT: u32 = 2;
 pub(crate) struct Manifest {
     /// Version of the layout, of this file and of the segments it names.
     pub(crate) format: u32,
-    /// Its own number.
     pub(crate) number: u64,
     /// Number that the next segment gets.
     pub(crate) next_segment: u64,
@@ -40,7 +39,7 @@ pub(crate) struct Manifest {
     pub(crate) quarantined: Vec<Quarantined>,
 }
 
-/// One segment: files with the same rows, seen in different ways.
+/// One segment: files that hold the same rows in different forms.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Segment {
     /// Its number; files are named by it.
@@ -48,9 +47,8 @@ pub(crate) struct Segment {
     /// Version of its files.
     #[serde(default = "first_format")]
     pub(crate) format: u32,
-    /// What it holds.
     pub(crate) kind: SegmentKind,
-    /// Start of the slice it is filed under.
+    /// Start of its slice.
     pub(crate) slice_ns: i64,
     /// When its oldest rows arrived, as the number of the segment they were first in.
     pub(crate) order: u64,
@@ -61,7 +59,7 @@ pub(crate) struct Segment {
     /// When its latest rows arrived; absent in segments of earlier programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arrived_ns: Option<i64>,
-    /// The latest `last_ns` of all segments when this one was written, but for times that have not come yet.
+    /// The latest `last_ns` of all segments when this one was written, excluding times in the future.
     pub(crate) newest_ns: i64,
     /// Lowest trace id.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_trace")]
@@ -72,10 +70,8 @@ pub(crate) struct Segment {
     /// Spans, copies included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) spans: u64,
-    /// Requests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) requests: u64,
-    /// Samples.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) samples: u64,
     /// Notes from importing its rows; `told` in format 1.
@@ -93,7 +89,6 @@ pub(crate) enum SegmentKind {
     Traces,
     /// Spans of traces that other segments have spans of, too; not assembled.
     Late,
-    /// Samples.
     Samples,
 }
 
@@ -117,7 +112,6 @@ pub(crate) enum FileKind {
 /// Metadata of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
-    /// Length.
     pub(crate) bytes: u64,
     /// CRC-32C of all of it.
     pub(crate) crc32c: u32,
@@ -130,7 +124,6 @@ pub(crate) struct FileEntry {
 /// A segment that could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Quarantined {
-    /// Its number.
     pub(crate) segment: u64,
     /// As in [`Segment`]; so are the next two.
     pub(crate) first_ns: i64,
@@ -140,9 +133,8 @@ pub(crate) struct Quarantined {
     pub(crate) spans: u64,
     /// Samples it held.
     pub(crate) samples: u64,
-    /// What is wrong with it.
     pub(crate) reason: String,
-    /// When that was found.
+    /// When it was set aside.
     pub(crate) since_ns: i64,
 }
 
@@ -195,7 +187,7 @@ impl Segment {
         Timestamp::from_unix_ns(self.last_ns)
     }
 
-    /// The time that its age counts from: a sender whose clock is ahead does not make data that stay for ever.
+    /// The time from which its age counts: data of a sender whose clock is ahead ages from its arrival.
     pub(crate) fn ages_from(&self) -> Timestamp {
         self.last().min(Timestamp::from_unix_ns(self.arrived_ns.unwrap_or(i64::MAX)))
     }
@@ -219,7 +211,6 @@ impl Segment {
 }
 
 impl Quarantined {
-    /// The same as a reported problem.
     pub(crate) fn problem(&self) -> StoreIssue {
         let rows = match (self.spans, self.samples) {
             (0, samples) => format!("{samples} samples"),
@@ -235,7 +226,7 @@ impl Quarantined {
 }
 
 impl Manifest {
-    /// Of a store that is empty.
+    /// The position of an empty store.
     pub(crate) fn empty() -> Manifest {
         Manifest {
             format: FORMAT,
@@ -259,7 +250,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Its text, and in a last line the checksum of all before.
+    /// Its JSON, and in a last line the checksum of all before.
     fn text(&self) -> Vec<u8> {
         let mut text = serde_json::to_vec(self).expect("a manifest has no map whose keys are not texts");
         text.push(b'\n');
@@ -291,7 +282,7 @@ struct ManifestVersion {
     format: u32,
 }
 
-/// The result of looking for manifests.
+/// The manifests of a store.
 pub(crate) struct ManifestSearch {
     /// The newest that can be read, or whose copy can.
     pub(crate) manifest: Manifest,
@@ -340,7 +331,7 @@ mod tests {
     use laggard_model::{Loss, Losses};
 
     #[test]
-    fn a_manifest_survives_its_text_and_damage_shows() {
+    fn a_manifest_survives_serialization_and_damage_is_detected() {
         let mut losses = Losses::none();
         losses.add_many(Loss::InvalidId, 3, || "line 7".to_owned());
         let notes = ImportNotes::new(&losses, &Origins { call_records: 2, ..Origins::default() });
@@ -376,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_is_not_taken_for_damage() {
+    fn a_later_version_is_not_treated_as_damage() {
         let manifest = Manifest { format: FORMAT + 1, ..Manifest::empty() };
         assert_eq!(Manifest::parse(&manifest.text()), Err(SegmentError::ManifestVersion(FORMAT + 1)));
     }

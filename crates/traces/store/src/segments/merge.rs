@@ -48,8 +48,8 @@ impl HandleTranslation {
     }
 }
 
-/// The names that some rows use, and the rows with handles into them: a small segment of a large flush batch must not
-/// carry the names of all.
+/// The names that some rows use, and the rows with handles into them, so that a small segment of a large flush batch does
+/// not store the names of all.
 pub(crate) fn in_own_names(names: &Names, rows: Vec<SpanRow>) -> (Names, Vec<SpanRow>) {
     let mut own = Names::new();
     let mut operations: Vec<Option<OperationId>> = vec![None; names.operations()];

@@ -99,7 +99,7 @@ impl Segments {
         Ok(self.shared.commit(batch).await?)
     }
 
-    /// What is stored now. It does not change while it is looked at, and its files stay as long as it is held.
+    /// A snapshot of the stored data; its files remain while it is held.
     pub fn view(&self) -> View {
         View { shared: Arc::clone(&self.shared), manifest: self.shared.manifest() }
     }
@@ -112,7 +112,7 @@ impl Segments {
         Ok(self.shared.compact().await?)
     }
 
-    /// Deletes what the settings no longer keep. `now` is the wall clock.
+    /// Deletes segments beyond the retention settings. `now` is the wall clock.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -120,7 +120,7 @@ impl Segments {
         Ok(self.shared.retain(now).await?)
     }
 
-    /// How the segments are doing.
+    /// Sizes, times, and problems of the segments.
     pub fn figures(&self) -> SegmentFigures {
         let manifest = self.shared.manifest();
         let segments = &manifest.segments;

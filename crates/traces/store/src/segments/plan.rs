@@ -21,7 +21,7 @@ pub(crate) struct SegmentLimits {
 }
 
 impl Default for SegmentLimits {
-    /// A segment is what one core decodes in the tenth part of a second.
+    /// A segment is what one core decodes in a tenth of a second.
     fn default() -> SegmentLimits {
         SegmentLimits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
     }

@@ -1,4 +1,4 @@
-//! Ranges of trace ids with a bounded number of spans: what large inputs are worked through by.
+//! Ranges of trace ids with a bounded number of spans, for processing large inputs part by part.
 
 use super::trace_index::TraceIndex;
 use laggard_model::TraceId;

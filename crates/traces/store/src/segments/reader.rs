@@ -1,4 +1,4 @@
-//! Reading segments: bytes from the object store, decoded on threads that may be busy.
+//! Reading segments: bytes from the object store, decoded on the pool for blocking work.
 
 use super::calls_file;
 use super::error::SegmentError;
@@ -33,19 +33,19 @@ impl Selection {
     }
 }
 
-/// Runs what takes long on a thread that may be busy.
+/// Runs a long computation on the pool for blocking work.
 pub(crate) async fn busy<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, SegmentError> + Send + 'static,
 ) -> Result<T, SegmentError> {
     match tokio::task::spawn_blocking(job).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(SegmentError::Storage("the program is being ended".to_owned())),
+        Err(_) => Err(SegmentError::Storage("the program is shutting down".to_owned())),
     }
 }
 
 impl Segment {
-    /// What is known of one of its files.
+    /// The manifest entry of one of its files.
     fn entry(&self, kind: FileKind) -> Result<FileEntry, SegmentError> {
         let missing = || SegmentError::damaged(format!("has no file of {}", kind.folder()));
         self.files.get(&kind).copied().ok_or_else(missing)
@@ -195,7 +195,7 @@ fn decode(
     Ok(RequestSlice { names, structures, requests: table.requests, calls, facts: table.facts })
 }
 
-/// Bytes of a slice in memory, about.
+/// Estimated bytes of a slice in memory.
 pub(crate) fn bytes_of(slice: &RequestSlice) -> usize {
     let call = size_of::<ReplicaId>() + 3 * size_of::<Nanos>();
     let nodes: usize = slice.structures.iter().map(|structure| structure.len() * 16 + 72).sum();

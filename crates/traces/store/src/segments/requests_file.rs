@@ -89,7 +89,7 @@ fn column_values(
     ])
 }
 
-/// What the file of requests holds.
+/// Contents of the file of requests.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedRequests {
     pub(crate) requests: Vec<SlicedRequest>,
@@ -97,7 +97,7 @@ pub(crate) struct DecodedRequests {
     pub(crate) facts: SliceFacts,
 }
 
-/// Reads requests; replicas that the facts speak of are added to `names`.
+/// Reads requests; replicas named in the facts are added to `names`.
 pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedRequests, SegmentError> {
     let metadata = table::footer(&ranges)?;
     let facts = table::metadata_text(&metadata, FACTS_KEY)
@@ -143,7 +143,7 @@ fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), Segme
     Ok(())
 }
 
-/// What assembly learned of the traces of a segment, as text.
+/// Facts of assembly about the traces of a segment, as stored.
 #[derive(Serialize, Deserialize)]
 struct StoredFacts {
     traces: u64,

@@ -8,7 +8,7 @@ use laggard_model::Timestamp;
 use std::collections::HashSet;
 
 impl SegmentsInner {
-    /// Deletes what the settings no longer keep.
+    /// Deletes segments beyond the retention settings.
     pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), SegmentError> {
         let _one_at_a_time = self.maintaining.lock().await;
         let settings = self.settings.clone();
@@ -21,7 +21,9 @@ impl SegmentsInner {
                 manifest.segments.retain(|segment| !leave.contains(&segment.number));
                 let before = manifest.quarantined.len();
                 let limit = age_limit(manifest, &settings, now);
-                manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
+                manifest
+                    .quarantined
+                    .retain(|quarantined| limit.is_none_or(|limit| quarantined.last_ns >= limit.unix_ns()));
                 Ok(!leave.is_empty() || manifest.quarantined.len() < before)
             })
             .await?;
@@ -34,7 +36,7 @@ impl SegmentsInner {
 }
 
 /// The time before which data are too old. Age counts from the clock or from the latest data, whichever is
-/// earlier: a clock that jumps ahead deletes nothing that the data themselves do not outlive.
+/// earlier, so that a clock that jumps ahead does not delete data.
 fn age_limit(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> Option<Timestamp> {
     let newest = manifest.segments.iter().map(|segment| segment.last()).max()?;
     Some(newest.min(now).minus(settings.keep_for?))

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_survive_their_file() {
+    fn samples_survive_encoding_and_decoding() {
         assert!(MEASURES.iter().enumerate().all(|(at, &(measure, _))| measure as usize == at));
         let texts: Vec<Box<str>> = vec!["".into(), "db-1".into(), "db".into(), "buy".into()];
         let rows: Vec<SampleRow> = (MEASURES.iter().enumerate())

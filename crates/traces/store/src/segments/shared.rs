@@ -1,4 +1,4 @@
-//! What commits, views and maintenance share: the manifest that is valid now, and how another becomes valid.
+//! State shared by commits, views, and maintenance: the valid manifest, and how it is replaced.
 
 use super::cache::Cache;
 use super::error::SegmentError;
@@ -49,7 +49,7 @@ pub(crate) struct SegmentsInner {
     pub(crate) maintaining: tokio::sync::Mutex<()>,
     swapping: tokio::sync::Mutex<()>,
     current: Mutex<Arc<Manifest>>,
-    /// Segments the manifest no longer names; their files go when no view holds them.
+    /// Segments the manifest no longer names; their files are deleted when no view holds them.
     replaced: Mutex<Vec<Arc<Segment>>>,
     next_segment: AtomicU64,
     /// The highest manifest this process tried to write.
@@ -60,7 +60,7 @@ pub(crate) struct SegmentsInner {
     pub(crate) unreadable_manifest: Option<String>,
 }
 
-/// Locks what no thread can have left broken.
+/// Locks a mutex that cannot be poisoned.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no thread panics while it holds the lock")
 }
@@ -183,7 +183,7 @@ impl SegmentsInner {
     }
 
     async fn forget_manifests(&self, valid: u64) {
-        // One more each time: those before are gone already, but for what a crash or a failure left over.
+        // One more each time: earlier ones are deleted already, except after a crash or a failure.
         if let Some(old) = valid.checked_sub(MANIFESTS_RETAINED + 1) {
             delete(&*self.objects, vec![layout::manifest(old), layout::manifest_copy(old)]).await;
         }
@@ -200,11 +200,11 @@ impl SegmentsInner {
         match tokio::spawn(async move { shared.set_aside(&segment, reason).await }).await {
             Ok(done) => done,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => Err(SegmentError::Storage("the program is being ended".to_owned())),
+            Err(_) => Err(SegmentError::Storage("the program is shutting down".to_owned())),
         }
     }
 
-    /// Files go first: what is not named by a manifest is deleted at the next start.
+    /// Moves the files first: a file that no manifest names is deleted at the next start.
     async fn set_aside(&self, segment: &Segment, reason: String) -> Result<(), SegmentError> {
         let number = segment.number;
         if !self.manifest().segments.iter().any(|known| known.number == number) {
@@ -240,7 +240,6 @@ impl SegmentsInner {
     }
 }
 
-/// Files of segments that a manifest does not name.
 async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<Vec<Path>, SegmentError> {
     let named: HashSet<Path> = (manifest.segments.iter())
         .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))

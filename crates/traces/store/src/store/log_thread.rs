@@ -120,7 +120,7 @@ impl LogThread {
                 self.recovered();
                 self.ingest(first, group);
             }
-            Err(error) => self.refuse(&error, group),
+            Err(error) => self.reject(&error, group),
         }
     }
 
@@ -147,7 +147,7 @@ impl LogThread {
         }
     }
 
-    fn refuse(&mut self, error: &io::Error, group: Vec<Append>) {
+    fn reject(&mut self, error: &io::Error, group: Vec<Append>) {
         self.path.log_fails.store(true, Ordering::Relaxed);
         let (name, text) = describe(error);
         self.path.report(name, Severity::Blocks, text.clone());

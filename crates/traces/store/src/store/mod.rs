@@ -150,12 +150,12 @@ impl Store {
         answer.await.unwrap_or(Err(AppendError::Closing))
     }
 
-    /// What is stored now. It does not change while it is looked at. Open traces are not in it.
+    /// A snapshot of the stored data, without open traces.
     pub fn view(&self) -> View {
         self.shared.segments.view()
     }
 
-    /// How it is doing.
+    /// Sizes and problems of the store.
     pub fn state(&self) -> StoreState {
         let path = &self.shared.path;
         let figures = self.shared.segments.figures();
@@ -214,7 +214,7 @@ impl Store {
         let flushed = self.flush().await;
         self.barrier().await;
         self.shared.tasks.iter().for_each(JoinHandle::abort);
-        // A thread that is gone needs no order to go.
+        // A thread that has ended needs no shutdown command.
         let _ = self.shared.commands.send(LogCommand::End);
         flushed
     }

@@ -71,7 +71,7 @@ async fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_appended_is_open_then_stored_and_the_log_is_emptied() {
+async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     store.append(batch(&[(1, 1), (2, 2)])).await.unwrap();
@@ -94,7 +94,7 @@ async fn what_is_appended_is_open_then_stored_and_the_log_is_emptied() {
 }
 
 #[tokio::test]
-async fn what_was_open_is_open_again_after_a_loss_of_power() {
+async fn open_data_is_restored_after_a_power_loss() {
     let mut fixture = Fixture::new();
     let store = fixture.open().await;
     store.append(batch(&[(1, 1), (2, 2)])).await.unwrap();
@@ -111,13 +111,13 @@ async fn what_was_open_is_open_again_after_a_loss_of_power() {
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_is_told_and_heals() {
+async fn a_full_disk_rejects_batches_is_reported_and_recovers() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     store.append(batch(&[(1, 1)])).await.unwrap();
     fixture.files.fail(0, Fault::OutOfSpace(4));
-    let refused = store.append(batch(&[(1, 2)])).await;
-    assert!(matches!(refused, Err(AppendError::Storage(_))), "{refused:?}");
+    let rejected = store.append(batch(&[(1, 2)])).await;
+    assert!(matches!(rejected, Err(AppendError::Storage(_))), "{rejected:?}");
     assert!(problem(&store, "disk_full") && !store.state().accepts);
     assert!(eventually(|| store.state().problems.is_empty()).await);
     store.append(batch(&[(1, 3)])).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_full_disk_refuses_is_told_and_heals() {
 }
 
 #[tokio::test]
-async fn segments_that_cannot_be_written_hold_back_and_heal() {
+async fn failed_segment_writes_hold_data_back_and_recover() {
     let folder = tempfile::tempdir().unwrap();
     let (there, away) = (folder.path().join("segments"), folder.path().join("away"));
     std::fs::create_dir(&there).unwrap();
@@ -140,15 +140,15 @@ async fn segments_that_cannot_be_written_hold_back_and_heal() {
     assert!(store.flush().await.is_err());
     assert!(problem(&store, "segments_unwritable"));
     let mut next = 2;
-    let refused = loop {
+    let rejected = loop {
         let spans: Vec<(u128, u64)> = (next..next + 200).map(|id| (u128::from(id), id)).collect();
         match store.append(batch(&spans)).await {
             Ok(()) => next += 200,
-            Err(refused) => break refused,
+            Err(rejected) => break rejected,
         }
         assert!(next < 10_000, "memory is bounded");
     };
-    assert!(matches!(refused, AppendError::Busy(_)), "{refused:?}");
+    assert!(matches!(rejected, AppendError::Busy(_)), "{rejected:?}");
     std::fs::remove_file(&there).unwrap();
     std::fs::rename(&away, &there).unwrap();
     assert!(eventually(|| !problem(&store, "segments_unwritable")).await);
@@ -158,17 +158,17 @@ async fn segments_that_cannot_be_written_hold_back_and_heal() {
 }
 
 #[tokio::test]
-async fn too_much_at_once_is_refused_for_good() {
+async fn a_batch_larger_than_the_limit_is_rejected_permanently() {
     let mut fixture = Fixture::new();
     fixture.settings.memory_bytes = 100_000;
     let store = fixture.open().await;
     let spans: Vec<(u128, u64)> = (1..1000).map(|id| (1, id)).collect();
-    let refused = store.append(batch(&spans)).await;
-    assert!(matches!(refused, Err(AppendError::TooLarge { bytes_max: 50_000, .. })), "{refused:?}");
+    let rejected = store.append(batch(&spans)).await;
+    assert!(matches!(rejected, Err(AppendError::TooLarge { bytes_max: 50_000, .. })), "{rejected:?}");
 }
 
 #[tokio::test]
-async fn tight_memory_sends_the_oldest_traces_off_early() {
+async fn low_memory_flushes_the_oldest_traces_early() {
     let mut fixture = Fixture::new();
     fixture.settings.memory_bytes = 1 << 20;
     let store = fixture.open().await;
@@ -188,7 +188,7 @@ async fn tight_memory_sends_the_oldest_traces_off_early() {
 }
 
 #[tokio::test]
-async fn idle_is_told_by_a_clock_that_does_not_jump() {
+async fn idleness_is_measured_by_the_monotonic_clock() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let spans: Vec<(u128, u64)> = (1..=25_000).map(|id| (u128::from(id) / 10, id)).collect();
@@ -205,7 +205,7 @@ async fn idle_is_told_by_a_clock_that_does_not_jump() {
 }
 
 #[tokio::test]
-async fn damage_of_the_log_is_told_and_the_rest_is_there() {
+async fn damage_of_the_log_is_reported_and_the_rest_is_read() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     for id in 1..=3 {

@@ -1,4 +1,4 @@
-//! What the log's thread, the flusher and the store's handles share.
+//! State shared by the log thread, the flusher, and the store's handles.
 
 use crate::budget::Budget;
 use crate::clock::Clock;
@@ -24,7 +24,7 @@ pub(super) struct WritePath {
     pub(super) spans_appended: AtomicU64,
     pub(super) log_bytes: AtomicU64,
     pub(super) closing: AtomicBool,
-    /// Whether the log could not be written the last time.
+    /// Whether the last write to the log failed.
     pub(super) log_fails: AtomicBool,
 }
 
@@ -77,7 +77,7 @@ impl WritePath {
     pub(super) fn report_replay(&self, findings: &ReplayReport) {
         if let Some(torn) = &findings.torn {
             let text = format!(
-                "the last write of {} was cut off: {} bytes that had not been acknowledged are gone",
+                "the last write of {} was cut off: {} unacknowledged bytes are lost",
                 torn.file, torn.bytes
             );
             self.report(TORN_LOG, Severity::Warns, text);

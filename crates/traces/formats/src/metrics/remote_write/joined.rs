@@ -67,7 +67,7 @@ pub(super) struct JoinedSeries {
     full_ns: i64,
 }
 
-/// A series as it comes.
+/// A series as received.
 #[derive(Clone, Copy, Debug)]
 struct RawSeries {
     time_ns: i64,
@@ -165,7 +165,7 @@ impl JoinedSeries {
         is_long.then_some(seen.before_ns)
     }
 
-    /// Gives the samples of a message.
+    /// Emits the samples of a message.
     pub(super) fn emit(&mut self, sink: &mut dyn Sink) {
         for key in std::mem::take(&mut self.changed) {
             if let Some(joined) = self.joined.get_mut(&key) {

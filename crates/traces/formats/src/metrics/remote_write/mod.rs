@@ -47,7 +47,7 @@ impl RemoteWrite {
     /// Reads a message.
     ///
     /// # Errors
-    /// When it is not a message; then nothing of it was used.
+    /// When it is not a message; then none of it was used.
     pub(crate) fn read(
         &mut self,
         version: RemoteWriteVersion,

@@ -109,7 +109,7 @@ fn is_sum_over_others(name: &str, labels: &Attributes<'_>) -> bool {
     }
 }
 
-/// Prometheus counts since the start of a process, whatever it counts.
+/// Prometheus counters start with a process.
 const fn kind(measure: Measure, is_cores_in_use: bool) -> JoinKind {
     match measure {
         Measure::CpuSecondsTotal if is_cores_in_use => JoinKind::Rate,

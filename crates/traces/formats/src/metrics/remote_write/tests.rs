@@ -1,4 +1,4 @@
-//! Remote write by hand: what Prometheus sends, and what samples that is.
+//! Messages of remote write as Prometheus sends them, and the samples they contain.
 
 use super::*;
 use crate::otlp_protobuf::encode::Encoder;

@@ -22,7 +22,7 @@ pub(crate) enum RemoteWriteVersion {
     Two,
 }
 
-/// A series, as it comes.
+/// A series as received.
 #[derive(Debug, Default)]
 pub(super) struct WireSeries<'a> {
     /// Its labels, the name among them.
@@ -39,7 +39,7 @@ pub(super) struct WirePoint {
     pub(super) value: f64,
 }
 
-/// Hands on each series of a message.
+/// Emits each series of a message.
 pub(super) fn each<'a>(
     version: RemoteWriteVersion,
     message: &'a [u8],

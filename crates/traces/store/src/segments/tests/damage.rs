@@ -48,7 +48,7 @@ async fn lost(segments: &Segments) -> u64 {
 }
 
 #[tokio::test]
-async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
+async fn any_damaged_byte_is_detected_and_the_rest_is_answered() {
     let (first, second) = (flush_batch_of(1..4), flush_batch_of(10..12));
     for kind in [FileKind::Requests, FileKind::Calls, FileKind::Structures] {
         for at in [4, 100, 333, 700] {
@@ -71,7 +71,7 @@ async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
 }
 
 #[tokio::test]
-async fn damaged_missing_and_cut_spans_are_found_by_a_look_up() {
+async fn damaged_missing_and_truncated_spans_are_detected_by_a_lookup() {
     for how in ["damaged rows", "damaged tail", "cut", "missing"] {
         let (objects, segments) = of(&[flush_batch_of(1..4), flush_batch_of(10..12)]).await;
         let bad = segments.shared.manifest().segments[0].clone();
@@ -93,7 +93,7 @@ async fn damaged_missing_and_cut_spans_are_found_by_a_look_up() {
 }
 
 #[tokio::test]
-async fn compaction_keeps_what_it_could_read() {
+async fn compaction_retains_all_readable_rows() {
     let batches =
         [flush_batch_of(1..4), flush_batch_of(10..12), flush_batch_of(20..23), flush_batch_of(2..3)];
     let (objects, segments) = of(&batches).await;
@@ -116,7 +116,7 @@ async fn compaction_keeps_what_it_could_read() {
 }
 
 #[tokio::test]
-async fn damaged_samples_are_told_and_the_rest_is_handed_over() {
+async fn damaged_samples_are_reported_and_the_rest_is_returned() {
     let of_times = |times: &[i64]| FlushBatch { samples: samples(times), ..FlushBatch::default() };
     let (objects, segments) = of(&[of_times(&[1, 2, 3]), of_times(&[4, 5])]).await;
     let bad = segments.shared.manifest().segments[0].path(FileKind::Samples);
@@ -161,7 +161,7 @@ async fn a_damaged_manifest_has_a_copy() {
 }
 
 #[tokio::test]
-async fn a_torn_manifest_without_its_copy_gives_way_to_the_one_before() {
+async fn a_torn_manifest_without_a_copy_falls_back_to_the_previous_one() {
     let (objects, segments) = of(&[flush_batch_of(1..4), flush_batch_of(10..12)]).await;
     let manifest = segments.shared.manifest();
     drop(segments);
@@ -181,7 +181,7 @@ async fn a_torn_manifest_without_its_copy_gives_way_to_the_one_before() {
 /// A sender whose clock is years ahead: its data, and what shares a segment with them, go when they have been there
 /// for as long as data are retained.
 #[tokio::test]
-async fn times_that_have_not_come_yet_do_not_stay_for_ever() {
+async fn data_with_future_times_is_deleted_by_age_since_arrival() {
     let mut ahead = flush_batch_of(1..3);
     let far = Timestamp::from_unix_ns(crate::segments::shared::wall_clock().unix_ns())
         .plus(Nanos::from_secs(9_999_999));
@@ -219,17 +219,17 @@ async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
 }
 
 #[tokio::test]
-async fn two_writers_cannot_both_win() {
+async fn two_writers_cannot_both_commit() {
     let (objects, one) = of(&[flush_batch_of(1..4)]).await;
     let other = open(&objects, &StoreSettings::default()).await;
     one.commit(Arc::new(flush_batch_of(10..11))).await.unwrap();
-    let refused = other.commit(Arc::new(flush_batch_of(20..21))).await.unwrap_err();
-    assert!(refused.to_string().contains("another process"), "{refused}");
+    let rejected = other.commit(Arc::new(flush_batch_of(20..21))).await.unwrap_err();
+    assert!(rejected.to_string().contains("another process"), "{rejected}");
     assert_eq!(answered(&other.view()).await, expected(&[flush_batch_of(1..4)]));
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_the_commit_and_leaves_no_trace() {
+async fn a_commit_that_fails_on_a_full_disk_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(folder.path()).unwrap());
     let settings = StoreSettings::default();

@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_do_not_depend_on_parcels_or_compaction(random_batches in spans(), compact_after in any::<u8>()) {
+    fn answers_do_not_depend_on_flush_batches_or_compaction(random_batches in spans(), compact_after in any::<u8>()) {
         let mut batches = batches(&random_batches);
         batches.push(much_later());
         let expected = expected(&batches);
@@ -92,7 +92,7 @@ async fn samples_come_by_time_before_and_after_compaction() {
 }
 
 #[tokio::test]
-async fn the_spans_of_a_window_can_be_exported() {
+async fn spans_of_a_window_are_exported() {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     segments.commit(Arc::new(much_later())).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is stored is answered, however it came and whatever was done to it since.
+//! Queries return everything stored, regardless of the order of arrival and of compaction.
 
 mod contents;
 mod damage;

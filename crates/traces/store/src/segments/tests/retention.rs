@@ -44,7 +44,7 @@ async fn requests(segments: &Segments) -> usize {
 }
 
 #[tokio::test]
-async fn data_leave_by_age_but_not_because_a_clock_jumped() {
+async fn data_is_deleted_by_age_but_not_because_a_clock_jumped() {
     let settings = StoreSettings { keep_for: Some(HOUR), ..StoreSettings::default() };
     let (objects, segments) = with_hours(&settings, 0..5).await;
     segments.retain(hours(3)).await.unwrap();
@@ -59,7 +59,7 @@ async fn data_leave_by_age_but_not_because_a_clock_jumped() {
 }
 
 #[tokio::test]
-async fn the_oldest_leave_when_there_are_too_many_bytes() {
+async fn the_oldest_segments_are_deleted_beyond_the_size_limit() {
     let (_, segments) = with_hours(&StoreSettings { keep_for: None, ..StoreSettings::default() }, 0..4).await;
     let bytes = segments.figures().bytes;
     let settings = StoreSettings { keep_for: None, keep_bytes: Some(bytes - 1), ..StoreSettings::default() };
@@ -71,7 +71,7 @@ async fn the_oldest_leave_when_there_are_too_many_bytes() {
 }
 
 #[tokio::test]
-async fn files_stay_as_long_as_a_view_holds_them() {
+async fn files_remain_while_a_view_holds_them() {
     let settings = StoreSettings { keep_for: Some(HOUR), ..StoreSettings::default() };
     let (objects, segments) = with_hours(&settings, 0..5).await;
     let view = segments.view();
@@ -84,7 +84,7 @@ async fn files_stay_as_long_as_a_view_holds_them() {
 }
 
 #[tokio::test]
-async fn files_that_nobody_names_are_deleted_at_the_start() {
+async fn files_named_by_no_manifest_are_deleted_at_startup() {
     let (objects, segments) = with_hours(&StoreSettings::default(), 0..2).await;
     drop(segments);
     for stray in ["spans/0/000000000099.parquet", "requests/7/000000000098.parquet"] {
@@ -113,7 +113,7 @@ async fn compaction_leaves_few_segments_and_few_manifests() {
 }
 
 #[tokio::test]
-async fn a_parcel_scattered_over_days_becomes_few_segments() {
+async fn a_flush_batch_scattered_over_days_becomes_few_segments() {
     let mut batch = FlushBatch::clone(&at_hour(0));
     let row = batch.spans[0];
     batch.spans = (0..9_u128)
@@ -130,7 +130,7 @@ async fn a_parcel_scattered_over_days_becomes_few_segments() {
 }
 
 #[tokio::test]
-async fn how_much_a_window_holds_is_known_without_reading_it() {
+async fn the_size_of_a_window_is_known_without_reading_it() {
     let (_, segments) = with_hours(&StoreSettings::default(), 0..6).await;
     let view = segments.view();
     assert_eq!(view.spans_within(hours(0), hours(5)), 6);
