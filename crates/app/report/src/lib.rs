@@ -12,14 +12,59 @@
 
 pub mod document;
 mod input_facts;
-mod model;
 mod names;
 mod numbers;
-mod present;
 mod render;
 mod rfc3339;
 mod schema;
 mod times;
+
+/// Reports as data: their field names are a published schema (`docs/manual/json/diagnose.md`).
+mod model {
+    mod capacity;
+    mod changes;
+    mod compare;
+    mod diagnose;
+    mod kernel;
+    mod samples;
+    mod signature;
+
+    pub use capacity::*;
+    pub use changes::*;
+    pub use compare::*;
+    pub(crate) use diagnose::losses;
+    pub use diagnose::*;
+    pub use kernel::*;
+    pub(crate) use samples::server_name;
+    pub use samples::{SampleSummary, SampledServer};
+    pub use signature::*;
+}
+
+/// What each report says, in which words and in which order: one file or folder for each question.
+mod present {
+    mod basis;
+    pub(crate) mod capacity;
+    pub(crate) mod changes;
+    pub(crate) mod compare;
+    pub(crate) mod diagnose;
+    pub(crate) mod facts;
+    pub(crate) mod kernel;
+    pub(crate) mod signature;
+}
+
+schema::reports! {
+    "diagnose", "The report of laggard diagnose", Report, |report| report.verdict;
+    "compare", "The comparison of laggard compare", Comparison, |report| report.verdict;
+    "changes", "The report of laggard changes", ChangeReport, |report| report.verdict;
+    "signature", "The file that laggard signature writes", Signature, |report| report.verdict;
+    "signature-diff", "The report of laggard signature diff", SignatureDiff, |report| report.verdict;
+    "capacity", "The report of laggard capacity", CapacityReport, |report| report.verdict;
+    "kernel-path", "The report of laggard kernel path", KernelPathReport,
+        |report| schema::described(!report.executions.is_empty());
+    "kernel-diagnose", "The report of laggard kernel diagnose", KernelDiagnosis, |report| report.verdict;
+    "kernel-stats", "The report of laggard kernel stats", KernelStatsReport,
+        |report| schema::described(report.input.traces.iter().any(|trace| trace.events > 0));
+}
 
 pub use document::Document;
 pub use input_facts::InputFacts;
@@ -34,4 +79,4 @@ pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
 pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
 pub use rfc3339::rfc3339;
-pub use schema::{ReportSchema, SCHEMAS, schema};
+pub use schema::{DeclaredReport, ReportSchema, schema};

@@ -1,11 +1,15 @@
-//! JSON Schemas of reports, derived from their types.
+//! What a row of `reports!` declares: the JSON Schema of a report, and its verdict.
 
-use crate::{
-    CapacityReport, ChangeReport, Comparison, Document, KernelDiagnosis, KernelPathReport, KernelStatsReport,
-    Report, Signature, SignatureDiff,
-};
+use crate::Present;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
+
+/// A report of a question. Declared by a row of `reports!` in `lib.rs`.
+pub trait DeclaredReport: Present + ToSchema {
+    /// The verdict in one word, as in the JSON: `insufficient-data` if there is none.
+    fn verdict(&self) -> String;
+}
 
 /// The schema of one report.
 pub struct ReportSchema {
@@ -17,25 +21,40 @@ pub struct ReportSchema {
     pub schema: fn() -> Value,
 }
 
-macro_rules! report_schemas {
-    ($($name:literal, $title:literal, $report:ty;)*) => {
+/// Declares reports: name, title, type, and verdict of each.
+macro_rules! reports {
+    ($($name:literal, $title:literal, $type:ty, |$report:ident| $verdict:expr;)*) => {
         /// Every schema, in the order of the manual.
-        pub const SCHEMAS: &[ReportSchema] =
-            &[$(ReportSchema { name: $name, title: $title, schema: || schema::<$report>($name) }),*];
+        pub const SCHEMAS: &[ReportSchema] = &[
+            $(ReportSchema { name: $name, title: $title, schema: || schema::<$type>($name) },)*
+            ReportSchema {
+                name: "document",
+                title: "What every report shows, as blocks",
+                schema: || schema::<Document>("document"),
+            },
+        ];
+
+        $(impl DeclaredReport for $type {
+            fn verdict(&self) -> String {
+                let $report = self;
+                $crate::schema::word(&$verdict)
+            }
+        })*
     };
 }
+pub(crate) use reports;
 
-report_schemas! {
-    "diagnose", "The report of laggard diagnose", Report;
-    "compare", "The comparison of laggard compare", Comparison;
-    "changes", "The report of laggard changes", ChangeReport;
-    "signature", "The file that laggard signature writes", Signature;
-    "signature-diff", "The report of laggard signature diff", SignatureDiff;
-    "capacity", "The report of laggard capacity", CapacityReport;
-    "kernel-path", "The report of laggard kernel path", KernelPathReport;
-    "kernel-diagnose", "The report of laggard kernel diagnose", KernelDiagnosis;
-    "kernel-stats", "The report of laggard kernel stats", KernelStatsReport;
-    "document", "What every report shows, as blocks", Document;
+/// A verdict of any kind as its JSON has it.
+pub(crate) fn word(verdict: &impl Serialize) -> String {
+    match serde_json::to_value(verdict) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// The verdict of a report that only describes: whether there was anything to describe.
+pub(crate) fn described(anything: bool) -> &'static str {
+    if anything { "done" } else { "insufficient-data" }
 }
 
 /// The JSON Schema (draft 2020-12) of a report, with all types it refers to.

@@ -4,7 +4,7 @@ mod charts;
 pub(crate) mod headline;
 mod phrases;
 
-use super::basis;
+use super::basis::basis;
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose,
     Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,

@@ -5,7 +5,7 @@ pub(crate) mod headline;
 pub(crate) mod phrases;
 mod server;
 
-use super::basis;
+use super::basis::basis;
 use crate::document::{
     Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, PageLink, Prose, Section, SpanStyle,
     Table, TableRow, Tone, cautions, columns, losses, missing, ruled_out,

@@ -6,7 +6,7 @@ mod operations;
 mod phrases;
 mod tree;
 
-use super::basis;
+use super::basis::basis;
 use crate::document::{
     Block, Cell, CellKind, Color, Detail, Document, Figure, Fold, GraphicMark, Prose, Section, SpanStyle,
     Table, TableRow, Tone, cautions, columns, losses, ruled_out,

@@ -5,7 +5,8 @@ pub(crate) mod headline;
 mod lead;
 mod pictures;
 
-use super::{basis, facts};
+use super::basis::basis;
+use super::facts;
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
     PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,

@@ -10,7 +10,7 @@ pub(crate) mod phrases;
 mod stats;
 mod timeline;
 
-use super::basis;
+use super::basis::basis;
 use crate::document::{
     Block, Cell, CellKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, columns,
 };

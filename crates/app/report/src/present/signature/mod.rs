@@ -3,7 +3,7 @@
 pub(crate) mod headline;
 pub(crate) mod phrases;
 
-use super::basis;
+use super::basis::basis;
 use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::document::{
     Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,

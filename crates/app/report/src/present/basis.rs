@@ -1,19 +1,11 @@
-//! What each report says, in which words and in which order: one file or folder for each question.
-
-pub(crate) mod capacity;
-pub(crate) mod changes;
-pub(crate) mod compare;
-pub(crate) mod diagnose;
-pub(crate) mod facts;
-pub(crate) mod kernel;
-pub(crate) mod signature;
+//! The last section of most reports: what the answer is based on.
 
 use crate::document::{
     Block, Cell, ColumnKind, Detail, Fold, Prose, Section, Sentences, SpanStyle, Table, TableRow,
 };
 use crate::{Setting, names};
 
-/// What the answer is based on: sentences, and the settings for pages.
+/// Sentences, and the settings for pages.
 pub(crate) fn basis(sentences: impl IntoIterator<Item = Prose>, settings: &[Setting]) -> Section {
     let section = Section::new("basis", "What this is based on").block(Sentences::paragraphs(sentences));
     if settings.is_empty() {
