@@ -1,12 +1,12 @@
 //! `laggard capacity`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use clap::Args;
 use laggard_metrics_questions::{CapacitySettings, capacity};
 use laggard_params::CapacityParams;
-use laggard_report::{CapacityReport, CapacityVerdict};
+use laggard_report::DeclaredReport;
 
 const EXAMPLES: &str = "Examples:
   laggard capacity samples.csv --latency-max 500ms
@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &Capacity) -> Result<Status, CommandError> {
     let mut report = capacity(&table, &facts, &settings).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
     arguments.run.write(&report)?;
-    Ok(status(&report, arguments.exit_code))
+    let verdicts = Verdicts { alarming: &["exceeded"], exit_code: arguments.exit_code };
+    Ok(verdicts.status(&report.verdict()))
 }
 
 fn settings(arguments: &Capacity) -> Result<CapacitySettings, CommandError> {
@@ -46,14 +47,6 @@ fn settings(arguments: &Capacity) -> Result<CapacitySettings, CommandError> {
         question.mix = Some(mix_of(path)?);
     }
     question.settings(&arguments.input.windows).map_err(CommandError::usage)
-}
-
-fn status(report: &CapacityReport, exit_code: bool) -> Status {
-    match report.verdict {
-        CapacityVerdict::Exceeded if exit_code => Status::Suspects,
-        CapacityVerdict::InsufficientData => Status::TooLittle,
-        _ => Status::Done,
-    }
 }
 
 /// Bytes of a file with a mix.

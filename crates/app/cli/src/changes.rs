@@ -1,12 +1,12 @@
 //! `laggard changes`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use clap::Args;
 use laggard_metrics_questions::{ChangesQuestion, changes};
 use laggard_params::ChangesParams;
-use laggard_report::{ChangeReport, ChangeVerdict};
+use laggard_report::DeclaredReport;
 
 const EXAMPLES: &str = "Examples:
   laggard changes samples.csv                               transactions and CPU utilization by window
@@ -45,13 +45,6 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let mut report = changes(&question).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
     arguments.run.write(&report)?;
-    Ok(status(&report, arguments.exit_code))
-}
-
-fn status(report: &ChangeReport, exit_code: bool) -> Status {
-    match report.verdict {
-        ChangeVerdict::ApplicationChange | ChangeVerdict::Anomaly if exit_code => Status::Suspects,
-        ChangeVerdict::InsufficientData => Status::TooLittle,
-        _ => Status::Done,
-    }
+    let verdicts = Verdicts { alarming: &["application-change", "anomaly"], exit_code: arguments.exit_code };
+    Ok(verdicts.status(&report.verdict()))
 }

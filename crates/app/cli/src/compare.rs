@@ -1,17 +1,17 @@
 //! `laggard compare`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
-use crate::server::{Server, Verdicts};
+use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
 use laggard_params::{CompareParams, ComparedData, Inputs, WHAT_TO_COMPARE, Window};
-use laggard_report::{Comparison, ComparisonVerdict, InputFacts};
+use laggard_report::{Comparison, DeclaredReport, InputFacts};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
         }
     }?;
     arguments.run.write(&comparison)?;
-    Ok(status(&comparison, arguments.exit_code))
+    Ok(verdicts.status(&comparison.verdict()))
 }
 
 /// What is compared with what.
@@ -195,12 +195,4 @@ fn label(paths: &[PathBuf], window: Window) -> String {
         text.push_str(", a window of it");
     }
     text
-}
-
-fn status(comparison: &Comparison, exit_code: bool) -> Status {
-    match comparison.verdict {
-        ComparisonVerdict::Slower | ComparisonVerdict::Changed if exit_code => Status::Suspects,
-        ComparisonVerdict::InsufficientData => Status::TooLittle,
-        _ => Status::Done,
-    }
 }

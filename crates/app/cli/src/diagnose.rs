@@ -1,18 +1,18 @@
 //! `laggard diagnose`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
-use crate::server::{Server, Verdicts};
+use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, DiagnoseParams, Inputs, Weights};
-use laggard_report::{Report, Verdict};
+use laggard_report::{DeclaredReport, Report};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     meter.done();
     let report = report?;
     arguments.run.write(&report)?;
-    Ok(status(&report, arguments.exit_code))
+    Ok(verdicts.status(&report.verdict()))
 }
 
 /// Which spans of the window's files are worth keeping.
@@ -148,12 +148,4 @@ fn baseline_losses(requests: &Requests) -> Option<String> {
         .then(|| format!("one trace retained in {}", requests.thinning_factor()));
     let words: Vec<String> = lost.chain(thinned).collect();
     (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
-}
-
-fn status(report: &Report, exit_code: bool) -> Status {
-    match report.verdict {
-        Verdict::Suspects if exit_code => Status::Suspects,
-        Verdict::Suspects | Verdict::Healthy => Status::Done,
-        Verdict::InsufficientData => Status::TooLittle,
-    }
 }

@@ -26,6 +26,27 @@ impl From<Status> for ExitCode {
     }
 }
 
+/// What a verdict means for the exit status.
+pub(crate) struct Verdicts {
+    /// Verdicts, as in the JSON, for which `--exit-code` exits with 1.
+    pub(crate) alarming: &'static [&'static str],
+    /// Whether `--exit-code` is set.
+    pub(crate) exit_code: bool,
+}
+
+impl Verdicts {
+    /// Of a command without `--exit-code`.
+    pub(crate) const NONE: Verdicts = Verdicts { alarming: &[], exit_code: false };
+
+    pub(crate) fn status(&self, verdict: &str) -> Status {
+        match verdict {
+            "insufficient-data" => Status::TooLittle,
+            verdict if self.exit_code && self.alarming.contains(&verdict) => Status::Suspects,
+            _ => Status::Done,
+        }
+    }
+}
+
 /// Why a run could not be completed, in a sentence.
 #[derive(Debug)]
 pub(crate) struct CommandError {

@@ -1,12 +1,12 @@
 //! `laggard kernel diagnose`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use clap::Args;
 use laggard_kernel_diagnose::diagnose_kernel;
 use laggard_params::{KernelDiagnoseParams, KernelSources, read_traces};
-use laggard_report::KernelVerdict;
+use laggard_report::DeclaredReport;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -53,11 +53,8 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     meter.done();
     let report = diagnose_kernel(&runs.map_err(failure)?, &diagnosis).map_err(CommandError::usage)?;
     arguments.output.run.write(&report)?;
-    Ok(match report.verdict {
-        KernelVerdict::Slower | KernelVerdict::SlowerOverall if arguments.exit_code => Status::Suspects,
-        KernelVerdict::InsufficientData => Status::TooLittle,
-        _ => Status::Done,
-    })
+    let verdicts = Verdicts { alarming: &["slower", "slower-overall"], exit_code: arguments.exit_code };
+    Ok(verdicts.status(&report.verdict()))
 }
 
 fn sources(arguments: &Diagnose) -> KernelSources {

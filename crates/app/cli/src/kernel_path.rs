@@ -1,11 +1,12 @@
 //! `laggard kernel path` and `laggard kernel stats`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use clap::Args;
 use laggard_kernel_diagnose::{kernel_path, kernel_stats};
 use laggard_params::{KernelPathParams, KernelReadSettings, read_hosts, read_traces};
+use laggard_report::DeclaredReport;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
     let mut report = kernel_path(&runs, &question.question(executions)).map_err(CommandError::usage)?;
     report.cautions.extend(hosts.remarks);
     arguments.output.run.write(&report)?;
-    Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })
+    Ok(Verdicts::NONE.status(&report.verdict()))
 }
 
 pub(crate) fn stats(arguments: &Stats) -> Result<Status, CommandError> {
@@ -83,6 +84,5 @@ pub(crate) fn stats(arguments: &Stats) -> Result<Status, CommandError> {
     let runs = runs.map_err(failure)?;
     let report = kernel_stats(&runs);
     arguments.output.run.write(&report)?;
-    let events: u64 = report.input.traces.iter().map(|trace| trace.events).sum();
-    Ok(if events == 0 { Status::TooLittle } else { Status::Done })
+    Ok(Verdicts::NONE.status(&report.verdict()))
 }

@@ -1,6 +1,6 @@
 //! Questions to a server instead of files.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::small_files::text_of;
 use clap::Args;
@@ -24,14 +24,6 @@ pub(crate) struct Server {
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
     #[arg(long = "server-ca-file", value_name = "FILE", requires = "server")]
     ca_file: Option<PathBuf>,
-}
-
-/// What a verdict means for the exit status.
-pub(crate) struct Verdicts {
-    /// Verdicts for which `--exit-code` exits with 1.
-    pub(crate) alarming: &'static [&'static str],
-    /// Whether `--exit-code` is set.
-    pub(crate) exit_code: bool,
 }
 
 impl Server {
@@ -73,10 +65,6 @@ impl Server {
             QueryError::Unanswered(_) => CommandError::unreadable(error),
         })?;
         run.write_bytes(&answer.report)?;
-        Ok(match answer.verdict.as_str() {
-            "insufficient-data" => Status::TooLittle,
-            verdict if verdicts.exit_code && verdicts.alarming.contains(&verdict) => Status::Suspects,
-            _ => Status::Done,
-        })
+        Ok(verdicts.status(&answer.verdict))
     }
 }

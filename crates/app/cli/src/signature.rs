@@ -1,6 +1,6 @@
 //! `laggard signature` and `laggard signature diff`.
 
-use crate::exit::{CommandError, Status};
+use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::{OutputTarget, Threads, diff_output, output};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use clap::{Args, Subcommand};
@@ -8,9 +8,7 @@ use laggard_metrics_questions::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
 use laggard_params::SignatureParams;
-use laggard_report::{
-    DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
-};
+use laggard_report::{DeclaredReport, DiffOutput, Output, Signature, SignatureDiff, read_signature};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -129,10 +127,7 @@ fn build(arguments: &Build) -> Result<Status, CommandError> {
     signature.cautions.extend(cautions);
     let target = &arguments.target;
     target.write(arguments.output.unwrap_or_else(|| output_by_name(target.file.as_deref())), &signature)?;
-    Ok(match signature.verdict {
-        SignatureVerdict::Usable => Status::Done,
-        SignatureVerdict::InsufficientData => Status::TooLittle,
-    })
+    Ok(Verdicts::NONE.status(&signature.verdict()))
 }
 
 /// The format that the ending of a file's name selects.
@@ -173,10 +168,9 @@ fn diff(arguments: &Diff) -> Result<Status, CommandError> {
 fn status(diff: &SignatureDiff, arguments: &Diff) -> Status {
     let counts = &diff.counts;
     let differs = counts.slower > 0 || (arguments.any && counts.faster + counts.new + counts.removed > 0);
-    match diff.verdict {
-        _ if arguments.exit_code && differs => Status::Suspects,
-        DiffVerdict::InsufficientData => Status::TooLittle,
-        _ => Status::Done,
+    match arguments.exit_code && differs {
+        true => Status::Suspects,
+        false => Verdicts::NONE.status(&diff.verdict()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `laggard capacity` is params.
+//! Parameters of `laggard capacity`.
 
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
@@ -6,18 +6,6 @@ use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows};
 use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
-
-/// How many clients can the system take within a latency target?
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct CapacityQuery {
-    /// Which samples.
-    #[serde(flatten)]
-    pub windows: Windows,
-    /// Which target, and what if.
-    #[serde(flatten)]
-    pub params: CapacityParams,
-}
 
 /// Which target, and what if.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -114,10 +102,10 @@ impl FromText for MoreServers {
     }
 }
 
-impl FromParams for CapacityQuery {
-    fn from_raw(raw: &mut RawParams) -> Result<CapacityQuery, ParamsError> {
+impl FromParams for CapacityParams {
+    fn from_raw(raw: &mut RawParams) -> Result<CapacityParams, ParamsError> {
         raw.gather_settings::<CapacitySettings>()?;
-        Ok(CapacityQuery { windows: raw.group()?, params: raw.group()? })
+        raw.group()
     }
 }
 
@@ -167,6 +155,7 @@ fn share(text: &str) -> Result<(String, f64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SampleQuery;
     use serde_json::json;
 
     #[test]
@@ -197,7 +186,7 @@ mod tests {
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = CapacityQuery::from_json(json!({
+        let read = SampleQuery::<CapacityParams>::from_json(json!({
             "latency-max": "500ms", "think": "7s", "what-if": ["cart.demand=-30%"], "servers": "app=4", "load": 2,
             "clients-max": 100, "all-windows": true, "front": "web", "window": "5m"
         }));
@@ -209,8 +198,11 @@ mod tests {
         );
         assert_eq!((settings.changes.len(), settings.front.as_deref()), (2, Some("web")));
         assert_eq!(settings.windows, CountedWindows::All);
-        assert_eq!(CapacityQuery::from_json(serde_json::to_value(&read).unwrap()).unwrap(), read);
-        let none = CapacityQuery::from_json(json!({})).unwrap();
+        assert_eq!(
+            SampleQuery::<CapacityParams>::from_json(serde_json::to_value(&read).unwrap()).unwrap(),
+            read
+        );
+        let none = SampleQuery::<CapacityParams>::from_json(json!({})).unwrap();
         assert!(none.params.settings(&none.windows).unwrap_err().to_string().contains("latency-max"));
     }
 }

@@ -1,21 +1,9 @@
 //! Parameters of `laggard changes`.
 
 use crate::set::{self, SetArgument};
-use crate::{FromParams, ParamsError, RawParams, Windows};
+use crate::{FromParams, ParamsError, RawParams};
 use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
-
-/// Did code, workload, or another process on the host change CPU use?
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ChangesQuery {
-    /// Which samples.
-    #[serde(flatten)]
-    pub windows: Windows,
-    /// How changes are detected.
-    #[serde(flatten)]
-    pub params: ChangesParams,
-}
 
 /// How changes are detected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -40,10 +28,10 @@ impl Default for ChangesParams {
     }
 }
 
-impl FromParams for ChangesQuery {
-    fn from_raw(raw: &mut RawParams) -> Result<ChangesQuery, ParamsError> {
+impl FromParams for ChangesParams {
+    fn from_raw(raw: &mut RawParams) -> Result<ChangesParams, ParamsError> {
         raw.gather_settings::<ChangesSettings>()?;
-        Ok(ChangesQuery { windows: raw.group()?, params: raw.group()? })
+        raw.group()
     }
 }
 
@@ -76,12 +64,13 @@ impl ChangesParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SampleQuery;
     use laggard_model::{Nanos, Timestamp};
     use serde_json::json;
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = ChangesQuery::from_json(json!({
+        let read = SampleQuery::<ChangesParams>::from_json(json!({
             "window": "5m", "server": "app-1", "tier": ["app", "db"], "cores": ["app=4", 2], "utilization": "percent",
             "deployment": "2026-01-12T09:00:00Z=v1", "method": "Cherkasova", "error-max": 4, "mode": "paper",
             "set": {"types-max": 7}
@@ -97,7 +86,7 @@ mod tests {
         let settings = read.params.settings().unwrap();
         assert_eq!((settings.method, settings.types_max), (ChangeMethod::Cherkasova, 7));
         assert_eq!(settings.cherkasova.error_max_percent, 4.0);
-        let again = ChangesQuery::from_json(serde_json::to_value(&read).unwrap()).unwrap();
+        let again = SampleQuery::<ChangesParams>::from_json(serde_json::to_value(&read).unwrap()).unwrap();
         assert_eq!(again, read);
     }
 
@@ -108,11 +97,17 @@ mod tests {
             (json!({"cores": "x"}), "cores"),
             (json!({"windows": "1m"}), "there is no setting \"windows\""),
         ] {
-            let message = ChangesQuery::from_json(value.clone()).unwrap_err().to_string();
+            let message = SampleQuery::<ChangesParams>::from_json(value.clone()).unwrap_err().to_string();
             assert!(message.contains(wanted), "{value}: {message}");
         }
-        assert!(ChangesQuery::from_json(json!({"method": "x"})).unwrap().params.settings().is_err());
-        let empty = ChangesQuery::from_json(json!({"since": 5, "until": 5})).unwrap();
+        assert!(
+            SampleQuery::<ChangesParams>::from_json(json!({"method": "x"}))
+                .unwrap()
+                .params
+                .settings()
+                .is_err()
+        );
+        let empty = SampleQuery::<ChangesParams>::from_json(json!({"since": 5, "until": 5})).unwrap();
         assert!(empty.windows.settings(Timestamp::from_unix_ns(0)).is_err());
     }
 }

@@ -32,8 +32,8 @@ mod text;
 pub mod times;
 mod windows;
 
-pub use capacity::{CapacityParams, CapacityQuery, Factor, MoreServers, Seconds, SomeSeconds};
-pub use changes::{ChangesParams, ChangesQuery};
+pub use capacity::{CapacityParams, Factor, MoreServers, Seconds, SomeSeconds};
+pub use changes::ChangesParams;
 pub use compare::{CompareParams, ComparedData, WHAT_TO_COMPARE, Window};
 pub use diagnose::{BaselineData, DiagnoseParams};
 pub use kernel::{KernelPathParams, KernelStatsParams};
@@ -43,9 +43,11 @@ pub use kernel_read::{KernelReadSettings, ReadError, ReadProgress, TraceFile, re
 pub use lengths::{AtLeastOne, Probability, WindowLength, at_least_one};
 pub use listing::{SettingEntry, SettingsListing};
 pub use moment::Moment;
+#[cfg(feature = "openapi")]
+pub use openapi::add_schemas;
 pub use raw::{FromParams, ParamsError, RawParams};
-pub use readers::{Inputs, LogTime, SampleFormats, SampleReading, Weights, WithFiles};
+pub use readers::{Inputs, LogTime, SampleFormats, SampleQuery, SampleReading, Weights};
 pub use set::SetArgument;
-pub use signature::{SignatureParams, SignatureQuery};
+pub use signature::SignatureParams;
 pub use text::{FromText, Text};
 pub use windows::{Deployment, UtilizationForm, Windows};

@@ -1,13 +1,14 @@
 //! Schemas that are not derived.
 
-use crate::Moment;
 use crate::listing::entries;
+use crate::{Moment, SampleQuery, SampleReading, Windows};
 use laggard_settings::Settings;
 use std::borrow::Cow;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
-impl utoipa::PartialSchema for Moment {
+impl PartialSchema for Moment {
     fn schema() -> RefOr<Schema> {
         let kinds = SchemaType::Array(vec![Type::String, Type::Integer]);
         let about = "RFC 3339 text, nanoseconds since the Unix epoch, or a time before now like -15m";
@@ -15,10 +16,37 @@ impl utoipa::PartialSchema for Moment {
     }
 }
 
-impl utoipa::ToSchema for Moment {
+impl ToSchema for Moment {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("Moment")
     }
+}
+
+impl<P: ToSchema> PartialSchema for SampleQuery<P> {
+    fn schema() -> RefOr<Schema> {
+        let about = "Which samples, the question's own parameters, and how files are read.";
+        let parts = [Windows::name(), P::name(), SampleReading::name()];
+        let all = AllOfBuilder::new().description(Some(about));
+        parts.into_iter().fold(all, |all, part| all.item(Ref::from_schema_name(part))).into()
+    }
+}
+
+impl<P: ToSchema> ToSchema for SampleQuery<P> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("SampleQuery_{}", P::name()))
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        add_schemas::<Windows>(schemas);
+        add_schemas::<P>(schemas);
+        add_schemas::<SampleReading>(schemas);
+    }
+}
+
+/// Adds the schema of a type and of all types it refers to.
+pub fn add_schemas<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+    schemas.push((T::name().into_owned(), T::schema()));
+    T::schemas(schemas);
 }
 
 /// The object `set` of a question: every setting with its type, range, and default.

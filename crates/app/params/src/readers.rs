@@ -1,7 +1,7 @@
 //! How inputs are read.
 
 use crate::text::one_or_more;
-use crate::{FromParams, ParamsError, RawParams, Text};
+use crate::{FromParams, ParamsError, RawParams, Text, Windows};
 use laggard_formats::{
     AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, find_format,
     parse_column_option, parse_measure_option, parse_metric_option,
@@ -171,21 +171,27 @@ impl SampleReading {
     }
 }
 
-/// A question about samples that may come in files.
+/// Parameters of a question about samples, stored or in files.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct WithFiles<Q> {
-    /// The question.
+pub struct SampleQuery<P> {
+    /// Which samples.
     #[serde(flatten)]
-    pub question: Q,
+    pub windows: Windows,
+    /// The question's own parameters.
+    #[serde(flatten)]
+    pub params: P,
     /// How files are read.
     #[serde(flatten)]
     pub reading: SampleReading,
 }
 
-impl<Q: FromParams> FromParams for WithFiles<Q> {
-    fn from_raw(raw: &mut RawParams) -> Result<WithFiles<Q>, ParamsError> {
-        Ok(WithFiles { question: Q::from_raw(raw)?, reading: SampleReading::from_raw(raw)? })
+impl<P: FromParams> FromParams for SampleQuery<P> {
+    fn from_raw(raw: &mut RawParams) -> Result<SampleQuery<P>, ParamsError> {
+        Ok(SampleQuery {
+            params: P::from_raw(raw)?,
+            windows: raw.group()?,
+            reading: SampleReading::from_raw(raw)?,
+        })
     }
 }
 
@@ -196,15 +202,15 @@ mod tests {
 
     #[test]
     fn questions_about_files_have_the_settings_of_both() {
-        let read = WithFiles::<crate::ChangesQuery>::from_json(json!({
+        let read = SampleQuery::<crate::ChangesParams>::from_json(json!({
             "window": "5m", "format": "sample-csv", "column": "time=Zeit", "page-gap": "2s", "log-time": "ms"
         }));
         let read = read.unwrap();
-        assert_eq!(read.question.windows.window.to_string(), "5m");
+        assert_eq!(read.windows.window.to_string(), "5m");
         let settings = read.reading.settings().unwrap();
         assert_eq!(settings.format.map(|format| format.name), Some("sample-csv"));
         assert_eq!(settings.reader.get::<AccessLogSettings>().page_gap, Nanos::from_secs(2));
-        let unknown = WithFiles::<crate::ChangesQuery>::from_json(json!({"format": "docx"})).unwrap();
+        let unknown = SampleQuery::<crate::ChangesParams>::from_json(json!({"format": "docx"})).unwrap();
         let message = unknown.reading.settings().err().unwrap().to_string();
         assert!(message.contains("there is no format"), "{message}");
     }

@@ -1,19 +1,7 @@
-//! What `laggard signature` is params.
+//! Parameters of `laggard signature`.
 
-use crate::{FromParams, ParamsError, RawParams, Windows};
+use crate::{FromParams, ParamsError, RawParams};
 use serde::{Deserialize, Serialize};
-
-/// A question: what do transactions take without queueing?
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct SignatureQuery {
-    /// Which samples.
-    #[serde(flatten)]
-    pub windows: Windows,
-    /// What it is of.
-    #[serde(flatten)]
-    pub params: SignatureParams,
-}
 
 /// What a signature is of, and how many transaction types it has.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -39,11 +27,11 @@ impl Default for SignatureParams {
     }
 }
 
-impl FromParams for SignatureQuery {
-    fn from_raw(raw: &mut RawParams) -> Result<SignatureQuery, ParamsError> {
-        let query = SignatureQuery { windows: raw.group()?, params: raw.group()? };
-        match (1..=1000).contains(&query.params.types_max) {
-            true => Ok(query),
+impl FromParams for SignatureParams {
+    fn from_raw(raw: &mut RawParams) -> Result<SignatureParams, ParamsError> {
+        let params: SignatureParams = raw.group()?;
+        match (1..=1000).contains(&params.types_max) {
+            true => Ok(params),
             false => Err(ParamsError::new("types-max: write a whole number from 1 to 1000")),
         }
     }
@@ -56,10 +44,10 @@ mod tests {
 
     #[test]
     fn types_have_a_range() {
-        let read = SignatureQuery::from_json(json!({"label": "v2", "types-max": 5})).unwrap();
-        assert_eq!((read.params.label.as_str(), read.params.types_max), ("v2", 5));
+        let read = SignatureParams::from_json(json!({"label": "v2", "types-max": 5})).unwrap();
+        assert_eq!((read.label.as_str(), read.types_max), ("v2", 5));
         for number in [0, 1001] {
-            assert!(SignatureQuery::from_json(json!({"types-max": number})).is_err(), "{number}");
+            assert!(SignatureParams::from_json(json!({"types-max": number})).is_err(), "{number}");
         }
     }
 }

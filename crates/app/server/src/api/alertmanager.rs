@@ -137,7 +137,7 @@ pub(crate) async fn alertmanager(
     for question in &accepted {
         let (tenant_queries, question) = (TenantQueries::of(&state, &tenant), question.clone());
         let submitted = state.api.jobs.submit(&tenant.name, "alertmanager", move |progress| {
-            diagnose(&tenant_queries, &question, progress)
+            diagnose(&tenant_queries, &question, progress).map(Answer::from_report)
         });
         match submitted {
             Ok(job) => jobs.push(job),
@@ -261,7 +261,7 @@ fn diagnose(
     tenant_queries: &TenantQueries,
     question: &Question,
     progress: &Progress,
-) -> Result<Answer, ApiError> {
+) -> Result<Report, ApiError> {
     let settings = |service| DiagnoseSettings {
         since: question.window.since,
         until: question.window.until,
@@ -269,22 +269,18 @@ fn diagnose(
         service,
         ..DiagnoseSettings::default()
     };
-    let answer = tenant_queries.diagnose(&settings(question.service.clone()), progress)?;
-    match &answer {
-        Answer::Diagnosis(report) if question.service.is_some() && report.input.requests == 0 => {
-            tenant_queries.diagnose(&settings(None), progress)
-        }
-        _ => Ok(answer),
+    let report = tenant_queries.diagnose(&settings(question.service.clone()), progress)?;
+    match question.service.is_some() && report.input.requests == 0 {
+        true => tenant_queries.diagnose(&settings(None), progress),
+        false => Ok(report),
     }
 }
 
 impl Question {
     fn answer(&self, job: &Job, pages: &str) -> Diagnosis {
         let outcome = job.outcome();
-        let report = match outcome {
-            Some(Ok(Answer::Diagnosis(report))) => Some(report),
-            _ => None,
-        };
+        let answer = outcome.and_then(Result::ok);
+        let report = answer.and_then(Answer::report::<Report>);
         let problem = outcome.and_then(Result::err).map(|problem| problem.detail().to_owned());
         Diagnosis {
             fingerprint: self.fingerprint.clone(),
@@ -296,9 +292,9 @@ impl Question {
             service: self.service.clone(),
             job: job.id.to_string(),
             page: format!("{pages}/verdict?job={}", job.id),
-            verdict: outcome.and_then(Result::ok).map(Answer::verdict),
+            verdict: answer.map(|answer| answer.verdict().to_owned()),
             headline: report.map(|report| report.headline.clone()),
-            suspects: report.map(|report| suspects(report)).unwrap_or_default(),
+            suspects: report.map(suspects).unwrap_or_default(),
             problem,
         }
     }

@@ -5,27 +5,29 @@ use crate::security::REPORT_POLICY;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
-use laggard_report::{
-    CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, TextStyle, render,
-};
-use serde::{Deserialize, Serialize};
+use laggard_report::{ColorChoice, DeclaredReport, Output, Present, TextStyle, render};
+use serde::Deserialize;
+use std::any::Any;
 use std::io;
 use utoipa::IntoParams;
 
 /// A header with the verdict in one word.
 pub(crate) const VERDICT: HeaderName = HeaderName::from_static("laggard-verdict");
 
-/// The answer to a question.
-pub(crate) enum Answer {
-    Diagnosis(Box<Report>),
-    Comparison(Box<Comparison>),
-    Changes(Box<ChangeReport>),
-    Signature(Box<Signature>),
-    Capacity(Box<CapacityReport>),
-    KernelPath(Box<KernelPathReport>),
-    KernelDiagnosis(Box<KernelDiagnosis>),
-    KernelStats(Box<KernelStatsReport>),
+/// The answer to a question: its report, of any type.
+pub(crate) struct Answer {
+    verdict: String,
+    report: Box<dyn AnyReport>,
+}
+
+trait AnyReport: Any + Send + Sync {
+    fn write(&self, form: &Form, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+impl<R: Present + Send + Sync + 'static> AnyReport for R {
+    fn write(&self, Form { output, style }: &Form, out: &mut dyn io::Write) -> io::Result<()> {
+        render(*output, self, style, out)
+    }
 }
 
 /// The requested form of an answer.
@@ -67,18 +69,19 @@ impl FormParameters {
 }
 
 impl Answer {
+    pub(crate) fn from_report(report: impl DeclaredReport + Send + Sync + 'static) -> Answer {
+        Answer { verdict: report.verdict(), report: Box::new(report) }
+    }
+
+    /// The report, if it is of this type.
+    pub(crate) fn report<R: 'static>(&self) -> Option<&R> {
+        let report: &dyn Any = &*self.report;
+        report.downcast_ref()
+    }
+
     /// The verdict in one word, as the JSON has it.
-    pub(crate) fn verdict(&self) -> String {
-        match self {
-            Answer::Diagnosis(report) => word(&report.verdict),
-            Answer::Comparison(report) => word(&report.verdict),
-            Answer::Changes(report) => word(&report.verdict),
-            Answer::Signature(report) => word(&report.verdict),
-            Answer::Capacity(report) => word(&report.verdict),
-            Answer::KernelDiagnosis(report) => word(&report.verdict),
-            Answer::KernelPath(report) => done(!report.executions.is_empty()),
-            Answer::KernelStats(report) => done(report.input.traces.iter().any(|trace| trace.events > 0)),
-        }
+    pub(crate) fn verdict(&self) -> &str {
+        &self.verdict
     }
 
     /// The bytes of a form.
@@ -88,21 +91,8 @@ impl Answer {
     pub(crate) fn render(&self, form: &Form) -> Result<Vec<u8>, ApiError> {
         let mut out = Vec::new();
         let failed = |error: io::Error| ApiError::new(ProblemKind::Internal, error);
-        self.write(form, &mut out).map_err(failed)?;
+        self.report.write(form, &mut out).map_err(failed)?;
         Ok(out)
-    }
-
-    fn write(&self, Form { output, style }: &Form, out: &mut Vec<u8>) -> io::Result<()> {
-        match self {
-            Answer::Diagnosis(report) => render(*output, report, style, out),
-            Answer::Comparison(report) => render(*output, report, style, out),
-            Answer::Changes(report) => render(*output, report, style, out),
-            Answer::Signature(report) => render(*output, report, style, out),
-            Answer::Capacity(report) => render(*output, report, style, out),
-            Answer::KernelPath(report) => render(*output, report, style, out),
-            Answer::KernelDiagnosis(report) => render(*output, report, style, out),
-            Answer::KernelStats(report) => render(*output, report, style, out),
-        }
     }
 
     /// The answer as a response.
@@ -115,21 +105,9 @@ impl Answer {
             // The page is made of names that others chose: here it must not reach the API with the reader's rights.
             headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
         }
-        if let Ok(verdict) = HeaderValue::from_str(&self.verdict()) {
+        if let Ok(verdict) = HeaderValue::from_str(&self.verdict) {
             headers.insert(VERDICT, verdict);
         }
         Ok(response)
-    }
-}
-
-fn done(enough: bool) -> String {
-    if enough { "done".to_owned() } else { "insufficient-data".to_owned() }
-}
-
-/// A verdict of any kind as its JSON has it.
-fn word(verdict: &impl Serialize) -> String {
-    match serde_json::to_value(verdict) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
     }
 }

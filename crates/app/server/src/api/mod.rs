@@ -44,16 +44,17 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, any, delete, get, post};
 use http::header::{CACHE_CONTROL, HeaderValue};
 use problem::{ApiError, ProblemKind};
+use std::borrow::Cow;
 
 /// A route as it stands in the OpenAPI document.
 struct Route {
-    path: &'static str,
+    path: Cow<'static, str>,
     handler: MethodRouter<AppState>,
 }
 
 fn all() -> Vec<Route> {
-    let route = |path, handler| Route { path, handler };
-    vec![
+    let route = |path, handler| Route { path: Cow::Borrowed(path), handler };
+    let mut routes = vec![
         route("/api/v1/status", get(status::status)),
         route("/api/v1/services", get(services::services)),
         route("/api/v1/operations", get(services::operations)),
@@ -63,14 +64,6 @@ fn all() -> Vec<Route> {
         route("/api/v1/categories/{id}/matrix", get(matrix::matrix)),
         route("/api/v1/traces/{id}", get(trace::trace)),
         route("/api/v1/search", get(search::search)),
-        route("/api/v1/diagnose", post(queries::diagnose)),
-        route("/api/v1/compare", post(queries::compare)),
-        route("/api/v1/changes", post(queries::changes)),
-        route("/api/v1/signature", post(queries::signature)),
-        route("/api/v1/capacity", post(queries::capacity)),
-        route("/api/v1/kernel/path", post(queries::kernel_path)),
-        route("/api/v1/kernel/diagnose", post(queries::kernel_diagnose)),
-        route("/api/v1/kernel/stats", post(queries::kernel_stats)),
         route("/api/v1/settings/{question}", get(queries::settings)),
         route("/api/v1/alerts", get(alerts::alerts)),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
@@ -85,14 +78,18 @@ fn all() -> Vec<Route> {
         route("/readyz", get(health::readyz)),
         route("/version", get(health::version)),
         route("/metrics", get(metrics::metrics)),
-    ]
+    ];
+    routes.extend(
+        queries::questions().map(|question| Route { path: question.path.into(), handler: question.handler }),
+    );
+    routes
 }
 
 /// `/api/v1/...`, `/healthz`, `/readyz`, `/metrics`, `/version`.
 pub(crate) fn routes(state: AppState) -> Router {
     let mut router: Router<AppState> = Router::new();
     for Route { path, handler } in all() {
-        router = router.route(path, handler.fallback(not_allowed));
+        router = router.route(&path, handler.fallback(not_allowed));
     }
     // Unknown paths of the API are errors, not pages.
     for path in ["/api", "/api/", "/api/{*rest}"] {

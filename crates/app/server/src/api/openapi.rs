@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 use utoipa::OpenApi;
 
-/// The document.
+/// The document but for the questions, which describe themselves.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -29,14 +29,6 @@ use utoipa::OpenApi;
         matrix::matrix,
         trace::trace,
         search::search,
-        queries::diagnose,
-        queries::compare,
-        queries::changes,
-        queries::signature,
-        queries::capacity,
-        queries::kernel_path,
-        queries::kernel_diagnose,
-        queries::kernel_stats,
         queries::settings,
         alerts::alerts,
         alertmanager::alertmanager,
@@ -54,13 +46,15 @@ use utoipa::OpenApi;
         openapi,
     )
 )]
-pub(crate) struct Document;
+struct Document;
 
 static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
 /// The OpenAPI document as it is served: problems have their own media type.
 pub fn document() -> Value {
-    let mut document = serde_json::to_value(Document::openapi()).expect("a document of our own is JSON");
+    let mut document = Document::openapi();
+    queries::questions().for_each(|question| question.document(&mut document));
+    let mut document = serde_json::to_value(document).expect("a document of our own is JSON");
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let methods = paths.flat_map(|(_, methods)| methods.as_object_mut().into_iter().flatten());
     for (_, method) in methods {

@@ -80,7 +80,7 @@ fn document(job: &Job) -> JobDocument {
         stage: standing.stage,
         done: standing.done,
         total: standing.total,
-        verdict: outcome.as_ref().and_then(|outcome| outcome.ok()).map(|answer| answer.verdict()),
+        verdict: outcome.as_ref().and_then(|outcome| outcome.ok()).map(|answer| answer.verdict().to_owned()),
         problem: outcome.and_then(Result::err).map(|problem| problem.detail().to_owned()),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 fn answer() -> Answer {
-    Answer::KernelStats(Box::new(laggard_kernel_diagnose::kernel_stats(&[])))
+    Answer::from_report(laggard_kernel_diagnose::kernel_stats(&[]))
 }
 
 fn jobs(limits: JobLimits) -> Jobs {

@@ -1,115 +1,84 @@
 //! Questions about uploaded kernel traces.
 
-use super::body::QueryBody;
-use super::{AnswerParameters, submit};
-use crate::api::answers::Answer;
+use super::{Body, Query, Question, Work};
 use crate::api::data::threads;
 use crate::api::jobs::Progress;
-use crate::api::jobs::routes::JobCreated;
-use crate::api::parameters::Query;
-use crate::api::problem::{ApiError, ProblemDocument};
-use crate::api::state::AppState;
+use crate::api::problem::ApiError;
 use crate::api::uploads::{Part, Uploads};
-use crate::tenants::Tenant;
-use axum::Extension;
-use axum::extract::State;
-use axum::response::Response;
 use laggard_kernel_graph::Delimiter;
 use laggard_params::{
     KernelDiagnoseParams, KernelPathParams, KernelReadSettings, KernelSources, KernelStatsParams, TraceFile,
     read_hosts, read_traces,
 };
-use std::sync::Arc;
+use laggard_report::{KernelDiagnosis, KernelPathReport, KernelStatsReport};
 
 /// Memory for the graphs of one question.
 const GRAPH_BYTES_MAX: usize = 1 << 30;
 
-/// What was the time of a thread or of executions spent on?
-#[utoipa::path(
-    post, path = "/api/v1/kernel/path", tag = "kernel", params(AnswerParameters),
-    request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel path`; file: a kernel trace, repeated for more hosts"),
-    responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelPathReport),
-        (status = 202, description = "A job", body = JobCreated),
-        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
-    )
-)]
-pub(crate) async fn kernel_path(
-    State(state): State<AppState>,
-    Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AnswerParameters>,
-    query: QueryBody<KernelPathParams>,
-) -> Result<Response, ApiError> {
-    let traces = Traces::only_files(query.uploads)?;
-    let reading = reading(Some(query.params.delimiter("auto")?), Wanted::Graph, query.params.compat);
-    submit(&state, &tenant, "kernel/path", parameters, move |progress| {
+pub(super) fn questions() -> [Question; 3] {
+    [
+        Question::new(
+            "kernel/path",
+            "What was the time of a thread or of executions spent on?",
+            Body::Files(
+                "settings: named like the flags of `laggard kernel path`; file: a kernel trace, repeated for more hosts",
+            ),
+            path,
+        ),
+        Question::new(
+            "kernel/diagnose",
+            "Which executions are slower than normal ones, at which step, and what do they wait for?",
+            Body::Files(
+                "settings: named like the flags of `laggard kernel diagnose`; normal and sample: kernel traces of the two sets; \
+                 or file: traces that hold both",
+            ),
+            diagnose,
+        ),
+        Question::new(
+            "kernel/stats",
+            "What do these traces hold?",
+            Body::Files("file: a kernel trace, repeated for more"),
+            stats,
+        ),
+    ]
+}
+
+fn path(query: Query<'_, KernelPathParams>) -> Result<Work<KernelPathReport>, ApiError> {
+    let (params, traces) = (query.params, Traces::only_files(query.uploads)?);
+    let reading = reading(Some(params.delimiter("auto")?), Wanted::Graph, params.compat);
+    Ok(Box::new(move |progress| {
         progress.stage("reading events", 0)?;
         let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
         progress.stage("following waits", 0)?;
-        let answered = laggard_kernel_diagnose::kernel_path(&hosts.runs, &query.params.question(None));
+        let answered = laggard_kernel_diagnose::kernel_path(&hosts.runs, &params.question(None));
         let mut report = answered.map_err(ApiError::invalid)?;
         report.cautions.extend(hosts.remarks);
-        Ok(Answer::KernelPath(Box::new(report)))
-    })
-    .await
+        Ok(report)
+    }))
 }
 
-/// Which executions are slower than normal ones, at which step, and what do they wait for?
-#[utoipa::path(
-    post, path = "/api/v1/kernel/diagnose", tag = "kernel", params(AnswerParameters),
-    request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel diagnose`; normal and sample: kernel traces of the two sets; or file: traces that hold both"),
-    responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelDiagnosis),
-        (status = 202, description = "A job", body = JobCreated),
-        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
-    )
-)]
-pub(crate) async fn kernel_diagnose(
-    State(state): State<AppState>,
-    Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AnswerParameters>,
-    query: QueryBody<KernelDiagnoseParams>,
-) -> Result<Response, ApiError> {
+fn diagnose(query: Query<'_, KernelDiagnoseParams>) -> Result<Work<KernelDiagnosis>, ApiError> {
     let traces = Traces::some(query.uploads)?;
-    let sources = traces.sources()?;
-    let question = query.params.question(&sources, threads())?;
+    let question = query.params.question(&traces.sources()?, threads())?;
     let reading = reading(Some(query.params.delimiter()?), Wanted::Graph, query.params.compat);
-    submit(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
+    Ok(Box::new(move |progress| {
         progress.stage("reading events", 0)?;
         let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();
         let runs = traces.checked(read_traces(&files, &reading, progress), progress)?;
         progress.stage("aligning", 0)?;
-        let answered = laggard_kernel_diagnose::diagnose_kernel(&runs, &question);
-        Ok(Answer::KernelDiagnosis(Box::new(answered.map_err(ApiError::invalid)?)))
-    })
-    .await
+        laggard_kernel_diagnose::diagnose_kernel(&runs, &question).map_err(ApiError::invalid)
+    }))
 }
 
-/// What do these traces hold?
-#[utoipa::path(
-    post, path = "/api/v1/kernel/stats", tag = "kernel", params(AnswerParameters),
-    request_body(content_type = "multipart/form-data", content = String, description = "file: a kernel trace, repeated for more"),
-    responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelStatsReport),
-        (status = 202, description = "A job", body = JobCreated),
-        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
-    )
-)]
-pub(crate) async fn kernel_stats(
-    State(state): State<AppState>,
-    Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AnswerParameters>,
-    query: QueryBody<KernelStatsParams>,
-) -> Result<Response, ApiError> {
+fn stats(query: Query<'_, KernelStatsParams>) -> Result<Work<KernelStatsReport>, ApiError> {
     let KernelStatsParams {} = query.params;
     let traces = Traces::only_files(query.uploads)?;
     let reading = reading(None, Wanted::Statistics, false);
-    submit(&state, &tenant, "kernel/stats", parameters, move |progress| {
+    Ok(Box::new(move |progress| {
         progress.stage("reading events", 0)?;
         let runs = traces.checked(read_traces(&traces.of(Part::File), &reading, progress), progress)?;
-        Ok(Answer::KernelStats(Box::new(laggard_kernel_diagnose::kernel_stats(&runs))))
-    })
-    .await
+        Ok(laggard_kernel_diagnose::kernel_stats(&runs))
+    }))
 }
 
 /// What is made of traces.

@@ -6,18 +6,15 @@
 
 mod body;
 mod kernel;
+mod question;
 mod samples;
 mod settings;
 mod spans;
 
 pub(crate) use body::small_body;
-pub(crate) use kernel::{__path_kernel_diagnose, __path_kernel_path, __path_kernel_stats};
-pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
-pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
-pub(crate) use samples::{capacity, changes, signature};
+pub(crate) use question::Question;
 pub(crate) use settings::{__path_settings, settings};
-pub(crate) use spans::{__path_compare, __path_diagnose};
-pub(crate) use spans::{TenantQueries, compare, diagnose};
+pub(crate) use spans::TenantQueries;
 
 use super::answers::{Answer, Form, FormParameters};
 use super::data::blocking;
@@ -29,9 +26,15 @@ use crate::tenants::Tenant;
 use axum::response::Response;
 use laggard_params::{ParamsError, ReadError};
 use laggard_report::Output;
+use question::{Body, Query, Work};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
+
+/// Every question, in the order of the OpenAPI document.
+pub(crate) fn questions() -> impl Iterator<Item = Question> {
+    spans::questions().into_iter().chain(samples::questions()).chain(kernel::questions())
+}
 
 /// How an answer is wanted.
 #[derive(Clone, Copy, Default, Deserialize, IntoParams)]

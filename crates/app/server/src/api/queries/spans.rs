@@ -1,80 +1,47 @@
 //! Questions about stored requests: diagnose and compare.
 
-use super::body::QueryBody;
-use super::{AnswerParameters, submit};
-use crate::api::answers::Answer;
+use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
 use crate::api::jobs::Progress;
-use crate::api::jobs::routes::JobCreated;
-use crate::api::parameters::{Query, now};
-use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
+use crate::api::parameters::now;
+use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
-use axum::Extension;
-use axum::extract::State;
-use axum::response::Response;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams, Window};
+use laggard_report::{Comparison, Report};
 use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Why are requests slow?
-#[utoipa::path(
-    post, path = "/api/v1/diagnose", tag = "questions", params(AnswerParameters),
-    request_body(content = DiagnoseParams, description = "Settings, named like the flags of `laggard diagnose`"),
-    responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::Report),
-        (status = 202, description = "A job", body = JobCreated),
-        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
-    )
-)]
-pub(crate) async fn diagnose(
-    State(state): State<AppState>,
-    Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AnswerParameters>,
-    query: QueryBody<DiagnoseParams>,
-) -> Result<Response, ApiError> {
+pub(super) fn questions() -> [Question; 2] {
+    [
+        Question::new("diagnose", "Why are requests slow?", Body::Settings, diagnose),
+        Question::new("compare", "What differs between two windows?", Body::Settings, compare),
+    ]
+}
+
+fn diagnose(query: Query<'_, DiagnoseParams>) -> Result<Work<Report>, ApiError> {
     no_files(&query)?;
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
-    let tenant_queries = TenantQueries::of(&state, &tenant);
-    submit(&state, &tenant, "diagnose", parameters, move |progress| {
-        tenant_queries.diagnose(&settings, progress)
-    })
-    .await
+    let tenant_queries = TenantQueries::of(query.state, query.tenant);
+    Ok(Box::new(move |progress| tenant_queries.diagnose(&settings, progress)))
 }
 
-/// What differs between two windows?
-#[utoipa::path(
-    post, path = "/api/v1/compare", tag = "questions", params(AnswerParameters),
-    request_body(content = CompareParams, description = "Settings, named like the flags of `laggard compare`"),
-    responses(
-        (status = 200, description = "With wait=true: the comparison, in the requested form", body = laggard_report::Comparison),
-        (status = 202, description = "A job", body = JobCreated),
-        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
-    )
-)]
-pub(crate) async fn compare(
-    State(state): State<AppState>,
-    Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AnswerParameters>,
-    query: QueryBody<CompareParams>,
-) -> Result<Response, ApiError> {
+fn compare(query: Query<'_, CompareParams>) -> Result<Work<Comparison>, ApiError> {
     no_files(&query)?;
     let windows = query.params.windows(ComparedData::One, now())?;
     query.params.settings()?;
-    let tenant_queries = TenantQueries::of(&state, &tenant);
-    submit(&state, &tenant, "compare", parameters, move |progress| {
-        tenant_queries.compare(&query.params, windows, progress)
-    })
-    .await
+    let tenant_queries = TenantQueries::of(query.state, query.tenant);
+    let params = query.params;
+    Ok(Box::new(move |progress| tenant_queries.compare(&params, windows, progress)))
 }
 
-fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), ApiError> {
+fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {
     match &query.uploads {
         Some(uploads) if !uploads.files().is_empty() => Err(ApiError::new(
             ProblemKind::WrongType,
@@ -125,7 +92,7 @@ impl TenantQueries {
         &self,
         settings: &DiagnoseSettings,
         progress: &Progress,
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<Report, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
@@ -140,7 +107,7 @@ impl TenantQueries {
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
         let report = laggard_diagnose::diagnose(&requests, None, &stored_facts(&requests), settings, engine);
-        Ok(Answer::Diagnosis(Box::new(report.map_err(ApiError::invalid)?)))
+        report.map_err(ApiError::invalid)
     }
 
     fn compare(
@@ -148,22 +115,22 @@ impl TenantQueries {
         question: &CompareParams,
         windows: [Window; 2],
         progress: &Progress,
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<Comparison, ApiError> {
         let requests = self.requests(&windows, progress)?;
         progress.stage("comparing", 0)?;
-        let populations = [0, 1].map(|at| ComparedPopulation {
+        let populations = [0, 1].map(|side| ComparedPopulation {
             population: Population {
                 requests: &requests,
-                since: windows[at].since,
-                until: windows[at].until,
+                since: windows[side].since,
+                until: windows[side].until,
                 service: question.service.as_deref(),
             },
             facts: stored_facts(&requests),
-            label: ["the window before", "the window after"][at].to_owned(),
+            label: ["the window before", "the window after"][side].to_owned(),
         });
         let engine = LocalEngine::new(threads());
         let settings = question.settings()?;
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
-        Ok(Answer::Comparison(Box::new(comparison.map_err(ApiError::invalid)?)))
+        comparison.map_err(ApiError::invalid)
     }
 }

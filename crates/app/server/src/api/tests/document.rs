@@ -1,14 +1,13 @@
 //! The OpenAPI document and the routes.
 
 use super::super::all;
-use super::super::openapi::{Document, document};
+use super::super::openapi::document;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
-use utoipa::OpenApi;
 
 /// Methods by path, as the document has them.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
-    let document = serde_json::to_value(Document::openapi()).unwrap();
+    let document = document();
     let paths = document["paths"].as_object().unwrap().iter();
     paths
         .map(|(path, methods)| (path.clone(), methods.as_object().unwrap().keys().cloned().collect()))
@@ -17,7 +16,7 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn every_route_is_in_the_document_and_the_reverse() {
-    let routes: BTreeSet<String> = all().iter().map(|route| route.path.to_owned()).collect();
+    let routes: BTreeSet<String> = all().into_iter().map(|route| route.path.into_owned()).collect();
     let known: BTreeSet<String> = documented().into_keys().collect();
     assert_eq!(routes, known);
 }
@@ -46,14 +45,14 @@ async fn routes_have_exactly_the_documented_methods() {
 fn the_manual_lists_every_route() {
     let page = include_str!("../../../../../../docs/manual/api.md");
     for route in all() {
-        let short = route.path.strip_prefix("/api/v1").unwrap_or(route.path);
+        let short = route.path.strip_prefix("/api/v1").unwrap_or(&route.path);
         assert!(page.contains(short), "docs/manual/api.md does not describe {}", route.path);
     }
 }
 
 #[test]
 fn every_setting_of_a_question_has_a_described_schema() {
-    let document = serde_json::to_value(Document::openapi()).unwrap();
+    let document = document();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     for name in ["DiagnoseParams", "CompareParams", "Windows"] {
         let properties = schemas[name]["properties"].as_object().unwrap_or_else(|| panic!("{name}"));
