@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthChar;
 /// What a shortened name shows in location of its middle.
 const ELLIPSIS: char = '…';
 
-/// Characters kept per column of room: accents pile up without taking any.
+/// Most characters per column: combining accents take no column.
 const CHARS_PER_COLUMN: usize = 4;
 
 /// The text with everything that acts instead of showing spelled out: control characters (which a terminal

@@ -2,7 +2,7 @@
 
 use laggard_model::Nanos;
 
-/// What stands for a number that is not one.
+/// Shown for a value that is not a number.
 const NOT_A_NUMBER: &str = "–";
 
 /// `1,234,567`

@@ -12,7 +12,7 @@ struct Moment {
     time: String,
 }
 
-/// How much of a time of day is told.
+/// Precision of a time of day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Digits {
     /// `04:27`, and the seconds only when they are not zero.
@@ -81,7 +81,7 @@ impl Calendar {
         self.text(onset.at_ns, digits(onset))
     }
 
-    /// The interval around it, both ends; `None` when it is too short to be told from the time itself.
+    /// The interval around it, both ends; `None` when it is too short to differ from the time itself.
     pub(crate) fn interval(&self, onset: &Onset) -> Option<[String; 2]> {
         let [first, last] = self.both(onset.earliest_ns, onset.latest_ns, digits(onset));
         (first != last).then_some([first, last])

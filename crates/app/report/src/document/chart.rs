@@ -18,7 +18,7 @@ pub struct Chart {
     pub marks: Vec<ChartMark>,
     /// What colors mean.
     pub legend: Vec<LegendEntry>,
-    /// Whether pages tell the values at the pointer: only if all series have the same points.
+    /// Whether pages show the values at the pointer: only if all series have the same points.
     pub readout: bool,
 }
 

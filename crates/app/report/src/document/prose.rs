@@ -4,7 +4,7 @@ use crate::names::{self, SentencePart};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Columns of a name that are kept: names can be megabytes long, and nobody sees their middle.
+/// Columns a name is shortened to: names can be megabytes long.
 const NAME_ROOM: usize = 500;
 
 /// Text made of spans. In JSON it is the list of its spans.

@@ -104,7 +104,7 @@ pub struct Input {
     pub replica_identity: Vec<NamedCount>,
     /// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
     pub clocks: Clocks,
-    /// What requests stand for, as far as they were sampled.
+    /// How many requests the sampled ones represent.
     pub sampling: Sampling,
     /// What was lost, repaired or mistrusted: one field per cause that occurred.
     #[serde(serialize_with = "losses")]
@@ -121,8 +121,8 @@ pub struct NamedCount {
     pub count: u64,
 }
 
-/// What the complete requests stand for. A request's weight (OpenTelemetry's adjusted count) is the reciprocal
-/// of the probability with which it was kept; 1 where that is not known.
+/// How many requests the complete ones represent. A request's weight (OpenTelemetry's adjusted count) is the reciprocal
+/// of the probability with which it was sampled; 1 where that is not known.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct Sampling {
     /// Complete requests read.
@@ -169,7 +169,7 @@ pub struct Category {
     pub operation: String,
     /// Complete requests.
     pub requests: u64,
-    /// How many requests these stand for: the sum of their weights.
+    /// How many requests these represent: the sum of their weights.
     pub requests_estimated: f64,
     /// Coefficient of variation of the latency.
     pub cv: f64,
@@ -203,7 +203,7 @@ pub struct TreeNode {
     pub self_p50_ns: u64,
     /// 99th percentile of the self time.
     pub self_p99_ns: u64,
-    /// Mean number of calls at this position per request (1 unless it stands for a loop).
+    /// Mean number of calls at this position per request (1 unless it is a loop).
     pub calls_mean: f64,
     /// Rank of the suspect found here, if any.
     pub suspect: Option<u32>,
@@ -247,7 +247,7 @@ pub struct Suspect {
     /// Requests it made slow. Where replicas are slow only sometimes it is too many, for usual calls there are
     /// counted too.
     pub requests_hit: u64,
-    /// How many requests these stand for: the sum of their weights.
+    /// How many requests these represent: the sum of their weights.
     pub requests_hit_estimated: f64,
     /// Requests that called it at all.
     pub requests_seen: u64,

@@ -57,7 +57,7 @@ fn rule() -> Value {
              more than its standard errors allow for." },
         "help": { "text":
             "Compare the two versions of the code that serves this transaction. `laggard compare` on traces of both \
-             tells which operation takes the time." },
+             shows which operation takes the time." },
         "defaultConfiguration": { "level": "error" },
         "properties": { "tags": ["performance"] },
     })

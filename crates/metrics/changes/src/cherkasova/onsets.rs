@@ -41,7 +41,7 @@ pub(super) fn cut_onset(
     Onset { row: cut, earliest: interval.earliest.min(cut), latest: interval.latest.max(cut) }
 }
 
-/// The start of an anomalous region after `before`. If the foreign load is small in its first windows, they may be
+/// The start of an anomalous region after `before`. If the unexplained load is small in its first windows, they may be
 /// part of the segment before and deviate from its model; the interval includes them.
 pub(super) fn region_start(
     regression: &WindowRegression,

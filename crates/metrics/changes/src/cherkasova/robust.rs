@@ -109,10 +109,10 @@ fn union_error(
     let sum = |is_included: &dyn Fn(usize) -> bool| -> f64 {
         errors.iter().enumerate().filter(|(index, _)| is_included(*index)).map(|(_, error)| error.abs()).sum()
     };
-    let foreign = error_percent(sum(&|index| !between[index]), load);
+    let own_error = error_percent(sum(&|index| !between[index]), load);
     let allowed = settings.error_max_percent;
     let fits = joint.error_percent() <= allowed
-        && foreign <= GLITCH_ERRORS_MAX * allowed
+        && own_error <= GLITCH_ERRORS_MAX * allowed
         && joint.constant_percent <= settings.constant_max_percent;
     fits.then(|| error_percent(sum(&|_| true), load))
 }

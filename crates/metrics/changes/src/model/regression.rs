@@ -32,8 +32,8 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    /// The windows of `design` that are not saturated (all, if fewer than half are not),the
-    /// work that plain non-negative least squares expects in them.
+    /// The windows of `design` that are not saturated (all, if fewer than half are not), weighted
+    /// by the work that plain non-negative least squares expects in them.
     pub(crate) fn new(design: &Design) -> Weighted {
         let unsaturated_design = unsaturated(design);
         let columns: Vec<usize> = (0..design.types()).collect();

@@ -34,7 +34,7 @@ pub(super) fn current_windows(
         };
         let left_out = left_out(&analysis, &observed.observations.windows);
         cautions.extend(left_out.sentence(table, server));
-        left_out.old.iter().chain(&left_out.foreign).for_each(|window| is_current[*window] = false);
+        left_out.old.iter().chain(&left_out.unexplained).for_each(|window| is_current[*window] = false);
     }
     let current: Vec<usize> = windows.iter().copied().filter(|window| is_current[*window]).collect();
     if current.len() == windows.len() {
@@ -55,8 +55,8 @@ pub(super) fn current_windows(
 struct LeftOut {
     /// Windows of an earlier version of the application.
     old: Vec<usize>,
-    /// Windows with foreign load.
-    foreign: Vec<usize>,
+    /// Windows whose CPU use transactions do not explain.
+    unexplained: Vec<usize>,
 }
 
 fn left_out(analysis: &Analysis, windows: &[usize]) -> LeftOut {
@@ -64,12 +64,12 @@ fn left_out(analysis: &Analysis, windows: &[usize]) -> LeftOut {
         SegmentKind::Normal { group } => Some(group),
         _ => None,
     });
-    let mut left_out = LeftOut { old: Vec::new(), foreign: Vec::new() };
+    let mut left_out = LeftOut { old: Vec::new(), unexplained: Vec::new() };
     for segment in &analysis.segments {
         let rows = &windows[segment.rows.clone()];
         match segment.kind {
             SegmentKind::Normal { group } if Some(group) != last => left_out.old.extend(rows),
-            SegmentKind::Anomalous { .. } => left_out.foreign.extend(rows),
+            SegmentKind::Anomalous { .. } => left_out.unexplained.extend(rows),
             SegmentKind::Normal { .. } | SegmentKind::Pending => {}
         }
     }
@@ -88,9 +88,11 @@ impl LeftOut {
                 self.old.len()
             ));
         }
-        if !self.foreign.is_empty() {
-            parts
-                .push(format!("{} windows in which transactions do not explain the CPU", self.foreign.len()));
+        if !self.unexplained.is_empty() {
+            parts.push(format!(
+                "{} windows in which transactions do not explain the CPU",
+                self.unexplained.len()
+            ));
         }
         (!parts.is_empty()).then(|| {
             format!("Left out because of `{name}`: {}. See `laggard changes`.", parts.join(", and "))

@@ -79,8 +79,8 @@ fn belongs(event: &JointChange, server: &ServerChanges, change: &ChangeEvent, wi
 }
 
 fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) -> JointChange {
-    let is_evaluated = |deployment: &&ServerChanges| {
-        deployment.tier == server.tier && deployment.verdict != ChangeVerdict::InsufficientData
+    let is_evaluated = |other: &&ServerChanges| {
+        other.tier == server.tier && other.verdict != ChangeVerdict::InsufficientData
     };
     JointChange {
         kind: change.kind,

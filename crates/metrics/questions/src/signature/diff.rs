@@ -55,7 +55,7 @@ pub fn diff_signatures(
     let mut transactions: Vec<TransactionDiff> =
         units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
     transactions.sort_by(|a, b| {
-        let size = |server: &TransactionDiff| server.difference_s.map_or(0.0, f64::abs);
+        let size = |row: &TransactionDiff| row.difference_s.map_or(0.0, f64::abs);
         a.outcome
             .cmp(&b.outcome)
             .then(size(b).total_cmp(&size(a)))
@@ -111,8 +111,7 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     if diff.verdict != DiffVerdict::InsufficientData {
         return vec![];
     }
-    let known =
-        |server: &TransactionDiff| server.windows_before.min(server.windows_after) >= diff.test.windows_min;
+    let known = |row: &TransactionDiff| row.windows_before.min(row.windows_after) >= diff.test.windows_min;
     vec![match diff.counts.inconclusive {
         0 => "The signatures have no transaction in common.".to_owned(),
         _ if diff.transactions.iter().any(known) => {
@@ -184,17 +183,16 @@ impl Unit {
         test: &SignatureTest,
         load: Load,
     ) -> TransactionDiff {
-        let times =
-            old.and_then(|server| server.service_time_s).zip(new.and_then(|server| server.service_time_s));
+        let times = old.and_then(|old| old.service_time_s).zip(new.and_then(|new| new.service_time_s));
         let errors = old
-            .and_then(|server| server.standard_error_s)
-            .zip(new.and_then(|server| server.standard_error_s));
+            .and_then(|transaction| transaction.standard_error_s)
+            .zip(new.and_then(|transaction| transaction.standard_error_s));
         let error = errors.map(|(old, new)| old.hypot(new));
         let difference = times.map(|(old, new)| new - old);
         let detectable = times
             .zip(error)
             .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
-        let windows = |server: Option<&TransactionSignature>| server.map_or(0, |server| server.windows);
+        let windows = |side: Option<&TransactionSignature>| side.map_or(0, |transaction| transaction.windows);
         let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
         let figures = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
         let (outcome, reason) = match (old, new) {
@@ -208,15 +206,15 @@ impl Unit {
             transaction: name.to_owned(),
             outcome,
             reason,
-            before_s: old.and_then(|server| server.service_time_s),
-            after_s: new.and_then(|server| server.service_time_s),
+            before_s: old.and_then(|old| old.service_time_s),
+            after_s: new.and_then(|new| new.service_time_s),
             difference_s: difference,
             standard_error_s: error,
             detectable_s: detectable.map(|detectable| detectable + doubt),
             windows_before: windows(old),
             windows_after: windows(new),
-            share_before: old.map(|server| server.share),
-            share_after: new.map(|server| server.share),
+            share_before: old.map(|old| old.share),
+            share_after: new.map(|new| new.share),
         }
     }
 }
@@ -289,22 +287,22 @@ impl TestFigures {
 /// Pools the transactions of several servers: service times are means weighted by windows.
 fn pooled(servers: &[ServerSignature]) -> BTreeMap<String, TransactionSignature> {
     let mut all: BTreeMap<String, Vec<&TransactionSignature>> = BTreeMap::new();
-    for server in servers.iter().flat_map(|server| &server.transactions) {
-        all.entry(server.transaction.clone()).or_default().push(server);
+    for transaction in servers.iter().flat_map(|server| &server.transactions) {
+        all.entry(transaction.transaction.clone()).or_default().push(transaction);
     }
-    let total: f64 = servers.iter().flat_map(|server| &server.transactions).map(|server| server.count).sum();
+    let total: f64 = servers.iter().flat_map(|server| &server.transactions).map(|part| part.count).sum();
     all.into_iter().map(|(name, parts)| (name, pool(&parts, total))).collect()
 }
 
 fn pool(parts: &[&TransactionSignature], total: f64) -> TransactionSignature {
-    if let [server] = parts {
-        let share = if total > 0.0 { server.count / total } else { server.share };
-        return TransactionSignature { share, ..(*server).clone() };
+    if let [only] = parts {
+        let share = if total > 0.0 { only.count / total } else { only.share };
+        return TransactionSignature { share, ..(*only).clone() };
     }
-    let count: f64 = parts.iter().map(|server| server.count).sum();
+    let count: f64 = parts.iter().map(|part| part.count).sum();
     let known: Vec<(f64, f64, f64)> = parts
         .iter()
-        .filter_map(|server| Some((server.windows as f64, server.service_time_s?, server.standard_error_s?)))
+        .filter_map(|part| Some((part.windows as f64, part.service_time_s?, part.standard_error_s?)))
         .collect();
     let windows: f64 = known.iter().map(|known| known.0).sum();
     let is_known = windows > 0.0;
@@ -391,7 +389,7 @@ fn mix_distance(old: &[ServerSignature], new: &[ServerSignature]) -> f64 {
     }
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let share = |side: &BTreeMap<String, TransactionSignature>, name| {
-        side.get(name).map_or(0.0, |server| server.share)
+        side.get(name).map_or(0.0, |transaction| transaction.share)
     };
     0.5 * names.into_iter().map(|name| (share(&old, name) - share(&new, name)).abs()).sum::<f64>()
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Utilization of a server over time. Point `i` stands for `windows_per_point` windows from
+/// Utilization of a server over time. Point `i` covers `windows_per_point` windows from
 /// `since_ns + i · step_s` on; all lists have one entry a point, `None` where there are no data.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct UtilizationSeries {
@@ -11,7 +11,7 @@ pub struct UtilizationSeries {
     pub since_ns: i64,
     /// Length of a point in seconds.
     pub step_s: f64,
-    /// Windows that a point stands for: the fewest with which there are at most 1,440 points.
+    /// Windows that a point covers: the fewest with which there are at most 1,440 points.
     pub windows_per_point: u64,
     /// Mean utilization observed, 0..1 of all cores.
     pub observed: Vec<Option<f64>>,
@@ -37,7 +37,7 @@ pub struct MixSeries {
     pub since_ns: i64,
     /// Length of a point in seconds.
     pub step_s: f64,
-    /// Windows that a point stands for.
+    /// Windows that a point covers.
     pub windows_per_point: u64,
     /// Transaction types, the most frequent first; the last is `(other)` when some are pooled.
     pub transactions: Vec<String>,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub struct StateName {
     /// What it is called: `preempted`, `running: postgres`.
     pub name: String,
-    /// The state it stands for.
+    /// Its state.
     pub state: KernelState,
     /// Whether it is the execution's own thread, where symbols distinguish that.
     pub own: bool,

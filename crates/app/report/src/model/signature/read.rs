@@ -35,7 +35,7 @@ impl fmt::Display for SignatureReadError {
             SignatureReadError::Newer { schema_version, laggard_version } => write!(
                 f,
                 "its schema version is {schema_version}, written by Laggard {}; this version reads up to \
-                 {SIGNATURE_SCHEMA_VERSION}. Update Laggard, or write the signature anew with this version",
+                 {SIGNATURE_SCHEMA_VERSION}. Update Laggard, or write the signature again with this version",
                 if laggard_version.is_empty() { "?".to_owned() } else { label(laggard_version, 40) }
             ),
         }

@@ -1,6 +1,6 @@
 //! Charts of changes: utilization observed and predicted, and the transaction mix.
 
-use super::phrases::{event_word, letter, segment_word};
+use super::phrases::{event_word, model_letter, segment_word};
 use crate::document::{
     Axis, Block, Chart, ChartMark, Color, Detail, LegendEntry, MarkStyle, Panel, Section, Series,
     SeriesShape, Tick, round_up,
@@ -156,7 +156,7 @@ fn marks(
         let words = format!("{since} to {until}: {}", segment_word(segment));
         let (from, to) = (Axis::instant(segment.since_ns), Axis::instant(segment.until_ns));
         let new = segment.model.filter(|_| last_model != segment.model);
-        marks.push(ChartMark::area(from, to, color, words).label(new.map(letter).unwrap_or_default()));
+        marks.push(ChartMark::area(from, to, color, words).label(new.map(model_letter).unwrap_or_default()));
         last_model = segment.model.or(last_model);
     }
     let inside = |ns: i64| (ends[0]..=ends[1]).contains(&ns);

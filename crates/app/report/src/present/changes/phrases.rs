@@ -189,18 +189,18 @@ pub(crate) fn unexplained(region: &AnomalousRegion) -> String {
 }
 
 /// A model's name: `A`, `B` … `Z`, `AA` …
-pub(crate) fn letter(model: u32) -> String {
+pub(crate) fn model_letter(model: u32) -> String {
     let (first, last) = (model / 26, (b'A' + (model % 26) as u8) as char);
     match first {
         0 => last.to_string(),
-        first => format!("{}{last}", letter(first - 1)),
+        first => format!("{}{last}", model_letter(first - 1)),
     }
 }
 
 /// What a segment is: `model A`, `anomalous: a large constant`, `too short to classify yet`.
 pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
     match (segment.state, segment.model, &segment.reason) {
-        (SegmentState::Normal, Some(model), _) => format!("model {}", letter(model)),
+        (SegmentState::Normal, Some(model), _) => format!("model {}", model_letter(model)),
         (SegmentState::Normal, None, _) => "normal".to_owned(),
         (SegmentState::Anomalous, _, Some(reason)) => format!("anomalous: {reason}"),
         (SegmentState::Anomalous, _, None) => "anomalous".to_owned(),
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn models_have_letters() {
-        assert_eq!([0, 1, 25, 26, 27, 52].map(letter), ["A", "B", "Z", "AA", "AB", "BA"]);
+        assert_eq!([0, 1, 25, 26, 27, 52].map(model_letter), ["A", "B", "Z", "AA", "AB", "BA"]);
     }
 
     fn joint(servers: &[&str], seen: u64, tier: &str) -> String {

@@ -1,8 +1,8 @@
 //! One server: its chart, what changed, what transactions cost, and its segments.
 
 use super::phrases::{
-    change_verdict_word, error, heading_of, length, letter, percent, plus_minus, segment_word, tied_sentence,
-    when,
+    change_verdict_word, error, heading_of, length, model_letter, percent, plus_minus, segment_word,
+    tied_sentence, when,
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
 use crate::document::{
@@ -227,7 +227,7 @@ fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
 fn model_title(model: &CostModel, at: u32) -> String {
     format!(
         "Model {}{}: {}, constant {}, error {}, condition {}",
-        letter(at),
+        model_letter(at),
         if model.current { " (current)" } else { "" },
         numbers::counted(model.windows, "window"),
         percent(model.constant_percent),

@@ -22,7 +22,7 @@ impl LaneLayout {
 }
 
 /// At most `most` lanes (at least 2): each thread its own when that is enough, else threads of one name together and
-/// those with the least time in the last lane. The asked thread always has its own.
+/// those with the least time in the last lane. The examined thread always has a lane.
 pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
     let all = timeline.lanes.len();
     if all <= most {

@@ -217,7 +217,7 @@ fn rest(left: usize, what: &str) -> Markup {
     }
 }
 
-/// Spans; names are kept apart from the direction of the text around them.
+/// Spans; names are isolated from the direction of the text around them.
 fn prose(prose: &Prose) -> Markup {
     html! { @for span in &prose.0 { (self::span(span)) } }
 }

@@ -11,7 +11,7 @@ pub enum ColorChoice {
     Off,
 }
 
-/// What a piece of text is, as far as its looks go. Color is never the only sign.
+/// The style of a part of a text. Color is never the only sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paint {
     Plain,
@@ -44,7 +44,7 @@ pub(crate) struct Painted {
 }
 
 impl Painted {
-    /// Whatever comes in, what is kept is visible: no escape sequence of the input reaches the terminal.
+    /// Control characters are made visible: no escape sequence of the input reaches the terminal.
     pub(crate) fn new(text: &str, paint: Paint) -> Painted {
         Painted { text: visible(text).into_owned(), paint }
     }

@@ -47,7 +47,7 @@ fn letters(timeline: &Timeline, lane: u32, cells: usize) -> String {
     most.into_iter().map(|(_, letter)| shown(letter)).collect()
 }
 
-/// Small letters are easier to tell from each other in long rows; what runs is a full block.
+/// Small letters are easier to distinguish in long rows; a running thread is a full block.
 const fn shown(letter: char) -> char {
     if letter == 'R' { '█' } else { letter.to_ascii_lowercase() }
 }
