@@ -55,6 +55,26 @@ pub struct Document {
     pub sections: Vec<Section>,
 }
 
+impl Document {
+    /// A verdict with its meaning, the answer with names in backticks, and the sections that there are.
+    pub(crate) fn new(
+        (tone, verdict): (Tone, &str),
+        headline: &str,
+        sections: impl IntoIterator<Item = Option<Section>>,
+    ) -> Document {
+        Document {
+            tone,
+            verdict: verdict.to_owned(),
+            headline: Prose::quoted(headline),
+            remarks: Vec::new(),
+            time: None,
+            window: None,
+            figures: Vec::new(),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
 /// What something means for its reader; shown by color, never by color alone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -314,6 +334,11 @@ pub(crate) fn cautions(cautions: &[String]) -> Option<Section> {
 /// The section about what would have been needed for an answer; none when nothing is missing.
 pub(crate) fn missing(missing: &[String]) -> Option<Section> {
     list_section("missing", "What is missing", "Missing", Tone::Unsure, missing)
+}
+
+/// The same, without the first where the headline already says it.
+pub(crate) fn further_missing(in_headline: bool, all: &[String]) -> Option<Section> {
+    missing(&all[usize::from(in_headline).min(all.len())..])
 }
 
 /// The section about what was examined without a finding; none when there is nothing.

@@ -1,17 +1,8 @@
 //! Facts of a diagnosis as phrases and sentences.
 
 use crate::present::diagnose::headline::{all_replicas, some_replicas, undecided};
-use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, Verdict, names, numbers};
+use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, names, numbers};
 use std::collections::HashSet;
-
-/// The verdict in one or two words.
-pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Suspects => "Suspects found",
-        Verdict::Healthy => "Healthy",
-        Verdict::InsufficientData => "Not enough data",
-    }
-}
 
 /// Where a suspect is slow: `3 of 100 replicas`, `all 40 replicas`.
 pub(crate) fn location(suspect: &Suspect) -> String {

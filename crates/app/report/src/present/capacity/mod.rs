@@ -7,7 +7,7 @@ mod phrases;
 use super::basis::basis;
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose,
-    Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
+    Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, further_missing, losses,
 };
 use crate::render::Present;
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
     TransactionLatency, names, numbers,
 };
 use phrases::{
-    accuracy_sentence, amount, capacity_verdict_word, latency, least_favorable_mix, limit, load_sentence,
-    most, most_amount, tier_size, trust_word,
+    accuracy_sentence, amount, latency, least_favorable_mix, limit, load_sentence, most, most_amount,
+    tier_size, trust_word,
 };
 
 /// Rows of each table, and those that text shows.
@@ -39,10 +39,8 @@ const CALLEES: usize = 6;
 impl Present for CapacityReport {
     fn present(&self) -> Document {
         let binding = self.answer.as_ref().map(|answer| Prose::quoted(&least_favorable_mix(self, answer)));
-        // The headline already says what is missing first.
-        let said = usize::from(self.answer.is_none()).min(self.missing.len());
         let sections = [
-            missing(&self.missing[said..]),
+            further_missing(self.answer.is_none(), &self.missing),
             what_if(self),
             self.answer.as_ref().and_then(|answer| load(self, answer)),
             self.answer.as_ref().and_then(|answer| charts::over_time(self, answer)),
@@ -56,20 +54,17 @@ impl Present for CapacityReport {
             Some(losses(&self.input.losses)),
             Some(rests_on(self)),
         ];
+        let verdict = match self.verdict {
+            CapacityVerdict::Exceeded => (Tone::Bad, "Beyond the limit"),
+            CapacityVerdict::Enough => (Tone::Good, "Enough capacity"),
+            CapacityVerdict::NearLimit => (Tone::Warning, "Near the limit"),
+            CapacityVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
+        };
         Document {
-            tone: match self.verdict {
-                CapacityVerdict::Exceeded => Tone::Bad,
-                CapacityVerdict::Enough => Tone::Good,
-                CapacityVerdict::NearLimit => Tone::Warning,
-                CapacityVerdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: capacity_verdict_word(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
             remarks: binding.into_iter().filter(|prose| !prose.is_empty()).collect(),
             time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
-            window: None,
             figures: figures(self),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

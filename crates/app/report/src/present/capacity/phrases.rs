@@ -3,22 +3,10 @@
 use crate::names::quoted;
 use crate::numbers;
 use crate::times::Calendar;
-use crate::{
-    CapacityAnswer, CapacityReport, CapacityVerdict, ModelAccuracy, TierKind, TierModel, Trust, WhatIfLoad,
-};
+use crate::{CapacityAnswer, CapacityReport, ModelAccuracy, TierKind, TierModel, Trust, WhatIfLoad};
 
 /// Transactions of a mix that are named.
 const MIX_NAMED: usize = 4;
-
-/// The verdict in one to three words.
-pub(crate) const fn capacity_verdict_word(verdict: CapacityVerdict) -> &'static str {
-    match verdict {
-        CapacityVerdict::InsufficientData => "Not enough data",
-        CapacityVerdict::Enough => "Enough capacity",
-        CapacityVerdict::NearLimit => "Near the limit",
-        CapacityVerdict::Exceeded => "Beyond the limit",
-    }
-}
 
 /// A length given in seconds: `4.00 ms`.
 pub(crate) fn latency(seconds: f64) -> String {

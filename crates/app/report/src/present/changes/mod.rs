@@ -8,7 +8,7 @@ mod server;
 use super::basis::basis;
 use crate::document::{
     Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, PageLink, Prose, Section, SpanStyle,
-    Table, TableRow, Tone, cautions, columns, losses, missing, ruled_out,
+    Table, TableRow, Tone, cautions, columns, further_missing, losses, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -17,7 +17,7 @@ use crate::{
     numbers,
 };
 use phrases::{
-    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, deployment, error,
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict, cost_clause, deployment, error,
     event_word, heading_of, location, mix_clause, onset_margin, percent, plus_minus, signed_length,
     unexplained,
 };
@@ -44,10 +44,8 @@ const SERVERS_IN_TEXT: usize = 4;
 impl Present for ChangeReport {
     fn present(&self) -> Document {
         let calendar = calendar(self);
-        // The headline already says what is missing first.
-        let said = usize::from(self.verdict == ChangeVerdict::InsufficientData).min(self.missing.len());
         let mut sections = vec![
-            missing(&self.missing[said..]),
+            further_missing(self.verdict == ChangeVerdict::InsufficientData, &self.missing),
             events(self, &calendar),
             changed(self, &calendar),
             servers(self),
@@ -66,19 +64,9 @@ impl Present for ChangeReport {
             Some(rests_on(self)),
         ]);
         Document {
-            tone: match self.verdict {
-                ChangeVerdict::ApplicationChange => Tone::Bad,
-                ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => Tone::Good,
-                ChangeVerdict::Anomaly | ChangeVerdict::UnexplainedChange => Tone::Warning,
-                ChangeVerdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: change_verdict_word(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
-            window: None,
             figures: figures(self, &calendar),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(change_verdict(self.verdict), &self.headline, sections)
         }
     }
 }
@@ -215,7 +203,7 @@ fn servers(report: &ChangeReport) -> Option<Section> {
         };
         TableRow::new([
             Cell::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier)),
-            Cell::text(change_verdict_word(server.verdict).to_lowercase()),
+            Cell::text(change_verdict(server.verdict).1.to_lowercase()),
             Cell::count(server.windows),
             number(percent, model.map(|model| model.constant_percent)),
             number(error, model.map(|model| model.error)),

@@ -1,5 +1,6 @@
 //! Phrases about changes.
 
+use crate::document::Tone;
 use crate::names::quoted;
 use crate::numbers::{self, signed_time};
 use crate::times::Calendar;
@@ -11,15 +12,15 @@ use crate::{
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 
-/// The verdict in one to three words.
-pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str {
+/// The verdict in one to three words, and what it means.
+pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static str) {
     match verdict {
-        ChangeVerdict::ApplicationChange => "Application change",
-        ChangeVerdict::Anomaly => "Anomaly",
-        ChangeVerdict::UnexplainedChange => "Unexplained change",
-        ChangeVerdict::WorkloadChange => "Workload change",
-        ChangeVerdict::Steady => "Steady",
-        ChangeVerdict::InsufficientData => "Not enough data",
+        ChangeVerdict::ApplicationChange => (Tone::Bad, "Application change"),
+        ChangeVerdict::Anomaly => (Tone::Warning, "Anomaly"),
+        ChangeVerdict::UnexplainedChange => (Tone::Warning, "Unexplained change"),
+        ChangeVerdict::WorkloadChange => (Tone::Good, "Workload change"),
+        ChangeVerdict::Steady => (Tone::Good, "Steady"),
+        ChangeVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
     }
 }
 

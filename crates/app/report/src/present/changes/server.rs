@@ -1,7 +1,7 @@
 //! One server: its chart, what changed, what transactions cost, and its segments.
 
 use super::phrases::{
-    change_verdict_word, error, heading_of, length, model_letter, percent, plus_minus, segment_word,
+    change_verdict, error, heading_of, length, model_letter, percent, plus_minus, segment_word,
     tied_sentence, when,
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
@@ -38,7 +38,7 @@ pub(super) fn section(
 ) -> Section {
     let cores = if server.cores == 1.0 { "1 core".to_owned() } else { format!("{} cores", server.cores) };
     let windows = numbers::counted(server.windows, "window");
-    let verdict = change_verdict_word(server.verdict).to_lowercase();
+    let verdict = change_verdict(server.verdict).1.to_lowercase();
     let mut section = Section::new(&format!("server-{at}"), heading_of(&server.server, &server.tier))
         .remark(format!("{cores}, {windows}: {verdict}"))
         .introduction(format!(

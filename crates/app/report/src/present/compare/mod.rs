@@ -45,19 +45,17 @@ impl Present for Comparison {
             set_losses("after", &self.after),
             Some(basis([&self.before, &self.after].iter().zip(["Before", "After"]).map(set), &self.settings)),
         ];
+        let verdict = match self.verdict {
+            ComparisonVerdict::Slower => (Tone::Bad, "Slower"),
+            ComparisonVerdict::Faster => (Tone::Good, "Faster"),
+            ComparisonVerdict::Unchanged => (Tone::Good, "No difference"),
+            ComparisonVerdict::Changed => (Tone::Unsure, "Changed"),
+            ComparisonVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
+        };
         Document {
-            tone: match self.verdict {
-                ComparisonVerdict::Slower => Tone::Bad,
-                ComparisonVerdict::Faster | ComparisonVerdict::Unchanged => Tone::Good,
-                ComparisonVerdict::Changed | ComparisonVerdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: phrases::verdict_word(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
-            time: None,
             window: self.after.window.clone(),
             figures: figures(self),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

@@ -3,20 +3,9 @@
 use crate::names::{self, quoted};
 use crate::numbers::{self, signed_time};
 use crate::{
-    Change, ComparedSet, Comparison, ComparisonVerdict, Input, LatencyChange, LatencyPart, MeasuredShift,
-    OperationChange, ShapeDifference, ShapeFate,
+    Change, ComparedSet, Comparison, Input, LatencyChange, LatencyPart, MeasuredShift, OperationChange,
+    ShapeDifference, ShapeFate,
 };
-
-/// The verdict in one or two words.
-pub(crate) const fn verdict_word(verdict: ComparisonVerdict) -> &'static str {
-    match verdict {
-        ComparisonVerdict::Slower => "Slower",
-        ComparisonVerdict::Faster => "Faster",
-        ComparisonVerdict::Changed => "Changed",
-        ComparisonVerdict::Unchanged => "No difference",
-        ComparisonVerdict::InsufficientData => "Not enough data",
-    }
-}
 
 /// What became of something.
 pub(crate) const fn change_word(change: Change) -> &'static str {

@@ -66,19 +66,16 @@ impl Present for Report {
             Some(losses(&self.input.losses)),
             Some(rests_on(self)),
         ];
+        let verdict = match self.verdict {
+            Verdict::Suspects => (Tone::Bad, "Suspects found"),
+            Verdict::Healthy => (Tone::Good, "Healthy"),
+            Verdict::InsufficientData => (Tone::Unsure, "Not enough data"),
+        };
         Document {
-            tone: match self.verdict {
-                Verdict::Suspects => Tone::Bad,
-                Verdict::Healthy => Tone::Good,
-                Verdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: facts::verdict(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: facts::window(self),
             window: self.window.clone(),
             figures: figures(self, &calendar),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

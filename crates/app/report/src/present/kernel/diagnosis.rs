@@ -1,13 +1,11 @@
 //! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
 
-use super::phrases::{
-    instant, kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
-};
+use super::phrases::{instant, offset, row_name, set_words, step_clause, step_word, thread};
 use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
 use crate::document::{
     Axis, Block, Cell, Chart, Color, Detail, Document, Emphasis, Figure, Fold, LegendEntry, Panel, Prose,
-    Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
-    ruled_out,
+    Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, columns, further_missing,
+    losses, ruled_out,
 };
 use crate::render::Present;
 use crate::{
@@ -22,10 +20,8 @@ const KINDS: usize = 12;
 
 impl Present for KernelDiagnosis {
     fn present(&self) -> Document {
-        // The headline already says what is missing first.
-        let said = usize::from(self.verdict == KernelVerdict::InsufficientData).min(self.missing.len());
         let sections = [
-            missing(&self.missing[said..]),
+            further_missing(self.verdict == KernelVerdict::InsufficientData, &self.missing),
             (!self.waits.is_empty()).then(|| waits(self)),
             (!self.steps.is_empty()).then(|| steps(self)),
             (!self.anomalous.is_empty()).then(|| executions(self)),
@@ -40,20 +36,16 @@ impl Present for KernelDiagnosis {
             Some(losses(&self.input.losses)),
             Some(basis(self)),
         ];
+        let verdict = match self.verdict {
+            KernelVerdict::Slower => (Tone::Bad, "Slower"),
+            KernelVerdict::NothingFound => (Tone::Good, "Nothing found"),
+            KernelVerdict::SlowerOverall => (Tone::Warning, "Slower overall"),
+            KernelVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
+        };
         Document {
-            tone: match self.verdict {
-                KernelVerdict::Slower => Tone::Bad,
-                KernelVerdict::NothingFound => Tone::Good,
-                KernelVerdict::SlowerOverall => Tone::Warning,
-                KernelVerdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: kernel_verdict_word(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: recorded(&self.input),
-            window: None,
             figures: figures(self),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

@@ -30,15 +30,11 @@ impl Present for KernelPathReport {
             Some(losses(&self.input.losses)),
             Some(rests_on(&self.input, vec![Prose::quoted(&self.question)], &self.settings)),
         ];
+        let verdict = if found { (Tone::Neutral, "Critical path") } else { (Tone::Unsure, "No path") };
         Document {
-            tone: if found { Tone::Neutral } else { Tone::Unsure },
-            verdict: if found { "Critical path" } else { "No path" }.to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: recorded(&self.input),
-            window: None,
             figures: figures(self),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

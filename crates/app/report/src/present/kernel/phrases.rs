@@ -1,7 +1,7 @@
 //! Phrases about kernel traces.
 
 use crate::names::quoted;
-use crate::{KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind, WaitCause};
+use crate::{KernelDiagnosis, SetOfExecutions, StepGroup, StepKind, WaitCause};
 use crate::{names, numbers};
 
 /// What is known of one or several waits.
@@ -50,16 +50,6 @@ fn times(count: u64) -> String {
         0 | 1 => String::new(),
         2 => "twice ".to_owned(),
         count => format!("{} times ", numbers::count(count)),
-    }
-}
-
-/// The verdict in one to three words.
-pub(crate) const fn kernel_verdict_word(verdict: KernelVerdict) -> &'static str {
-    match verdict {
-        KernelVerdict::Slower => "Slower",
-        KernelVerdict::SlowerOverall => "Slower overall",
-        KernelVerdict::NothingFound => "Nothing found",
-        KernelVerdict::InsufficientData => "Not enough data",
     }
 }
 

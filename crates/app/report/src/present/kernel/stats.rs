@@ -31,18 +31,13 @@ impl Present for KernelStatsReport {
             Some(Section::new("basis", "What this is based on").block(read)),
         ];
         Document {
-            tone: Tone::Neutral,
-            verdict: "Kernel trace".to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: recorded(&self.input),
-            window: None,
             figures: vec![
                 Figure::new("Events", Cell::count(events), ""),
                 Figure::new("CPUs", Cell::count(self.cpus.len() as u64), ""),
                 Figure::new("Threads", Cell::count(self.threads.len() as u64 + self.threads_left_out), ""),
             ],
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new((Tone::Neutral, "Kernel trace"), &self.headline, sections)
         }
     }
 }

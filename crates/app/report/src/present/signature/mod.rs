@@ -7,7 +7,7 @@ use super::basis::basis;
 use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::document::{
     Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
-    cautions, columns, losses, missing,
+    cautions, columns, further_missing, losses,
 };
 use crate::render::Present;
 use crate::{
@@ -28,29 +28,23 @@ const SECOND_NS: f64 = 1e9;
 impl Present for Signature {
     fn present(&self) -> Document {
         let usable = self.verdict == SignatureVerdict::Usable;
-        // The headline already says what is missing first.
-        let missing = missing(if usable { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
         let sections = [
-            missing,
+            further_missing(!usable, &self.missing),
             (!self.servers.is_empty()).then(|| servers(&self.servers)),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
             Some(basis([Prose::from(self.input.sentence())], &[])),
         ];
         let rows: usize = self.servers.iter().map(|server| server.transactions.len()).sum();
+        let verdict = if usable { (Tone::Good, "Signature") } else { (Tone::Unsure, "Not enough data") };
         Document {
-            tone: if usable { Tone::Good } else { Tone::Unsure },
-            verdict: if usable { "Signature" } else { "Not enough data" }.to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: period(&self.since, &self.until),
-            window: None,
             figures: vec![
                 Figure::new("Servers", Cell::count(self.servers.len() as u64), ""),
                 Figure::new("Rows", Cell::count(rows as u64), "servers and transactions"),
                 Figure::new("Windows", Cell::count(self.input.windows), ""),
             ],
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }
@@ -113,9 +107,8 @@ fn server(server: &ServerSignature) -> Block {
 impl Present for SignatureDiff {
     fn present(&self) -> Document {
         let tested = self.verdict != DiffVerdict::InsufficientData;
-        let missing = missing(if tested { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
         let sections = [
-            missing,
+            further_missing(!tested, &self.missing),
             (!self.transactions.is_empty()).then(|| differences(&self.transactions)),
             cautions(&self.cautions),
             Some(basis([Prose::from(phrases::basis(self))], &[])),
@@ -128,19 +121,16 @@ impl Present for SignatureDiff {
             ("New", self.counts.new),
             ("Removed", self.counts.removed),
         ];
+        let verdict = match self.verdict {
+            DiffVerdict::Slower => (Tone::Bad, "Slower"),
+            DiffVerdict::Same => (Tone::Good, "No change"),
+            DiffVerdict::Faster => (Tone::Good, "Faster"),
+            DiffVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
+        };
         Document {
-            tone: match self.verdict {
-                DiffVerdict::Slower => Tone::Bad,
-                DiffVerdict::Same | DiffVerdict::Faster => Tone::Good,
-                DiffVerdict::InsufficientData => Tone::Unsure,
-            },
-            verdict: phrases::verdict_word(self.verdict).to_owned(),
-            headline: Prose::quoted(&self.headline),
-            remarks: Vec::new(),
             time: period(&self.new.since, &self.new.until),
-            window: None,
             figures: counts.map(|(name, count)| Figure::new(name, Cell::count(count), "")).to_vec(),
-            sections: sections.into_iter().flatten().collect(),
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }

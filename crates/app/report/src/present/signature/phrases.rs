@@ -3,17 +3,7 @@
 use crate::names::label;
 use crate::numbers;
 use crate::present::changes::phrases::{length, signed_length};
-use crate::{DiffSide, DiffVerdict, SignatureDiff, TransactionDiff};
-
-/// The verdict in one to three words.
-pub(crate) const fn verdict_word(verdict: DiffVerdict) -> &'static str {
-    match verdict {
-        DiffVerdict::Slower => "Slower",
-        DiffVerdict::Faster => "Faster",
-        DiffVerdict::Same => "No change",
-        DiffVerdict::InsufficientData => "Not enough data",
-    }
-}
+use crate::{DiffSide, SignatureDiff, TransactionDiff};
 
 /// `takes 9.00 ms instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
 pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
