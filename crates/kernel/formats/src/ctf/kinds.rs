@@ -1,7 +1,9 @@
 //! Registers to the kinds of events.
 
-use super::meaning::{EventMeaning, FIELD, PacketSide, WakeKind};
+use super::meaning::{EventMeaning, FIELD};
 use super::plan::{Registers, Slot};
+use crate::event_names::EventSide;
+use crate::thread_names::ThreadNames;
 use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, StatedumpStatus, TextId, Tid};
 
 /// A record as its plan left it.
@@ -11,40 +13,6 @@ pub(super) struct RecordKind<'a> {
     pub(super) bytes: &'a [u8],
     /// Kernels before 4.14 write another number for a thread that ends.
     pub(super) old_states: bool,
-}
-
-/// Number of cached names, as a power of two. A host has more threads, but few run at one time.
-const NAMES_LOG: u32 = 11;
-
-/// Thread names that came last, by what they hash to: the same few come again and again.
-#[derive(Debug)]
-pub(super) struct NameCache {
-    entries: Box<[([u8; 16], TextId)]>,
-}
-
-impl Default for NameCache {
-    fn default() -> NameCache {
-        NameCache { entries: vec![([0; 16], TextId::EMPTY); 1 << NAMES_LOG].into_boxed_slice() }
-    }
-}
-
-impl NameCache {
-    fn id(&mut self, name: &[u8], texts: &mut KernelTexts) -> TextId {
-        if name.len() > 16 {
-            return texts.intern(&String::from_utf8_lossy(name));
-        }
-        let mut padded = [0; 16];
-        padded[..name.len()].copy_from_slice(name);
-        let value = u128::from_le_bytes(padded);
-        let folded = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);
-        // Multiplicative hashing: the upper bits of the product are the well mixed ones.
-        let entry =
-            &mut self.entries[(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - NAMES_LOG)) as usize];
-        if entry.0 != padded {
-            *entry = (padded, texts.intern(&String::from_utf8_lossy(name)));
-        }
-        entry.1
-    }
 }
 
 impl RecordKind<'_> {
@@ -85,7 +53,7 @@ impl RecordKind<'_> {
         &self,
         what: &EventMeaning,
         name: TextId,
-        names: &mut NameCache,
+        names: &mut ThreadNames,
         texts: &mut KernelTexts,
     ) -> Option<EventKind> {
         Some(match what {
@@ -99,28 +67,23 @@ impl RecordKind<'_> {
             EventMeaning::Wake(wake) => {
                 let (tid, name) = (self.tid(0)?, names.id(self.text(1), texts));
                 let target = self.number(2).and_then(|cpu| u16::try_from(cpu).ok()).map(Cpu);
-                match wake {
-                    WakeKind::Waking => EventKind::Waking { tid, name, target },
-                    WakeKind::Wakeup => EventKind::Wakeup { tid, name, target },
-                    WakeKind::WakeupNew => EventKind::WakeupNew { tid, name, target },
-                    WakeKind::TryToWakeUp => EventKind::TryToWakeUp { tid, name, target },
-                }
+                wake.event(tid, name, target)
             }
-            EventMeaning::Irq(PacketSide::Entry) => {
+            EventMeaning::Irq(EventSide::Entry) => {
                 EventKind::IrqEntry { irq: self.number(0)? as u32, name: names.id(self.text(1), texts) }
             }
-            EventMeaning::Irq(PacketSide::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
-            EventMeaning::Softirq(PacketSide::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
-            EventMeaning::Softirq(PacketSide::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
+            EventMeaning::Irq(EventSide::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
+            EventMeaning::Softirq(EventSide::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
+            EventMeaning::Softirq(EventSide::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
             EventMeaning::SoftirqRaise => EventKind::SoftirqRaise { vector: self.vector()? },
-            EventMeaning::Hrtimer(PacketSide::Entry) => EventKind::HrtimerEntry,
-            EventMeaning::Hrtimer(PacketSide::Exit) => EventKind::HrtimerExit,
-            EventMeaning::Ipi(PacketSide::Entry, vector) => EventKind::IpiEntry(*vector),
-            EventMeaning::Ipi(PacketSide::Exit, vector) => EventKind::IpiExit(*vector),
+            EventMeaning::Hrtimer(EventSide::Entry) => EventKind::HrtimerEntry,
+            EventMeaning::Hrtimer(EventSide::Exit) => EventKind::HrtimerExit,
+            EventMeaning::Ipi(EventSide::Entry, vector) => EventKind::IpiEntry(*vector),
+            EventMeaning::Ipi(EventSide::Exit, vector) => EventKind::IpiExit(*vector),
             EventMeaning::PacketSent => EventKind::PacketSent(self.socket()?),
             EventMeaning::PacketReceived => EventKind::PacketReceived(self.socket()?),
-            EventMeaning::Reception(PacketSide::Entry) => EventKind::ReceptionEntry,
-            EventMeaning::Reception(PacketSide::Exit) => EventKind::ReceptionExit,
+            EventMeaning::Reception(EventSide::Entry) => EventKind::ReceptionEntry,
+            EventMeaning::Reception(EventSide::Exit) => EventKind::ReceptionExit,
             EventMeaning::Syscall { side, .. } => self.syscall(*side, name),
             EventMeaning::Other { .. } => {
                 EventKind::Other { name, fields: texts.intern(&self.registers.printed.text) }
@@ -130,7 +93,12 @@ impl RecordKind<'_> {
     }
 
     /// Events about threads.
-    fn life(&self, what: &EventMeaning, names: &mut NameCache, texts: &mut KernelTexts) -> Option<EventKind> {
+    fn life(
+        &self,
+        what: &EventMeaning,
+        names: &mut ThreadNames,
+        texts: &mut KernelTexts,
+    ) -> Option<EventKind> {
         Some(match what {
             EventMeaning::Fork => EventKind::Fork {
                 parent: self.tid(0)?,
@@ -167,11 +135,11 @@ impl RecordKind<'_> {
         u8::try_from(self.number(0)?).ok()
     }
 
-    fn syscall(&self, side: PacketSide, name: TextId) -> EventKind {
+    fn syscall(&self, side: EventSide, name: TextId) -> EventKind {
         let number = self.number(0).map_or(u32::MAX, |number| number as u32);
         match side {
-            PacketSide::Entry => EventKind::SyscallEntry { number, name },
-            PacketSide::Exit => {
+            EventSide::Entry => EventKind::SyscallEntry { number, name },
+            EventSide::Exit => {
                 EventKind::SyscallExit { number, name, returned: self.number(1).unwrap_or(0).cast_signed() }
             }
         }

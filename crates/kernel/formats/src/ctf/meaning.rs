@@ -3,6 +3,7 @@
 use super::class::{Class, FieldKind, plain};
 use super::plan::{FIRST_FIELD, Slot};
 use super::schema::{EventClass, Schema};
+use crate::event_names::{EventSide, WakeKind, ipi_vector};
 use crate::options::OpenOptions;
 use laggard_model::IpiVector;
 use std::collections::HashSet;
@@ -17,22 +18,6 @@ pub(super) const FIELD: Slot = FIRST_FIELD + 2;
 /// Maximum number of fields searched for names; more indicates a malicious file.
 const NAMES_MAX: usize = 10_000;
 
-/// Which wake-up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WakeKind {
-    Waking,
-    Wakeup,
-    WakeupNew,
-    TryToWakeUp,
-}
-
-/// Which end of something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PacketSide {
-    Entry,
-    Exit,
-}
-
 /// What the events of a class mean.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum EventMeaning {
@@ -40,11 +25,11 @@ pub(super) enum EventMeaning {
     Unwanted,
     Switch,
     Wake(WakeKind),
-    Irq(PacketSide),
-    Softirq(PacketSide),
+    Irq(EventSide),
+    Softirq(EventSide),
     SoftirqRaise,
-    Hrtimer(PacketSide),
-    Ipi(PacketSide, IpiVector),
+    Hrtimer(EventSide),
+    Ipi(EventSide, IpiVector),
     Fork,
     Exec,
     Exit,
@@ -53,30 +38,25 @@ pub(super) enum EventMeaning {
     Interrupt,
     Marker,
     Syscall {
-        side: PacketSide,
+        side: EventSide,
         name: String,
     },
     PacketSent,
     PacketReceived,
-    Reception(PacketSide),
+    Reception(EventSide),
     Other {
         name: String,
     },
 }
 
-/// The vectors of x86's `irq_vectors` that have handlers; not `vector_alloc` and its like.
-const IPI_VECTORS: [(&str, IpiVector); 11] = [
-    ("local_timer", IpiVector::LocalTimer),
-    ("reschedule", IpiVector::Reschedule),
-    ("call_function", IpiVector::CallFunction),
-    ("call_function_single", IpiVector::CallFunction),
-    ("irq_work", IpiVector::IrqWork),
-    ("x86_platform_ipi", IpiVector::Other),
-    ("spurious_apic", IpiVector::Other),
-    ("error_apic", IpiVector::Other),
-    ("thermal_apic", IpiVector::Other),
-    ("threshold_apic", IpiVector::Other),
-    ("deferred_error_apic", IpiVector::Other),
+/// Further vectors of x86's `irq_vectors` that have handlers; not `vector_alloc` and the like.
+const OTHER_VECTORS: [&str; 6] = [
+    "x86_platform_ipi",
+    "spurious_apic",
+    "error_apic",
+    "thermal_apic",
+    "threshold_apic",
+    "deferred_error_apic",
 ];
 
 /// Functions of the network's receive path that have events at both ends, in the kernel's names; LTTng has
@@ -121,17 +101,13 @@ impl<'a> Meanings<'a> {
     fn known(&self, name: &str) -> Option<EventMeaning> {
         Some(match name {
             "sched_switch" => EventMeaning::Switch,
-            "sched_waking" => EventMeaning::Wake(WakeKind::Waking),
-            "sched_wakeup" => EventMeaning::Wake(WakeKind::Wakeup),
-            "sched_wakeup_new" => EventMeaning::Wake(WakeKind::WakeupNew),
-            "sched_ttwu" => EventMeaning::Wake(WakeKind::TryToWakeUp),
-            "irq_handler_entry" => EventMeaning::Irq(PacketSide::Entry),
-            "irq_handler_exit" => EventMeaning::Irq(PacketSide::Exit),
-            "softirq_entry" | "irq_softirq_entry" => EventMeaning::Softirq(PacketSide::Entry),
-            "softirq_exit" | "irq_softirq_exit" => EventMeaning::Softirq(PacketSide::Exit),
+            "irq_handler_entry" => EventMeaning::Irq(EventSide::Entry),
+            "irq_handler_exit" => EventMeaning::Irq(EventSide::Exit),
+            "softirq_entry" | "irq_softirq_entry" => EventMeaning::Softirq(EventSide::Entry),
+            "softirq_exit" | "irq_softirq_exit" => EventMeaning::Softirq(EventSide::Exit),
             "softirq_raise" | "irq_softirq_raise" => EventMeaning::SoftirqRaise,
-            "hrtimer_expire_entry" | "timer_hrtimer_expire_entry" => EventMeaning::Hrtimer(PacketSide::Entry),
-            "hrtimer_expire_exit" | "timer_hrtimer_expire_exit" => EventMeaning::Hrtimer(PacketSide::Exit),
+            "hrtimer_expire_entry" | "timer_hrtimer_expire_entry" => EventMeaning::Hrtimer(EventSide::Entry),
+            "hrtimer_expire_exit" | "timer_hrtimer_expire_exit" => EventMeaning::Hrtimer(EventSide::Exit),
             "sched_process_fork" => EventMeaning::Fork,
             "sched_process_exec" => EventMeaning::Exec,
             "sched_process_exit" => EventMeaning::Exit,
@@ -143,7 +119,7 @@ impl<'a> Meanings<'a> {
             "net_dev_xmit" if self.queues => EventMeaning::Unwanted,
             "net_dev_xmit" => EventMeaning::PacketSent,
             "netif_receive_skb" | "net_if_receive_skb" | "inet_sock_local_in" => EventMeaning::PacketReceived,
-            _ => return both_ends(name),
+            _ => return WakeKind::from_name(name).map(EventMeaning::Wake).or_else(|| both_ends(name)),
         })
     }
 }
@@ -154,11 +130,7 @@ fn without_system(name: &str) -> (&str, &str) {
 }
 
 fn both_ends(name: &str) -> Option<EventMeaning> {
-    let (side, name) = match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-        (Some(name), _) => (PacketSide::Entry, name),
-        (None, Some(name)) => (PacketSide::Exit, name),
-        (None, None) => return None,
-    };
+    let (side, name) = EventSide::split(name)?;
     let kernel_name = name.strip_prefix("net_napi_").map(|rest| format!("napi_{rest}"));
     let kernel_name =
         kernel_name.or_else(|| name.strip_prefix("net_if_").map(|rest| format!("netif_{rest}")));
@@ -167,7 +139,8 @@ fn both_ends(name: &str) -> Option<EventMeaning> {
     }
     let vector =
         name.strip_prefix("x86_irq_vectors_").or_else(|| name.strip_prefix("irq_vectors_")).unwrap_or(name);
-    IPI_VECTORS.iter().find(|(known, _)| *known == vector).map(|&(_, vector)| EventMeaning::Ipi(side, vector))
+    let known = ipi_vector(vector).or(OTHER_VECTORS.contains(&vector).then_some(IpiVector::Other));
+    known.map(|vector| EventMeaning::Ipi(side, vector))
 }
 
 /// perf's `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`; LTTng's `syscall_entry_NAME`, `sys_NAME` and
@@ -176,8 +149,8 @@ fn syscall(system: &str, name: &str) -> Option<EventMeaning> {
     let call = |side, name: &str| Some(EventMeaning::Syscall { side, name: name.to_owned() });
     if system == "raw_syscalls" || system == "syscalls" {
         return match (name.strip_prefix("sys_enter"), name.strip_prefix("sys_exit")) {
-            (Some(rest), _) => call(PacketSide::Entry, rest.trim_start_matches('_')),
-            (None, Some(rest)) => call(PacketSide::Exit, rest.trim_start_matches('_')),
+            (Some(rest), _) => call(EventSide::Entry, rest.trim_start_matches('_')),
+            (None, Some(rest)) => call(EventSide::Exit, rest.trim_start_matches('_')),
             (None, None) => None,
         };
     }
@@ -186,13 +159,11 @@ fn syscall(system: &str, name: &str) -> Option<EventMeaning> {
     }
     let name = name.strip_prefix("compat_").unwrap_or(name);
     if name == "exit_syscall" {
-        return call(PacketSide::Exit, "");
+        return call(EventSide::Exit, "");
     }
-    for (prefix, side) in [
-        ("syscall_entry_", PacketSide::Entry),
-        ("syscall_exit_", PacketSide::Exit),
-        ("sys_", PacketSide::Entry),
-    ] {
+    for (prefix, side) in
+        [("syscall_entry_", EventSide::Entry), ("syscall_exit_", EventSide::Exit), ("sys_", EventSide::Entry)]
+    {
         if let Some(call_name) = name.strip_prefix(prefix) {
             return call(side, if call_name == "unknown" { "" } else { call_name });
         }

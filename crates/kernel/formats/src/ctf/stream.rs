@@ -2,11 +2,12 @@
 
 use super::class::{ALIGN_MAX, FieldRole};
 use super::decoder::{Decoder, EventPlan, StreamPlan};
-use super::kinds::{NameCache, RecordKind};
+use super::kinds::RecordKind;
 use super::meaning::{EventMeaning, FLAGS, RECORDED};
 use super::packet::{NoPacketHead, PacketHead, head};
 use super::plan::{Cursor, PlanStop, Registers, advanced, role_slot};
 use super::window::{FileWindow, FillResult};
+use crate::thread_names::ThreadNames;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losses, TextId, Tid,
@@ -77,7 +78,7 @@ pub(super) struct CtfStream {
     next: u64,
     packet: Option<Packet>,
     registers: Registers,
-    names: NameCache,
+    names: ThreadNames,
     /// Handles of names of event classes, as far as they were needed; of the stream class of the last packet.
     class_names: Vec<Option<TextId>>,
     class: Option<u64>,
@@ -109,7 +110,7 @@ impl CtfStream {
             next: 0,
             packet: None,
             registers,
-            names: NameCache::default(),
+            names: ThreadNames::default(),
             class_names: Vec::new(),
             class: None,
             clock: 0,
@@ -371,7 +372,7 @@ struct EventContext<'a> {
     old_states: bool,
     cpu: Cpu,
     registers: &'a mut Registers,
-    names: &'a mut NameCache,
+    names: &'a mut ThreadNames,
     class_names: &'a mut [Option<TextId>],
 }
 

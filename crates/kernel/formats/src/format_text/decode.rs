@@ -1,12 +1,13 @@
 //! Records to events.
 
 use super::fields::{BytesField, NumberField};
-use super::names::ThreadNames;
 use super::other::write_fields;
 use super::parse::EventFormat;
-use super::plan::{EventPlan, PlanText, SwitchFields, SwitchSide, WakeFields, WakePlan};
+use super::plan::{EventPlan, PlanText, SwitchFields, WakeFields};
 use crate::bytes::ByteOrder;
+use crate::event_names::{EventSide, WakeKind};
 use crate::options::OpenOptions;
+use crate::thread_names::ThreadNames;
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId, Tid,
 };
@@ -129,21 +130,21 @@ impl RecordDecoder<'_> {
     fn kind(&mut self, plan: &EventPlan) -> Option<EventKind> {
         match plan {
             EventPlan::Switch(fields) => self.switch(fields),
-            EventPlan::WakePlan(which, fields) => self.wake(*which, fields),
+            EventPlan::Wake(kind, fields) => self.wake(*kind, fields),
             &EventPlan::IrqEntry { irq, name } => {
                 Some(EventKind::IrqEntry { irq: self.number(irq)?, name: self.name(name)? })
             }
             &EventPlan::IrqExit { irq } => Some(EventKind::IrqExit { irq: self.number(irq)? }),
-            &EventPlan::Softirq(SwitchSide::Entry, vector) => {
+            &EventPlan::Softirq(EventSide::Entry, vector) => {
                 Some(EventKind::SoftirqEntry { vector: self.number(vector)? as u8 })
             }
-            &EventPlan::Softirq(SwitchSide::Exit, vector) => {
+            &EventPlan::Softirq(EventSide::Exit, vector) => {
                 Some(EventKind::SoftirqExit { vector: self.number(vector)? as u8 })
             }
-            EventPlan::Hrtimer(SwitchSide::Entry) => Some(EventKind::HrtimerEntry),
-            EventPlan::Hrtimer(SwitchSide::Exit) => Some(EventKind::HrtimerExit),
-            &EventPlan::Ipi(SwitchSide::Entry, vector) => Some(EventKind::IpiEntry(vector)),
-            &EventPlan::Ipi(SwitchSide::Exit, vector) => Some(EventKind::IpiExit(vector)),
+            EventPlan::Hrtimer(EventSide::Entry) => Some(EventKind::HrtimerEntry),
+            EventPlan::Hrtimer(EventSide::Exit) => Some(EventKind::HrtimerExit),
+            &EventPlan::Ipi(EventSide::Entry, vector) => Some(EventKind::IpiEntry(vector)),
+            &EventPlan::Ipi(EventSide::Exit, vector) => Some(EventKind::IpiExit(vector)),
             plan => self.rarer(plan),
         }
     }
@@ -202,16 +203,12 @@ impl RecordDecoder<'_> {
     }
 
     #[inline]
-    fn wake(&mut self, which: WakePlan, fields: &WakeFields) -> Option<EventKind> {
+    fn wake(&mut self, kind: WakeKind, fields: &WakeFields) -> Option<EventKind> {
         let tid = Tid(self.number(fields.tid)?);
         let name = self.name(fields.name)?;
         let target = fields.target.and_then(|target| self.number(target));
         let target = target.and_then(|cpu| u16::try_from(cpu).ok()).map(Cpu);
-        Some(match which {
-            WakePlan::Waking => EventKind::Waking { tid, name, target },
-            WakePlan::Wakeup => EventKind::Wakeup { tid, name, target },
-            WakePlan::WakeupNew => EventKind::WakeupNew { tid, name, target },
-        })
+        Some(kind.event(tid, name, target))
     }
 
     #[inline]

@@ -3,7 +3,6 @@
 
 mod decode;
 mod fields;
-mod names;
 mod other;
 mod parse;
 mod plan;

@@ -3,6 +3,7 @@
 use super::fields::{BytesField, NumberField};
 use super::other::NamedField;
 use super::parse::EventFormat;
+use crate::event_names::{EventSide, WakeKind, ipi_vector};
 use crate::options::OpenOptions;
 use laggard_model::IpiVector;
 
@@ -14,14 +15,6 @@ pub(super) struct WakeFields {
     pub(super) target: Option<NumberField>,
 }
 
-/// Which wake-up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WakePlan {
-    Waking,
-    Wakeup,
-    WakeupNew,
-}
-
 /// Fields of a switch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct SwitchFields {
@@ -30,13 +23,6 @@ pub(super) struct SwitchFields {
     pub(super) prev_state: NumberField,
     pub(super) next: NumberField,
     pub(super) next_name: Option<BytesField>,
-}
-
-/// Which end of an interrupt, and of which.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SwitchSide {
-    Entry,
-    Exit,
 }
 
 /// A text that a plan refers to: its index in the list of the plans' texts.
@@ -56,7 +42,7 @@ pub(super) enum EventPlan {
     /// Nothing: the record is passed over.
     Unwanted,
     Switch(SwitchFields),
-    WakePlan(WakePlan, WakeFields),
+    Wake(WakeKind, WakeFields),
     IrqEntry {
         irq: NumberField,
         name: Option<BytesField>,
@@ -64,10 +50,10 @@ pub(super) enum EventPlan {
     IrqExit {
         irq: NumberField,
     },
-    Softirq(SwitchSide, NumberField),
+    Softirq(EventSide, NumberField),
     SoftirqRaise(NumberField),
-    Hrtimer(SwitchSide),
-    Ipi(SwitchSide, IpiVector),
+    Hrtimer(EventSide),
+    Ipi(EventSide, IpiVector),
     Fork {
         parent: NumberField,
         child: NumberField,
@@ -110,15 +96,6 @@ pub(super) enum EventPlan {
     },
 }
 
-/// The vectors of `irq_vectors` that have a name of their own; whatever else is there is [`IpiVector::Other`].
-const IPI_VECTORS: &[(&str, IpiVector)] = &[
-    ("local_timer", IpiVector::LocalTimer),
-    ("reschedule", IpiVector::Reschedule),
-    ("call_function", IpiVector::CallFunction),
-    ("call_function_single", IpiVector::CallFunction),
-    ("irq_work", IpiVector::IrqWork),
-];
-
 impl EventPlan {
     /// The plan for an event. Texts it refers to are added to `texts`.
     pub(super) fn new(format: &EventFormat, options: &OpenOptions, texts: &mut Vec<String>) -> EventPlan {
@@ -143,18 +120,16 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
             next: number("next_pid")?,
             next_name: format.text("next_comm"),
         }),
-        ("sched", "sched_waking") => wake(WakePlan::Waking, format)?,
-        ("sched", "sched_wakeup") => wake(WakePlan::Wakeup, format)?,
-        ("sched", "sched_wakeup_new") => wake(WakePlan::WakeupNew, format)?,
+        ("sched", "sched_waking" | "sched_wakeup" | "sched_wakeup_new") => wake(format)?,
         ("irq", "irq_handler_entry") => {
             EventPlan::IrqEntry { irq: number("irq")?, name: format.text("name") }
         }
         ("irq", "irq_handler_exit") => EventPlan::IrqExit { irq: number("irq")? },
-        ("irq", "softirq_entry") => EventPlan::Softirq(SwitchSide::Entry, number("vec")?),
-        ("irq", "softirq_exit") => EventPlan::Softirq(SwitchSide::Exit, number("vec")?),
+        ("irq", "softirq_entry") => EventPlan::Softirq(EventSide::Entry, number("vec")?),
+        ("irq", "softirq_exit") => EventPlan::Softirq(EventSide::Exit, number("vec")?),
         ("irq", "softirq_raise") => EventPlan::SoftirqRaise(number("vec")?),
-        ("timer", "hrtimer_expire_entry") => EventPlan::Hrtimer(SwitchSide::Entry),
-        ("timer", "hrtimer_expire_exit") => EventPlan::Hrtimer(SwitchSide::Exit),
+        ("timer", "hrtimer_expire_entry") => EventPlan::Hrtimer(EventSide::Entry),
+        ("timer", "hrtimer_expire_exit") => EventPlan::Hrtimer(EventSide::Exit),
         ("irq_vectors" | "ipi", name) => ipi(name)?,
         ("sched", "sched_process_fork") => EventPlan::Fork {
             parent: number("parent_pid")?,
@@ -177,24 +152,20 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
     })
 }
 
-fn wake(wake: WakePlan, format: &EventFormat) -> Option<EventPlan> {
+fn wake(format: &EventFormat) -> Option<EventPlan> {
+    let kind = WakeKind::from_name(&format.name)?;
     let fields = WakeFields {
         tid: format.number("pid")?,
         name: format.text("comm"),
         target: format.number("target_cpu"),
     };
-    Some(EventPlan::WakePlan(wake, fields))
+    Some(EventPlan::Wake(kind, fields))
 }
 
 /// `reschedule_entry`, `ipi_exit`; `ipi_raise` is none.
 fn ipi(name: &str) -> Option<EventPlan> {
-    let (side, vector) = match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-        (Some(vector), _) => (SwitchSide::Entry, vector),
-        (None, Some(vector)) => (SwitchSide::Exit, vector),
-        (None, None) => return None,
-    };
-    let known = IPI_VECTORS.iter().find(|(name, _)| *name == vector);
-    Some(EventPlan::Ipi(side, known.map_or(IpiVector::Other, |&(_, vector)| vector)))
+    let (side, vector) = EventSide::split(name)?;
+    Some(EventPlan::Ipi(side, ipi_vector(vector).unwrap_or(IpiVector::Other)))
 }
 
 /// `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`, and their exits.
@@ -239,17 +210,17 @@ mod tests {
 
     #[test]
     fn events_are_known_by_system_and_name() {
-        assert_eq!(plan("irq", "softirq_exit", "vec"), EventPlan::Softirq(SwitchSide::Exit, at(8)));
+        assert_eq!(plan("irq", "softirq_exit", "vec"), EventPlan::Softirq(EventSide::Exit, at(8)));
         assert_eq!(plan("other", "softirq_exit", "vec"), EventPlan::Unwanted);
         assert_eq!(
             plan("irq_vectors", "reschedule_exit", "vector"),
-            EventPlan::Ipi(SwitchSide::Exit, IpiVector::Reschedule)
+            EventPlan::Ipi(EventSide::Exit, IpiVector::Reschedule)
         );
         assert_eq!(
             plan("irq_vectors", "call_function_single_entry", "vector"),
-            EventPlan::Ipi(SwitchSide::Entry, IpiVector::CallFunction)
+            EventPlan::Ipi(EventSide::Entry, IpiVector::CallFunction)
         );
-        assert_eq!(plan("ipi", "ipi_entry", "reason"), EventPlan::Ipi(SwitchSide::Entry, IpiVector::Other));
+        assert_eq!(plan("ipi", "ipi_entry", "reason"), EventPlan::Ipi(EventSide::Entry, IpiVector::Other));
         assert_eq!(plan("ipi", "ipi_raise", "reason"), EventPlan::Unwanted);
         assert_eq!(
             plan("net", "net_dev_queue", "skbaddr len"),

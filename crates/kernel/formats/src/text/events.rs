@@ -1,9 +1,10 @@
 //! Names and fields of events in text to [`EventKind`]s.
 
 use super::fields::{integer, number, text, word};
+use crate::event_names::{EventSide, WakeKind, ipi_vector};
 use crate::format_text::shares_memory;
 use crate::trace::EventBatch;
-use laggard_model::{Cpu, EventKind, IpiVector, KernelTexts, PrevState, Socket, Tid};
+use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, Tid};
 
 /// The result of parsing an event.
 pub(super) enum TextEvent {
@@ -56,18 +57,12 @@ fn interrupt(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextE
 }
 
 fn between_cpus(event: &str) -> Option<EventKind> {
-    let (name, kind): (&str, fn(IpiVector) -> EventKind) = match event.strip_suffix("_entry") {
-        Some(name) => (name, EventKind::IpiEntry),
-        None => (event.strip_suffix("_exit")?, EventKind::IpiExit),
-    };
-    let vector = match name {
-        "local_timer" => IpiVector::LocalTimer,
-        "reschedule" => IpiVector::Reschedule,
-        "call_function" | "call_function_single" => IpiVector::CallFunction,
-        "irq_work" => IpiVector::IrqWork,
-        _ => return None,
-    };
-    Some(kind(vector))
+    let (side, name) = EventSide::split(event)?;
+    let vector = ipi_vector(name)?;
+    Some(match side {
+        EventSide::Entry => EventKind::IpiEntry(vector),
+        EventSide::Exit => EventKind::IpiExit(vector),
+    })
 }
 
 /// `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`, or
@@ -137,11 +132,7 @@ fn woken(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<EventKind
     };
     let name = texts.intern(name);
     let target = target.and_then(|cpu| cpu.parse().ok()).map(Cpu);
-    Some(match event {
-        "sched_waking" => EventKind::Waking { tid, name, target },
-        "sched_wakeup" => EventKind::Wakeup { tid, name, target },
-        _ => EventKind::WakeupNew { tid, name, target },
-    })
+    Some(WakeKind::from_name(event)?.event(tid, name, target))
 }
 
 fn life(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextEvent> {
