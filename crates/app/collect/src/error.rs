@@ -61,5 +61,5 @@ impl std::error::Error for CollectError {}
 
 /// Text of others without control characters, which a terminal would obey; at most 500 characters.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(500).collect()
+    laggard_system::printable(text, 500)
 }

@@ -3,6 +3,7 @@
 use crate::client::{ClientSettings, retry_after};
 use crate::error::printable;
 use crate::{Chunk, CollectError, Delivered, Destination};
+use laggard_system::http::server_endpoint;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -62,20 +63,8 @@ impl Upload {
     /// # Errors
     /// [`CollectError::Settings`] when the URL is invalid, or the certificates cannot be read.
     pub fn new(settings: UploadSettings) -> Result<Upload, CollectError> {
-        let invalid = |reason: &str| Err(CollectError::Settings(format!("--server {reason}")));
-        let url = &settings.url;
-        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-        let Some(rest) = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/')) else {
-            return invalid("is not a URL like http://localhost:4316");
-        };
-        if rest.split('/').next().unwrap_or_default().contains('@') {
-            return invalid("must not have a user; put a token into a file for --token-file");
-        }
-        if rest.contains(|c: char| matches!(c, '?' | '#') || c.is_whitespace()) {
-            return invalid("must not have a query");
-        }
-        let base = url.trim_end_matches('/');
-        let endpoint = format!("{}/api/v1/import", base.strip_suffix("/api/v1").unwrap_or(base));
+        let invalid = |reason: &str| CollectError::Settings(reason.to_owned());
+        let endpoint = server_endpoint(&settings.url, "import").map_err(invalid)?;
         Ok(Upload { agent: settings.client.agent()?, settings, endpoint, upload_lock: Mutex::new(()) })
     }
 

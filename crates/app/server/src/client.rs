@@ -1,6 +1,7 @@
 //! The client of another server: `laggard diagnose --server`.
 
-use laggard_system::http::{ClientOptions, bearer};
+use laggard_system::http::{ClientOptions, bearer, server_endpoint};
+use laggard_system::printable;
 use std::fmt;
 use std::io::Read;
 use std::time::Duration;
@@ -65,6 +66,9 @@ impl std::error::Error for QueryError {}
 /// Largest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 
+/// Longest detail of an error that is shown, in characters.
+const DETAIL_CHARS_MAX: usize = 2_000;
+
 /// Longest time for a response.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -79,7 +83,8 @@ pub fn ask(
     settings: &serde_json::Value,
     form: WantedForm,
 ) -> Result<ServerAnswer, QueryError> {
-    let url = endpoint(&server.url, question)?;
+    let url =
+        server_endpoint(&server.url, question).map_err(|reason| QueryError::Invalid(reason.to_owned()))?;
     let width = form.width.clamp(40, 500).to_string();
     let color = form.color.to_string();
     let parameters = [("wait", "true"), ("output", form.output), ("width", &width), ("color", &color)];
@@ -112,7 +117,9 @@ pub fn ask(
 fn error_from_response(url: &str, status: u16, body: &[u8]) -> QueryError {
     let document: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let kind = document["type"].as_str().and_then(|uri| uri.strip_prefix("urn:laggard:"));
-    let detail = document["detail"].as_str().map_or_else(|| format!("status {status}"), printable);
+    let detail = document["detail"]
+        .as_str()
+        .map_or_else(|| format!("status {status}"), |detail| printable(detail, DETAIL_CHARS_MAX));
     match kind {
         Some("invalid") => QueryError::Invalid(detail),
         Some("too-little-data") => QueryError::TooLittleData(detail),
@@ -123,51 +130,15 @@ fn error_from_response(url: &str, status: u16, body: &[u8]) -> QueryError {
     }
 }
 
-/// Text of a server without control characters, which a terminal would obey.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2_000).collect()
-}
-
 fn agent(server: &ServerAddress) -> Result<Agent, QueryError> {
     let options =
         ClientOptions { roots_pem: server.authorities_pem.as_deref(), ..ClientOptions::new(TIMEOUT) };
     options.agent().map_err(|error| QueryError::Invalid(format!("the file with root certificates {error}")))
 }
 
-fn endpoint(url: &str, question: &str) -> Result<String, QueryError> {
-    let invalid = |reason: &str| Err(QueryError::Invalid(reason.to_owned()));
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return invalid("--server is not a URL like http://localhost:4316");
-    };
-    if !matches!(scheme, "http" | "https") {
-        return invalid("--server: only http and https are supported");
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return invalid("--server: the URL has a user; put a token into a file for --token-file");
-    }
-    if authority.is_empty() || rest.contains(['?', '#', ' ']) {
-        return invalid("--server is not a URL like http://localhost:4316 without a query");
-    }
-    let base = url.trim_end_matches('/');
-    Ok(format!("{}/api/v1/{question}", base.strip_suffix("/api/v1").unwrap_or(base)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn endpoints_follow_from_urls() {
-        for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/"] {
-            assert_eq!(endpoint(url, "diagnose").unwrap(), "http://h:4316/api/v1/diagnose");
-        }
-        assert_eq!(endpoint("https://h/laggard", "compare").unwrap(), "https://h/laggard/api/v1/compare");
-        for url in ["localhost:4316", "ftp://h", "http://", "http://h?x=1", "http://me:secret@h"] {
-            let error = endpoint(url, "diagnose").unwrap_err().to_string();
-            assert!(!error.contains("secret"), "{error}");
-        }
-    }
 
     #[test]
     fn errors_follow_from_problem_documents() {

@@ -85,6 +85,24 @@ pub fn root_certificates(pem: &[u8]) -> Result<RootCerts, PemError> {
     if certificates.is_empty() { Err(PemError) } else { Ok(RootCerts::new_with_certs(&certificates)) }
 }
 
+/// The endpoint of a Laggard server's API below the URL that a user gives with `--server`.
+///
+/// # Errors
+/// When it is not an HTTP URL, has a user, or has a query.
+pub fn server_endpoint(url: &str, path: &str) -> Result<String, &'static str> {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err("--server: the URL has a user; put a token into a file for --token-file");
+    }
+    let is_outside = |c: char| matches!(c, '?' | '#') || c.is_whitespace();
+    if authority.is_empty() || rest.contains(is_outside) {
+        return Err("--server is not a URL like http://localhost:4316 without a query");
+    }
+    let base = url.trim_end_matches('/');
+    Ok(format!("{}/api/v1/{path}", base.strip_suffix("/api/v1").unwrap_or(base)))
+}
+
 /// The value of an `Authorization` header for a bearer token.
 pub fn bearer(token: &str) -> String {
     format!("Bearer {token}")
@@ -93,6 +111,28 @@ pub fn bearer(token: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endpoints_follow_from_urls() {
+        for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/"] {
+            assert_eq!(server_endpoint(url, "diagnose").unwrap(), "http://h:4316/api/v1/diagnose");
+        }
+        assert_eq!(
+            server_endpoint("https://h/laggard", "compare").unwrap(),
+            "https://h/laggard/api/v1/compare"
+        );
+        for url in [
+            "localhost:4316",
+            "ftp://h",
+            "http://",
+            "http:///x",
+            "http://h?x=1",
+            "http://h/a b",
+            "http://me:secret@h",
+        ] {
+            assert!(!server_endpoint(url, "diagnose").unwrap_err().contains("secret"), "{url}");
+        }
+    }
 
     #[test]
     fn certificates_are_read_and_text_without_any_is_an_error() {

@@ -1,8 +1,11 @@
-//! What programs need of the world around them: the clock, the number of processors, and an HTTP client.
+//! What programs need of the world around them: the clock, the number of processors, an HTTP
+//! client, and other programs' text.
 
 mod clock;
 pub mod http;
+mod printable;
 mod threads;
 
 pub use clock::now;
+pub use printable::printable;
 pub use threads::available_threads;

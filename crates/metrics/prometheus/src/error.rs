@@ -86,6 +86,5 @@ impl std::error::Error for PrometheusError {}
 
 /// Text from the server, shortened and without control characters.
 pub(crate) fn quoted(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
-    clean.trim().to_owned()
+    laggard_system::printable(text, 300).trim().to_owned()
 }

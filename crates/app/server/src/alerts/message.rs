@@ -3,6 +3,7 @@
 use super::lifecycle::{Alert, AlertState};
 use crate::times::rfc3339;
 use laggard_model::{FingerprintBuilder, Timestamp};
+use laggard_system::printable;
 use serde_json::{Map, Value, json};
 
 /// The name all of these alerts have.
@@ -86,8 +87,8 @@ impl Writer<'_> {
         json!({
             "alertname": ALERT_NAME,
             "tenant": self.tenant,
-            "service": sanitize(&alert.finding.service),
-            "operation": sanitize(&alert.finding.operation),
+            "service": printable(&alert.finding.service, TEXT_MAX),
+            "operation": printable(&alert.finding.operation, TEXT_MAX),
             "severity": "warning",
         })
     }
@@ -97,7 +98,7 @@ impl Writer<'_> {
         let mut out = Map::new();
         let mut add = |name: &str, text: String| {
             if !text.is_empty() {
-                out.insert(name.to_owned(), Value::from(sanitize(&text)));
+                out.insert(name.to_owned(), Value::from(printable(&text, TEXT_MAX)));
             }
         };
         add("summary", alert.summary());
@@ -174,12 +175,6 @@ fn common(alerts: &[Value], field: &str) -> Value {
     Value::Object(all.fold(first, |common, next| {
         common.into_iter().filter(|(name, value)| next.get(name) == Some(value)).collect()
     }))
-}
-
-/// Text without control characters, not too long.
-fn sanitize(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(TEXT_MAX).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A program that gets notifications on its standard input. There is no shell: the configuration names the program and
 //! its arguments.
 
+use laggard_system::printable;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ fn error_text_of(child: &mut Child) -> Receiver<String> {
         let _ = (&mut stderr).take(ERROR_BYTES_MAX).read_to_end(&mut text);
         let text = String::from_utf8_lossy(&text).into_owned();
         // The text is not received if the program succeeded.
-        let _ = sender.send(text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
+        let _ = sender.send(printable(&text, usize::MAX));
         let _ = io::copy(&mut stderr, &mut io::sink());
     });
     receiver

@@ -4,6 +4,7 @@ use super::program::Program;
 use crate::settings::{AlertSettings, CheckedAlerts};
 use laggard_model::{Nanos, Timestamp};
 use laggard_system::http::{ClientOptions, bearer};
+use laggard_system::printable;
 use serde_json::Value;
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,10 +140,7 @@ impl Endpoint {
         }
         let mut response_text = Vec::new();
         let _ = response.body_mut().as_reader().take(RESPONSE_BYTES_MAX).read_to_end(&mut response_text);
-        let text: String = String::from_utf8_lossy(&response_text)
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
+        let text = printable(&String::from_utf8_lossy(&response_text), usize::MAX);
         Err(format!("status {}: {text}", response.status().as_u16()))
     }
 }

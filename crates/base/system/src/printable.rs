@@ -1,0 +1,6 @@
+//! Text of other programs.
+
+/// At most `chars_max` characters of a text, without control characters, which a terminal would obey.
+pub fn printable(text: &str, chars_max: usize) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(chars_max).collect()
+}
