@@ -19,6 +19,7 @@
 //! and contention, event by event, for questions about load and capacity.
 
 mod call_tree;
+mod choices;
 mod components;
 mod delivery;
 mod error;

@@ -1,5 +1,6 @@
 //! What to generate.
 
+use crate::choices;
 use crate::scenario::ServiceSet;
 use crate::{Error, Scenario};
 
@@ -159,81 +160,28 @@ impl Settings {
     }
 }
 
-/// A trace format to write.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum OutputFormat {
-    /// Our span table as CSV.
-    SpanCsv,
-    /// OTLP JSON, one document per line, as the OpenTelemetry Collector's file exporter writes it.
-    OtlpJson,
-    /// OTLP protobuf, each message after its length (4 bytes, big-endian), as the same exporter writes it.
-    OtlpProto,
-    /// The JSON of Jaeger's query API.
-    Jaeger,
-    /// A Zipkin v2 JSON array.
-    Zipkin,
-    /// CloudDiag's call log, one file per node.
-    CallLog,
-}
-
-impl OutputFormat {
-    /// All of them, in the order of the manual.
-    pub const ALL: [OutputFormat; 6] = [
-        OutputFormat::SpanCsv,
-        OutputFormat::OtlpJson,
-        OutputFormat::OtlpProto,
-        OutputFormat::Jaeger,
-        OutputFormat::Zipkin,
-        OutputFormat::CallLog,
-    ];
-
-    /// The word for the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            OutputFormat::SpanCsv => "span-csv",
-            OutputFormat::OtlpJson => "otlp-json",
-            OutputFormat::OtlpProto => "otlp-proto",
-            OutputFormat::Jaeger => "jaeger",
-            OutputFormat::Zipkin => "zipkin",
-            OutputFormat::CallLog => "call-log",
-        }
-    }
-
-    /// The format of a name.
-    pub fn parse(name: &str) -> Option<OutputFormat> {
-        OutputFormat::ALL.into_iter().find(|format| format.name() == name)
+choices! {
+    /// A trace format to write.
+    OutputFormat {
+        SpanCsv = "span-csv", "Our span table as CSV";
+        OtlpJson = "otlp-json", "OTLP JSON, one document per line, as the OpenTelemetry Collector's file exporter writes it";
+        OtlpProto = "otlp-proto", "OTLP protobuf, each message after its length (4 bytes, big-endian), as the same exporter writes it";
+        Jaeger = "jaeger", "The JSON of Jaeger's query API";
+        Zipkin = "zipkin", "A Zipkin v2 JSON array";
+        CallLog = "call-log", "CloudDiag's call log, one file per node";
     }
 }
 
-/// How files are compressed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Compression {
-    /// Not at all.
-    Plain,
-    /// gzip.
-    Gzip,
-    /// Zstandard.
-    Zstd,
+choices! {
+    /// How files are compressed.
+    Compression {
+        Plain = "plain", "Not compressed";
+        Gzip = "gzip", "gzip";
+        Zstd = "zstd", "Zstandard";
+    }
 }
 
 impl Compression {
-    /// All of them.
-    pub const ALL: [Compression; 3] = [Compression::Plain, Compression::Gzip, Compression::Zstd];
-
-    /// The word for the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Compression::Plain => "plain",
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        }
-    }
-
-    /// The compression of a name.
-    pub fn parse(name: &str) -> Option<Compression> {
-        Compression::ALL.into_iter().find(|compression| compression.name() == name)
-    }
-
     /// What it adds to a file's name.
     pub(crate) const fn ending(self) -> &'static str {
         match self {

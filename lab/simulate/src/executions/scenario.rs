@@ -1,7 +1,7 @@
 //! Scenarios of simulated executions.
 
 use super::faults::{StepFault, StepFaultKind};
-use laggard_simulate::Random;
+use laggard_simulate::{Random, choices};
 
 /// How kinds are mixed in a set.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,96 +55,29 @@ pub struct ExecutionSettings {
     pub faults: Vec<StepFault>,
 }
 
-/// Sets with something to find, and quiet ones.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(missing_docs, reason = "`ExecutionScenario::words` describes it")]
-pub enum ExecutionScenario {
-    Quiet,
-    ShortWaits,
-    LongWait,
-    CpuLimit,
-    NewKind,
-    SeveralFaults,
-    OneOfMany,
-    SmallSets,
-    ManyKinds,
-    BusyMachine,
-    ChangedMix,
-    QuietSmall,
-    QuietBusy,
-    QuietManyKinds,
+choices! {
+    /// Sets with a fault to find, and quiet ones.
+    ExecutionScenario {
+        Quiet = "quiet", "100 normal executions of 4 kinds, 10 more of the same";
+        ShortWaits = "short-waits", "five extra waits of about 0.5 ms in executions of one kind";
+        LongWait = "long-wait", "one wait of one kind ten times as long";
+        CpuLimit = "cpu-limit", "preempted after every third step of running, in all kinds";
+        NewKind = "new-kind", "three in ten executions of the sample are of a fifth kind";
+        SeveralFaults = "several-faults", "short waits in one kind, a long wait in another, in a sample of 20";
+        OneOfMany = "one-of-many", "one kind of four in 40 executions, a quarter of it with a long wait";
+        SmallSets = "small-sets", "8 normal executions of one kind, 8 with a long wait";
+        ManyKinds = "many-kinds", "12 kinds, 300 normal executions and 36 more; a long wait in one kind";
+        BusyMachine = "busy-machine", "preemptions of heavy-tailed length everywhere, times twice as scattered; a long wait in one kind";
+        ChangedMix = "quiet-changed-mix", "nothing wrong, but other shares of the kinds";
+        QuietSmall = "quiet-small", "8 and 8 executions of one kind, nothing wrong";
+        QuietBusy = "quiet-busy", "a busy machine, nothing wrong";
+        QuietManyKinds = "quiet-many-kinds", "12 kinds, nothing wrong";
+    }
 }
 
 const SHORT_WAITS: StepFaultKind = StepFaultKind::ShortWaits { count: 5, median_us: 500.0 };
 const LONG_WAIT: StepFaultKind = StepFaultKind::LongWait { factor: 10.0 };
 const CPU_LIMIT: StepFaultKind = StepFaultKind::CpuLimit { every: 3, median_us: 2_000.0 };
-
-impl ExecutionScenario {
-    /// All of them.
-    pub const ALL: [ExecutionScenario; 14] = {
-        use ExecutionScenario::*;
-        [
-            Quiet,
-            ShortWaits,
-            LongWait,
-            CpuLimit,
-            NewKind,
-            SeveralFaults,
-            OneOfMany,
-            SmallSets,
-            ManyKinds,
-            BusyMachine,
-            ChangedMix,
-            QuietSmall,
-            QuietBusy,
-            QuietManyKinds,
-        ]
-    };
-
-    /// A word for it.
-    pub const fn name(self) -> &'static str {
-        use ExecutionScenario::*;
-        match self {
-            Quiet => "quiet",
-            ShortWaits => "short-waits",
-            LongWait => "long-wait",
-            CpuLimit => "cpu-limit",
-            NewKind => "new-kind",
-            SeveralFaults => "several-faults",
-            OneOfMany => "one-of-many",
-            SmallSets => "small-sets",
-            ManyKinds => "many-kinds",
-            BusyMachine => "busy-machine",
-            ChangedMix => "quiet-changed-mix",
-            QuietSmall => "quiet-small",
-            QuietBusy => "quiet-busy",
-            QuietManyKinds => "quiet-many-kinds",
-        }
-    }
-
-    /// A description of the scenario.
-    pub const fn words(self) -> &'static str {
-        use ExecutionScenario::*;
-        match self {
-            Quiet => "100 normal executions of 4 kinds, 10 more of the same",
-            ShortWaits => "five extra waits of about 0.5 ms in executions of one kind",
-            LongWait => "one wait of one kind ten times as long",
-            CpuLimit => "preempted after every third step of running, in all kinds",
-            NewKind => "three in ten executions of the sample are of a fifth kind",
-            SeveralFaults => "short waits in one kind, a long wait in another, in a sample of 20",
-            OneOfMany => "one kind of four in 40 executions, a quarter of it with a long wait",
-            SmallSets => "8 normal executions of one kind, 8 with a long wait",
-            ManyKinds => "12 kinds, 300 normal executions and 36 more; a long wait in one kind",
-            BusyMachine => {
-                "preemptions of heavy-tailed length everywhere, times twice as scattered; a long wait in one kind"
-            }
-            ChangedMix => "nothing wrong, but other shares of the kinds",
-            QuietSmall => "8 and 8 executions of one kind, nothing wrong",
-            QuietBusy => "a busy machine, nothing wrong",
-            QuietManyKinds => "12 kinds, nothing wrong",
-        }
-    }
-}
 
 impl ExecutionSettings {
     /// Four kinds in turn, 100 normal executions and 10 more, nothing wrong.

@@ -1,41 +1,17 @@
 //! What is simulated, and what is known of it afterwards.
 
 use laggard_model::KernelTexts;
+use laggard_simulate::choices;
 
-/// What an execution does.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ExecutionKind {
-    /// Reads from the disk and computes in turn.
-    Read,
-    /// Sends requests to a server on the same host.
-    Query,
-    /// Computes.
-    Sort,
-    /// Sleeps and polls.
-    Poll,
-    /// Takes a lock that a logger holds now and then.
-    Append,
-}
-
-impl ExecutionKind {
-    /// All kinds.
-    pub const ALL: [ExecutionKind; 5] = [
-        ExecutionKind::Read,
-        ExecutionKind::Query,
-        ExecutionKind::Sort,
-        ExecutionKind::Poll,
-        ExecutionKind::Append,
-    ];
-
-    /// The kind's name in markers.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ExecutionKind::Read => "read",
-            ExecutionKind::Query => "query",
-            ExecutionKind::Sort => "sort",
-            ExecutionKind::Poll => "poll",
-            ExecutionKind::Append => "append",
-        }
+choices! {
+    /// What an execution does; the names are those in its markers.
+    #[derive(PartialOrd, Ord)]
+    ExecutionKind {
+        Read = "read", "Reads from the disk and computes in turn";
+        Query = "query", "Sends requests to a server on the same host";
+        Sort = "sort", "Computes";
+        Poll = "poll", "Sleeps and polls";
+        Append = "append", "Acquires a lock that a logger sometimes holds";
     }
 }
 
