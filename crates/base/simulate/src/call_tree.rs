@@ -35,27 +35,27 @@ impl TreeShape {
     }
 
     fn push(&mut self, operation: OperationIndex, parent: usize) -> usize {
-        let at = self.len();
+        let node = self.len();
         self.operation.push(operation);
         self.parent.push(parent as u16);
         self.children.push(0);
-        if at > 0 {
+        if node > 0 {
             self.children[parent] += 1;
         }
-        at
+        node
     }
 
     /// The first position after a position's subtree.
-    pub(crate) fn subtree_end(&self, at: usize) -> usize {
-        let inside = |&next: &usize| usize::from(self.parent[next]) < at;
-        (at + 1..self.len()).find(inside).unwrap_or(self.len())
+    pub(crate) fn subtree_end(&self, node: usize) -> usize {
+        let inside = |&next: &usize| usize::from(self.parent[next]) < node;
+        (node + 1..self.len()).find(inside).unwrap_or(self.len())
     }
 
-    /// This shape with a call of `operation` in front of the callees of every position that `at` accepts.
+    /// This shape with a call of `operation` in front of the callees of every operation that `is_caller` accepts.
     pub(crate) fn with_first_callee(
         &self,
         operation: OperationIndex,
-        at: impl Fn(OperationIndex) -> bool,
+        is_caller: impl Fn(OperationIndex) -> bool,
     ) -> TreeShape {
         let mut grown = TreeShape::default();
         let mut moved = Vec::with_capacity(self.len());
@@ -63,7 +63,7 @@ impl TreeShape {
             let parent = moved.get(usize::from(parent)).copied().unwrap_or(0);
             let new = grown.push(old, parent);
             moved.push(new);
-            if at(old) {
+            if is_caller(old) {
                 grown.push(operation, new);
             }
         }
@@ -87,17 +87,18 @@ pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str
 
 /// Whether two callees in a row have equal subtrees. A reader that folds loops would make one position of them.
 fn has_equal_neighbors(shape: &TreeShape) -> bool {
-    (1..shape.len()).any(|at| {
-        let next = shape.subtree_end(at);
+    (1..shape.len()).any(|node| {
+        let next = shape.subtree_end(node);
         let end = if next < shape.len() { shape.subtree_end(next) } else { next };
-        if next == shape.len() || shape.parent[next] != shape.parent[at] || end - next != next - at {
+        if next == shape.len() || shape.parent[next] != shape.parent[node] || end - next != next - node {
             return false;
         }
         let same_parents = || {
-            (1..next - at)
-                .all(|i| usize::from(shape.parent[next + i]) - next == usize::from(shape.parent[at + i]) - at)
+            (1..next - node).all(|i| {
+                usize::from(shape.parent[next + i]) - next == usize::from(shape.parent[node + i]) - node
+            })
         };
-        shape.operation[at..next] == shape.operation[next..end] && same_parents()
+        shape.operation[node..next] == shape.operation[next..end] && same_parents()
     })
 }
 
@@ -147,8 +148,8 @@ impl Growth<'_> {
             return;
         }
         let count = if component == MAIL_LOGIC { 2 + self.random.index(3) } else { self.random.index(2) };
-        for at in 0..count {
-            let callee = match at {
+        for node in 0..count {
+            let callee = match node {
                 0 if component == MAIL_LOGIC => self.staple(),
                 _ => self.pick_callee(component),
             };
@@ -171,10 +172,10 @@ impl Growth<'_> {
         let mut last = self.random.index(names.len());
         for _ in 0..1 + self.random.index(3) {
             last = (last + 1 + self.random.index(names.len() - 1)) % names.len();
-            let at = self.add(parent, component, names[last], SpanKind::Internal);
+            let node = self.add(parent, component, names[last], SpanKind::Internal);
             if self.random.chance(NESTING) {
                 let inner = (last + 1 + self.random.index(names.len() - 1)) % names.len();
-                self.add(at, component, names[inner], SpanKind::Internal);
+                self.add(node, component, names[inner], SpanKind::Internal);
             }
         }
     }
@@ -215,7 +216,7 @@ mod tests {
         // 0 ─┬─ 1 ── 2
         //    └─ 3
         let tree = shape(&[0, 0, 1, 0], &[9, 5, 6, 5]);
-        assert_eq!([0, 1, 2, 3].map(|at| tree.subtree_end(at)), [4, 3, 3, 4]);
+        assert_eq!([0, 1, 2, 3].map(|node| tree.subtree_end(node)), [4, 3, 3, 4]);
         assert!(!has_equal_neighbors(&tree));
         assert!(has_equal_neighbors(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 6])));
         assert!(!has_equal_neighbors(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 7])));
@@ -237,7 +238,7 @@ mod tests {
             assert!(POSITIONS.contains(&tree.len()));
             let kinds = |kind| tree.operation.iter().filter(|&&o| operations.get(o).kind == kind).count();
             assert_eq!(kinds(SpanKind::Server), kinds(SpanKind::Client) + 1);
-            assert!((1..tree.len()).all(|at| usize::from(tree.parent[at]) < at));
+            assert!((1..tree.len()).all(|node| usize::from(tree.parent[node]) < node));
         }
     }
 }

@@ -106,7 +106,7 @@ fn pick_nodes(scenario: Scenario, system: &System, random: &mut Random) -> Vec<N
     };
     let replicas = &system.hosts.placement[component];
     let count = count.min(replicas.len());
-    random.sample(replicas.len(), count).into_iter().map(|at| replicas[at]).collect()
+    random.sample(replicas.len(), count).into_iter().map(|position| replicas[position]).collect()
 }
 
 /// The categories that a fault concerns: a share of those that call a culprit (CloudDiag's cases), or all.
@@ -123,19 +123,19 @@ fn pick_categories(
         _ => return vec![true; system.categories.len()],
     };
     let eligible: Vec<CategoryIndex> = (0..system.categories.len())
-        .filter(|&at| {
-            let category = &system.categories[at];
+        .filter(|&position| {
+            let category = &system.categories[position];
             let calls_culprit = category.shape.operation.iter().any(|called| culprits.contains(called));
             calls_culprit && (scenario == Scenario::ThreadPool || category.entry == WRITES)
         })
         .collect();
-    let of = match scenario {
+    let candidates = match scenario {
         Scenario::ThreadPool => eligible.len(),
         _ => system.categories.iter().filter(|category| category.entry == WRITES).count(),
     };
-    let count = ((of as f64 * share).round() as usize).max(1);
+    let count = ((candidates as f64 * share).round() as usize).max(1);
     let mut hit = vec![false; system.categories.len()];
-    random.sample(eligible.len(), count).into_iter().for_each(|at| hit[eligible[at]] = true);
+    random.sample(eligible.len(), count).into_iter().for_each(|position| hit[eligible[position]] = true);
     hit
 }
 

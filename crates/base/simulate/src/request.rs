@@ -174,12 +174,12 @@ impl<'a> Draft<'a> {
     /// The positions of some operations.
     pub(crate) fn positions(&self, operations: &[OperationIndex]) -> Vec<usize> {
         let all = self.shape.operation.iter().enumerate();
-        all.filter(|(_, called)| operations.contains(called)).map(|(at, _)| at).collect()
+        all.filter(|(_, called)| operations.contains(called)).map(|(call_index, _)| call_index).collect()
     }
 
     /// Adds to what the fault adds at a position.
-    pub(crate) fn add_extra(&mut self, at: usize, extra_ns: f64) {
-        self.extra_ns[at] = self.extra_ns[at].saturating_add(extra_ns as u64);
+    pub(crate) fn add_extra(&mut self, call_index: usize, extra_ns: f64) {
+        self.extra_ns[call_index] = self.extra_ns[call_index].saturating_add(extra_ns as u64);
     }
 }
 

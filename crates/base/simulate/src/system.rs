@@ -95,9 +95,9 @@ fn zipf(count: usize, exponent: f64) -> Vec<f64> {
 
 impl System {
     /// `service operation` of a position's calls from the entry down.
-    pub(crate) fn path(&self, shape: &TreeShape, at: usize) -> Vec<String> {
+    pub(crate) fn path(&self, shape: &TreeShape, node: usize) -> Vec<String> {
         let mut path = Vec::new();
-        let mut here = at;
+        let mut here = node;
         loop {
             let operation = self.operations.get(shape.operation[here]);
             path.push(format!("{} {}", operation.service(), operation.name));
@@ -110,8 +110,8 @@ impl System {
     }
 
     /// Whether a position is the caller's side of a remote call.
-    pub(crate) fn is_send(&self, shape: &TreeShape, at: usize) -> bool {
-        self.operations.get(shape.operation[at]).kind == SpanKind::Client
+    pub(crate) fn is_send(&self, shape: &TreeShape, node: usize) -> bool {
+        self.operations.get(shape.operation[node]).kind == SpanKind::Client
     }
 }
 

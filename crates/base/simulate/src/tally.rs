@@ -66,12 +66,13 @@ impl Tally {
         });
         category.requests += 1;
         let before = self.injected_calls;
-        for (at, call) in request.calls.iter().enumerate().filter(|(_, call)| call.injected.ns() > 0) {
-            category.injected_calls[at] += 1;
+        for (call_index, call) in request.calls.iter().enumerate().filter(|(_, call)| call.injected.ns() > 0)
+        {
+            category.injected_calls[call_index] += 1;
             self.injected_calls += 1;
             *self.injected_ns.entry(call.operation).or_default() += u128::from(call.injected.ns());
             self.replicas.insert(call.node);
-            push_injection(injections, request, at, call);
+            push_injection(injections, request, call_index, call);
         }
         category.affected += u64::from(self.injected_calls > before);
     }
@@ -96,7 +97,11 @@ impl Tally {
                 .map(|component| component.name.to_owned())
                 .collect(),
             expected: self.expected(),
-            categories: self.categories.iter().map(|(&at, tally)| self.category(at, tally)).collect(),
+            categories: self
+                .categories
+                .iter()
+                .map(|(&category, tally)| self.category(category, tally))
+                .collect(),
             injected_calls: self.injected_calls,
             injections: INJECTIONS_FILE.to_owned(),
         }
@@ -138,13 +143,13 @@ impl Tally {
         culprits.into_iter().map(|(_, name)| name).collect()
     }
 
-    fn category(&self, at: CategoryIndex, tally: &CategoryTally) -> CategoryTruth {
+    fn category(&self, category: CategoryIndex, tally: &CategoryTally) -> CategoryTruth {
         let system = &self.simulation.system;
-        let shape = &system.categories[at].shape;
+        let shape = &system.categories[category].shape;
         let entry = system.operations.get(shape.operation[0]);
         let hit = tally.injected_calls.iter().enumerate().filter(|(_, calls)| **calls > 0);
         CategoryTruth {
-            category: at,
+            category,
             service: entry.service().to_owned(),
             operation: entry.name.clone(),
             example_trace_id: format!("{:032x}", tally.example.value()),
@@ -162,10 +167,10 @@ impl Tally {
     }
 }
 
-fn push_injection(out: &mut Vec<u8>, request: &Request, at: usize, call: &Call) {
+fn push_injection(out: &mut Vec<u8>, request: &Request, call_index: usize, call: &Call) {
     push_trace_id(out, request.trace_id);
     out.push(b',');
-    push_decimal(out, at as u64);
+    push_decimal(out, call_index as u64);
     for text in [request.service(call), request.operation(call), request.replica(call)] {
         out.push(b',');
         out.extend_from_slice(text.as_bytes());

@@ -66,7 +66,7 @@ pub fn draw_executions(settings: &ExecutionSettings) -> SimulatedExecutions {
     let templates: Vec<Vec<TemplateStep>> =
         (0..=settings.kinds).map(|kind| template(settings.seed, kind)).collect();
     let set = |set, count: usize, mix: &Mix| {
-        (0..count).map(|at| execution(settings, &templates, set, at, mix)).collect()
+        (0..count).map(|position| execution(settings, &templates, set, position, mix)).collect()
     };
     SimulatedExecutions {
         normal: set(Set::Normal, settings.normal, &settings.normal_mix),
@@ -78,13 +78,13 @@ fn execution(
     settings: &ExecutionSettings,
     templates: &[Vec<TemplateStep>],
     set: Set,
-    at: usize,
+    position: usize,
     mix: &Mix,
 ) -> SimulatedExecution {
-    let path = [set as u64, at as u64];
+    let path = [set as u64, position as u64];
     let mut random = Random::of(settings.seed, Stream::Execution, &path);
     let is_new_kind = matches!(set, Set::Sample) && random.chance(settings.new_kind_share);
-    let kind = if is_new_kind { settings.kinds } else { mix.kind(settings.kinds, at, &mut random) };
+    let kind = if is_new_kind { settings.kinds } else { mix.kind(settings.kinds, position, &mut random) };
     let mut steps = jittered(&templates[kind], settings, &mut random);
     if matches!(set, Set::Sample) && !is_new_kind {
         let mut faults = Random::of(settings.seed, Stream::ExecutionFault, &path);
@@ -108,7 +108,7 @@ fn jittered(
     let [low, high] = settings.jitter;
     let (insertion, deletion) = (random.between(low, high), random.between(low, high));
     let mut steps = Vec::with_capacity(2 * template.len());
-    for (at, step) in template.iter().enumerate() {
+    for (position, step) in template.iter().enumerate() {
         if random.chance(insertion) {
             let (state, median) = (any_state(random), median_us(random));
             steps.push(drawn(state, median, Origin::Inserted, settings, random));
@@ -117,7 +117,7 @@ fn jittered(
             continue;
         }
         let state = if random.chance(settings.substitution) { any_state(random) } else { step.state };
-        steps.push(drawn(state, step.median_us, Origin::Template(at), settings, random));
+        steps.push(drawn(state, step.median_us, Origin::Template(position), settings, random));
         if random.chance(settings.preemption) {
             // Pareto with index 1.5: rare long ones, as on a busy machine.
             let time_us = 50.0 * libm::pow(1.0 - random.unit(), -1.0 / 1.5);
@@ -142,8 +142,8 @@ fn drawn(
 }
 
 fn any_state(random: &mut Random) -> u8 {
-    let at = random.index(WAITS.len() + RUNS.len());
-    WAITS.get(at).copied().unwrap_or_else(|| RUNS[at - WAITS.len()])
+    let position = random.index(WAITS.len() + RUNS.len());
+    WAITS.get(position).copied().unwrap_or_else(|| RUNS[position - WAITS.len()])
 }
 
 /// Equal neighbors as one step.
@@ -165,7 +165,9 @@ fn finish(kind: usize, is_new_kind: bool, steps: &[SimulatedStep]) -> SimulatedE
         is_new_kind,
         states: steps.iter().map(|step| step.state).collect(),
         times_us: steps.iter().map(|step| step.time_us).collect(),
-        injected: injected.map(|(at, step)| InjectedStep { step: at, extra_us: step.extra_us }).collect(),
+        injected: injected
+            .map(|(position, step)| InjectedStep { step: position, extra_us: step.extra_us })
+            .collect(),
     }
 }
 
@@ -182,13 +184,15 @@ mod tests {
     fn neighbors_differ_and_times_are_positive() {
         for scenario in ExecutionScenario::ALL {
             let drawn = drawn(scenario);
-            for one in drawn.normal.iter().chain(&drawn.sample) {
-                assert!(one.states.windows(2).all(|pair| pair[0] != pair[1]), "{}", scenario.name());
-                assert!(one.states.iter().all(|&state| usize::from(state) < ALPHABET_LEN));
-                assert!(one.times_us.iter().all(|&time| time > 0.0 && time.is_finite()));
-                assert_eq!(one.states.len(), one.times_us.len());
+            for execution in drawn.normal.iter().chain(&drawn.sample) {
+                assert!(execution.states.windows(2).all(|pair| pair[0] != pair[1]), "{}", scenario.name());
+                assert!(execution.states.iter().all(|&state| usize::from(state) < ALPHABET_LEN));
+                assert!(execution.times_us.iter().all(|&time| time > 0.0 && time.is_finite()));
+                assert_eq!(execution.states.len(), execution.times_us.len());
             }
-            assert!(drawn.normal.iter().all(|one| one.injected.is_empty() && !one.is_new_kind));
+            assert!(
+                drawn.normal.iter().all(|execution| execution.injected.is_empty() && !execution.is_new_kind)
+            );
         }
     }
 
@@ -196,11 +200,11 @@ mod tests {
     fn a_long_wait_is_at_the_same_step_of_the_template() {
         let drawn = drawn(ExecutionScenario::LongWait);
         let hit: Vec<&SimulatedExecution> =
-            drawn.sample.iter().filter(|one| !one.injected.is_empty()).collect();
+            drawn.sample.iter().filter(|execution| !execution.injected.is_empty()).collect();
         assert!(!hit.is_empty());
-        for one in hit {
-            let [step] = one.injected[..] else { panic!("{one:?}") };
-            assert!((step.extra_us / one.times_us[step.step] - 0.9).abs() < 1e-9);
+        for execution in hit {
+            let [step] = execution.injected[..] else { panic!("{execution:?}") };
+            assert!((step.extra_us / execution.times_us[step.step] - 0.9).abs() < 1e-9);
         }
     }
 
@@ -209,10 +213,10 @@ mod tests {
         let settings = ExecutionSettings::scenario(ExecutionScenario::CpuLimit, 3);
         assert!(matches!(settings.faults[0].what, StepFaultKind::CpuLimit { every: 3, .. }));
         let drawn = draw_executions(&settings);
-        for one in &drawn.sample {
-            let runs = one.states.iter().filter(|state| RUNS.contains(state)).count();
-            assert_eq!(one.injected.len(), runs / 3);
-            assert!(one.injected.iter().all(|step| one.states[step.step] == PREEMPTED));
+        for execution in &drawn.sample {
+            let runs = execution.states.iter().filter(|state| RUNS.contains(state)).count();
+            assert_eq!(execution.injected.len(), runs / 3);
+            assert!(execution.injected.iter().all(|step| execution.states[step.step] == PREEMPTED));
         }
     }
 

@@ -13,8 +13,8 @@ pub enum Mix {
 }
 
 impl Mix {
-    pub(super) fn kind(&self, kinds: usize, at: usize, random: &mut Random) -> usize {
-        let Mix::Weighted(weights) = self else { return at % kinds };
+    pub(super) fn kind(&self, kinds: usize, index: usize, random: &mut Random) -> usize {
+        let Mix::Weighted(weights) = self else { return index % kinds };
         let mut left = random.unit() * weights.iter().sum::<f64>();
         for (kind, weight) in weights.iter().enumerate().take(kinds) {
             left -= weight;
@@ -102,27 +102,27 @@ impl ExecutionSettings {
     pub fn scenario(scenario: ExecutionScenario, seed: u64) -> ExecutionSettings {
         use ExecutionScenario::*;
         let quiet = ExecutionSettings::quiet(seed);
-        let one = |what, kind| vec![StepFault { what, kind, share: 1.0 }];
+        let fault = |what, kind| vec![StepFault { what, kind, share: 1.0 }];
         let small = ExecutionSettings { kinds: 1, normal: 8, sample: 8, ..quiet.clone() };
         let many = ExecutionSettings { kinds: 12, normal: 300, sample: 36, ..quiet.clone() };
         let busy = ExecutionSettings { sigma: 0.6, preemption: 0.05, sample: 20, ..quiet.clone() };
         match scenario {
             Quiet => quiet,
-            ShortWaits => ExecutionSettings { faults: one(SHORT_WAITS, Some(0)), ..quiet },
-            LongWait => ExecutionSettings { faults: one(LONG_WAIT, Some(1)), ..quiet },
-            CpuLimit => ExecutionSettings { faults: one(CPU_LIMIT, None), ..quiet },
+            ShortWaits => ExecutionSettings { faults: fault(SHORT_WAITS, Some(0)), ..quiet },
+            LongWait => ExecutionSettings { faults: fault(LONG_WAIT, Some(1)), ..quiet },
+            CpuLimit => ExecutionSettings { faults: fault(CPU_LIMIT, None), ..quiet },
             NewKind => ExecutionSettings { new_kind_share: 0.3, ..quiet },
             SeveralFaults => {
-                let faults = [one(SHORT_WAITS, Some(0)), one(LONG_WAIT, Some(2))].concat();
+                let faults = [fault(SHORT_WAITS, Some(0)), fault(LONG_WAIT, Some(2))].concat();
                 ExecutionSettings { sample: 20, faults, ..quiet }
             }
             OneOfMany => {
                 let faults = vec![StepFault { what: LONG_WAIT, kind: Some(1), share: 0.25 }];
                 ExecutionSettings { sample: 40, faults, ..quiet }
             }
-            SmallSets => ExecutionSettings { faults: one(LONG_WAIT, None), ..small },
-            ManyKinds => ExecutionSettings { faults: one(LONG_WAIT, Some(5)), ..many },
-            BusyMachine => ExecutionSettings { faults: one(LONG_WAIT, Some(1)), ..busy },
+            SmallSets => ExecutionSettings { faults: fault(LONG_WAIT, None), ..small },
+            ManyKinds => ExecutionSettings { faults: fault(LONG_WAIT, Some(5)), ..many },
+            BusyMachine => ExecutionSettings { faults: fault(LONG_WAIT, Some(1)), ..busy },
             ChangedMix => {
                 let sample_mix = Mix::Weighted(vec![0.05, 0.1, 0.25, 0.6]);
                 ExecutionSettings { sample: 20, sample_mix, ..quiet }

@@ -49,14 +49,14 @@ pub(super) fn about(random: &mut Random, ns: u64) -> u64 {
 /// Chooses the executions.
 pub(super) fn plan(scenario: &KernelScenario, random: &mut Random) -> Vec<Planned> {
     let hits_all = matches!(scenario.fault, KernelFault::CpuQuota { .. } | KernelFault::HeldLock { .. });
-    let mut one = |_| {
+    let mut planned = |_| {
         let kind = scenario.kinds[random.index(scenario.kinds.len())];
         let drawn = random.chance(scenario.hit_share);
         let is_hit =
             scenario.fault != KernelFault::None && (hits_all || (drawn && can_hit(scenario.fault, kind)));
         Planned { kind, is_hit }
     };
-    (0..scenario.executions).map(&mut one).collect()
+    (0..scenario.executions).map(&mut planned).collect()
 }
 
 /// Whether a fault makes a difference to a kind.

@@ -73,8 +73,11 @@ fn hits_take_longer() {
     };
     let executions = events(&scenario).1.executions;
     let mean = |is_hit: bool| {
-        let answers: Vec<u64> =
-            executions.iter().filter(|one| one.is_hit == is_hit).map(|one| one.spent.answer).collect();
+        let answers: Vec<u64> = executions
+            .iter()
+            .filter(|execution| execution.is_hit == is_hit)
+            .map(|execution| execution.spent.answer)
+            .collect();
         answers.iter().sum::<u64>() / answers.len() as u64
     };
     // Twelve questions, one millisecond more each.

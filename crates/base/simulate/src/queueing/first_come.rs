@@ -40,7 +40,7 @@ impl FirstCome {
     pub(crate) fn arrive(&mut self, now: f64, number: u64, job: u32, work_s: f64) {
         self.advance(now);
         if self.in_service.len() < self.servers {
-            self.in_service.push(ScheduledJob { at: now + work_s, number, job });
+            self.in_service.push(ScheduledJob { end_s: now + work_s, number, job });
         } else {
             self.waiting.push_back(WaitingJob { number, job, work_s });
         }
@@ -48,7 +48,7 @@ impl FirstCome {
 
     /// When the next job departs; infinite when there is none.
     pub(crate) fn next_at(&self) -> f64 {
-        self.in_service.peek().map_or(f64::INFINITY, |next| next.at)
+        self.in_service.peek().map_or(f64::INFINITY, |next| next.end_s)
     }
 
     /// The next job departs, and the first in the queue is served.
@@ -56,7 +56,7 @@ impl FirstCome {
         self.advance(now);
         let done = self.in_service.pop().expect("a job was in service");
         if let Some(WaitingJob { number, job, work_s }) = self.waiting.pop_front() {
-            self.in_service.push(ScheduledJob { at: now + work_s, number, job });
+            self.in_service.push(ScheduledJob { end_s: now + work_s, number, job });
         }
         done.job
     }
@@ -79,8 +79,8 @@ mod tests {
         station.arrive(0.5, 2, 3, 1.0);
         let mut all = Vec::new();
         while station.next_at().is_finite() {
-            let at = station.next_at();
-            all.push((station.depart(at), at));
+            let end_s = station.next_at();
+            all.push((station.depart(end_s), end_s));
         }
         assert_eq!(all, [(2, 1.0), (3, 2.0), (1, 3.0)]);
         assert_eq!(station.busy_server_s(), 5.0);

@@ -39,7 +39,7 @@ impl Network {
     /// A timer for a job.
     pub(crate) fn wait(&mut self, job: u32, delay_s: f64) {
         self.number += 1;
-        self.timers.push(ScheduledJob { at: self.now + delay_s, number: self.number, job });
+        self.timers.push(ScheduledJob { end_s: self.now + delay_s, number: self.number, job });
     }
 
     /// Sends a job to a station.
@@ -66,18 +66,18 @@ impl Network {
     /// The next event, if it happens before `until`; otherwise the clock stands at `until`. Timers go before
     /// departures at the same time, and stations by their number.
     pub(crate) fn next_before(&mut self, until: f64) -> Option<Event> {
-        let timer_at = self.timers.peek().map_or(f64::INFINITY, |timer| timer.at);
-        let (mut at, mut station) = (timer_at, None);
+        let timer_at = self.timers.peek().map_or(f64::INFINITY, |timer| timer.end_s);
+        let (mut end_s, mut station) = (timer_at, None);
         for (index, &next_at) in self.next_at.iter().enumerate() {
-            if next_at < at {
-                (at, station) = (next_at, Some(index));
+            if next_at < end_s {
+                (end_s, station) = (next_at, Some(index));
             }
         }
-        if at >= until {
+        if end_s >= until {
             self.now = until;
             return None;
         }
-        self.now = at.max(self.now);
+        self.now = end_s.max(self.now);
         match station {
             None => self.timers.pop().map(|timer| Event::Timer { job: timer.job }),
             Some(station) => {

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScheduledJob {
     /// Seconds; never NaN.
-    pub(crate) at: f64,
+    pub(crate) end_s: f64,
     /// Number of its arrival: what came first goes first among equal times.
     pub(crate) number: u64,
     pub(crate) job: u32,
@@ -14,7 +14,7 @@ pub(crate) struct ScheduledJob {
 
 impl Ord for ScheduledJob {
     fn cmp(&self, other: &ScheduledJob) -> Ordering {
-        other.at.total_cmp(&self.at).then_with(|| other.number.cmp(&self.number))
+        other.end_s.total_cmp(&self.end_s).then_with(|| other.number.cmp(&self.number))
     }
 }
 

@@ -79,14 +79,14 @@ impl SharedCpu {
         if self.jobs.is_empty() {
             self.attained_s = 0.0;
         }
-        self.jobs.push(ScheduledJob { at: self.attained_s + work_s, number, job });
+        self.jobs.push(ScheduledJob { end_s: self.attained_s + work_s, number, job });
     }
 
     /// When the next job departs if none arrives; infinite when there is none.
     pub(crate) fn next_at(&self) -> f64 {
         match self.jobs.peek() {
             None => f64::INFINITY,
-            Some(next) => self.now + (next.at - self.attained_s).max(0.0) / self.rate(),
+            Some(next) => self.now + (next.end_s - self.attained_s).max(0.0) / self.rate(),
         }
     }
 
@@ -94,7 +94,7 @@ impl SharedCpu {
     pub(crate) fn depart(&mut self, now: f64) -> u32 {
         self.advance(now);
         let done = self.jobs.pop().expect("a job was in service");
-        self.attained_s = done.at;
+        self.attained_s = done.end_s;
         done.job
     }
 
@@ -112,8 +112,8 @@ mod tests {
     fn departures(processor: &mut SharedCpu) -> Vec<(u32, f64)> {
         let mut all = Vec::new();
         while processor.next_at().is_finite() {
-            let at = processor.next_at();
-            all.push((processor.depart(at), at));
+            let end_s = processor.next_at();
+            all.push((processor.depart(end_s), end_s));
         }
         all
     }

@@ -70,11 +70,11 @@ impl WindowSums {
     }
 
     pub(crate) fn add(&mut self, window: usize, completed: Completed) {
-        let at = window * self.types + completed.kind;
-        self.count[at] += 1.0;
-        self.response_s[at] += completed.response_s;
-        self.calls[at] += f64::from(completed.calls);
-        self.call_s[at] += completed.call_s;
+        let index = window * self.types + completed.kind;
+        self.count[index] += 1.0;
+        self.response_s[index] += completed.response_s;
+        self.calls[index] += f64::from(completed.calls);
+        self.call_s[index] += completed.call_s;
     }
 
     pub(crate) fn merge(&mut self, other: &WindowSums) {

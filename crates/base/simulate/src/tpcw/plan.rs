@@ -61,8 +61,7 @@ impl Plan {
 impl PhaseCosts {
     fn new(settings: &TpcwSettings, phase: &Phase) -> PhaseCosts {
         let cost = |part: ChangedPart| -> Vec<f64> {
-            let of = settings.transactions.iter().map(|transaction| phase.cost_s(transaction, part));
-            of.collect()
+            settings.transactions.iter().map(|transaction| phase.cost_s(transaction, part)).collect()
         };
         let calls =
             settings.transactions.iter().map(|transaction| transaction.call_s * phase.database_factor);

@@ -134,8 +134,8 @@ impl Meter {
 
 /// Of every station, front servers first.
 fn cores(settings: &TpcwSettings) -> Vec<f64> {
-    let of = |tier: TierSettings| std::iter::repeat_n(tier.cores, usize::from(tier.servers));
-    of(settings.front).chain(of(settings.database)).collect()
+    let cores_of = |tier: TierSettings| std::iter::repeat_n(tier.cores, usize::from(tier.servers));
+    cores_of(settings.front).chain(cores_of(settings.database)).collect()
 }
 
 fn servers(settings: &TpcwSettings, utilization: Vec<Vec<f64>>, own: Vec<WindowSums>) -> Vec<ServerSeries> {

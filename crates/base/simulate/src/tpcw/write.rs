@@ -92,18 +92,18 @@ fn row(run: &TpcwRun, window: usize, server: &ServerSeries, is_first: bool, line
     }
     let types = run.transactions.len();
     match &server.own {
-        Some(own) => (window * types..(window + 1) * types).for_each(|at| push_transaction(own, at, line)),
+        Some(own) => (window * types..(window + 1) * types).for_each(|row| push_transaction(own, row, line)),
         None => line.extend(std::iter::repeat_n(',', 4 * types)),
     }
     line.push('\n');
 }
 
-fn push_transaction(own: &TransactionSeries, at: usize, line: &mut String) {
-    let _ = write!(line, ",{},", own.counts[at]);
-    push_ms(own.response_s[at], line);
+fn push_transaction(own: &TransactionSeries, row: usize, line: &mut String) {
+    let _ = write!(line, ",{},", own.counts[row]);
+    push_ms(own.response_s[row], line);
     for outbound in &own.outbound {
-        let _ = write!(line, ",{},", outbound.counts[at]);
-        push_ms(outbound.time_s[at], line);
+        let _ = write!(line, ",{},", outbound.counts[row]);
+        push_ms(outbound.time_s[row], line);
     }
 }
 

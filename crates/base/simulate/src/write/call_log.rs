@@ -166,16 +166,16 @@ fn events(request: &Request) -> Vec<Event> {
 /// By position: the fragment, named after the span that handles the remote call; `None` for the entry's.
 fn fragments(request: &Request) -> Vec<Option<u64>> {
     let mut fragments = vec![None; request.calls.len()];
-    for (at, call) in request.calls.iter().enumerate() {
+    for (index, call) in request.calls.iter().enumerate() {
         let Some(parent) = call.parent else { continue };
         let handles = request.kind(call) == SpanKind::Server;
-        fragments[at] = if handles { Some(call.span_id.value()) } else { fragments[parent as usize] };
+        fragments[index] = if handles { Some(call.span_id.value()) } else { fragments[parent as usize] };
     }
     fragments
 }
 
 /// The fragment that a sent call invokes: its only callee.
-fn callee(request: &Request, at: usize) -> Option<u64> {
-    let sends = request.kind(&request.calls[at]) == SpanKind::Client;
-    request.calls.get(at + 1).filter(|_| sends).map(|handle| handle.span_id.value())
+fn callee(request: &Request, index: usize) -> Option<u64> {
+    let sends = request.kind(&request.calls[index]) == SpanKind::Client;
+    request.calls.get(index + 1).filter(|_| sends).map(|handle| handle.span_id.value())
 }

@@ -7,16 +7,16 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Appends a number in decimal.
 pub(crate) fn push_decimal(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0_u8; 20];
-    let mut at = digits.len();
+    let mut index = digits.len();
     loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
+        index -= 1;
+        digits[index] = b'0' + (value % 10) as u8;
         value /= 10;
         if value == 0 {
             break;
         }
     }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(&digits[index..]);
 }
 
 /// Appends a time; every generated one is positive.
@@ -26,7 +26,7 @@ pub(crate) fn push_time(out: &mut Vec<u8>, time: i64) {
 
 /// Appends 16 hexadecimal digits.
 pub(crate) fn push_hex(out: &mut Vec<u8>, value: u64) {
-    let digits: [u8; 16] = std::array::from_fn(|at| HEX[(value >> (60 - 4 * at)) as usize & 15]);
+    let digits: [u8; 16] = std::array::from_fn(|index| HEX[(value >> (60 - 4 * index)) as usize & 15]);
     out.extend_from_slice(&digits);
 }
 

@@ -294,8 +294,11 @@ fn conclude(network: &ClosedNetwork, batches: &[ClassTally], busy_core_s: &[f64]
         Estimate { mean, ..estimate(&means.collect::<Vec<f64>>()) }
     });
     let residence = classes.clone().map(|class| {
-        let at = |station: usize| batches.iter().map(|batch| batch.residence_s[class][station]).sum::<f64>();
-        (0..network.stations.len()).map(|station| at(station) / completed(class).max(1.0)).collect()
+        let residence_s_at =
+            |station: usize| batches.iter().map(|batch| batch.residence_s[class][station]).sum::<f64>();
+        (0..network.stations.len())
+            .map(|station| residence_s_at(station) / completed(class).max(1.0))
+            .collect()
     });
     let utilization = network.stations.iter().zip(busy_core_s).map(|(station, busy_s)| {
         let cores = match station.discipline {
