@@ -214,23 +214,12 @@ impl SpanSampleFold<'_> {
         partial.first = partial.first.min(completion);
         partial.last = partial.last.max(completion);
         for visit in visits(&request.call_tree(), self.names) {
-            let point = CountingPoint::Replica { service: visit.service, replica: visit.replica };
-            self.add_visit(
-                partial,
-                SampleKey { window, point, transaction: visit.operation, callee: None },
-                &visit,
-                weight,
-                request,
-            );
-            if visit.is_entry {
-                let point = CountingPoint::System;
-                self.add_visit(
-                    partial,
-                    SampleKey { window, point, transaction: visit.operation, callee: None },
-                    &visit,
-                    weight,
-                    request,
-                );
+            let replica = CountingPoint::Replica { service: visit.service, replica: visit.replica };
+            for point in
+                [Some(replica), visit.is_entry.then_some(CountingPoint::System)].into_iter().flatten()
+            {
+                let key = SampleKey { window, point, transaction: visit.operation, callee: None };
+                self.add_visit(partial, key, &visit, weight, request);
             }
         }
     }
