@@ -223,7 +223,7 @@ document.querySelectorAll(".flame").forEach(flames);
 
 // The path by thread: zooming, and what lies at the pointer or at the arrow keys. Without this script the picture
 // and the tables are all there.
-const NAMES = { R: "running", P: "pre-empted", B: "blocked", N: "network", D: "disk", T: "timer", I: "interrupted",
+const NAMES = { R: "running", P: "preempted", B: "blocked", N: "network", D: "disk", T: "timer", I: "interrupted",
   X: "inter-processor", U: "user input", "?": "unknown" };
 
 function lengthText(ns) {
@@ -239,9 +239,9 @@ function lanes(box) {
   const ticks = Array.from(box.querySelectorAll(".ticks text"));
   const names = Array.from(picture.querySelectorAll(".lane-name"), (text) => text.textContent);
   const whole = Number(box.dataset.length);
-  const pieces = box.dataset.segments.split(",").map((text) => {
-    const [lane, letter, from, ns] = text.split(" ");
-    return { lane: Number(lane), letter, from: Number(from), to: Number(from) + Number(ns) };
+  const segments = box.dataset.segments.split(",").map((text) => {
+    const [lane, symbol, from, ns] = text.split(" ");
+    return { lane: Number(lane), symbol, from: Number(from), to: Number(from) + Number(ns) };
   });
   const height = stretched.getAttribute("viewBox").split(" ")[3];
   let [left, right, at] = [0, whole, 0];
@@ -266,25 +266,25 @@ function lanes(box) {
     stretched.setAttribute("viewBox", `${(left / whole) * 1e5} 0 ${(wide / whole) * 1e5} ${height}`);
     ticks.forEach((tick, index) => { tick.textContent = lengthText(left + (wide * index) / (ticks.length - 1)); });
     all.disabled = wide === whole;
-    tell(at);
+    show(at);
   };
   const zoom = (factor, middle) => view(middle - (middle - left) * factor, middle + (right - middle) * factor);
-  const tell = (index) => {
-    at = Math.min(pieces.length - 1, Math.max(0, index));
-    const piece = pieces[at];
-    const middle = (Math.max(piece.from, left) + Math.min(piece.to, right)) / 2;
-    const place = `${((middle - left) / (right - left)) * 100}%`;
-    cursor.setAttribute("x1", place);
-    cursor.setAttribute("x2", place);
+  const show = (index) => {
+    at = Math.min(segments.length - 1, Math.max(0, index));
+    const segment = segments[at];
+    const middle = (Math.max(segment.from, left) + Math.min(segment.to, right)) / 2;
+    const position = `${((middle - left) / (right - left)) * 100}%`;
+    cursor.setAttribute("x1", position);
+    cursor.setAttribute("x2", position);
     picture.append(cursor);
-    readout.textContent = `${names[piece.lane] ?? ""}: ${NAMES[piece.letter]} for ${lengthText(piece.to - piece.from)}, ${lengthText(piece.from)} into it`;
+    readout.textContent = `${names[segment.lane] ?? ""}: ${NAMES[segment.symbol]} for ${lengthText(segment.to - segment.from)}, ${lengthText(segment.from)} into it`;
   };
-  // The last piece that begins before an instant.
+  // The last segment that begins before an instant.
   const find = (ns) => {
-    let [low, high] = [0, pieces.length - 1];
+    let [low, high] = [0, segments.length - 1];
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (pieces[middle].from <= ns) low = middle; else high = middle - 1;
+      if (segments[middle].from <= ns) low = middle; else high = middle - 1;
     }
     return low;
   };
@@ -296,27 +296,27 @@ function lanes(box) {
   button("Zoom out", () => zoom(2, (left + right) / 2));
   button("Earlier", () => view(left - (right - left) / 2, right - (right - left) / 2));
   button("Later", () => view(left + (right - left) / 2, right + (right - left) / 2));
-  const all = button("All of it", () => view(0, whole));
+  const all = button("Show all", () => view(0, whole));
   box.prepend(tools);
   readout.hidden = false;
   picture.setAttribute("tabindex", "0");
-  picture.addEventListener("pointermove", (event) => tell(find(under(event))));
-  picture.addEventListener("pointerdown", (event) => tell(find(under(event))));
+  picture.addEventListener("pointermove", (event) => show(find(under(event))));
+  picture.addEventListener("pointerdown", (event) => show(find(under(event))));
   picture.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;
     event.preventDefault();
     zoom(event.deltaY < 0 ? 0.7 : 1.4, under(event));
   }, { passive: false });
   picture.addEventListener("keydown", (event) => {
-    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: -pieces.length, End: pieces.length };
+    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: -segments.length, End: segments.length };
     if (event.key in moves) {
       event.preventDefault();
-      tell(at + moves[event.key]);
-      const piece = pieces[at];
-      if (piece.from < left || piece.to > right) view(piece.from - (right - left) / 2, piece.from + (right - left) / 2);
+      show(at + moves[event.key]);
+      const segment = segments[at];
+      if (segment.from < left || segment.to > right) view(segment.from - (right - left) / 2, segment.from + (right - left) / 2);
     } else if (event.key === "+" || event.key === "-") {
       event.preventDefault();
-      zoom(event.key === "+" ? 0.5 : 2, pieces[at].from);
+      zoom(event.key === "+" ? 0.5 : 2, segments[at].from);
     }
   });
   view(0, whole);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// What a shortened name shows in location of its middle.
+/// Replaces the middle of a shortened name.
 const ELLIPSIS: char = '…';
 
 /// Most characters per column: combining accents take no column.

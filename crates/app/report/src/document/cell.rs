@@ -19,7 +19,7 @@ pub struct Cell {
     /// What it means.
     #[serde(skip_serializing_if = "Tone::is_neutral")]
     pub tone: Tone,
-    /// A picture beside or in location of the text.
+    /// A picture beside the text, or instead of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graphic: Option<Graphic>,
 }
