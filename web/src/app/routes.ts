@@ -1,24 +1,26 @@
-// Every page: one row here, one file in `pages/`.
+// Every page: one row here, one file in `pages/`. Pages of questions about samples are rows of `questions/samples.ts`.
 
 import type { Component } from "svelte";
 import Alerts from "../pages/Alerts.svelte";
-import Capacity from "../pages/Capacity.svelte";
 import Categories from "../pages/Categories.svelte";
 import Category from "../pages/Category.svelte";
-import Changes from "../pages/Changes.svelte";
 import Compare from "../pages/Compare.svelte";
 import Import from "../pages/Import.svelte";
 import Jobs from "../pages/Jobs.svelte";
 import Kernel from "../pages/Kernel.svelte";
 import Overview from "../pages/Overview.svelte";
+import Samples from "../pages/Samples.svelte";
 import Search from "../pages/Search.svelte";
-import Signature from "../pages/Signature.svelte";
 import Status from "../pages/Status.svelte";
 import Trace from "../pages/Trace.svelte";
 import Verdict from "../pages/Verdict.svelte";
+import { SAMPLE_QUESTIONS } from "../questions/samples.ts";
 
-/** The named parts of a page's path. */
+/** What a page knows of its address. */
 export interface PageProps {
+  /** The route's. */
+  path: string;
+  /** The named parts of the path. */
   parts: Record<string, string>;
 }
 
@@ -31,7 +33,7 @@ export interface Route {
   group?: "Now" | "Questions" | "Data";
   /** The key that goes there after `g`. */
   key?: string;
-  /** It has `PageProps`, or none. */
+  /** It has `PageProps`, some of them, or none. */
   page: Component<never>;
 }
 
@@ -45,9 +47,7 @@ export const ROUTES: Route[] = [
   { path: "/traces/:id", title: "Trace", page: Trace },
   { path: "/alerts", title: "Alerts", group: "Now", key: "a", page: Alerts },
   { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
-  { path: "/changes", title: "Changes", group: "Questions", key: "h", page: Changes },
-  { path: "/signature", title: "Signature", group: "Questions", key: "i", page: Signature },
-  { path: "/capacity", title: "Capacity", group: "Questions", key: "p", page: Capacity },
+  ...SAMPLE_QUESTIONS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),
   { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", page: Kernel },
   { path: "/import", title: "Import", group: "Data", key: "m", page: Import },
   { path: "/jobs", title: "Jobs", group: "Data", key: "j", page: Jobs },
