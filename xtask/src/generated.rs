@@ -2,6 +2,7 @@
 
 use crate::repository::{Judgment, Repository, judge};
 use crate::{cargo, json_pages, limits, samples, typescript};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -29,14 +30,29 @@ The [configuration of the server](#laggard-serve) is at the end.
 
 ";
 
+/// The list of pages, from the root; its table of commands follows from the program's help.
+const INDEX_PAGE: &str = "docs/manual/README.md";
+const COMMANDS_OPEN: &str =
+    "<!-- Written by `cargo xtask docs` from the program's own help; do not edit. -->\n";
+
+/// The page of the API, from the root; its table of questions follows from the OpenAPI document.
+const API_PAGE: &str = "docs/manual/api.md";
+const QUESTIONS_OPEN: &str =
+    "<!-- Written by `cargo xtask docs` from the OpenAPI document; do not edit. -->\n";
+
 /// Every page that the program writes, by its path.
 fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
     let mut pages = json_pages::pages(&run_program)?;
     pages.insert(PAGE.to_owned(), page(&run_program)?);
     pages.insert(SETTINGS_PAGE.to_owned(), settings(&run_program)?);
     pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
-    let openapi = serde_json::from_str(&run_program(&["schema", "api"])?)?;
+    let openapi: Value = serde_json::from_str(&run_program(&["schema", "api"])?)?;
     pages.insert(typescript::PATH.to_owned(), typescript::types(&openapi)?);
+    let index = commands_with_pages(&run_program, repository)?;
+    let index = limits::replace_table(repository, INDEX_PAGE, COMMANDS_OPEN, &index)?;
+    pages.insert(INDEX_PAGE.to_owned(), index);
+    let api = limits::replace_table(repository, API_PAGE, QUESTIONS_OPEN, &questions(&openapi))?;
+    pages.insert(API_PAGE.to_owned(), api);
     Ok(pages)
 }
 
@@ -100,6 +116,40 @@ fn page(query: Query<'_>) -> io::Result<String> {
     out.push_str("\n## Methods\n\n");
     out.push_str(&methods(&query(&["methods"])?));
     Ok(out)
+}
+
+/// Commands that have a page of their own.
+fn commands_with_pages(query: Query<'_>, repository: &Repository) -> io::Result<String> {
+    let mut out = "| page | command | what it does |\n|---|---|---|\n".to_owned();
+    for command in commands(&query(&["--help"])?) {
+        if !repository.has(&format!("docs/manual/{command}.md")) {
+            continue;
+        }
+        let help = query(&[command, "--help"])?;
+        let about = help.lines().next().unwrap_or_default().trim();
+        let _ = writeln!(out, "| [{command}.md]({command}.md) | `laggard {command}` | {about} |");
+    }
+    Ok(out)
+}
+
+/// Requests that are answered with a report.
+fn questions(openapi: &Value) -> String {
+    let mut out = "| request | question | report |\n|---|---|---|\n".to_owned();
+    for (path, methods) in openapi["paths"].as_object().into_iter().flatten() {
+        let post = &methods["post"];
+        let report = &post["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
+        let is_question =
+            post["tags"].as_array().into_iter().flatten().any(|tag| tag == "questions" || tag == "kernel");
+        let (Some(name), Some(report), true) = (path.strip_prefix("/api/v1/"), report.as_str(), is_question)
+        else {
+            continue;
+        };
+        let report = report.rsplit('/').next().unwrap_or_default();
+        let summary = post["summary"].as_str().unwrap_or_default();
+        let _ =
+            writeln!(out, "| `POST {path}` | {summary} | [{report}](json/{}.md) |", name.replace('/', "-"));
+    }
+    out
 }
 
 fn settings(query: Query<'_>) -> io::Result<String> {
@@ -193,6 +243,30 @@ mod tests {
             _ => return Err(io::Error::other("unexpected arguments")),
         }
         .to_owned())
+    }
+
+    #[test]
+    fn commands_with_a_page_are_listed() {
+        let repository = Repository::from_files(&[("docs/manual/one.md", "")]);
+        let table = commands_with_pages(&fake, &repository).unwrap();
+        assert!(table.ends_with("| [one.md](one.md) | `laggard one` | First |\n"), "{table}");
+        let none = commands_with_pages(&fake, &Repository::from_files(&[])).unwrap();
+        assert!(!none.contains("one"));
+    }
+
+    #[test]
+    fn questions_are_listed_with_their_reports() {
+        let answer = serde_json::json!({"200": {"content": {"application/json": {"schema": {"$ref": "#/x/PathReport"}}}}});
+        let question =
+            serde_json::json!({"post": {"tags": ["kernel"], "summary": "Why?", "responses": answer}});
+        let other = serde_json::json!({"get": {"tags": ["jobs"]}});
+        let openapi = serde_json::json!({"paths": {"/api/v1/kernel/path": question, "/api/v1/jobs": other}});
+        let table = questions(&openapi);
+        assert!(
+            table.ends_with("| `POST /api/v1/kernel/path` | Why? | [PathReport](json/kernel-path.md) |\n"),
+            "{table}"
+        );
+        assert!(!table.contains("jobs"));
     }
 
     #[test]

@@ -24,10 +24,23 @@ const CLOSE: &str = "<!-- End of the table. -->";
 /// # Errors
 /// When the page has no table, or a comment is not followed by a constant whose value can be read.
 pub(crate) fn page(repository: &Repository) -> io::Result<String> {
-    let page = repository.text(PAGE).unwrap_or_default();
-    let split = page.split_once(OPEN).and_then(|(before, rest)| Some((before, rest.split_once(CLOSE)?.1)));
-    let (before, after) = split.ok_or_else(|| io::Error::other(format!("{PAGE} has no generated table")))?;
-    Ok(format!("{before}{OPEN}{}{CLOSE}{after}", table(repository).map_err(io::Error::other)?))
+    replace_table(repository, PAGE, OPEN, &table(repository).map_err(io::Error::other)?)
+}
+
+/// A page with the text between `open` and the end of the table replaced.
+///
+/// # Errors
+/// When the page has no such table.
+pub(crate) fn replace_table(
+    repository: &Repository,
+    path: &str,
+    open: &str,
+    table: &str,
+) -> io::Result<String> {
+    let page = repository.text(path).unwrap_or_default();
+    let split = page.split_once(open).and_then(|(before, rest)| Some((before, rest.split_once(CLOSE)?.1)));
+    let (before, after) = split.ok_or_else(|| io::Error::other(format!("{path} has no generated table")))?;
+    Ok(format!("{before}{open}{table}{CLOSE}{after}"))
 }
 
 fn table(repository: &Repository) -> Result<String, String> {
