@@ -24,31 +24,6 @@ pub fn f_upper_tail(f: f64, numerator: f64, denominator: f64) -> f64 {
     regularized_beta(1.0 / (1.0 + ratio), ratio / (1.0 + ratio), 0.5 * denominator, 0.5 * numerator)
 }
 
-/// The `f` with `P(F > f) = upper_tail`, by bisection on a logarithmic scale; relative accuracy about 1e-13.
-/// Infinite at or below 0, 0 at or above 1, NaN for NaN or degrees of freedom that are not positive.
-pub fn f_quantile(upper_tail: f64, numerator: f64, denominator: f64) -> f64 {
-    let degrees_valid = numerator > 0.0 && denominator > 0.0 && (numerator + denominator).is_finite();
-    if upper_tail.is_nan() || !degrees_valid {
-        return f64::NAN;
-    }
-    if upper_tail <= 0.0 {
-        return f64::INFINITY;
-    }
-    if upper_tail >= 1.0 {
-        return 0.0;
-    }
-    let (mut low, mut high) = (-700.0_f64, 700.0_f64);
-    for _ in 0..70 {
-        let middle = 0.5 * (low + high);
-        if f_upper_tail(middle.exp(), numerator, denominator) > upper_tail {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    (0.5 * (low + high)).exp()
-}
-
 /// The regularized incomplete beta function `I_x(a, b)`; `complement` is `1 − x`, passed because it may be
 /// known better than by subtraction.
 fn regularized_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
@@ -116,21 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_invert_tails() {
-        assert_relative(f_quantile(0.05, 1.0, 10.0), 4.964_602_743_730_711, 1e-11);
-        for tail in [0.9, 0.5, 0.05, 1e-9] {
-            assert_relative(f_upper_tail(f_quantile(tail, 3.0, 17.0), 3.0, 17.0), tail, 1e-11);
-        }
-    }
-
-    #[test]
     fn what_cannot_be_computed_is_no_evidence() {
         assert_eq!(f_upper_tail(f64::NAN, 1.0, 5.0), 1.0);
         assert_eq!(f_upper_tail(2.0, 1.0, 0.0), 1.0);
         assert_eq!(f_upper_tail(-2.0, 1.0, 5.0), 1.0);
         assert_eq!(f_upper_tail(f64::INFINITY, 1.0, 5.0), 0.0);
-        assert!(f_quantile(0.05, 1.0, f64::NAN).is_nan());
-        assert_eq!((f_quantile(0.0, 1.0, 2.0), f_quantile(1.0, 1.0, 2.0)), (f64::INFINITY, 0.0));
     }
 
     const REFERENCES: [(f64, f64, f64, f64); 7] = [

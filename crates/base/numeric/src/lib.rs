@@ -33,7 +33,7 @@ mod weighted;
 
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
-pub use f_distribution::{f_quantile, f_upper_tail};
+pub use f_distribution::f_upper_tail;
 pub use histogram::{BinRule, HistogramBins, dissimilarity_ratios, jensen_shannon_distance};
 pub use levenshtein::{levenshtein_matches, levenshtein_within};
 pub use mann_whitney::{

@@ -242,11 +242,6 @@ impl Requests {
         self.facts.rows
     }
 
-    /// The same without duplicates.
-    pub fn distinct_spans(&self) -> u64 {
-        self.facts.spans
-    }
-
     /// What was lost in reading and what assembly repaired or found inconsistent.
     pub fn losses(&self) -> Losses {
         let mut losses = self.import_notes.losses.clone();

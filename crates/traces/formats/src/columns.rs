@@ -1,9 +1,10 @@
 //! Which column of a table is which: header names, their synonyms, and `--column` mappings.
 
-use crate::delimited::RecordFields;
+use crate::delimited::{RecordError, RecordFields};
 use crate::format::FormatError;
 use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
+use laggard_model::{ParsedTraceId, TraceId};
 
 // Limit: columns of a table | error
 /// Most columns a header may have.
@@ -22,6 +23,34 @@ pub(crate) struct Column {
 pub(crate) struct TimeColumn {
     pub(crate) index: usize,
     pub(crate) format: TimeFormat,
+}
+
+impl TimeColumn {
+    /// Nanoseconds in a row's field.
+    #[inline]
+    pub(crate) fn read(self, row: &RecordFields<'_>) -> Result<i64, RecordError> {
+        let time = self.format.parse_ns(row.get(self.index));
+        time.ok_or(RecordError::field(self.index, self.format.expectation()))
+    }
+}
+
+/// Parses trace ids; remembers the last one, because neighboring rows often share it.
+#[derive(Default)]
+pub(crate) struct TraceIdReader {
+    text: String,
+    id: Option<ParsedTraceId>,
+}
+
+impl TraceIdReader {
+    #[inline]
+    pub(crate) fn read(&mut self, text: &str) -> Option<ParsedTraceId> {
+        if text != self.text || self.id.is_none() {
+            self.id = TraceId::parse_text(text);
+            self.text.clear();
+            self.text.push_str(text);
+        }
+        self.id
+    }
 }
 
 /// The first line of a table.
@@ -167,6 +196,14 @@ impl Header {
         };
         self.mapped.push((comparable(name), index));
         Ok(())
+    }
+
+    /// Position of a column that must be there; without it, 0, and its name is added to `missing`.
+    pub(crate) fn require(&self, column: &Column, missing: &mut Vec<&'static str>) -> usize {
+        self.find(column).unwrap_or_else(|| {
+            missing.push(column.name);
+            0
+        })
     }
 
     /// Position of a column: a mapping counts before the name, the name before its synonyms.

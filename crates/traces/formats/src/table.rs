@@ -18,20 +18,27 @@ pub(crate) enum FirstLine {
 
 /// One kind of table.
 pub(crate) trait Table: Send {
-    /// Settles the columns by the first line that is not empty.
-    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError>;
+    /// Determines the columns from the first line that is not empty; returns their titles.
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError>;
 
-    /// Titles of the columns. Rows are split no further than a few more.
-    fn titles(&self) -> &[String];
+    /// Fewest fields of a row, at most the `width` of the header.
+    fn fields_min(&self, width: usize) -> usize {
+        width
+    }
 
-    /// Whether a last line without its line break may be read as it stands. Not when a line is several
-    /// records: of those that come out changed there may be one only.
+    /// Whether a last line without its line break may be read unchanged. Not when a line is several
+    /// records: only one record may differ from those of the complete line.
     fn reads_cut_lines(&self) -> bool {
         true
     }
 
-    /// Emits one row's record, or returns why it cannot.
-    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError>;
+    /// Emits the records of a row of at least [`Table::fields_min`] fields, or returns why it cannot.
+    fn row(
+        &mut self,
+        row: &RecordFields<'_>,
+        titles: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), RecordError>;
 }
 
 /// Turns chunks into rows for a [`Table`].
@@ -43,6 +50,8 @@ pub(crate) struct TableReader<T> {
 /// Handles complete records; separate from the cutter, which lends them.
 struct Rows<T> {
     table: T,
+    /// Titles of the columns. Rows are split no further than a few more.
+    titles: Vec<String>,
     fields: FieldBuffers,
     /// Set once the first line is read.
     delimiter: Option<u8>,
@@ -54,7 +63,7 @@ const SURPLUS_FIELDS: usize = 8;
 impl<T: Table> TableReader<T> {
     pub(crate) fn new(table: T) -> TableReader<T> {
         TableReader {
-            rows: Rows { table, fields: FieldBuffers::default(), delimiter: None },
+            rows: Rows { table, titles: Vec::new(), fields: FieldBuffers::default(), delimiter: None },
             cutter: RecordCutter::new(),
         }
     }
@@ -100,7 +109,9 @@ impl<T: Table> Rows<T> {
             .fields
             .split(record, delimiter, COLUMNS_MAX)
             .map_err(|error| FormatError::new(format!("the first line is {}.", error.reason)))?;
-        self.table.begin(&row)
+        let (first_line, titles) = self.table.begin(&row)?;
+        self.titles = titles;
+        Ok(first_line)
     }
 
     fn read_first(&mut self, record: RawRecord<'_>, sink: &mut dyn Sink) -> Result<(), FormatError> {
@@ -132,12 +143,15 @@ impl<T: Table> Rows<T> {
         delimiter: u8,
         sink: &mut dyn Sink,
     ) -> Result<(), RecordError> {
-        let width = self.table.titles().len();
+        let width = self.titles.len();
         let row = self.fields.split(record, delimiter, width + SURPLUS_FIELDS)?;
         if row.len() > width && row.iter().skip(width).any(|field| !field.is_empty()) {
             return Err(RecordError::record(Loss::MalformedRecord, "more fields than columns"));
         }
-        self.table.row(&row, sink)
+        if row.len() < self.table.fields_min(width) {
+            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
+        }
+        self.table.row(&row, &self.titles, sink)
     }
 
     /// Counts a skipped row; its field is looked up again only when the example is needed.
@@ -147,8 +161,8 @@ impl<T: Table> Rows<T> {
             sink.lose(error.loss, &|| format!("line {}: {}", record.line, error.reason));
             return;
         };
-        let title = shorten(self.table.titles().get(column).map_or("", String::as_str));
-        let value = match self.fields.split(record, delimiter, self.table.titles().len() + SURPLUS_FIELDS) {
+        let title = shorten(self.titles.get(column).map_or("", String::as_str));
+        let value = match self.fields.split(record, delimiter, self.titles.len() + SURPLUS_FIELDS) {
             Ok(row) => shorten(row.get(column)),
             Err(_) => String::new(),
         };

@@ -84,15 +84,9 @@ impl CallColumns {
     /// Columns that are needed are missing; the message lists all of them.
     pub(super) fn find(header: &Header, file_names_host: bool) -> Result<CallColumns, FormatError> {
         let mut missing = Vec::new();
-        let mut need = |column: &Column| {
-            let found = header.find(column);
-            if found.is_none() {
-                missing.push(column.name);
-            }
-            found.unwrap_or_default()
-        };
-        let (request, fragment) = (need(&REQUEST), need(&FRAGMENT));
-        let (method, flag) = (need(&METHOD), need(&FLAG));
+        let mut require = |column| header.require(column, &mut missing);
+        let (request, fragment) = (require(&REQUEST), require(&FRAGMENT));
+        let (method, flag) = (require(&METHOD), require(&FLAG));
         let time = header.find_time("time", &[]);
         let host = header.find(&HOST);
         if time.is_none() {

@@ -3,13 +3,13 @@
 mod columns;
 mod method;
 
-use crate::columns::Header;
+use crate::columns::{Header, TraceIdReader};
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::sniff_line;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{CallColumns, parse_flag};
-use laggard_model::{CallRecord, Loss, ParsedTraceId, Sink, TraceId};
+use laggard_model::{CallRecord, Loss, Sink, TraceId};
 use method::split_method;
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -37,12 +37,9 @@ fn sniff(prefix: &[u8]) -> Sniff {
 struct CallTable {
     options: ReaderOptions,
     columns: CallColumns,
-    titles: Vec<String>,
     /// Replaces a host column.
     file_host: Option<String>,
-    /// The request id read last: neighboring lines often share it.
-    request_text: String,
-    request: Option<ParsedTraceId>,
+    request_ids: TraceIdReader,
 }
 
 impl CallTable {
@@ -51,46 +48,29 @@ impl CallTable {
             file_host: options.source_name.as_deref().and_then(method::host_of_file),
             options: options.clone(),
             columns: CallColumns::bare(),
-            titles: Vec::new(),
-            request_text: String::new(),
-            request: None,
+            request_ids: TraceIdReader::default(),
         }
-    }
-
-    #[inline]
-    fn request_id(&mut self, text: &str) -> Option<ParsedTraceId> {
-        if text != self.request_text || self.request.is_none() {
-            self.request = TraceId::parse_text(text);
-            self.request_text.clear();
-            self.request_text.push_str(text);
-        }
-        self.request
     }
 }
 
 impl Table for CallTable {
-    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError> {
         if self.options.columns.is_empty() && columns::is_bare_record(first.iter()) {
-            self.titles = columns::BARE_TITLES.map(str::to_owned).to_vec();
-            return Ok(FirstLine::Record);
+            return Ok((FirstLine::Record, columns::BARE_TITLES.map(str::to_owned).to_vec()));
         }
         let header = Header::new(first, &self.options.columns)?;
         self.columns = CallColumns::find(&header, self.file_host.is_some())?;
-        self.titles = header.into_titles();
-        Ok(FirstLine::Header)
+        Ok((FirstLine::Header, header.into_titles()))
     }
 
-    fn titles(&self) -> &[String] {
-        &self.titles
+    fn fields_min(&self, width: usize) -> usize {
+        self.columns.fields_min(width)
     }
 
     #[inline]
-    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
-        if row.len() < self.columns.fields_min(self.titles.len()) {
-            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
-        }
+    fn row(&mut self, row: &RecordFields<'_>, _: &[String], sink: &mut dyn Sink) -> Result<(), RecordError> {
         let request_text = row.get(self.columns.request);
-        let request = self.request_id(request_text).ok_or(NO_REQUEST)?;
+        let request = self.request_ids.read(request_text).ok_or(NO_REQUEST)?;
         let columns = &self.columns;
         let fragment = TraceId::parse_text(row.get(columns.fragment)).ok_or(NO_MID)?;
         let time = columns.time;

@@ -30,7 +30,7 @@ const UNPACKED_BYTES_MAX: u64 = if cfg!(test) { 4 << 20 } else { 2 << 30 };
 /// A message may request a window of 2 to this power from the decompressor: zstd's own default limit, 128 MiB.
 const WINDOW_LOG_MAX: u32 = 27;
 /// Messages are decompressed in chunks of this size.
-const PIECE_BYTES: usize = 128 << 10;
+const CHUNK_BYTES: usize = 128 << 10;
 /// Maximum length of a message for sniffing.
 const SNIFF_LENGTH_MAX: u32 = 1 << 30;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -390,10 +390,10 @@ fn unpack_into(
 ) -> io::Result<()> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
     decoder.window_log_max(WINDOW_LOG_MAX)?;
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut chunk = vec![0; CHUNK_BYTES];
     let mut unpacked_bytes = 0_u64;
     loop {
-        let count = decoder.read(&mut piece)?;
+        let count = decoder.read(&mut chunk)?;
         if count == 0 {
             break;
         }
@@ -403,13 +403,13 @@ fn unpack_into(
             return Ok(());
         }
         if message.is_none() {
-            *message = FrameMessage::starting(piece[0], None, weights, metrics);
+            *message = FrameMessage::starting(chunk[0], None, weights, metrics);
         }
         let Some(message) = message else {
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));
             return Ok(());
         };
-        message.take(&piece[..count], sink);
+        message.take(&chunk[..count], sink);
     }
     if let Some(message) = message {
         message.end(sink);

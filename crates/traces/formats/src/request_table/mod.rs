@@ -41,7 +41,6 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 struct RequestTable {
     options: ReaderOptions,
     columns: RequestColumns,
-    titles: Vec<String>,
     /// Nanoseconds in the operations' columns of one row; `None` where the operation was not called.
     times: Vec<Option<i64>>,
 }
@@ -57,12 +56,7 @@ struct RowRequest<'a> {
 
 impl RequestTable {
     fn new(options: &ReaderOptions) -> RequestTable {
-        RequestTable {
-            options: options.clone(),
-            columns: RequestColumns::default(),
-            titles: Vec::new(),
-            times: Vec::new(),
-        }
+        RequestTable { options: options.clone(), columns: RequestColumns::default(), times: Vec::new() }
     }
 
     fn request<'a>(&self, row: &RecordFields<'a>) -> Result<RowRequest<'a>, RecordError> {
@@ -72,10 +66,7 @@ impl RequestTable {
             None => (self.trace_of_line(row.line), None),
         };
         let start = match self.columns.start {
-            Some(column) => {
-                let start = column.format.parse_ns(row.get(column.index));
-                start.ok_or(RecordError::field(column.index, column.format.expectation()))?
-            }
+            Some(column) => column.read(row)?,
             None => i64::try_from(row.line).unwrap_or(i64::MAX).saturating_mul(SPACING_NS),
         };
         let text = |column: Option<usize>, absent| {
@@ -114,36 +105,31 @@ impl RequestTable {
 }
 
 impl Table for RequestTable {
-    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = RequestColumns::find(&header, first)?;
-        self.titles = header.into_titles();
-        Ok(FirstLine::Header)
-    }
-
-    fn titles(&self) -> &[String] {
-        &self.titles
+        Ok((FirstLine::Header, header.into_titles()))
     }
 
     fn reads_cut_lines(&self) -> bool {
         false
     }
 
-    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
-        if row.len() < self.titles.len() {
-            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
-        }
+    fn row(
+        &mut self,
+        row: &RecordFields<'_>,
+        titles: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), RecordError> {
         let request = self.request(row)?;
-        let latency = self.columns.latency;
-        let latency_ns = latency.format.parse_ns(row.get(latency.index));
-        let latency_ns = latency_ns.ok_or(RecordError::field(latency.index, latency.format.expectation()))?;
+        let latency_ns = self.columns.latency.read(row)?;
         self.read_times(row)?;
         let mut is_negative = latency_ns < 0;
         sink.span(&span(&request, request.operation, 0, latency_ns));
         for (at, (&column, time)) in self.columns.operations.iter().zip(&self.times).enumerate() {
             let Some(time) = *time else { continue };
             is_negative |= time < 0;
-            sink.span(&span(&request, &self.titles[column], at + 1, time));
+            sink.span(&span(&request, &titles[column], at + 1, time));
         }
         if is_negative {
             sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));

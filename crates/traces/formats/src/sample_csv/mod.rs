@@ -54,7 +54,6 @@ struct SampleTable {
     /// What columns measure that are not known by name.
     file: Option<FileMeasure>,
     columns: SampleColumns,
-    titles: Vec<String>,
     time: TimeNotation,
     /// Whether columns that are passed over have been counted.
     has_counted_unknown: bool,
@@ -82,7 +81,6 @@ impl SampleTable {
             ),
             options: options.clone(),
             columns: SampleColumns::default(),
-            titles: Vec::new(),
             time: TimeNotation::default(),
             has_counted_unknown: false,
             word: String::new(),
@@ -105,12 +103,12 @@ impl SampleTable {
     }
 
     /// Counts the columns that are passed over, with the first row that would have had them.
-    fn count_unknown(&mut self, sink: &mut dyn Sink) {
+    fn count_unknown(&mut self, titles: &[String], sink: &mut dyn Sink) {
         if std::mem::replace(&mut self.has_counted_unknown, true) {
             return;
         }
         for &column in &self.columns.unknown {
-            let title = shorten(&self.titles[column]);
+            let title = shorten(&titles[column]);
             sink.lose(Loss::OtherSignal, &|| format!("column {title:?} is of no known measure"));
         }
     }
@@ -173,28 +171,25 @@ const fn first_of<'a>(own: &'a str, of_row: &'a str) -> &'a str {
 }
 
 impl Table for SampleTable {
-    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = SampleColumns::find(&header, first, &self.options.columns, self.file.as_ref())?;
         self.time = self.columns.time_notation;
-        self.titles = header.into_titles();
-        Ok(FirstLine::Header)
-    }
-
-    fn titles(&self) -> &[String] {
-        &self.titles
+        Ok((FirstLine::Header, header.into_titles()))
     }
 
     fn reads_cut_lines(&self) -> bool {
         false
     }
 
-    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
-        if row.len() < self.titles.len() {
-            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
-        }
+    fn row(
+        &mut self,
+        row: &RecordFields<'_>,
+        titles: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), RecordError> {
         let context = self.context(row)?;
-        self.count_unknown(sink);
+        self.count_unknown(titles, sink);
         for SampleColumn { index, measured } in &self.columns.measures {
             let text = row.get(*index);
             if text.is_empty() {
@@ -203,7 +198,7 @@ impl Table for SampleTable {
             match parse_value(text) {
                 Some(value) => emit(context, measured, value, sink),
                 None => sink.lose(Loss::MalformedRecord, &|| {
-                    let title = shorten(&self.titles[*index]);
+                    let title = shorten(&titles[*index]);
                     format!("line {}: {title} is {:?}: {NO_NUMBER}", row.line, shorten(text))
                 }),
             }

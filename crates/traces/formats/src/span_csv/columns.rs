@@ -102,15 +102,9 @@ impl SpanColumns {
     /// Columns that are needed are missing; the message lists all of them.
     pub(super) fn find(header: &Header, options: &ReaderOptions) -> Result<SpanColumns, FormatError> {
         let mut missing = Vec::new();
-        let mut need = |column: &Column| {
-            let found = header.find(column);
-            if found.is_none() {
-                missing.push(column.name);
-            }
-            found.unwrap_or_default()
-        };
-        let (trace, span, parent) = (need(&TRACE), need(&SPAN), need(&PARENT));
-        let (service, operation) = (need(&SERVICE), need(&OPERATION));
+        let mut require = |column| header.require(column, &mut missing);
+        let (trace, span, parent) = (require(&TRACE), require(&SPAN), require(&PARENT));
+        let (service, operation) = (require(&SERVICE), require(&OPERATION));
         let start = header.find_time("start", &START_SYNONYMS);
         let duration =
             header.find_time("duration", &[]).filter(|column| column.format != TimeFormat::Rfc3339);

@@ -2,14 +2,14 @@
 
 mod columns;
 
+use crate::columns::TraceIdReader;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::sniff_line;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{
-    Loss, Nanos, ParsedTraceId, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status,
-    Timestamp, TraceId,
+    Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp,
 };
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -36,10 +36,7 @@ fn sniff(prefix: &[u8]) -> Sniff {
 struct SpanTable {
     options: ReaderOptions,
     columns: SpanColumns,
-    titles: Vec<String>,
-    /// The trace id read last: tables are mostly sorted by trace.
-    trace_text: String,
-    trace: Option<ParsedTraceId>,
+    trace_ids: TraceIdReader,
     replica_text: String,
 }
 
@@ -48,43 +45,24 @@ impl SpanTable {
         SpanTable {
             options: options.clone(),
             columns: SpanColumns::default(),
-            titles: Vec::new(),
-            trace_text: String::new(),
-            trace: None,
+            trace_ids: TraceIdReader::default(),
             replica_text: String::new(),
         }
-    }
-
-    #[inline]
-    fn trace_id(&mut self, text: &str) -> Option<ParsedTraceId> {
-        if text != self.trace_text || self.trace.is_none() {
-            self.trace = TraceId::parse_text(text);
-            self.trace_text.clear();
-            self.trace_text.push_str(text);
-        }
-        self.trace
     }
 }
 
 impl Table for SpanTable {
-    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<(FirstLine, Vec<String>), FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = SpanColumns::find(&header, &self.options)?;
-        self.titles = header.into_titles();
-        Ok(FirstLine::Header)
-    }
-
-    fn titles(&self) -> &[String] {
-        &self.titles
+        Ok((FirstLine::Header, header.into_titles()))
     }
 
     #[inline]
-    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
-        if row.len() < self.titles.len() {
-            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
-        }
+    fn row(&mut self, row: &RecordFields<'_>, _: &[String], sink: &mut dyn Sink) -> Result<(), RecordError> {
         let trace_text = row.get(self.columns.trace);
-        let trace = self.trace_id(trace_text).ok_or(RecordError::record(Loss::InvalidId, "no trace id"))?;
+        let trace =
+            self.trace_ids.read(trace_text).ok_or(RecordError::record(Loss::InvalidId, "no trace id"))?;
         let columns = &self.columns;
         let span_id = SpanId::parse_text(row.get(columns.span))
             .ok_or(RecordError::record(Loss::InvalidId, "no span id"))?;
@@ -123,14 +101,10 @@ struct RowTimes {
 
 #[inline]
 fn read_times(columns: &SpanColumns, row: &RecordFields<'_>) -> Result<RowTimes, RecordError> {
-    let read = |column: crate::columns::TimeColumn| {
-        let time = column.format.parse_ns(row.get(column.index));
-        time.ok_or(RecordError::field(column.index, column.format.expectation()))
-    };
-    let start = read(columns.start)?;
+    let start = columns.start.read(row)?;
     let length = match columns.length {
-        Length::Duration(column) => read(column)?,
-        Length::End(column) => read(column)?.saturating_sub(start),
+        Length::Duration(column) => column.read(row)?,
+        Length::End(column) => column.read(row)?.saturating_sub(start),
     };
     let inclusive = u64::try_from(length).map(Nanos::from_ns);
     Ok(RowTimes {

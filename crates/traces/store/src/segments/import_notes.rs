@@ -5,12 +5,40 @@ use laggard_model::{Loss, LossCount, Losses};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Losses: count and first example by name.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct StoredLosses(BTreeMap<String, (u64, String)>);
+
+impl StoredLosses {
+    pub(crate) fn new(losses: &Losses) -> StoredLosses {
+        let stored = |(loss, count): (Loss, &LossCount)| {
+            (loss.name().to_owned(), (count.count, count.example.clone()))
+        };
+        StoredLosses(losses.iter().map(stored).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The losses; names of a later version are left out.
+    pub(crate) fn read(&self) -> Losses {
+        let mut losses = Losses::none();
+        for loss in Loss::ALL {
+            if let Some((count, example)) = self.0.get(loss.name()) {
+                losses.add_many(loss, *count, || example.clone());
+            }
+        }
+        losses
+    }
+}
+
 /// Notes from importing rows: losses and counts of origins.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ImportNotes {
-    /// Losses: count and first example by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    losses: BTreeMap<String, (u64, String)>,
+    #[serde(default, skip_serializing_if = "StoredLosses::is_empty")]
+    losses: StoredLosses,
     /// Spans by what identified their replica.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     identities: BTreeMap<usize, u64>,
@@ -28,11 +56,8 @@ pub(crate) struct ImportNotes {
 impl ImportNotes {
     pub(crate) fn new(losses: &Losses, origins: &Origins) -> ImportNotes {
         let sparse = |counts: &[u64]| counts.iter().copied().enumerate().filter(|&(_, n)| n > 0).collect();
-        let loss = |(loss, found): (Loss, &LossCount)| {
-            (loss.name().to_owned(), (found.count, found.example.clone()))
-        };
         ImportNotes {
-            losses: losses.iter().map(loss).collect(),
+            losses: StoredLosses::new(losses),
             identities: sparse(&origins.identities),
             weight_sources: sparse(&origins.weight_sources),
             tail_samplers: sparse(&origins.tail_samplers),
@@ -53,15 +78,8 @@ impl ImportNotes {
         *self = ImportNotes::new(&losses, &origins);
     }
 
-    /// The losses; names of a later version are left out.
     pub(crate) fn losses(&self) -> Losses {
-        let mut losses = Losses::none();
-        for loss in Loss::ALL {
-            if let Some((count, example)) = self.losses.get(loss.name()) {
-                losses.add_many(loss, *count, || example.clone());
-            }
-        }
-        losses
+        self.losses.read()
     }
 
     pub(crate) fn origins(&self) -> Origins {

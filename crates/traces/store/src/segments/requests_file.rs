@@ -2,6 +2,7 @@
 
 use super::columns;
 use super::error::SegmentError;
+use super::import_notes::StoredLosses;
 use super::name_columns::{NameColumns, read_statuses, trace_at, trace_column, trace_text_column};
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
@@ -11,7 +12,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, SlicedRequest};
-use laggard_model::{AdjustedCount, Loss, Losses, Names, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, Names, Timestamp, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,7 +152,7 @@ struct StoredFacts {
     spans: u64,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
-    losses: BTreeMap<String, (u64, String)>,
+    losses: StoredLosses,
     /// Names behind the numbers of `clocks`.
     replicas: Vec<String>,
     /// Caller, callee, bounds of the difference of their clocks in nanoseconds, calls.
@@ -165,29 +166,26 @@ struct ClockPair(usize, usize, i64, i64, u64);
 
 impl StoredFacts {
     fn new(facts: &SliceFacts, names: &Names) -> StoredFacts {
-        let mut call_nodes = BTreeMap::new();
+        let mut numbers_by_replica = BTreeMap::new();
         let mut replicas = Vec::new();
-        let mut placement = |replica| {
-            *call_nodes.entry(replica).or_insert_with(|| {
+        let mut number_of = |replica| {
+            *numbers_by_replica.entry(replica).or_insert_with(|| {
                 replicas.push(names.replica_name(replica).to_owned());
                 replicas.len() - 1
             })
         };
         let clocks = (facts.clocks.pairs().into_iter())
             .map(|((caller, callee), bounds)| {
-                ClockPair(placement(caller), placement(callee), bounds.low_ns, bounds.high_ns, bounds.calls)
+                ClockPair(number_of(caller), number_of(callee), bounds.low_ns, bounds.high_ns, bounds.calls)
             })
             .collect();
-        let loss = |(loss, found): (Loss, &laggard_model::LossCount)| {
-            (loss.name().to_owned(), (found.count, found.example.clone()))
-        };
         StoredFacts {
             traces: facts.traces,
             rows: facts.rows,
             spans: facts.spans,
             first_ns: facts.extent.map(|(first, _)| first.unix_ns()),
             last_ns: facts.extent.map(|(_, last)| last.unix_ns()),
-            losses: facts.losses.iter().map(loss).collect(),
+            losses: StoredLosses::new(&facts.losses),
             replicas,
             clocks,
             calls_beyond_limit: facts.clocks.calls_beyond_limit,
@@ -209,20 +207,9 @@ impl StoredFacts {
             rows: self.rows,
             spans: self.spans,
             extent: self.first_ns.map(time).zip(self.last_ns.map(time)),
-            losses: read_losses(&self.losses),
+            losses: self.losses.read(),
             clocks,
             ..SliceFacts::default()
         }
     }
-}
-
-/// Losses by name; names of a later version are left out.
-fn read_losses(notes: &BTreeMap<String, (u64, String)>) -> Losses {
-    let mut losses = Losses::none();
-    for loss in Loss::ALL {
-        if let Some((count, example)) = notes.get(loss.name()) {
-            losses.add_many(loss, *count, || example.clone());
-        }
-    }
-    losses
 }
