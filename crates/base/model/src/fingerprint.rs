@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn framing_keeps_neighbors_apart() {
+    fn framing_separates_neighbors() {
         let of = |parts: &[&str]| {
             let mut builder = FingerprintBuilder::new();
             parts.iter().for_each(|part| builder.bytes(part.as_bytes()));

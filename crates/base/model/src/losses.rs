@@ -263,7 +263,7 @@ impl Loss {
     const fn kernel_row(self) -> (&'static str, &'static str) {
         match self {
             Loss::LostEvents => ("lost_events", "events lost by the tracer, waits around them unknown"),
-            Loss::LostInterval => ("lost_stretch", "intervals with an unknown number of lost events"),
+            Loss::LostInterval => ("lost_interval", "intervals with an unknown number of lost events"),
             Loss::SkippedBuffer => ("skipped_buffer", "further buffers or guests of a trace, skipped"),
             Loss::MissingStream => ("missing_stream", "CPUs without a trace of their own"),
             Loss::TimeWentBack => ("time_went_back", "kernel events too far out of order, moved"),

@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a 2 x 2 matrix")]
-    fn a_wrong_length_is_refused() {
+    fn a_wrong_length_panics() {
         Matrix::from_row_major(2, 2, vec![1.0; 3]);
     }
 }

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_the_difference_of_two_prefixes() {
+    fn an_interval_is_the_difference_of_two_prefixes() {
         let (x, y) = three_rows();
         let sums = PrefixSums::with_intercept(&x, &y);
         let mut last = NormalEquations::with_intercept(&x, &y);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "only rows that were added")]
-    fn more_than_was_added_cannot_be_taken_away() {
+    fn more_than_was_added_cannot_be_subtracted() {
         let (x, y) = three_rows();
         NormalEquations::zeros(3).subtract(&NormalEquations::with_intercept(&x, &y));
     }

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_kept_in_order_one_a_stretch() {
+    fn one_index_of_each_interval_in_order() {
         for (all, keep) in [(0, 5), (1, 1), (10, 3), (10, 9), (20_001, 20_000), (1000, 7)] {
             let places: Vec<usize> = spread_evenly(all, keep).collect();
             assert_eq!(places.len(), keep.min(all));
@@ -38,9 +38,9 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_turns_is_kept_in_equal_parts() {
-        let mut kept = [0; 8];
-        spread_evenly(80_000, 10_000).for_each(|at| kept[at % 8] += 1);
-        assert!(kept.iter().all(|&count| (1100..1400).contains(&count)), "{kept:?}");
+    fn alternating_items_are_retained_in_equal_parts() {
+        let mut retained = [0; 8];
+        spread_evenly(80_000, 10_000).for_each(|at| retained[at % 8] += 1);
+        assert!(retained.iter().all(|&count| (1100..1400).contains(&count)), "{retained:?}");
     }
 }

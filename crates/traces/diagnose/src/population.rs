@@ -176,7 +176,7 @@ impl<'a> Selected<'a> {
     }
 
     /// Whether a request of the window is selected.
-    pub fn wants(&self, request: &RequestView<'_>) -> bool {
+    pub fn includes(&self, request: &RequestView<'_>) -> bool {
         match self.service {
             Entry::Any => true,
             Entry::Of(service) => self.union.names.service_of(self.operation(request, 0)) == service,
@@ -282,7 +282,7 @@ mod tests {
         let everything = Population::all(&all);
         let requests = |population: &Population<'_>| {
             let selected = union.select(population, 1);
-            let wanted = selected.range().iter().filter(|request| selected.wants(request));
+            let wanted = selected.range().iter().filter(|request| selected.includes(request));
             wanted.map(|request| selected.call_tree(&request)).collect()
         };
         let trees: Vec<CallTree> = requests(&everything);

@@ -73,7 +73,7 @@ impl Fold for SiteFold<'_> {
     }
 
     fn add(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
-        if !request.is_complete() || !self.selected.wants(request) {
+        if !request.is_complete() || !self.selected.includes(request) {
             return;
         }
         partial.request_at(self.row(request));

@@ -71,7 +71,7 @@ impl SurveyFold<'_> {
         }
     }
 
-    fn wants(&self, request: &RequestView<'_>) -> bool {
+    fn includes(&self, request: &RequestView<'_>) -> bool {
         let entry = request.tree().operation[0];
         self.service.is_none_or(|service| self.names.service_of(entry) == service)
     }
@@ -86,7 +86,7 @@ impl Fold for SurveyFold<'_> {
     }
 
     fn add(&self, partial: &mut PartialSurvey, request: &RequestView<'_>) {
-        if !self.wants(request) {
+        if !self.includes(request) {
             return;
         }
         partial.requests += 1;

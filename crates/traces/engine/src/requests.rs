@@ -131,7 +131,7 @@ impl Requests {
                 // Only the common structures are needed from here on.
                 structures: std::mem::take(&mut slice.structures)
                     .into_iter()
-                    .map(|structure| index.take(structure))
+                    .map(|structure| index.insert(structure))
                     .collect(),
                 replicas: Arc::clone(&replicas),
                 slice: Arc::new(slice),

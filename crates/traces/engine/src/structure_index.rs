@@ -33,7 +33,7 @@ impl StructureIndex {
     }
 
     /// The same for an owned structure.
-    pub(crate) fn take(&mut self, structure: TreeStructure) -> u32 {
+    pub(crate) fn insert(&mut self, structure: TreeStructure) -> u32 {
         let hash = hash(structure.columns());
         self.find(hash, structure.columns()).unwrap_or_else(|| self.push(hash, structure))
     }

@@ -19,9 +19,9 @@ impl Thinning {
 
     /// Whether a new row is retained; counts it otherwise.
     pub(crate) fn retain_row(&mut self, trace: TraceId) -> bool {
-        let kept = self.level == 0 || self.retains(trace);
-        self.rows_dropped += u64::from(!kept);
-        kept
+        let retained = self.level == 0 || self.retains(trace);
+        self.rows_dropped += u64::from(!retained);
+        retained
     }
 
     /// Counts a row that is dropped for lack of memory.

@@ -24,13 +24,13 @@ pub(crate) trait AttributeSink<'a> {
 
 impl<'a> AttributeSink<'a> for OperationAttributes<'a> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        self.take(name.as_bytes(), value);
+        self.add(name.as_bytes(), value);
     }
 }
 
 impl<'a> AttributeSink<'a> for ResourceAttributes {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        self.take(name.as_bytes(), &value);
+        self.add(name.as_bytes(), &value);
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct SamplingTags<'a, 'w> {
 
 impl<'a> AttributeSink<'a> for SamplingTags<'a, '_> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        self.sampling.take(self.weights, name.as_bytes(), value);
+        self.sampling.add(self.weights, name.as_bytes(), value);
     }
 }
 
@@ -75,7 +75,7 @@ impl<'w> SpanTags<'_, 'w> {
 
 impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        let Some(value) = self.sampling.take(self.weights, name.as_bytes(), value) else {
+        let Some(value) = self.sampling.add(self.weights, name.as_bytes(), value) else {
             return;
         };
         match name {
@@ -92,8 +92,8 @@ impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
             // A peer's name or address as often as one's own.
             "hostname" | "ip" | "service.name" => {}
             _ => {
-                self.resource.take(name.as_bytes(), &value);
-                self.operation.take(name.as_bytes(), value);
+                self.resource.add(name.as_bytes(), &value);
+                self.operation.add(name.as_bytes(), value);
             }
         }
     }

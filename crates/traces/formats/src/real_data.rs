@@ -4,8 +4,9 @@
 //! files are not part of the repository; without them the test prints a note and passes.
 
 use crate::FORMATS;
+use crate::contract::SeededRng;
 use crate::format::{Format, Sniff};
-use crate::sample_checks::{Open, Random, check_contract, read};
+use crate::sample_checks::{Open, check_contract, read};
 use laggard_model::{Collect, Loss, SpanKind, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -235,7 +236,7 @@ fn eight_hundred_traces_of_hotel_reservations() {
     };
     assert_eq!(weights(true), [Some(1.0 / 0.3); 800]);
     assert!(weights(false).iter().all(Option::is_none));
-    let mut random = Random(7);
+    let mut random = SeededRng::new(7);
     for _ in 0..5 {
         check_contract(open, files[random.below(files.len())]);
     }

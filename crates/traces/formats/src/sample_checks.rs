@@ -1,6 +1,7 @@
 //! What every reader's own tests check on every sample: how the input is cut changes nothing, and no
 //! damage makes it panic.
 
+use crate::contract::SeededRng;
 use crate::format::{Reader, ReaderOptions};
 use laggard_model::{Collect, Loss, OwnedSpan};
 use std::fmt::Write;
@@ -50,9 +51,12 @@ pub(crate) fn check_contract(open: Open, input: &[u8]) {
     for &size in sizes {
         assert!(read_chunks(open, input.chunks(size)) == complete, "chunks of {size} bytes read otherwise");
     }
-    let mut random = Random(0x5EED);
+    let mut random = SeededRng::new(0x5EED);
     for round in 0..(200_000 / input.len().max(1)).clamp(3, 20) {
-        assert!(read_chunks(open, random.chunks(input)) == complete, "split {round} reads otherwise");
+        assert!(
+            read_chunks(open, random_chunks(&mut random, input)) == complete,
+            "split {round} reads otherwise"
+        );
     }
     check_cuts(open, input, &complete, &mut random);
     check_damage(open, input, &mut random);
@@ -60,7 +64,7 @@ pub(crate) fn check_contract(open: Open, input: &[u8]) {
 
 /// Cuts short inputs everywhere, long ones at random positions.
 #[track_caller]
-fn check_cuts(open: Open, input: &[u8], complete: &Collect, random: &mut Random) {
+fn check_cuts(open: Open, input: &[u8], complete: &Collect, random: &mut SeededRng) {
     let everywhere = input.len() <= 3000;
     let cuts = if everywhere { input.len() } else { (1_000_000 / input.len()).clamp(5, 100) };
     for round in 0..cuts {
@@ -88,14 +92,14 @@ fn at_boundary(input: &[u8], cut: usize) -> bool {
 
 /// Changes, removes and repeats bytes; a panic is what must not happen, and chunks must not matter.
 #[track_caller]
-fn check_damage(open: Open, input: &[u8], random: &mut Random) {
+fn check_damage(open: Open, input: &[u8], random: &mut SeededRng) {
     let rounds = (500_000 / input.len()).clamp(3, 200);
     for round in 0..rounds {
         let mut damaged = input.to_vec();
         for _ in 0..=random.below(4) {
             let at = random.below(damaged.len());
             match random.below(4) {
-                0 => damaged[at] = random.next() as u8,
+                0 => damaged[at] = random.word() as u8,
                 1 => damaged[at] ^= 1 << random.below(8),
                 2 => drop(damaged.drain(at..damaged.len().min(at + random.below(50)))),
                 _ => {
@@ -108,33 +112,20 @@ fn check_damage(open: Open, input: &[u8], random: &mut Random) {
             }
         }
         let complete = read(open, &damaged);
-        let split = read_chunks(open, random.chunks(&damaged));
+        let split = read_chunks(open, random_chunks(random, &damaged));
         assert!(split == complete, "damage {round}: the split reads otherwise");
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        laggard_model::mix64(self.0)
+/// The input in chunks of random sizes.
+fn random_chunks<'a>(random: &mut SeededRng, input: &'a [u8]) -> Vec<&'a [u8]> {
+    let mut rest = input;
+    let mut chunks = Vec::new();
+    while !rest.is_empty() {
+        let size_max = [1, 5, 50, 2000][random.below(4)];
+        let (chunk, after) = rest.split_at(rest.len().min(random.below(size_max + 1)));
+        chunks.push(chunk);
+        rest = after;
     }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    fn chunks<'a>(&mut self, input: &'a [u8]) -> Vec<&'a [u8]> {
-        let mut rest = input;
-        let mut chunks = Vec::new();
-        while !rest.is_empty() {
-            let size_max = [1, 5, 50, 2000][self.below(4)];
-            let (chunk, after) = rest.split_at(rest.len().min(self.below(size_max + 1)));
-            chunks.push(chunk);
-            rest = after;
-        }
-        chunks
-    }
+    chunks
 }

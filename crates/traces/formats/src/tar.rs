@@ -170,7 +170,7 @@ fn pax_path(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Random;
+    use crate::contract::SeededRng;
 
     fn header(name: &str, kind: u8, size: &[u8]) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn sparse_members_are_told_apart() {
+    fn sparse_members_are_recognized() {
         let archive = [header("a", b'S', b"0"), header("b", b'0', b"0")].concat();
         let mut members = ArchiveMembers::new(&archive[..]);
         let first = members.next().unwrap().unwrap();
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn spoilt_archives_end_in_an_error_or_an_end() {
-        let mut random = Random::new(5);
+        let mut random = SeededRng::new(5);
         for _ in 0..20_000 {
             let mut bytes =
                 [header("a", b"0Lxg5S"[random.below(6)], b"10"), [7; BLOCK], header("b", b'0', b"0")]

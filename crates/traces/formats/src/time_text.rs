@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_or_does_not_fit_is_refused() {
+    fn text_that_is_no_number_or_out_of_range_is_rejected() {
         let too_big = "1".repeat(400);
         for text in
             ["", "-", ".", "e5", "1e", "1.2.3", "0x10", "1 000", "nan", "inf", "1e99999999999", "1e300", "٣"]

@@ -59,7 +59,7 @@ impl Budget {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn give(&self, bytes: usize) {
+    pub(crate) fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.freed.notify_waiters();
     }
@@ -104,7 +104,7 @@ mod tests {
         let waiting = budget.clone();
         let waiter = tokio::spawn(async move { waiting.acquire(20, Duration::from_secs(60)).await });
         tokio::task::yield_now().await;
-        budget.give(50);
+        budget.release(50);
         assert_eq!(waiter.await.unwrap(), Ok(()));
         assert_eq!((budget.used(), budget.waiting.load(Ordering::Relaxed)), (60, 0));
     }

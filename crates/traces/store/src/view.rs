@@ -61,7 +61,7 @@ impl View {
                     );
                     return Ok(slices);
                 }
-                Err(failed) => reading.go_on_without(failed).await?,
+                Err(failed) => reading.continue_without(failed).await?,
             }
         }
     }
@@ -90,7 +90,7 @@ impl View {
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
             match self.shared.summaries_of(&late, &segments, interval).await {
                 Ok(summaries) => return Ok(summaries),
-                Err(failed) => reading.go_on_without(failed).await?,
+                Err(failed) => reading.continue_without(failed).await?,
             }
         }
     }
@@ -114,7 +114,7 @@ impl View {
                 futures::stream::iter(reads).buffered(SEARCHED_AT_ONCE).try_collect().await;
             match found {
                 Ok(tables) => return Ok(stored_trace(SpanTable::merge(tables))),
-                Err(failed) => reading.go_on_without(failed).await?,
+                Err(failed) => reading.continue_without(failed).await?,
             }
         }
     }
@@ -140,7 +140,7 @@ impl View {
             let mut samples = match self.shared.samples(segment).await {
                 Ok(samples) => samples,
                 Err(failure) => {
-                    reading.go_on_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
+                    reading.continue_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
                     Samples::default()
                 }
             };
@@ -171,7 +171,7 @@ impl View {
         for segment in reading.spans(since, until) {
             match self.shared.spans(&segment, Selection::All).await {
                 Ok(table) => emit_spans(&table, since, until, sink),
-                Err(failure) => reading.go_on_without(LocatedError { segment, failure }).await?,
+                Err(failure) => reading.continue_without(LocatedError { segment, failure }).await?,
             }
         }
         Ok(reading.lost)
@@ -213,7 +213,7 @@ impl ViewReader {
 
     /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
     /// query is answered nevertheless.
-    async fn go_on_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
+    async fn continue_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
         let LocatedError { segment, failure } = failed;
         let SegmentError::Damaged(reason) = failure else { return Err(failure.into()) };
         if let Err(error) = self.shared.quarantine(&segment, &reason).await {

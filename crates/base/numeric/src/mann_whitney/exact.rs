@@ -107,21 +107,21 @@ fn doubled_mid_ranks(x: &[f64], y: &[f64]) -> Vec<usize> {
     rank_pool(pool, count).doubled_rank_sums.iter().map(|&rank| rank as usize).collect()
 }
 
-/// For each sum, in how many ways `chosen` of the ranks add up to it.
-fn choices_by_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
+/// For each sum, in how many ways `count` of the ranks add up to it.
+fn choices_by_sum(ranks: &[usize], count: usize) -> Vec<f64> {
     let length = ranks.iter().sum::<usize>() + 1;
-    let mut ways = vec![vec![0.0; length]; chosen + 1];
+    let mut ways = vec![vec![0.0; length]; count + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
         // Downwards, so that no rank is used twice.
-        for size in (1..=chosen).rev() {
+        for size in (1..=count).rev() {
             let (fewer, rest) = ways.split_at_mut(size);
-            for (count, add) in rest[0][rank..].iter_mut().zip(&fewer[size - 1]) {
-                *count += add;
+            for (sum, add) in rest[0][rank..].iter_mut().zip(&fewer[size - 1]) {
+                *sum += add;
             }
         }
     }
-    ways.swap_remove(chosen)
+    ways.swap_remove(count)
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ mod tests {
 
     /// Values and weights drawn without regard to the group: at level 0.05 about one test in twenty rejects.
     #[test]
-    fn the_level_is_kept_under_unequal_weights() {
+    fn the_significance_level_holds_with_unequal_weights() {
         let mut state = 7_u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -197,7 +197,7 @@ mod tests {
     proptest! {
         /// Counts with correlated and with empty columns, of which all intervals agree with a fit without a starting point.
         #[test]
-        fn every_stretch_is_fitted_as_alone(
+        fn every_interval_is_fitted_as_alone(
             cols in 1_usize..7,
             cells in prop::collection::vec((0_u8..30, 0.5_f64..60.0), 24),
             starts in prop::collection::btree_set(0_usize..20, 1..=8),

@@ -28,11 +28,11 @@ impl Shrinkage {
     pub(super) fn new(gram: DMatrix<f64>, cut: f64) -> Shrinkage {
         let Some(eigen) = decompose(gram) else { return Shrinkage::to_zero() };
         let sigma = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
-        let mut kept: Vec<usize> = (0..sigma.len()).filter(|&k| sigma[k] > cut).collect();
-        kept.sort_by(|&a, &b| sigma[b].total_cmp(&sigma[a]));
-        let weights = DVector::from_iterator(kept.len(), kept.iter().map(|&k| 1.0 - cut / sigma[k]));
-        let basis = eigen.eigenvectors.select_columns(&kept);
-        let singular_values = kept.iter().map(|&k| sigma[k] - cut).collect();
+        let mut retained: Vec<usize> = (0..sigma.len()).filter(|&k| sigma[k] > cut).collect();
+        retained.sort_by(|&a, &b| sigma[b].total_cmp(&sigma[a]));
+        let weights = DVector::from_iterator(retained.len(), retained.iter().map(|&k| 1.0 - cut / sigma[k]));
+        let basis = eigen.eigenvectors.select_columns(&retained);
+        let singular_values = retained.iter().map(|&k| sigma[k] - cut).collect();
         Shrinkage { matrix: ShrinkageMatrix::new(basis, &weights), singular_values }
     }
 

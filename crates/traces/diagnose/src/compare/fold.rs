@@ -116,7 +116,7 @@ impl Fold for PopulationFold<'_> {
     }
 
     fn add(&self, partial: &mut PopulationSummary, request: &RequestView<'_>) {
-        if !self.selected.wants(request) {
+        if !self.selected.includes(request) {
             return;
         }
         partial.requests += 1;
@@ -208,7 +208,7 @@ impl CategorySummary {
         positions.iter().for_each(|&position| self.calls[position as usize] += 1);
         self.latency.add(request.latency().ns());
         self.examples.push((hash, request.trace()));
-        self.keep_examples();
+        self.retain_examples();
     }
 
     fn merge(&mut self, other: CategorySummary) {
@@ -219,10 +219,10 @@ impl CategorySummary {
         self.latency.merge(other.latency);
         self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
         self.examples.extend(other.examples);
-        self.keep_examples();
+        self.retain_examples();
     }
 
-    fn keep_examples(&mut self) {
+    fn retain_examples(&mut self) {
         self.examples.sort_unstable();
         self.examples.dedup();
         self.examples.truncate(EXAMPLES);

@@ -17,7 +17,7 @@ pub(crate) struct SurveyResult {
 }
 
 /// The answer of a method.
-pub(crate) struct Answer {
+pub(crate) struct MethodAnswer {
     pub(crate) surveyed: SurveyResult,
     /// The most suspicious first.
     pub(crate) suspects: Vec<Suspect>,
@@ -36,10 +36,10 @@ pub(crate) struct Answer {
     pub(crate) enough: bool,
 }
 
-impl Answer {
+impl MethodAnswer {
     /// An answer without suspects.
-    pub(crate) fn new(surveyed: SurveyResult) -> Answer {
-        Answer {
+    pub(crate) fn new(surveyed: SurveyResult) -> MethodAnswer {
+        MethodAnswer {
             surveyed,
             suspects: Vec::new(),
             categories: Vec::new(),

@@ -1,7 +1,7 @@
 //! Which operations on which replicas make requests slow.
 //!
 //! ```text
-//! Question ─ one of methods/ ─► Answer ─ report/ ─► Report
+//! Question ─ one of methods/ ─► MethodAnswer ─ report/ ─► Report
 //! ```
 
 mod answer;

@@ -1,7 +1,7 @@
 //! A question to a method, and the two passes over the requests that every method begins with.
 
 use crate::call_collector::CallCollector;
-use crate::diagnose::answer::{Answer, SurveyResult};
+use crate::diagnose::answer::{MethodAnswer, SurveyResult};
 use crate::diagnose::settings::DiagnoseSettings;
 use crate::survey::{SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
@@ -16,14 +16,14 @@ use std::fmt;
 pub struct DiagnoseMethod {
     name: &'static str,
     uses_baseline: bool,
-    answer: fn(&Question<'_>) -> Answer,
+    answer: fn(&Question<'_>) -> MethodAnswer,
 }
 
 impl DiagnoseMethod {
     pub(crate) const fn new(
         name: &'static str,
         uses_baseline: bool,
-        answer: fn(&Question<'_>) -> Answer,
+        answer: fn(&Question<'_>) -> MethodAnswer,
     ) -> DiagnoseMethod {
         DiagnoseMethod { name, uses_baseline, answer }
     }
@@ -38,7 +38,7 @@ impl DiagnoseMethod {
         self.uses_baseline
     }
 
-    pub(crate) fn answer(self, question: &Question<'_>) -> Answer {
+    pub(crate) fn answer(self, question: &Question<'_>) -> MethodAnswer {
         (self.answer)(question)
     }
 }

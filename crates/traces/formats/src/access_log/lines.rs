@@ -56,8 +56,8 @@ impl LineCutter {
         is_line.then_some(self.lines + 1)
     }
 
-    fn carry_over<'s>(&'s mut self, taken: usize, rest: &mut &[u8]) -> Option<LineEvent<'s>> {
-        let (window, tail) = rest.split_at(taken);
+    fn carry_over<'s>(&'s mut self, length: usize, rest: &mut &[u8]) -> Option<LineEvent<'s>> {
+        let (window, tail) = rest.split_at(length);
         *rest = tail;
         self.carry.extend_from_slice(window);
         if self.carry.len() <= LINE_BYTES_MAX {

@@ -84,8 +84,8 @@ struct AccessLog {
 impl Reader for AccessLog {
     fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
         let mut rest = chunk;
-        while let Some(piece) = self.cutter.next(&mut rest) {
-            match piece {
+        while let Some(event) = self.cutter.next(&mut rest) {
+            match event {
                 LineEvent::Line { bytes, number } => self.requests.line(bytes, number, sink),
                 LineEvent::Oversized { number } => {
                     sink.lose(Loss::OversizedRecord, &|| format!("line {number}"));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_data_are_told_by_their_paths() {
+    fn objects_and_data_are_recognized_by_their_paths() {
         for path in ["/a/logo.PNG", "/x.min.js", "/fonts/a.woff2", "/favicon.ico"] {
             assert!(is_object(path), "{path}");
         }

@@ -155,7 +155,7 @@ impl<'a> ExtraFields<'a> {
             match (is_quoted, quotes) {
                 (true, 1) => tail.referrer = field,
                 (true, 2) => tail.agent = field,
-                _ => tail.response.take(field),
+                _ => tail.response.add(field),
             }
         }
     }
@@ -171,7 +171,7 @@ struct LoggedNumbers {
 }
 
 impl LoggedNumbers {
-    fn take(&mut self, field: &str) {
+    fn add(&mut self, field: &str) {
         const NAMES: [&str; 7] = ["rt", "request_time", "time", "duration", "d", "taken", "response_time"];
         let text = match field.split_once('=') {
             Some((name, value)) if NAMES.contains(&name.to_ascii_lowercase().as_str()) => {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_answers_are_told_from_what_else_is_added() {
+    fn response_times_are_distinguished_from_other_fields() {
         let response = |tail: &str| {
             let line = format!("h - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 5 {tail}");
             read(&line).unwrap().response_s

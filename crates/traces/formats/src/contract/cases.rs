@@ -4,14 +4,14 @@ use crate::format::{Format, Sniff};
 
 /// Splitmix64: small, and enough to choose bytes to spoil.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct SeededRng {
     state: u64,
 }
 
-impl Random {
+impl SeededRng {
     /// A generator; equal seeds give equal sequences.
-    pub const fn new(seed: u64) -> Random {
-        Random { state: seed }
+    pub const fn new(seed: u64) -> SeededRng {
+        SeededRng { state: seed }
     }
 
     /// The next 64 bits.
@@ -40,7 +40,7 @@ pub struct HostileCase {
 pub struct HostileCases {
     own: Vec<Vec<u8>>,
     others: Vec<Vec<u8>>,
-    random: Random,
+    random: SeededRng,
     handmade: std::vec::IntoIter<HostileCase>,
     count: u64,
 }
@@ -93,7 +93,7 @@ impl HostileCases {
         let is_own = |sample: &Vec<u8>| format.sniff(sample) == Sniff::Yes;
         let (own, others): (Vec<_>, Vec<_>) = samples.into_iter().partition(is_own);
         let handmade = handmade_cases(&own, giant).into_iter();
-        HostileCases { own, others, random: Random::new(seed), handmade, count: 0 }
+        HostileCases { own, others, random: SeededRng::new(seed), handmade, count: 0 }
     }
 
     fn sample(&mut self) -> Vec<u8> {

@@ -11,7 +11,7 @@
 mod cases;
 mod transcript;
 
-pub use cases::{HostileCase, HostileCases, Random};
+pub use cases::{HostileCase, HostileCases, SeededRng};
 pub use transcript::{Event, Transcript, transcript};
 
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
@@ -42,7 +42,7 @@ pub fn check_splits(format: &Format, options: &ReaderOptions, bytes: &[u8], seed
 
 /// Cuts into chunks of 0 to 40 bytes, now and then of up to 4,000.
 fn random_chunks(bytes: &[u8], seed: u64) -> Vec<&[u8]> {
-    let mut random = Random::new(seed);
+    let mut random = SeededRng::new(seed);
     let mut chunks = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -138,8 +138,9 @@ pub fn check_all(format: &Format, bytes: &[u8]) {
     let _ = format.sniff(bytes);
     check_hostile(format, &options, bytes);
     let few = &bytes[..bytes.len().min(LENGTH_MAX)];
-    let mut random =
-        Random::new(few.len() as u64 ^ few.iter().fold(0, |sum, &byte| sum * 31 % 65_521 + u64::from(byte)));
+    let mut random = SeededRng::new(
+        few.len() as u64 ^ few.iter().fold(0, |sum, &byte| sum * 31 % 65_521 + u64::from(byte)),
+    );
     let complete = transcript(format, &options, [few]);
     complete.assert_equals(&transcript(format, &options, few.chunks(1)), "single bytes");
     let split = random_chunks(few, random.word());

@@ -62,12 +62,12 @@ impl OperationKeyword {
 
 impl<'a> OperationAttributes<'a> {
     /// Whether an attribute of this name is of use.
-    pub(crate) fn wants(name: &[u8]) -> bool {
+    pub(crate) fn is_relevant(name: &[u8]) -> bool {
         OperationKeyword::from_name(name).is_some()
     }
 
     /// Adds an attribute; the first non-empty value of a kind counts.
-    pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
+    pub(crate) fn add(&mut self, name: &[u8], value: Cow<'a, str>) {
         if let Some(key) = OperationKeyword::from_name(name)
             && !value.is_empty()
         {
@@ -223,19 +223,19 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, attributes: &[(&str, &str)], expected: &str) {
-        let mut taken = OperationAttributes::default();
+        let mut selected = OperationAttributes::default();
         for &(key, value) in attributes {
-            taken.take(key.as_bytes(), value.into());
+            selected.add(key.as_bytes(), value.into());
         }
         let mut namer = OperationNamer::default();
         let quality = namer.assess(name);
-        assert_eq!(namer.operation(quality, name, &taken), expected);
+        assert_eq!(namer.operation(quality, name, &selected), expected);
     }
 
     const ROUTE: (&str, &str) = ("http.route", "/cart/{id}");
 
     #[test]
-    fn good_names_are_kept_whatever_the_attributes_say() {
+    fn good_names_are_retained_regardless_of_attributes() {
         check("checkout", &[ROUTE], "checkout");
         check(
             "oteldemo.CartService/GetCart",

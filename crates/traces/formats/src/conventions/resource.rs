@@ -64,7 +64,7 @@ impl ResourceKey {
 }
 
 impl ResourceAttributes {
-    pub(crate) fn take(&mut self, name: &[u8], value: &str) {
+    pub(crate) fn add(&mut self, name: &[u8], value: &str) {
         let Some(key) = ResourceKey::from_name(name) else {
             return;
         };
@@ -82,7 +82,7 @@ impl ResourceAttributes {
     pub(crate) fn names(&self) -> ResourceNames {
         let service = match self.get(ResourceKey::ServiceName) {
             "" => UNKNOWN,
-            given => given,
+            service => service,
         };
         let sources = [
             (ReplicaSource::ServiceInstanceId, ResourceKey::ServiceInstanceId, None),
@@ -125,11 +125,11 @@ mod tests {
 
     #[track_caller]
     fn check(attributes: &[(&str, &str)], replica: &str, source: ReplicaSource) {
-        let mut taken = ResourceAttributes::default();
+        let mut selected = ResourceAttributes::default();
         for (name, value) in attributes {
-            taken.take(name.as_bytes(), value);
+            selected.add(name.as_bytes(), value);
         }
-        let names = taken.names();
+        let names = selected.names();
         assert_eq!((names.replica.as_str(), names.replica_source), (replica, source));
     }
 

@@ -61,10 +61,10 @@ impl RecordCutter {
         if self.is_skipping && !self.skip_line(rest) {
             return None;
         }
-        let room = RECORD_BYTES_MAX - self.carry.len();
-        let window = &rest[..rest.len().min(room + 1)];
+        let space = RECORD_BYTES_MAX - self.carry.len();
+        let window = &rest[..rest.len().min(space + 1)];
         let Some(end) = self.find_end(window) else {
-            return self.carry_over(window.len(), room, rest);
+            return self.carry_over(window.len(), space, rest);
         };
         let (head, tail) = (&rest[..end], &rest[end + 1..]);
         *rest = tail;
@@ -103,10 +103,15 @@ impl RecordCutter {
     }
 
     /// Carries an incomplete record over to the next chunk, or drops it when it exceeds the limit.
-    fn carry_over<'s>(&'s mut self, taken: usize, room: usize, rest: &mut &[u8]) -> Option<RecordEvent<'s>> {
-        let (window, tail) = rest.split_at(taken);
+    fn carry_over<'s>(
+        &'s mut self,
+        length: usize,
+        space: usize,
+        rest: &mut &[u8],
+    ) -> Option<RecordEvent<'s>> {
+        let (window, tail) = rest.split_at(length);
         *rest = tail;
-        if taken <= room {
+        if length <= space {
             self.carry.extend_from_slice(window);
             return None;
         }

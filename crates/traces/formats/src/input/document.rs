@@ -104,7 +104,7 @@ impl InputDocument {
         }
         match reader.finish(&mut named) {
             Ok(()) => outcome.count(format.name),
-            Err(error) => drop(self.give_up(error, outcome)?),
+            Err(error) => drop(self.abandon(error, outcome)?),
         }
         Ok(())
     }
@@ -143,11 +143,11 @@ impl InputDocument {
         let DocumentStage::Reading(_, reader) = &mut self.stage else { return Ok(DocumentAction::Continue) };
         match reader.push(bytes, &mut NamedSink { name: &self.name, sink }) {
             Ok(()) => Ok(DocumentAction::Continue),
-            Err(error) => self.give_up(error, outcome),
+            Err(error) => self.abandon(error, outcome),
         }
     }
 
-    fn give_up(&mut self, error: FormatError, outcome: &mut Outcome) -> Result<DocumentAction, InputError> {
+    fn abandon(&mut self, error: FormatError, outcome: &mut Outcome) -> Result<DocumentAction, InputError> {
         if self.is_named {
             return Err(InputError::Format { name: self.name.clone(), error });
         }

@@ -57,7 +57,7 @@ pub fn read(
     // The reading thread's last word is closing its end of the channel.
     while let Ok(message) = pump.messages.recv() {
         let PumpMessage::Bytes { buffer, compressed } = message else {
-            reading.take(message)?;
+            reading.handle(message)?;
             continue;
         };
         progress.bytes(compressed);
@@ -110,7 +110,7 @@ struct SourceImport<'a> {
 }
 
 impl SourceImport<'_> {
-    fn take(&mut self, message: PumpMessage) -> Result<(), InputError> {
+    fn handle(&mut self, message: PumpMessage) -> Result<(), InputError> {
         match message {
             PumpMessage::Start { member } => {
                 self.document = Some(InputDocument::new(self.source, member, self.settings))

@@ -51,8 +51,8 @@ impl Outcome {
         self.bytes += other.bytes;
         self.decompressed += other.decompressed;
         self.skipped_count += other.skipped_count;
-        let room = SKIPPED_MAX - self.skipped.len();
-        self.skipped.extend(other.skipped.into_iter().take(room));
+        let space = SKIPPED_MAX - self.skipped.len();
+        self.skipped.extend(other.skipped.into_iter().take(space));
     }
 
     /// Whether anything was read at all.

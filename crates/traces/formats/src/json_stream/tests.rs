@@ -39,8 +39,8 @@ fn scan(input: &[u8], chunk: usize) -> (String, Collect) {
     let mut recorder = Recorder::default();
     let mut sink = Collect::default();
     let mut scanner = Scanner::new();
-    for piece in input.chunks(chunk) {
-        scanner.push(piece, &mut recorder, &mut sink);
+    for part in input.chunks(chunk) {
+        scanner.push(part, &mut recorder, &mut sink);
     }
     scanner.finish(&mut recorder, &mut sink);
     (recorder.log.trim_end().to_owned(), sink)
@@ -81,7 +81,7 @@ fn damage_costs_its_line_only() {
 }
 
 #[test]
-fn the_rest_of_an_indented_document_is_not_taken_for_documents() {
+fn the_rest_of_an_indented_document_is_not_read_as_documents() {
     let input = "{\n  \"d\": [\n    {\"c\":1},;\n    {\"c\":2}\n  ]\n}\n{\"c\":3}";
     check(input, "2={\"c\":1} !malformed_record 1=3 /1", &[(Loss::MalformedRecord, 1)]);
 }

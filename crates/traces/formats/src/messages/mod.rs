@@ -156,13 +156,13 @@ impl MessageReader {
 }
 
 fn read_protobuf(reader: &mut OtlpProtobuf, message: &[u8], sink: &mut dyn Sink) -> Option<String> {
-    reader.take(message, sink);
+    reader.push(message, sink);
     reader.end(sink);
     reader.take_damage()
 }
 
 fn read_json(reader: &mut OtlpJson, message: &[u8], sink: &mut dyn Sink) -> Option<String> {
-    reader.take(message, sink);
+    reader.push(message, sink);
     reader.end(sink);
     reader.take_damage()
 }

@@ -18,7 +18,7 @@ fn request(records: impl IntoIterator<Item = Encoder>) -> Vec<u8> {
 }
 
 #[test]
-fn a_record_without_ids_is_a_loss_and_the_rest_is_kept() {
+fn a_record_without_ids_is_a_loss_and_the_others_are_read() {
     let without_ids = Encoder::default().bytes(5, "x").fixed64(7, 10).fixed64(8, 30);
     let (found, result) =
         read(MessageKind::TracesProtobuf, &request([span(1, "a"), without_ids, span(2, "b")]));

@@ -23,7 +23,7 @@ pub(super) struct PointNames {
 
 impl PointNames {
     /// Emits a sample under these names.
-    pub(super) fn give(&self, time_ns: i64, measure: Measure, value: f64, sink: &mut dyn Sink) {
+    pub(super) fn emit(&self, time_ns: i64, measure: Measure, value: f64, sink: &mut dyn Sink) {
         sink.sample(&SampleRecord {
             time: Timestamp::from_unix_ns(time_ns),
             measure,

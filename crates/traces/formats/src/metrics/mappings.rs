@@ -237,19 +237,19 @@ pub struct MetricRule {
 /// assert!(laggard_formats::parse_metric_option("shop.orders=speed").is_err());
 /// ```
 pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
-    let refuse = |reason: String| {
+    let error = |reason: String| {
         FormatError::new(format!(
             "--metric {}: {reason}. Give NAME=MEASURE[:TRANSACTION[:CALLEE]], for example \
              --metric shop.orders=count:order.type; measures are {EXAMPLES}, {CORES_IN_USE}; none leaves the metric out.",
             shorten(text)
         ))
     };
-    let (name, rest) = text.split_once('=').ok_or_else(|| refuse("there is no =".to_owned()))?;
+    let (name, rest) = text.split_once('=').ok_or_else(|| error("there is no =".to_owned()))?;
     let mut parts = rest.splitn(3, ':');
     let word = parts.next().unwrap_or_default();
     let (transaction, callee) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     if name.is_empty() {
-        return Err(refuse("the metric has no name".to_owned()));
+        return Err(error("the metric has no name".to_owned()));
     }
     if word == "none" {
         return Ok(MetricRule { name: name.to_owned(), mapping: None });
@@ -257,7 +257,7 @@ pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
     let is_cores_in_use = word == CORES_IN_USE;
     let cpu_time = MeasuredAs { measure: Measure::CpuSecondsTotal, factor: 1.0 };
     let found = if is_cores_in_use { Some(cpu_time) } else { find_word(word) };
-    let measured = found.ok_or_else(|| refuse(format!("{:?} is no measure", shorten(word))))?;
+    let measured = found.ok_or_else(|| error(format!("{:?} is no measure", shorten(word))))?;
     let mapping = Mapping {
         measure: without_total(measured.measure),
         origin: MetricOrigin::Service,

@@ -69,7 +69,7 @@ impl SeriesTable {
         }
         match instrument {
             Instrument::ReadMonitor => {
-                give(outgoing, group.time_ns, outgoing.measure, group.value(measure), sink);
+                emit(outgoing, group.time_ns, outgoing.measure, group.value(measure), sink);
             }
             Instrument::Counter(Temporality::Delta) | Instrument::Distribution(Temporality::Delta) => {
                 let start_ns = if group.start_ns > 0 { group.start_ns } else { group.time_ns };
@@ -78,9 +78,9 @@ impl SeriesTable {
             Instrument::Counter(Temporality::Cumulative)
             | Instrument::Distribution(Temporality::Cumulative) => {
                 if let Some(start_ns) = self.restart(outgoing, first_ns) {
-                    give(outgoing, start_ns, total(measure), group.amount.value.map(|_| 0.0), sink);
+                    emit(outgoing, start_ns, total(measure), group.amount.value.map(|_| 0.0), sink);
                     if let Some(counts) = outgoing.count_measure {
-                        give(outgoing, start_ns, total(counts), Some(0.0), sink);
+                        emit(outgoing, start_ns, total(counts), Some(0.0), sink);
                     }
                 }
                 emit_both(outgoing, group.time_ns, total, sink);
@@ -148,19 +148,19 @@ impl SeriesTable {
         let Some(value) = group.amount.value else { return };
         if group.processors() > 0 {
             let processors = Some(group.processors() as f64);
-            give(outgoing, group.time_ns, Measure::Cores, processors, sink);
+            emit(outgoing, group.time_ns, Measure::Cores, processors, sink);
         }
         let is_counter = matches!(instrument, Instrument::Counter(Temporality::Cumulative));
         if is_counter && !mapping.is_cores_in_use {
             if let Some(start_ns) = self.restart(outgoing, self.first_ns.unwrap_or(group.time_ns)) {
-                give(outgoing, start_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
+                emit(outgoing, start_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
             }
-            return give(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
+            return emit(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
         }
         let is_delta = matches!(instrument, Instrument::Counter(Temporality::Delta));
         if !is_delta && !mapping.is_cores_in_use {
             // A gauge of CPU time is treated as a counter, which it should be.
-            return give(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
+            return emit(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
         }
         self.add_up(outgoing, value, mapping.is_cores_in_use, sink);
     }
@@ -191,29 +191,29 @@ impl SeriesTable {
             _ => value,
         };
         if let Some(zero_ns) = zero_ns {
-            give(outgoing, zero_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
+            emit(outgoing, zero_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
         }
         let added = if added.is_finite() && added > 0.0 { added } else { 0.0 };
         let seconds = before.map_or(0.0, |states| states.seconds) + added;
         self.remember(key, SeriesState { start_ns, time_ns, seconds, zero_ns });
-        give(outgoing, time_ns, Measure::CpuSecondsTotal, Some(seconds), sink);
+        emit(outgoing, time_ns, Measure::CpuSecondsTotal, Some(seconds), sink);
     }
 }
 
 fn emit_both(outgoing: Outgoing<'_>, time_ns: i64, form: impl Fn(Measure) -> Measure, sink: &mut dyn Sink) {
     if let Some(counts) = outgoing.count_measure {
-        give(outgoing, time_ns, form(counts), Some(outgoing.group.amount.count), sink);
+        emit(outgoing, time_ns, form(counts), Some(outgoing.group.amount.count), sink);
         // A distribution of which only the number counts.
         if counts == outgoing.measure {
             return;
         }
     }
-    give(outgoing, time_ns, form(outgoing.measure), outgoing.group.value(outgoing.measure), sink);
+    emit(outgoing, time_ns, form(outgoing.measure), outgoing.group.value(outgoing.measure), sink);
 }
 
-fn give(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f64>, sink: &mut dyn Sink) {
+fn emit(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f64>, sink: &mut dyn Sink) {
     let Some(value) = value else { return };
-    outgoing.group.names.give(time_ns, measure, value, sink);
+    outgoing.group.names.emit(time_ns, measure, value, sink);
 }
 
 /// What the sum of a distribution measures.

@@ -154,8 +154,8 @@ impl Reader for Otlp {
             }
         });
         match stream {
-            Stream::FrameMessage(message) => message.take(chunk, sink),
-            Stream::Frames(frames) => frames.take(chunk, sink),
+            Stream::FrameMessage(message) => message.push(chunk, sink),
+            Stream::Frames(frames) => frames.push(chunk, sink),
         }
         Ok(())
     }
@@ -208,10 +208,10 @@ impl FrameMessage {
         }
     }
 
-    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+    fn push(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         match self {
-            FrameMessage::Json(reader) => reader.take(bytes, sink),
-            FrameMessage::Protobuf(reader) => reader.take(bytes, sink),
+            FrameMessage::Json(reader) => reader.push(bytes, sink),
+            FrameMessage::Protobuf(reader) => reader.push(bytes, sink),
         }
     }
 
@@ -255,11 +255,11 @@ enum FrameAction {
 }
 
 impl OtlpFrames {
-    fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let mut rest = chunk;
         while !rest.is_empty() {
-            let taken = self.step(rest, sink);
-            rest = &rest[taken..];
+            let read = self.step(rest, sink);
+            rest = &rest[read..];
         }
     }
 
@@ -285,39 +285,39 @@ impl OtlpFrames {
                 0
             }
             FrameAction::Plain { left, message } => {
-                let taken = within(*left);
-                message.take(&rest[..taken], sink);
-                *left -= taken as u64;
+                let read = within(*left);
+                message.push(&rest[..read], sink);
+                *left -= read as u64;
                 if *left == 0 {
                     message.end(sink);
                     self.metrics = message.take_metrics();
                     self.next = FrameAction::Length;
                 }
-                taken
+                read
             }
             &mut FrameAction::Compressed { length } => {
-                let taken = within(length - self.held.len() as u64);
-                self.held.extend_from_slice(&rest[..taken]);
+                let read = within(length - self.held.len() as u64);
+                self.held.extend_from_slice(&rest[..read]);
                 if self.held.len() as u64 == length {
                     self.unpack(sink);
                 }
-                taken
+                read
             }
             FrameAction::Skip(left) => {
-                let taken = within(*left);
-                *left -= taken as u64;
+                let read = within(*left);
+                *left -= read as u64;
                 if *left == 0 {
                     self.next = FrameAction::Length;
                 }
-                taken
+                read
             }
             FrameAction::Damage => rest.len(),
         }
     }
 
     fn split_length(&mut self, rest: &[u8]) -> usize {
-        let taken = rest.len().min(4 - self.held.len());
-        self.held.extend_from_slice(&rest[..taken]);
+        let read = rest.len().min(4 - self.held.len());
+        self.held.extend_from_slice(&rest[..read]);
         if let Ok(length) = <[u8; 4]>::try_from(self.held.as_slice()) {
             self.held.clear();
             self.messages += 1;
@@ -325,7 +325,7 @@ impl OtlpFrames {
             // A request without anything in it is written as no bytes.
             self.next = if length == 0 { FrameAction::Length } else { FrameAction::Begin(length) };
         }
-        taken
+        read
     }
 
     /// Starts on a message by its first byte.
@@ -409,7 +409,7 @@ fn unpack_into(
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));
             return Ok(());
         };
-        message.take(&chunk[..count], sink);
+        message.push(&chunk[..count], sink);
     }
     if let Some(message) = message {
         message.end(sink);

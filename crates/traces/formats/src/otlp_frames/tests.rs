@@ -69,9 +69,9 @@ fn messages_that_end_before_their_contents_do_not_spoil_the_next() {
 fn what_unpacks_without_end_is_stopped() {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     std::io::Write::write_all(&mut encoder, b"{\"x\":").unwrap();
-    let piece = vec![b' '; 1 << 20];
+    let chunk = vec![b' '; 1 << 20];
     for _ in 0..=UNPACKED_BYTES_MAX >> 20 {
-        std::io::Write::write_all(&mut encoder, &piece).unwrap();
+        std::io::Write::write_all(&mut encoder, &chunk).unwrap();
     }
     let bomb = frame(&encoder.finish().unwrap());
     let found = read(open_protobuf, &[&bomb, FRAMES].concat());

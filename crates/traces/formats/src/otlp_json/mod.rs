@@ -69,7 +69,7 @@ impl OtlpJson {
     }
 
     /// Reads the next bytes.
-    pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);
     }
 
@@ -207,12 +207,12 @@ impl OtlpDocuments {
             sink.lose(Loss::MalformedRecord, &|| format!("a resource: {error}"));
         }
         let names = attributes.names();
-        self.give_pending(&names, sink);
+        self.emit_pending(&names, sink);
         self.resource = Some(names);
     }
 
     /// Emits the records that waited for their resource.
-    fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
+    fn emit_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
         self.pending.flush(|_| names, sink);
         for value in self.waiting.take() {
             metric::read(&value, names, &mut self.metrics, &mut self.repaired, sink);
@@ -228,10 +228,10 @@ impl OtlpDocuments {
 
     /// Reads a scope, which applies to the spans after it. One that cannot be read has no sampler mark.
     fn scope(&mut self, value: &[u8]) {
-        let mut taken = SamplingTags { weights: &self.weights, sampling: SamplingAttributes::default() };
+        let mut tags = SamplingTags { weights: &self.weights, sampling: SamplingAttributes::default() };
         let read = lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired)
-            .and_then(|scope| attributes_json::read(scope.and_then(|it| it.attributes), &mut taken));
-        self.tail_sampler = read.ok().and_then(|()| taken.sampling.tail_sampler());
+            .and_then(|scope| attributes_json::read(scope.and_then(|it| it.attributes), &mut tags));
+        self.tail_sampler = read.ok().and_then(|()| tags.sampling.tail_sampler());
     }
 
     fn leave_document(&mut self, sink: &mut dyn Sink) {
@@ -310,7 +310,7 @@ impl Visitor<OtlpLevel> for OtlpDocuments {
         match level {
             OtlpLevel::Document => self.leave_document(sink),
             OtlpLevel::ResourceSpans | OtlpLevel::ResourceMetrics => {
-                self.give_pending(&ResourceNames::default(), sink);
+                self.emit_pending(&ResourceNames::default(), sink);
                 self.resource = None;
             }
             _ => {}

@@ -151,7 +151,7 @@ fn sampling_attributes<'a>(
             && let Some((key, value)) = read_pair(pair)
             && weights.is_relevant(key)
         {
-            attributes.take(weights, key, read_value(value));
+            attributes.add(weights, key, read_value(value));
         }
     }
     attributes
@@ -251,9 +251,9 @@ impl<'a> WireSpan<'a> {
         for field in Fields::new(self.message).map_while(Result::ok) {
             let (9, Value::Bytes(pair)) = field else { continue };
             if let Some((key, value)) = read_pair(pair)
-                && OperationAttributes::wants(key)
+                && OperationAttributes::is_relevant(key)
             {
-                attributes.take(key, read_value(value));
+                attributes.add(key, read_value(value));
             }
         }
         namer.operation(quality, name, &attributes)
@@ -265,7 +265,7 @@ pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes)
     for field in Fields::new(message) {
         let (1, Value::Bytes(pair)) = field? else { continue };
         let (key, value) = read_pair(pair).ok_or(WireError)?;
-        attributes.take(key, &read_value(value));
+        attributes.add(key, &read_value(value));
     }
     Ok(())
 }

@@ -131,24 +131,24 @@ impl OtlpProtobuf {
     }
 
     /// Reads the next bytes of the message.
-    pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         let mut rest = chunk;
         loop {
             self.close_ended(sink);
             if rest.is_empty() {
                 return;
             }
-            let taken = match self.next {
+            let read = match self.next {
                 ParserAction::Header if self.held.is_empty() => self.split_header(rest, sink),
                 ParserAction::Header => self.split_header_byte(rest[0], sink),
                 ParserAction::Skip(left) => self.skip(left, rest),
                 ParserAction::Damage => self.left_in_innermost(rest).len(),
                 ParserAction::Resource(length)
                 | ParserAction::Scope(length)
-                | ParserAction::WireSpan(length) => self.take_message(length as usize, rest, sink),
+                | ParserAction::WireSpan(length) => self.read_message(length as usize, rest, sink),
             };
-            self.position += taken as u64;
-            rest = &rest[taken..];
+            self.position += read as u64;
+            rest = &rest[read..];
         }
     }
 
@@ -197,9 +197,9 @@ impl OtlpProtobuf {
     }
 
     fn skip(&mut self, left: u64, rest: &[u8]) -> usize {
-        let taken = left.min(rest.len() as u64);
-        self.next = if taken == left { ParserAction::Header } else { ParserAction::Skip(left - taken) };
-        taken as usize
+        let read = left.min(rest.len() as u64);
+        self.next = if read == left { ParserAction::Header } else { ParserAction::Skip(left - read) };
+        read as usize
     }
 
     /// Reads a header, or a part of one; returns the bytes of `rest` that were read.
@@ -302,20 +302,20 @@ impl OtlpProtobuf {
     }
 
     #[inline]
-    fn take_message(&mut self, length: usize, rest: &[u8], sink: &mut dyn Sink) -> usize {
+    fn read_message(&mut self, length: usize, rest: &[u8], sink: &mut dyn Sink) -> usize {
         if self.held.is_empty() && rest.len() >= length {
             self.message(self.next, &rest[..length], sink);
             return length;
         }
-        let taken = rest.len().min(length - self.held.len());
-        self.held.extend_from_slice(&rest[..taken]);
+        let read = rest.len().min(length - self.held.len());
+        self.held.extend_from_slice(&rest[..read]);
         if self.held.len() == length {
             let mut held = std::mem::take(&mut self.held);
             self.message(self.next, &held, sink);
             held.clear();
             self.held = held;
         }
-        taken
+        read
     }
 
     #[inline]
@@ -352,7 +352,7 @@ impl SpanRecords {
     }
 
     fn leave_resource_spans(&mut self, sink: &mut dyn Sink) {
-        self.give_pending(&ResourceNames::default(), sink);
+        self.emit_pending(&ResourceNames::default(), sink);
     }
 
     /// Reads a resource. A second one of the same spans adds to the first, as protobuf requires.
@@ -361,12 +361,12 @@ impl SpanRecords {
             sink.lose(Loss::MalformedRecord, &|| "a resource that is no message".to_owned());
         }
         let names = self.attributes.names();
-        self.give_pending(&names, sink);
+        self.emit_pending(&names, sink);
         self.resource = Some(names);
     }
 
     /// Emits the records that waited for their resource.
-    fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
+    fn emit_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
         self.pending.flush(|_| names, sink);
         for message in self.waiting.take() {
             metric::read(&message, names, &mut self.metrics, sink);

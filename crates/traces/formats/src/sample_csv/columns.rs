@@ -26,7 +26,7 @@ const MEASURE: Column = Column { name: "measure", synonyms: &["metric", "metricn
 const VALUE: Column = Column { name: "value", synonyms: &[] };
 
 /// Titles of a table's only column of a server, which contain no name.
-const WHOLE: [&str; 7] = ["all", "total", "value", "avg", "mean", "average", "cpu"];
+const SERVER_TOTALS: [&str; 7] = ["all", "total", "value", "avg", "mean", "average", "cpu"];
 
 /// Titles of tables with a row for each request.
 const REQUEST_IDS: [&str; 5] = ["traceid", "spanid", "requestid", "request", "mid"];
@@ -77,13 +77,13 @@ fn is(column: &Column, title: &str) -> bool {
 pub(super) fn names_samples<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> bool {
     let has = |wanted: &dyn Fn(&str) -> bool| titles.clone().any(|title| wanted(&bare(title)));
     let is_long = || has(&|title| is(&MEASURE, title)) && has(&|title| is(&VALUE, title));
-    let is_wide = || titles.clone().any(|title| is_telling(title.trim().trim_matches('"')));
+    let is_wide = || titles.clone().any(|title| is_distinctive(title.trim().trim_matches('"')));
     has(&is_time) && !has(&|title| REQUEST_IDS.contains(&title)) && (is_long() || is_wide())
 }
 
-/// Whether only a table of samples has a column of this title. A mean time alone is not telling: a request
+/// Whether only a table of samples has a column of this title. A mean time alone is not distinctive: a request
 /// table has a `latency`.
-fn is_telling(title: &str) -> bool {
+fn is_distinctive(title: &str) -> bool {
     parse_measured(title).is_some_and(|measured| {
         let is_mean = matches!(measured.what.measure, Measure::ResponseTime | Measure::CallTime);
         !is_mean || !measured.transaction.is_empty()
@@ -138,9 +138,9 @@ impl SampleColumns {
     ) {
         let labels = [Some(self.time), self.server, self.tier, self.transaction, self.callee];
         let long = self.long.map_or([None; 2], |long| [Some(long.measure), Some(long.value)]);
-        let is_taken = |index| labels.contains(&Some(index)) || long.contains(&Some(index));
+        let is_assigned = |index| labels.contains(&Some(index)) || long.contains(&Some(index));
         let mut unnamed = Vec::new();
-        for (index, title) in titles.iter().enumerate().filter(|&(index, _)| !is_taken(index)) {
+        for (index, title) in titles.iter().enumerate().filter(|&(index, _)| !is_assigned(index)) {
             let title = title.trim_start_matches('\u{feff}');
             let mapped: Vec<Measured> = mapping
                 .iter()
@@ -170,10 +170,10 @@ impl SampleColumns {
 /// A column of a table whose measure follows from the file name or an option: the title is the transaction type's name,
 /// or the server's.
 fn from_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
-    let is_whole = WHOLE.contains(&bare(title).as_str());
+    let is_total = SERVER_TOTALS.contains(&bare(title).as_str());
     let (transaction, server) = match is_of_transactions(file.what.measure) {
         true => (title.to_owned(), String::new()),
-        false if is_whole || file.what.measure == Measure::Clients => (String::new(), file.server.clone()),
+        false if is_total || file.what.measure == Measure::Clients => (String::new(), file.server.clone()),
         false => (String::new(), title.to_owned()),
     };
     SampleColumn { index, measured: Measured { what: file.what, transaction, callee: String::new(), server } }

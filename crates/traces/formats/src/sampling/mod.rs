@@ -111,7 +111,7 @@ pub(crate) struct SpanRef<'t> {
 
 impl<'a> SamplingAttributes<'a> {
     /// Adds an attribute if it is a sampling attribute; returns the value otherwise.
-    pub(crate) fn take(
+    pub(crate) fn add(
         &mut self,
         names: &WeightAttributes,
         name: &[u8],
@@ -259,13 +259,13 @@ mod tests {
     }
 
     fn settled(trace_state: &str, attributes: &[(&str, &'static str)]) -> (Sampling, u64) {
-        let mut taken = SamplingAttributes::default();
+        let mut selected = SamplingAttributes::default();
         for &(name, value) in attributes {
-            assert_eq!(taken.take(&names(), name.as_bytes(), value.into()), None, "{name} is wanted");
+            assert_eq!(selected.add(&names(), name.as_bytes(), value.into()), None, "{name} is wanted");
         }
         let mut sink = Collect::default();
         let span_ref = SpanRef { trace_state, span: SpanId::ZERO_TEXT };
-        let sampling = taken.settle(span_ref, &mut sink);
+        let sampling = selected.settle(span_ref, &mut sink);
         (sampling, sink.losses.count(Loss::InvalidSampling))
     }
 

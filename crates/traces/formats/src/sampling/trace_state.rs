@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_told() {
+    fn no_information() {
         for none in ["", "ot=", "ot=rv:6e6d1a75832a2f", "vendor@ot=th:8", "other=th:8", "th:8", ",=;:,"] {
             assert_eq!(read(none), StateWeight::Unknown, "{none}");
         }

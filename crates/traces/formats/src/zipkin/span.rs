@@ -142,7 +142,7 @@ impl ZipkinSpan<'_> {
         };
         names.service = match endpoint.service_name.as_str() {
             "" => UNKNOWN.to_owned(),
-            given => given.to_owned(),
+            service => service.to_owned(),
         };
         if names.replica_source == ReplicaSource::Unknown {
             endpoint.write_address(&mut names.replica);

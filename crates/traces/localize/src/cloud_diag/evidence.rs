@@ -113,8 +113,8 @@ impl OperationEvidence<'_> {
         tests: &mut [ReplicaTest],
         culprits: &mut BTreeSet<ReplicaId>,
     ) {
-        let mut elsewhere = Tally::default();
-        let mut here: BTreeMap<ReplicaId, Tally> = BTreeMap::new();
+        let mut elsewhere = DeviationCounts::default();
+        let mut here: BTreeMap<ReplicaId, DeviationCounts> = BTreeMap::new();
         for (category, study) in
             self.categories.iter().zip(self.studies).filter(|(_, study)| study.gate.judged)
         {
@@ -310,7 +310,7 @@ const EXPLAINING_SHARE: f64 = 0.5;
 
 /// Number of calls, and of those that explain a slow request.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct DeviationCounts {
     calls: u64,
     explaining: u64,
 }

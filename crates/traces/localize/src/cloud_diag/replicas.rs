@@ -92,7 +92,7 @@ pub fn test_replicas(
         if left == tests.len() || left * 2 <= tests.len() {
             break;
         }
-        rest.keep(|replica| !flagged(replica));
+        rest.retain(|replica| !flagged(replica));
         let again = Groups::new(&rest).test_all(&rest, level, factor_min);
         if !again.iter().any(|test| test.flagged) {
             break;
@@ -114,7 +114,7 @@ fn spread(tests: &[ReplicaTest], exceeding: u64) -> Spread {
 }
 
 impl ReplicaObservations {
-    fn keep(&mut self, wanted: impl Fn(ReplicaId) -> bool) {
+    fn retain(&mut self, wanted: impl Fn(ReplicaId) -> bool) {
         let keep: Vec<bool> = self.replicas.iter().map(|&replica| wanted(replica)).collect();
         let retain = |values: &mut Vec<f64>| {
             let mut flags = keep.iter();

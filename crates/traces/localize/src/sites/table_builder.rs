@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 /// start, then trace, are cheapest.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteTableBuilder {
-    part: Part,
+    part: SiteTablePart,
     site_numbers: HashMap<Site, u32, Fast>,
     category_numbers: HashMap<Fingerprint, u32>,
     /// Observations of the last request.
@@ -19,12 +19,12 @@ pub struct SiteTableBuilder {
     /// A cache of known homes.
     known_homes: KnownHomes,
     /// Parts of other builders: joined only at the end, so that nothing is copied twice.
-    later: Vec<Part>,
+    later: Vec<SiteTablePart>,
 }
 
 /// The observations of one builder, in its own numbering.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct SiteTablePart {
     pub(crate) sites: Vec<Site>,
     pub(crate) sets: ReplicaSets,
     pub(crate) categories: Vec<Fingerprint>,
@@ -63,11 +63,11 @@ impl SiteTableBuilder {
         SiteTableBuilder {
             site_numbers: sites.iter().copied().zip(0..).collect(),
             category_numbers: categories.iter().copied().zip(0..).collect(),
-            part: Part {
+            part: SiteTablePart {
                 sites: sites.to_vec(),
                 categories: categories.to_vec(),
                 rows: vec![Vec::new(); sites.len()],
-                ..Part::default()
+                ..SiteTablePart::default()
             },
             ..SiteTableBuilder::default()
         }

@@ -9,14 +9,14 @@
 
 use crate::sites::sets::ReplicaSets;
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
-use crate::sites::table_builder::Part;
+use crate::sites::table_builder::SiteTablePart;
 use laggard_model::{Fingerprint, ReplicaId};
 use laggard_numeric::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// The table of all parts.
-pub(crate) fn join(parts: Vec<Part>, threads: NonZeroUsize) -> SiteTable {
+pub(crate) fn join(parts: Vec<SiteTablePart>, threads: NonZeroUsize) -> SiteTable {
     let (sets, set_numbers) = join_sets(&parts);
     let (categories, category_numbers) = join_categories(&parts);
     let homes: BTreeSet<_> = parts.iter().flat_map(|part| &part.homes).copied().collect();
@@ -63,7 +63,7 @@ fn join_rows(parts: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation> 
 }
 
 /// All sets in ascending order, and the new number of each part's sets.
-fn join_sets(parts: &[Part]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
+fn join_sets(parts: &[SiteTablePart]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
     let mut all = ReplicaSets::default();
     let numbers: Vec<Vec<u32>> =
         (parts.iter()).map(|part| part.sets.sets().iter().map(|set| all.number(set)).collect()).collect();
@@ -73,7 +73,7 @@ fn join_sets(parts: &[Part]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
 }
 
 /// Categories of all requests in ascending order, and the new number of each part's categories.
-fn join_categories(parts: &[Part]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
+fn join_categories(parts: &[SiteTablePart]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
     let mut all: BTreeMap<Fingerprint, u32> = BTreeMap::new();
     for part in parts {
         let mut met = vec![false; part.categories.len()];
@@ -90,7 +90,10 @@ fn join_categories(parts: &[Part]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
 
 /// Requests of all parts by start, trace, category and latency; and the new index of each, if the order differs from
 /// that of the parts.
-fn join_requests(parts: &[Part], category_numbers: &[Vec<u32>]) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
+fn join_requests(
+    parts: &[SiteTablePart],
+    category_numbers: &[Vec<u32>],
+) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
     let all: usize = parts.iter().map(|part| part.requests.len()).sum();
     u32::try_from(all).expect("fewer than 2^32 requests");
     let mut requests = Vec::with_capacity(all);

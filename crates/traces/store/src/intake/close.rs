@@ -95,10 +95,10 @@ impl Intake {
             return CloseLimit { through: limit, more: false };
         }
         ends.sort_unstable();
-        let mut taken = 0;
+        let mut removed = 0;
         let end = ends.iter().find(|(_, rows)| {
-            taken += rows;
-            taken >= criteria.rows_max
+            removed += rows;
+            removed >= criteria.rows_max
         });
         let through = end.map_or(limit, |&(last, _)| last);
         CloseLimit { through, more: ends.last().is_some_and(|&(last, _)| last > through) }
@@ -114,15 +114,15 @@ impl Intake {
                 || trace.first <= old_through
                 || (any_oversized && trace.rows() >= TRACE_ROWS_MAX)
         };
-        let taken = self.traces.extract_if(|_, trace| {
-            let taken = filter(trace);
-            if !taken {
+        let removed = self.traces.extract_if(|_, trace| {
+            let removed = filter(trace);
+            if !removed {
                 remaining_from = remaining_from.min(trace.first);
             }
-            taken
+            removed
         });
-        let taken = taken.collect();
-        (taken, remaining_from)
+        let removed = removed.collect();
+        (removed, remaining_from)
     }
 
     /// The traces that were not idle, each counted as a loss.

@@ -129,21 +129,21 @@ impl Intake {
     pub(crate) fn ingest(&mut self, number: u64, batch: &Batch, part: RecordPart) {
         self.head = number;
         let map = BatchHandles::new(&mut self.names, batch, &mut self.losses);
-        self.take_spans(number, batch, &map);
-        self.take_calls(number, batch, &map);
+        self.ingest_spans(number, batch, &map);
+        self.ingest_calls(number, batch, &map);
         for (id, text) in &batch.texts {
             let Some(trace) = self.traces.get_mut(id).filter(|trace| trace.text.is_none()) else { continue };
             trace.text = Some(text.clone());
             self.bytes += TEXT_BYTES + text.len();
         }
         if part == RecordPart::All {
-            self.take_samples(&batch.samples);
+            self.ingest_samples(&batch.samples);
             self.losses.merge(&batch.losses);
             self.origins.merge(&batch.origins);
         }
     }
 
-    fn take_spans(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
+    fn ingest_spans(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
         for run in batch.spans.chunk_by(|a, b| a.trace == b.trace) {
             let trace = touch(&mut self.traces, &mut self.bytes, run[0].trace, number);
             trace.spans.extend(run.iter().map(|row| SpanRow {
@@ -160,7 +160,7 @@ impl Intake {
         self.spans += batch.spans.len();
     }
 
-    fn take_calls(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
+    fn ingest_calls(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
         for run in batch.calls.chunk_by(|a, b| a.request == b.request) {
             let trace = touch(&mut self.traces, &mut self.bytes, run[0].request, number);
             trace.calls.get_or_insert_default().extend(run.iter().map(|row| CallRow {
@@ -177,7 +177,7 @@ impl Intake {
         self.spans += batch.calls.len();
     }
 
-    fn take_samples(&mut self, samples: &Samples) {
+    fn ingest_samples(&mut self, samples: &Samples) {
         if samples.rows.is_empty() {
             return;
         }
@@ -209,12 +209,12 @@ impl Intake {
         let cut: HashSet<TraceId> = closing.cut.iter().copied().collect();
         let (spans, bytes) = (&mut self.spans, &mut self.bytes);
         self.traces.retain(|id, trace| {
-            let kept = trace.last > closing.idle_through && !cut.contains(id);
-            if !kept {
+            let retained = trace.last > closing.idle_through && !cut.contains(id);
+            if !retained {
                 *spans -= trace.rows();
                 *bytes -= trace.bytes();
             }
-            kept
+            retained
         });
         self.oversized.retain(|id| self.traces.contains_key(id));
     }

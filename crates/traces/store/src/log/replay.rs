@@ -87,9 +87,9 @@ impl ReplayState<'_> {
         if let FileHead::OtherVersion(version) = frame::check_head(&bytes, first) {
             return Err(other_version(&name, version));
         }
-        let kept = self.records(&name, &bytes, first, next)?;
-        if let Some(kept) = kept {
-            self.findings.files.push(SealedFile { first, bytes: kept });
+        let retained = self.records(&name, &bytes, first, next)?;
+        if let Some(retained) = retained {
+            self.findings.files.push(SealedFile { first, bytes: retained });
         }
         if let Some(next) = next.filter(|&next| self.expected < next) {
             self.corrupt(&name, 0, next - self.expected);
@@ -107,7 +107,7 @@ impl ReplayState<'_> {
         next: Option<u64>,
     ) -> Result<Option<u64>, StoreError> {
         let mut frames = Frames::new(bytes, first, next.unwrap_or(u64::MAX));
-        let mut kept = bytes.len() as u64;
+        let mut retained = bytes.len() as u64;
         while let Some(found) = frames.next() {
             match found {
                 FrameItem::Record { number, payload } => self.record(name, number, &bytes[payload])?,
@@ -118,7 +118,7 @@ impl ReplayState<'_> {
                 }
                 FrameItem::Tail(lost) if next.is_none() => {
                     self.tear(name, &lost);
-                    kept = lost.start as u64;
+                    retained = lost.start as u64;
                 }
                 // The writer abandoned this file, unless records are missing before the next one.
                 FrameItem::Tail(lost) => {
@@ -128,9 +128,9 @@ impl ReplayState<'_> {
                 }
             }
         }
-        let empty = next.is_none() && kept <= frame::HEAD_BYTES as u64;
+        let empty = next.is_none() && retained <= frame::HEAD_BYTES as u64;
         if !empty {
-            return Ok(Some(kept));
+            return Ok(Some(retained));
         }
         let _ = self.files.remove(name);
         Ok(None)

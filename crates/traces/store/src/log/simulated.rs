@@ -101,14 +101,14 @@ impl Simulated {
 /// which may be anything.
 fn survivor(file: &FileContents, dice: &mut TestRng) -> FileContents {
     let Some(unsynced) = file.now.strip_prefix(&file.durable[..]) else {
-        let kept = if dice.below(2) == 0 { &file.now } else { &file.durable };
-        return FileContents { now: kept.clone(), durable: kept.clone() };
+        let retained = if dice.below(2) == 0 { &file.now } else { &file.durable };
+        return FileContents { now: retained.clone(), durable: retained.clone() };
     };
-    let kept = dice.below(unsynced.len() as u64 + 1) as usize;
+    let retained = dice.below(unsynced.len() as u64 + 1) as usize;
     let mut now = file.durable.clone();
-    now.extend_from_slice(&unsynced[..kept]);
-    if kept > 0 && dice.below(2) == 0 {
-        let torn = file.durable.len() + dice.below(kept as u64) as usize;
+    now.extend_from_slice(&unsynced[..retained]);
+    if retained > 0 && dice.below(2) == 0 {
+        let torn = file.durable.len() + dice.below(retained as u64) as usize;
         now[torn..].fill(0);
     }
     FileContents { durable: now.clone(), now }

@@ -55,11 +55,11 @@ impl SimulatedStore {
                     (u128::from(self.dice.below(6)) + 1, self.sent)
                 })
                 .collect();
-            let mut given = batch(&spans);
+            let mut batch = batch(&spans);
             for &(_, id) in &spans {
                 let (time, measure, value) = (Timestamp::from_unix_ns(1), Measure::Cores, id as f64);
                 let server = "s";
-                given.sample(&SampleRecord {
+                batch.sample(&SampleRecord {
                     time,
                     measure,
                     server,
@@ -69,13 +69,13 @@ impl SimulatedStore {
                     value,
                 });
             }
-            self.log.push(&given);
-            group.push(given);
+            self.log.push(&batch);
+            group.push(batch);
         }
         let first = self.log.commit().map_err(|_| ())?;
-        for (number, given) in (first..).zip(group) {
-            self.intake.ingest(number, &given, RecordPart::All);
-            self.acknowledged.extend(given.spans.iter().map(|row| row.span.value()));
+        for (number, batch) in (first..).zip(group) {
+            self.intake.ingest(number, &batch, RecordPart::All);
+            self.acknowledged.extend(batch.spans.iter().map(|row| row.span.value()));
         }
         Ok(())
     }

@@ -88,8 +88,8 @@ impl SegmentsInner {
             // A manifest that cannot be read may have named them.
             move_to_quarantine(&*objects, stray).await;
         } else {
-            let oldest_kept = highest.saturating_sub(MANIFESTS_RETAINED);
-            let old = found.numbers.iter().filter(|&&number| number < oldest_kept);
+            let oldest_retained = highest.saturating_sub(MANIFESTS_RETAINED);
+            let old = found.numbers.iter().filter(|&&number| number < oldest_retained);
             let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
             delete(&*objects, stray.into_iter().chain(old).collect()).await;
         }
@@ -138,8 +138,8 @@ impl SegmentsInner {
         after.next_segment = self.next_segment.load(Ordering::Relaxed);
         after.segments.sort_by_key(|segment| segment.number);
         self.put_manifest(&mut after).await?;
-        let kept: HashSet<u64> = after.segments.iter().map(|segment| segment.number).collect();
-        let removed = before.segments.iter().filter(|segment| !kept.contains(&segment.number)).cloned();
+        let retained: HashSet<u64> = after.segments.iter().map(|segment| segment.number).collect();
+        let removed = before.segments.iter().filter(|segment| !retained.contains(&segment.number)).cloned();
         lock(&self.replaced).extend(removed);
         let number = after.number;
         *lock(&self.current) = Arc::new(after);

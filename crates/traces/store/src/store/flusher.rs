@@ -170,7 +170,7 @@ impl Flusher {
         }
         tracing::debug!("flush ended");
         self.path.problems.clear("segments_unwritable");
-        self.path.budget.give(pending.bytes);
+        self.path.budget.release(pending.bytes);
         self.pending = None;
         // The log's thread ends only when the store does.
         let _ = self.commands.send(LogCommand::Forget(replay_from));

@@ -130,8 +130,8 @@ impl LogThread {
         for (number, append) in (first..).zip(group) {
             let before = intake.bytes();
             intake.ingest(number, &append.batch, RecordPart::All);
-            let taken = intake.bytes() - before;
-            self.path.budget.give(append.reserved.saturating_sub(taken));
+            let used = intake.bytes() - before;
+            self.path.budget.release(append.reserved.saturating_sub(used));
             let spans = append.batch.spans.len() + append.batch.calls.len() / 2;
             self.path.spans_appended.fetch_add(spans as u64, Ordering::Relaxed);
             acknowledged.push(append.done);
@@ -152,7 +152,7 @@ impl LogThread {
         let (name, text) = describe(error);
         self.path.report(name, Severity::Blocks, text.clone());
         for append in group {
-            self.path.budget.give(append.reserved);
+            self.path.budget.release(append.reserved);
             let _ = append.done.send(Err(AppendError::Storage(StoreError::new(text.clone()))));
         }
     }

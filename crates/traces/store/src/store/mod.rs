@@ -144,7 +144,7 @@ impl Store {
         let (done, answer) = oneshot::channel();
         let order = LogCommand::Append(Box::new(Append { batch, reserved, done }));
         if self.shared.commands.send(order).is_err() {
-            path.budget.give(reserved);
+            path.budget.release(reserved);
             return Err(AppendError::Closing);
         }
         answer.await.unwrap_or(Err(AppendError::Closing))

@@ -163,7 +163,7 @@ fn acknowledge(first: u64, half: u64) {
 }
 
 /// The killing process.
-pub(crate) struct Run {
+pub(crate) struct KillRun {
     folder: PathBuf,
     dice: TestRng,
     children: u64,
@@ -179,10 +179,10 @@ pub(crate) struct KillOutcome {
     pub(crate) unacknowledged: u64,
 }
 
-impl Run {
+impl KillRun {
     /// A run in an empty folder.
-    pub(crate) fn new(folder: &Path, seed: u64) -> Run {
-        Run { folder: folder.to_owned(), dice: TestRng(seed), children: 0, acknowledged: Vec::new() }
+    pub(crate) fn new(folder: &Path, seed: u64) -> KillRun {
+        KillRun { folder: folder.to_owned(), dice: TestRng(seed), children: 0, acknowledged: Vec::new() }
     }
 
     /// Starts a child, lets it work for a moment, and kills it.

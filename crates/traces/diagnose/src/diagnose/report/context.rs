@@ -1,6 +1,6 @@
 //! The inputs of every part of the report.
 
-use crate::diagnose::answer::Answer;
+use crate::diagnose::answer::MethodAnswer;
 use crate::diagnose::question::Question;
 use crate::survey::Survey;
 use laggard_localize::CategoryCalls;
@@ -10,7 +10,7 @@ use std::ops::Deref;
 /// The question and its answer.
 pub(crate) struct Context<'a> {
     pub(crate) question: &'a Question<'a>,
-    pub(crate) answer: &'a Answer,
+    pub(crate) answer: &'a MethodAnswer,
 }
 
 impl<'a> Deref for Context<'a> {

@@ -10,7 +10,7 @@ mod replicas;
 mod sampling;
 mod suspects;
 
-use crate::diagnose::answer::Answer;
+use crate::diagnose::answer::MethodAnswer;
 use crate::diagnose::question::Question;
 use crate::survey::extent;
 use context::Context;
@@ -18,7 +18,7 @@ use laggard_localize::{Mode, Spread};
 use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339};
 
 /// The report of an answer.
-pub(crate) fn report(question: &Question<'_>, answer: &Answer) -> Report {
+pub(crate) fn report(question: &Question<'_>, answer: &MethodAnswer) -> Report {
     let context = &Context { question, answer };
     let suspects = suspects::suspects(context);
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);

@@ -248,7 +248,7 @@ impl JoinedValue {
             self.last_ns = time_ns.max(self.last_ns.saturating_add(1));
             let cores = self.processors.len();
             if cores > 0 && is_new_instant {
-                names.give(time_ns, Measure::Cores, cores as f64, sink);
+                names.emit(time_ns, Measure::Cores, cores as f64, sink);
             }
             let value = match self.kind {
                 // What is left of gauges that have all ended is rounding.
@@ -259,7 +259,7 @@ impl JoinedValue {
                 JoinKind::Mean => self.value / self.members,
                 _ => self.value,
             };
-            names.give(self.last_ns, form, value, sink);
+            names.emit(self.last_ns, form, value, sink);
         }
     }
 }

@@ -256,7 +256,7 @@ fn what_is_remembered_is_bounded_and_forgotten() {
 }
 
 #[test]
-fn damage_is_told_and_nothing_of_it_remembered() {
+fn damage_is_reported_and_none_of_it_remembered() {
     let mut reader = RemoteWrite::new(&[]);
     let mut cut = message([count("200", &[(0, 5.0)])]);
     cut.extend_from_slice(b"\x0A\x7F");

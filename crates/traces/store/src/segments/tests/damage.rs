@@ -121,9 +121,9 @@ async fn damaged_samples_are_reported_and_the_rest_is_returned() {
     let (objects, segments) = of(&[of_times(&[1, 2, 3]), of_times(&[4, 5])]).await;
     let bad = segments.shared.manifest().segments[0].path(FileKind::Samples);
     damage(&*objects, &bad, 30).await;
-    let mut kept = TextSink::default();
-    let losses = segments.view().samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
-    assert_eq!((kept.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
+    let mut exported = TextSink::default();
+    let losses = segments.view().samples(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
+    assert_eq!((exported.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
 }
 
 /// Cuts the end off a file.

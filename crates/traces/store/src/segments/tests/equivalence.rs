@@ -96,8 +96,8 @@ async fn spans_of_a_window_are_exported() {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     segments.commit(Arc::new(much_later())).await.unwrap();
-    let mut kept = TextSink::default();
-    segments.view().spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
-    assert_eq!(kept.spans.len(), 1);
-    assert!(kept.spans[0].contains("service: \"front\", replica: \"a\""), "{}", kept.spans[0]);
+    let mut exported = TextSink::default();
+    segments.view().spans(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
+    assert_eq!(exported.spans.len(), 1);
+    assert!(exported.spans[0].contains("service: \"front\", replica: \"a\""), "{}", exported.spans[0]);
 }

@@ -64,12 +64,12 @@ async fn describe(view: &View) -> String {
     line(format!("losses {:?}", answer.losses));
     line(format!("clocks {:?}", answer.clocks));
     line(format!("texts {:?}", answer.texts));
-    let mut kept = TextSink::default();
-    view.samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
-    kept.samples.into_iter().for_each(|sample| line(format!("sample {sample}")));
-    let mut kept = TextSink::default();
-    view.spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
-    kept.spans.into_iter().for_each(|span| line(format!("span {span}")));
+    let mut exported = TextSink::default();
+    view.samples(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
+    exported.samples.into_iter().for_each(|sample| line(format!("sample {sample}")));
+    let mut exported = TextSink::default();
+    view.spans(Timestamp::MIN, Timestamp::MAX, &mut exported).await.unwrap();
+    exported.spans.into_iter().for_each(|span| line(format!("span {span}")));
     out
 }
 

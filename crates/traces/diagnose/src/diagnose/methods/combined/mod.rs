@@ -15,7 +15,7 @@ mod patterns;
 mod site_study;
 mod sites;
 
-use crate::diagnose::answer::{Answer, Suspect};
+use crate::diagnose::answer::{MethodAnswer, Suspect};
 use crate::diagnose::methods::published::clouddiag;
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, Question};
@@ -34,7 +34,7 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/combined.md",
 };
 
-fn diagnose(question: &Question<'_>) -> Answer {
+fn diagnose(question: &Question<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
     let surveyed = question.survey(settings.requests_min);
     let cloud_diag = cloud_diag(&surveyed.categories, settings, question.engine.threads());
@@ -65,7 +65,7 @@ fn diagnose(question: &Question<'_>) -> Answer {
 
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, |change| change.slower_ns.max(0.0));
     let largest = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(0.0, f64::max);
-    Answer {
+    MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns: excess_ns.max(largest),
         suspects,
@@ -74,7 +74,7 @@ fn diagnose(question: &Question<'_>) -> Answer {
         baseline: baseline(&study),
         incidents: incidents::incidents(&study),
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
-        ..Answer::new(surveyed)
+        ..MethodAnswer::new(surveyed)
     }
 }
 

@@ -1,6 +1,6 @@
 //! CloudDiag: categories by dispersion, operations and replicas by robust PCA.
 
-use crate::diagnose::answer::{Answer, CategoryAnalysis, PositionAnalysis, SurveyResult, Suspect};
+use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, Question};
 use laggard_localize::{CategoryFinding, CloudDiag, PositionFinding, cloud_diag};
@@ -15,11 +15,11 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/clouddiag.md",
 };
 
-fn diagnose(question: &Question<'_>) -> Answer {
+fn diagnose(question: &Question<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
     let surveyed = question.survey(settings.requests_min);
     let answer = cloud_diag(&surveyed.categories, settings, question.engine.threads());
-    Answer {
+    MethodAnswer {
         ruled_out: ruled_out(question, &surveyed, &answer),
         cautions: cautions(&answer),
         categories: answer.categories.iter().map(category_analysis).collect(),
@@ -27,7 +27,7 @@ fn diagnose(question: &Question<'_>) -> Answer {
             .map(|suspect| Suspect::from_operation(suspect, Vec::new()))
             .collect(),
         excess_ns: answer.excess_ns,
-        ..Answer::new(surveyed)
+        ..MethodAnswer::new(surveyed)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Mi et al. 2012: clusters of call trees, anomalous requests by PCA, operations by rank tests, replicas.
 
-use crate::diagnose::answer::{Answer, CategoryAnalysis, PositionAnalysis, SurveyResult, Suspect};
+use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, Question};
 use laggard_localize::{ClusterFinding, ColumnFinding, Mi, Mode, SplitDoubt, gate, mi};
@@ -15,14 +15,14 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/pca.md",
 };
 
-fn diagnose(question: &Question<'_>) -> Answer {
+fn diagnose(question: &Question<'_>) -> MethodAnswer {
     // The smallest categories count as well: they may join a larger one.
     let mut surveyed = question.survey(1);
     let settings = question.settings;
     let answer = mi(&surveyed.categories, &settings.pca, &settings.clouddiag, question.engine.threads());
     let thinned: usize = answer.clusters.iter().map(|cluster| cluster.rows_left_out).sum();
     surveyed.survey.losses.add_many(Loss::RowLimit, thinned as u64, String::new);
-    Answer {
+    MethodAnswer {
         ruled_out: ruled_out(&answer),
         cautions: cautions(question, &answer),
         categories: category_analyses(question, &surveyed, &answer),
@@ -30,7 +30,7 @@ fn diagnose(question: &Question<'_>) -> Answer {
         suspects: (answer.suspects.into_iter())
             .map(|suspect| Suspect::from_operation(suspect, Vec::new()))
             .collect(),
-        ..Answer::new(surveyed)
+        ..MethodAnswer::new(surveyed)
     }
 }
 
