@@ -1,6 +1,6 @@
 //! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it as often as wanted.
 
-use crate::kill_run::{CHILD_VARIABLE, Run, child_from_environment};
+use crate::kill_run::{CHILD_VARIABLE, KillRun, child_from_environment};
 use std::process::Command;
 
 /// Kills in the test command; the example does more.
@@ -18,7 +18,7 @@ fn kills_lose_no_acknowledged_span_and_double_none() {
         command.args(["--exact", "kill::kills_lose_no_acknowledged_span_and_double_none", "--nocapture"]);
         command
     };
-    let mut run = Run::new(folder.path(), 1);
+    let mut run = KillRun::new(folder.path(), 1);
     for _ in 0..KILLS {
         run.kill_once(&mut command());
     }
