@@ -7,7 +7,7 @@
 #[path = "../../../crates/traces/store/tests/it/kill_run.rs"]
 mod kill_run;
 
-use kill_run::{Run, child_from_environment};
+use kill_run::{KillRun, child_from_environment};
 use std::io::Write;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn main() {
     let (kills, seed) = (arguments.next().unwrap_or(20), arguments.next().unwrap_or(1));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let this = std::env::current_exe().expect("this program has a path");
-    let mut run = Run::new(folder.path(), seed);
+    let mut run = KillRun::new(folder.path(), seed);
     for kill in 1..=kills {
         run.kill_once(&mut Command::new(&this));
         if kill % CHECK_EVERY == 0 || kill == kills {
