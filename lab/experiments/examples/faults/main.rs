@@ -15,7 +15,7 @@ mod hostile;
 mod kill_run;
 
 use hostile::besiege;
-use kill_run::KillRun;
+use kill_run::Run;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,7 @@ fn main() {
 
 fn kill(binary: &Path, kills: u64, seed: u64) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut run = KillRun::new(binary, folder.path(), seed);
+    let mut run = Run::new(binary, folder.path(), seed);
     for kill in 1..=kills {
         run.kill_once();
         if kill % CHECK_EVERY == 0 || kill == kills {
