@@ -64,7 +64,7 @@ pub enum ChangeVerdict {
     UnexplainedChange,
     /// For some time transactions did not explain the CPU: another process used CPU.
     Anomaly,
-    /// Transactions cost something else than before.
+    /// The cost of transactions changed.
     ApplicationChange,
 }
 
@@ -72,9 +72,9 @@ pub enum ChangeVerdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeEventKind {
-    /// Transactions cost something else than before.
+    /// The cost of transactions changed.
     ApplicationChange,
-    /// They cost again what they did once.
+    /// The cost is again as it was earlier.
     Rollback,
     /// The transaction mix moved, and the model still holds.
     WorkloadChange,
