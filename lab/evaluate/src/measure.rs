@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_found_behind_any_program_name() {
+    fn times_are_read_after_any_program_name() {
         let stat = "71 (a) b) R 1 2 3 4 5 6 7 8 9 10 250 31 0 0 20";
         assert_eq!(ticks(stat), Some(281));
         assert_eq!(ticks("nonsense"), None);

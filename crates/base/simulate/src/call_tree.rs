@@ -233,7 +233,7 @@ mod tests {
     fn trees_have_the_size_and_parts_of_the_workload() {
         let mut operations = Operations::new(1);
         for index in 0..200 {
-            let mut random = Random::of(1, Stream::Categories, &[index]);
+            let mut random = Random::new(1, Stream::Categories, &[index]);
             let tree = grow(&mut operations, &mut random, "SendMail", true);
             assert!(POSITIONS.contains(&tree.len()));
             let kinds = |kind| tree.operation.iter().filter(|&&o| operations.get(o).kind == kind).count();

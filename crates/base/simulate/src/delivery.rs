@@ -62,12 +62,12 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    pub(crate) fn of(simulation: &Simulation, request: &Request) -> Deliveries {
+    pub(crate) fn from_request(simulation: &Simulation, request: &Request) -> Deliveries {
         let settings = &simulation.settings;
         let arrival = request.arrival;
         let path = [u64::from(settings.run), arrival.entry as u64, u64::from(arrival.index)];
         Deliveries {
-            random: Random::of(settings.seed, Stream::Losses, &path),
+            random: Random::new(settings.seed, Stream::Losses, &path),
             drop: settings.drop_records,
             duplicate: settings.duplicate_records,
         }
@@ -111,7 +111,7 @@ impl SpanQueue {
     pub(crate) fn new(simulation: &Arc<Simulation>, arrangement: Arrangement) -> SpanQueue {
         let phase = |process: usize| {
             let path = [process as u64];
-            Random::of(simulation.settings.seed, Stream::Export, &path).below(FLUSH_NS as u64) as i64
+            Random::new(simulation.settings.seed, Stream::Export, &path).below(FLUSH_NS as u64) as i64
         };
         SpanQueue {
             simulation: Arc::clone(simulation),
@@ -126,7 +126,7 @@ impl SpanQueue {
 
     /// Takes the spans of a request.
     pub(crate) fn add(&mut self, request: &Request) {
-        let mut deliveries = Deliveries::of(&self.simulation, request);
+        let mut deliveries = Deliveries::from_request(&self.simulation, request);
         for position in 0..request.calls.len() {
             let delivery = deliveries.next(&mut self.counts);
             if delivery == Delivery::Lost {

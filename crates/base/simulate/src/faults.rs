@@ -38,7 +38,7 @@ impl FaultPlan {
     /// Chooses what the scenario hits; adds the categories of an upgrade to the system.
     pub(crate) fn new(settings: &Settings, system: &mut System) -> FaultPlan {
         let scenario = settings.scenario;
-        let mut random = Random::of(settings.seed, Stream::FaultPlan, &[scenario as u64]);
+        let mut random = Random::new(settings.seed, Stream::FaultPlan, &[scenario as u64]);
         let strength = if settings.mild { MILD } else { 1.0 };
         let upgraded = match scenario {
             Scenario::CodeBugNewOperation => add_upgraded(system, strength),

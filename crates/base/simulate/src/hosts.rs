@@ -62,7 +62,7 @@ impl Hosts {
 }
 
 fn assign_hosts(settings: &Settings, component: usize) -> Vec<NodeIndex> {
-    let mut random = Random::of(settings.seed, Stream::Placement, &[component as u64]);
+    let mut random = Random::new(settings.seed, Stream::Placement, &[component as u64]);
     let replicas = match component {
         FRONT_END => usize::from(settings.front_end_replicas),
         _ => COMPONENTS[component].replicas,
@@ -75,13 +75,13 @@ fn clock(settings: &Settings, node: u64) -> HostClock {
     if !settings.clock_skew {
         return HostClock { offset_ns: 0, drift_ppb: 0 };
     }
-    let mut random = Random::of(settings.seed, Stream::Clocks, &[node]);
+    let mut random = Random::new(settings.seed, Stream::Clocks, &[node]);
     let offset_ns = random.between(-20e6, 20e6) as i64;
     HostClock { offset_ns, drift_ppb: random.between(-20e3, 20e3) as i64 }
 }
 
 fn ln_loads(settings: &Settings, node: u64, minutes: usize) -> Vec<f64> {
-    let mut random = Random::of(settings.seed, Stream::HostLoad, &[u64::from(settings.run), node]);
+    let mut random = Random::new(settings.seed, Stream::HostLoad, &[u64::from(settings.run), node]);
     (0..minutes).map(|_| settings.host_load_sigma * random.normal()).collect()
 }
 

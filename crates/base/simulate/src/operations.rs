@@ -88,7 +88,7 @@ impl Cost {
 /// Depends on the names only, so that an operation costs the same whichever call tree used it first.
 fn draw_cost(seed: u64, component: usize, name: &str, kind: SpanKind) -> Cost {
     let name_hash = Fingerprint::from_bytes(name.as_bytes()).value() as u64;
-    let mut random = Random::of(seed, Stream::Operations, &[component as u64, name_hash, kind as u64]);
+    let mut random = Random::new(seed, Stream::Operations, &[component as u64, name_hash, kind as u64]);
     let ln_median = match kind {
         // A remote call's self time is the network's: it must outlast what clocks disagree on.
         SpanKind::Client => random.ln_log_uniform(200e3, 1.5e6),

@@ -69,7 +69,7 @@ pub enum Stream {
 
 impl Random {
     /// The stream of a seed along a path.
-    pub fn of(seed: u64, stream: Stream, path: &[u64]) -> Random {
+    pub fn new(seed: u64, stream: Stream, path: &[u64]) -> Random {
         let mut state = mix(seed.wrapping_add(GOLDEN)) ^ mix((stream as u64).wrapping_mul(GOLDEN));
         for &step in path {
             state = mix(state.wrapping_add(GOLDEN) ^ mix(step.wrapping_add(GOLDEN)));
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn stream(path: &[u64]) -> Random {
-        Random::of(1, Stream::Request, path)
+        Random::new(1, Stream::Request, path)
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
     fn paths_differ() {
         assert_ne!(stream(&[1]).bits(), stream(&[2]).bits());
         assert_ne!(stream(&[1]).bits(), stream(&[1, 0]).bits());
-        assert_ne!(Random::of(1, Stream::Clocks, &[1]).bits(), stream(&[1]).bits());
+        assert_ne!(Random::new(1, Stream::Clocks, &[1]).bits(), stream(&[1]).bits());
     }
 
     #[test]

@@ -105,8 +105,8 @@ impl Request {
     pub(crate) fn draw(simulation: &Arc<Simulation>, arrival: Arrival) -> Request {
         let settings = &simulation.settings;
         let path = [u64::from(settings.run), arrival.entry as u64, u64::from(arrival.index)];
-        let mut random = Random::of(settings.seed, Stream::Request, &path);
-        let mut injection = Random::of(settings.seed, Stream::Injection, &path);
+        let mut random = Random::new(settings.seed, Stream::Request, &path);
+        let mut injection = Random::new(settings.seed, Stream::Injection, &path);
         let trace_id = sampled_trace_id(&mut random);
         let base = simulation.system.pick_category(arrival.entry, &mut random);
         let mut nodes = simulation.pick_nodes(&mut random);

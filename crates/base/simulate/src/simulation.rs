@@ -44,7 +44,7 @@ impl Simulation {
         let mut arrivals = Vec::with_capacity(3 * settings.requests_per_service as usize);
         for entry in 0..3 {
             let path = [u64::from(settings.run), entry as u64];
-            let mut random = Random::of(settings.seed, Stream::Arrivals, &path);
+            let mut random = Random::new(settings.seed, Stream::Arrivals, &path);
             for index in 0..settings.requests_per_service {
                 let start_ns = settings.start_unix_ns + random.below(window_ns) as i64;
                 arrivals.push(Arrival { start_ns, entry, index });

@@ -72,7 +72,7 @@ fn grow_entry(
     name: &str,
 ) {
     let first = categories.len();
-    let mut random = Random::of(settings.seed, Stream::Categories, &[entry as u64]);
+    let mut random = Random::new(settings.seed, Stream::Categories, &[entry as u64]);
     while categories.len() < first + usize::from(settings.categories_per_service) {
         let shape = grow(operations, &mut random, name, entry == 2);
         if categories[first..].iter().all(|other| other.shape != shape) {

@@ -183,7 +183,7 @@ impl Simulation {
     /// The node whose records come late, when there is one.
     pub(crate) fn late_host(&self) -> Option<NodeIndex> {
         let nodes = self.system.hosts.names.len();
-        let mut random = Random::of(self.settings.seed, Stream::Export, &[]);
+        let mut random = Random::new(self.settings.seed, Stream::Export, &[]);
         self.settings.late_host.then(|| random.index(nodes) as NodeIndex)
     }
 }

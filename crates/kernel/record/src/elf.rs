@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_refused() {
+    fn files_that_are_not_programs_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         for bytes in

@@ -41,7 +41,7 @@ fn alarms(values: &[f64]) -> Vec<usize> {
     let mut alarms = Vec::new();
     let mut start = 0;
     while start + LEARNED < values.len() {
-        let level = Level::of(&values[start..start + LEARNED]);
+        let level = Level::from_values(&values[start..start + LEARNED]);
         let Some(onset) = first_alarm(&values[start + LEARNED..], level) else { break };
         alarms.push(start + LEARNED + onset);
         start += LEARNED + onset;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_found_where_it_is_and_nothing_else() {
+    fn a_step_is_detected_at_its_position_and_nothing_else_is() {
         // Alternating ±1 has deviation 1; the step is 5.
         let values: Vec<f64> = (0..200)
             .map(|at| (if at % 2 == 0 { 1.0 } else { -1.0 }) + if at < 120 { 0.0 } else { 5.0 })

@@ -45,7 +45,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn of(values: &[f64]) -> Level {
+    pub(super) fn from_values(values: &[f64]) -> Level {
         let count = values.len().max(2) as f64;
         let mean = values.iter().sum::<f64>() / count;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_abnormal_requests_visit_comes_first() {
+    fn operations_only_abnormal_requests_visit_rank_first() {
         let mut names = NameTable::default();
         for operation in ["enter", "fine", "slow"] {
             names.operation(OperationName::new("s", operation));

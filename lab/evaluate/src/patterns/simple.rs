@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_column_behind_the_slow_requests_is_found() {
+    fn the_column_that_explains_the_slow_requests_is_selected() {
         let noise: Vec<f64> = (0..10).map(|row| f64::from(row * 7 % 10)).collect();
         let mut cause = vec![1.0; 10];
         (cause[3], cause[8]) = (50.0, 40.0);

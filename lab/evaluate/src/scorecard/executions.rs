@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_nothing_are_dashes() {
+    fn shares_without_a_denominator_are_dashes() {
         assert_eq!((share(1, 4), share(0, 0)), ("25.0 %".to_owned(), "–".to_owned()));
         let score = ExecutionScore { quiet: 2, false_alarms: 1, ..ExecutionScore::default() };
         assert_eq!(cells(&score)[0], "1/2");

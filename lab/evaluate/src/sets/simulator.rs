@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_is_what_was_injected() {
+    fn the_truth_equals_the_injected_faults() {
         let (_, truth) = draw(&small(Scenario::OneOfTwo), NonZeroUsize::MIN).unwrap();
         let Truth::Operations { culprits, replicas } = truth else { panic!("{truth:?}") };
         assert_eq!(culprits, BTreeSet::from([OperationName::new("front-end", "RouteRequest")]));

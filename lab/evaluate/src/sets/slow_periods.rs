@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_fault_explains_is_a_false_alarm() {
+    fn findings_without_a_fault_are_false_alarms() {
         let slices: Vec<i64> = (600..2_000).step_by(60).collect();
         let count = |periods: &[SlowPeriod], slices: &[i64]| false_alarms(periods, &[fault()], slices).len();
         assert_eq!(count(&[period(780, 840, &[])], &slices), 1);

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_was_injected() {
+    fn names_state_the_injected_fault() {
         let all = |workload: &str, delay_ms| FileTruth::AllNodes { workload: workload.to_owned(), delay_ms };
         let cases = [
             ("slowdn-w-20ms-05fdn.csv.zst", Some(FileTruth::SlowNodes { nodes: 5 })),

@@ -101,7 +101,7 @@ fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
 }
 
 #[test]
-fn runs_with_slow_nodes_are_found_by_their_names() {
+fn runs_with_slow_nodes_are_recognized_by_their_names() {
     let (results, _) = evaluated("tracebench");
     assert_eq!(right(&results, "self-time excess", "unknown number"), (1, 1));
     assert_eq!(right(&results, "self-time excess", "sub-samples").1, 10);
@@ -193,7 +193,7 @@ fn simulated_incidents_need_no_folder() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn unknown_methods_and_missing_files_are_errors() {
     let fails = |options: Options| run(&options, &mut |_| ()).unwrap_err();
     let method = Options { method: Some("guessing".to_owned()), ..Options::default() };
     assert!(fails(method).contains("clouddiag"));

@@ -59,7 +59,7 @@ fn a_threshold_on_latency_finds_most_hit_requests() {
 }
 
 #[test]
-fn latency_patterns_find_hit_requests_and_nothing_else() {
+fn latency_patterns_match_only_the_hit_requests() {
     let Some(results) = evaluated("delag") else { return };
     let ours: Vec<_> = results
         .patterns

@@ -82,17 +82,17 @@ fn execution(
     mix: &Mix,
 ) -> SimulatedExecution {
     let path = [set as u64, position as u64];
-    let mut random = Random::of(settings.seed, Stream::Execution, &path);
+    let mut random = Random::new(settings.seed, Stream::Execution, &path);
     let is_new_kind = matches!(set, Set::Sample) && random.chance(settings.new_kind_share);
     let kind = if is_new_kind { settings.kinds } else { mix.kind(settings.kinds, position, &mut random) };
     let mut steps = jittered(&templates[kind], settings, &mut random);
     if matches!(set, Set::Sample) && !is_new_kind {
-        let mut faults = Random::of(settings.seed, Stream::ExecutionFault, &path);
+        let mut faults = Random::new(settings.seed, Stream::ExecutionFault, &path);
         for (number, fault) in settings.faults.iter().enumerate() {
             let is_hit = faults.chance(fault.share) && fault.kind.is_none_or(|only| only == kind);
             if is_hit {
                 let path = [Stream::Templates as u64, number as u64, kind as u64];
-                let mut choice = Random::of(settings.seed, Stream::ExecutionFault, &path);
+                let mut choice = Random::new(settings.seed, Stream::ExecutionFault, &path);
                 inject(&mut steps, fault.what, long_wait(&templates[kind], &mut choice), &mut faults);
             }
         }

@@ -24,7 +24,7 @@ pub(super) struct TemplateStep {
 
 /// A kind of execution: running and waiting in turn. Each kind has waits that it prefers.
 pub(super) fn template(seed: u64, kind: usize) -> Vec<TemplateStep> {
-    let mut random = Random::of(seed, Stream::Templates, &[kind as u64]);
+    let mut random = Random::new(seed, Stream::Templates, &[kind as u64]);
     let length = LENGTHS.start() + random.below(LENGTHS.end() - LENGTHS.start() + 1);
     let weights: Vec<f64> = WAITS.iter().map(|_| random.exponential(1.0)).collect();
     let system_share = random.between(0.2, 0.8);

@@ -113,13 +113,13 @@ pub fn simulate_kernel(scenario: &KernelScenario, each: impl FnMut(&KernelEvent,
 impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     fn new(scenario: KernelScenario, each: F) -> Machine<F> {
         let cpus = usize::from(scenario.cpus);
-        let planned = plan(&scenario, &mut Random::of(scenario.seed, Stream::Kernel, &[0]));
+        let planned = plan(&scenario, &mut Random::new(scenario.seed, Stream::Kernel, &[0]));
         let quota_left = match scenario.fault {
             KernelFault::CpuQuota { ns } => Some(ns),
             _ => None,
         };
         Machine {
-            random: Random::of(scenario.seed, Stream::Kernel, &[1]),
+            random: Random::new(scenario.seed, Stream::Kernel, &[1]),
             planned,
             now: START_NS,
             log: Log::new(cpus, each),

@@ -95,7 +95,7 @@ fn the_line_with_column_names_can_be_set() {
 }
 
 #[test]
-fn what_was_not_acknowledged_is_sent_again() {
+fn unacknowledged_data_is_sent_again() {
     for (said, words) in [
         (None, "import"),
         (Some((413, r#"{"detail":"too\u001blarge"}"#)), "too large"),

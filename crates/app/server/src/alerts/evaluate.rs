@@ -113,7 +113,7 @@ pub fn evaluate(
     let report = report.expect("the default thresholds are in their ranges");
     let mut findings = Vec::new();
     if report.verdict == Verdict::Suspects {
-        let latencies = Latencies::of(requests, window, &report, engine);
+        let latencies = Latencies::from_requests(requests, window, &report, engine);
         let all = report.suspects.iter().map(|suspect| latencies.finding(&report, suspect));
         findings = all.filter(|finding| finding.slower >= settings.slower_min).collect();
     }
@@ -132,7 +132,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn of(requests: &Requests, window: Window, report: &Report, engine: LocalEngine) -> Latencies {
+    fn from_requests(requests: &Requests, window: Window, report: &Report, engine: LocalEngine) -> Latencies {
         let wanted: BTreeSet<&str> =
             report.suspects.iter().flat_map(|suspect| &suspect.categories).map(String::as_str).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());

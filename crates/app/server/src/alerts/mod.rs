@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Starts evaluations and notifications; both end when the server stops.
 pub(crate) fn start(alerts: &Arc<Alerts>) {
     // Files are read before the first request for alerts.
-    alerts.tenants.all().iter().for_each(|tenant| drop(alerts.tenant_alerts.of(&tenant.name)));
+    alerts.tenants.all().iter().for_each(|tenant| drop(alerts.tenant_alerts.tenant(&tenant.name)));
     if !alerts.settings.enabled {
         return;
     }

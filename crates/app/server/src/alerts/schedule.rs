@@ -73,7 +73,7 @@ async fn evaluate_tenant(
     };
     let (tenant, handle) = (tenant.clone(), Handle::current());
     let done = tokio::task::spawn_blocking(move || {
-        let tenant_alerts = run.alerts.tenant_alerts.of(&tenant.name);
+        let tenant_alerts = run.alerts.tenant_alerts.tenant(&tenant.name);
         let reader = StoreReader {
             view: tenant.store.view(),
             handle,

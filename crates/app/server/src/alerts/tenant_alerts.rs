@@ -20,7 +20,7 @@ impl AllTenantAlerts {
     }
 
     /// The alerts of a tenant; reads its file the first time.
-    pub(crate) fn of(&self, tenant: &str) -> Arc<TenantAlerts> {
+    pub(crate) fn tenant(&self, tenant: &str) -> Arc<TenantAlerts> {
         let known =
             self.tenants.read().expect("no thread panics while it holds the lock").get(tenant).cloned();
         if let Some(known) = known {

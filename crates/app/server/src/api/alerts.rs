@@ -124,7 +124,7 @@ pub(crate) async fn alerts(
     if since.zip(until).is_some_and(|(since, until)| since > until) {
         return Err(ApiError::invalid("since is later than until"));
     }
-    let detection = state.alerts.tenant_alerts.of(&tenant.name).state().clone();
+    let detection = state.alerts.tenant_alerts.tenant(&tenant.name).state().clone();
     let is_wanted = |alert: &Alert| {
         let ends = alert.resolved_ns.unwrap_or(i64::MAX);
         since.is_none_or(|since| ends >= since.unix_ns())

@@ -108,7 +108,7 @@ pub(crate) async fn status(
         newest_ns: store.newest.map(Timestamp::unix_ns),
         receivers: receivers(&state),
         losses: loss_rows(&state.receivers.losses()),
-        alerts_firing: state.alerts.tenant_alerts.of(&tenant.name).state().alerts.firing().count() as u64,
+        alerts_firing: state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.firing().count() as u64,
     })
 }
 

@@ -103,7 +103,7 @@ mod tests {
             (WorkShape::Lognormal { cv: 1.0 }, 1.0),
         ];
         for (shape, cv) in shapes {
-            let mut random = Random::of(5, Stream::Work, &[]);
+            let mut random = Random::new(5, Stream::Work, &[]);
             let source = WorkSource::new(shape);
             let drawn: Vec<f64> = (0..400_000).map(|_| source.draw(&mut random, 3.0)).collect();
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;

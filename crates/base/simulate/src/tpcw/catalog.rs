@@ -62,7 +62,7 @@ const MEAN_DEMAND_S: f64 = 0.0048;
 /// Another application: `count` types with demands that spread over a factor of 15, mixes by Zipf's law in a
 /// different order each, and no to four calls.
 pub(crate) fn invented(seed: u64, count: usize) -> Vec<TransactionType> {
-    let mut random = Random::of(seed, Stream::Catalog, &[]);
+    let mut random = Random::new(seed, Stream::Catalog, &[]);
     let mut orders: [Vec<usize>; MIXES] = std::array::from_fn(|_| (0..count).collect());
     for order in &mut orders {
         for at in 0..count {

@@ -38,9 +38,9 @@ impl Plan {
         let (mut population, mut foreign, mut phases) = (Vec::new(), Vec::new(), Vec::new());
         for (index, phase) in settings.phases.iter().enumerate() {
             let start_s = phases.len() as f64 * window_s;
-            let mut random = Random::of(settings.seed, Stream::Population, &[index as u64]);
+            let mut random = Random::new(settings.seed, Stream::Population, &[index as u64]);
             population.extend(phase.workload.steps(start_s, phase.windows, window_s, &mut random));
-            let mut random = Random::of(settings.seed, Stream::Foreign, &[index as u64]);
+            let mut random = Random::new(settings.seed, Stream::Foreign, &[index as u64]);
             foreign.extend(foreign_shares(phase, &mut random));
             phases.extend(std::iter::repeat_n(index, phase.windows as usize));
         }

@@ -118,7 +118,7 @@ impl Meter {
         Meter {
             cores,
             noise: settings.utilization_noise,
-            random: Random::of(settings.seed, Stream::Measurement, &[station as u64]),
+            random: Random::new(settings.seed, Stream::Measurement, &[station as u64]),
             read_s: 0.0,
             busy_core_s: 0.0,
             utilization: Vec::new(),

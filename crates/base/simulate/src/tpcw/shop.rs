@@ -69,7 +69,7 @@ impl Shop<'_> {
             *first = clients.len() as u32;
             clients.extend((0..plan.clients_max[mix]).map(|number| Client::away(mix, number)));
         }
-        let stream = |stream| Random::of(settings.seed, stream, &[]);
+        let stream = |stream| Random::new(settings.seed, stream, &[]);
         let sums = WindowSums::new(plan.phase.len(), settings.transactions.len());
         Shop {
             settings,

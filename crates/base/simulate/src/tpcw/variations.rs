@@ -100,7 +100,7 @@ fn changed(transaction: &str, extra_ms: f64) -> Vec<Phase> {
 
 /// A transaction that is frequent enough to be detected gets 2 to 10 ms more expensive.
 fn other(settings: TpcwSettings) -> TpcwSettings {
-    let mut random = Random::of(settings.seed, Stream::FaultPlan, &[]);
+    let mut random = Random::new(settings.seed, Stream::FaultPlan, &[]);
     let total: f64 = settings.transactions.iter().map(|transaction| transaction.mix_percent[SHOPPING]).sum();
     let share = |mix_percent: f64| mix_percent / total;
     let frequent: Vec<&str> = settings

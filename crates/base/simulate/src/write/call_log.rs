@@ -95,7 +95,7 @@ impl CallLog {
 
 impl TraceLog for CallLog {
     fn add(&mut self, request: &Request) {
-        let mut deliveries = Deliveries::of(&self.simulation, request);
+        let mut deliveries = Deliveries::from_request(&self.simulation, request);
         let fragments = fragments(request);
         for (order, event) in events(request).into_iter().enumerate() {
             let call = &request.calls[event.position];

@@ -128,7 +128,7 @@ fn the_paper_has_seven_segments_and_two_alarms() {
 }
 
 #[test]
-fn a_rollback_is_told_as_one() {
+fn a_rollback_is_reported_as_a_rollback() {
     let phases = vec![steady(50, 5), steady(50, 5).with_change("Home", 0.005), steady(50, 5)];
     let truth = tpcw(&TpcwSettings::new(1, phases)).unwrap().truth;
     let kinds: Vec<ExpectedKind> = truth.expected.iter().map(|change| change.kind).collect();
@@ -169,7 +169,7 @@ fn windows_of_another_length_cover_the_same_time() {
 }
 
 #[test]
-fn files_hold_what_was_measured() {
+fn files_contain_the_measurements() {
     let folder = Folder::new();
     let directory = folder.path();
     let run = tpcw(&TpcwSettings::new(1, vec![steady(50, 3)])).unwrap();

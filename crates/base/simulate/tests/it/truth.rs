@@ -10,7 +10,7 @@ fn settings(scenario: Scenario) -> Settings {
 }
 
 #[test]
-fn truth_counts_what_the_requests_hold() {
+fn the_truth_counts_the_records_of_the_requests() {
     for scenario in Scenario::ALL {
         let settings = settings(scenario);
         let (folder, summary) = write(&settings, OutputFormat::OtlpProto);

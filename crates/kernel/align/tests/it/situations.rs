@@ -51,7 +51,7 @@ fn an_execution_like_the_others_has_no_finding() {
 }
 
 #[test]
-fn a_usual_number_of_rounds_is_no_finding() {
+fn a_usual_number_of_rounds_is_not_reported() {
     let reference = reference(|index| 10 + index % 5);
     for rounds in 10..=14 {
         assert_eq!(localized(&reference, &looped(rounds)).deviations, [], "{rounds} rounds");

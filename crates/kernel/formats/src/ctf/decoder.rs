@@ -167,7 +167,7 @@ fn event_plan(
     meanings: &Meanings<'_>,
     left: &mut usize,
 ) -> Result<EventPlan, String> {
-    let what = meanings.of(&event.name);
+    let what = meanings.event(&event.name);
     let named = what.wanted(event);
     let printed = matches!(what, EventMeaning::Other { .. });
     let context = compiler.scope(FieldScope::EventContext, event.context.as_ref(), contexts, left)?;

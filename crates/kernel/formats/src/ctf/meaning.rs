@@ -86,7 +86,7 @@ impl<'a> Meanings<'a> {
     }
 
     /// What events of a name become.
-    pub(super) fn of(&self, full_name: &str) -> EventMeaning {
+    pub(super) fn event(&self, full_name: &str) -> EventMeaning {
         let (system, name) = without_system(full_name);
         if let Some(what) = self.known(name).or_else(|| syscall(system, name)) {
             return what;

@@ -8,7 +8,7 @@ const FIELDS_MAX: usize = 4096;
 type ByName = fn(&str, &IntegerClass) -> Option<FieldRole>;
 
 /// The roles in a packet's header.
-pub(super) fn of_packet_header(class: &Class) -> Result<Class, String> {
+pub(super) fn with_packet_header_roles(class: &Class) -> Result<Class, String> {
     assigned(class, |name, _| match name {
         "magic" => Some(FieldRole::Magic),
         "stream_id" => Some(FieldRole::StreamClass),
@@ -18,7 +18,7 @@ pub(super) fn of_packet_header(class: &Class) -> Result<Class, String> {
 }
 
 /// The roles in a packet's context.
-pub(super) fn of_packet_context(class: &Class) -> Result<Class, String> {
+pub(super) fn with_packet_context_roles(class: &Class) -> Result<Class, String> {
     assigned(class, |name, _| match name {
         "timestamp_begin" => Some(FieldRole::Begin),
         "timestamp_end" => Some(FieldRole::End),
@@ -32,12 +32,12 @@ pub(super) fn of_packet_context(class: &Class) -> Result<Class, String> {
 }
 
 /// The CPU in a packet's context, in addition to declared roles.
-pub(super) fn of_packet_cpu(class: &Class) -> Result<Class, String> {
+pub(super) fn with_packet_cpu_roles(class: &Class) -> Result<Class, String> {
     assigned(class, |name, _| (name == "cpu_id").then_some(FieldRole::Cpu))
 }
 
 /// The roles in an event's header.
-pub(super) fn of_event_header(class: &Class) -> Result<Class, String> {
+pub(super) fn with_event_header_roles(class: &Class) -> Result<Class, String> {
     assigned(class, |name, integer| match name {
         "id" => Some(FieldRole::EventClass),
         _ if integer.clock.is_some() || name == "timestamp" => Some(FieldRole::CtfClock),

@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 4096;
 
 impl NamedField {
     /// The event's own fields, without those that all events have.
-    pub(super) fn of(format: &EventFormat) -> Vec<NamedField> {
+    pub(super) fn all(format: &EventFormat) -> Vec<NamedField> {
         let own = format.fields.iter().filter(|field| !field.name.starts_with("common_"));
         own.map(|field| NamedField { name: field.name.clone(), shape: field.shape }).collect()
     }

@@ -105,7 +105,7 @@ impl EventPlan {
         if !options.wants(&format.system, &format.name) {
             return EventPlan::Unwanted;
         }
-        EventPlan::Other { name: keep(&format.name, texts), fields: NamedField::of(format) }
+        EventPlan::Other { name: keep(&format.name, texts), fields: NamedField::all(format) }
     }
 }
 

@@ -161,7 +161,7 @@ impl SampleLayouts {
     /// The kind of a sample, with the record of its tracepoint.
     #[inline]
     pub(super) fn sample<'a>(&self, body: &'a [u8]) -> SampleKind<'a> {
-        let layout = self.of(body);
+        let layout = self.layout(body);
         if !layout.tracepoint || !layout.has(sample_bits::RAW) {
             return SampleKind::Other;
         }
@@ -183,7 +183,7 @@ impl SampleLayouts {
     /// The layout of a sample: that of the event whose number it carries. Numbers are at the same offset in all
     /// samples; otherwise samples could not be identified.
     #[inline]
-    fn of(&self, body: &[u8]) -> &SampleLayout {
+    fn layout(&self, body: &[u8]) -> &SampleLayout {
         if let [single] = self.layouts.as_slice() {
             return single;
         }

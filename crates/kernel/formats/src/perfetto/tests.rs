@@ -103,7 +103,7 @@ fn compressed_packets_are_unpacked() {
 }
 
 #[test]
-fn a_loss_forgets_who_was_running() {
+fn after_a_loss_the_running_thread_is_unknown() {
     let lost = bytes(
         1,
         &[

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn long_and_short_switches_say_the_same() {
+    fn long_and_short_switches_are_equal() {
         let long =
             "prev_comm=a b prev_pid=1 prev_prio=120 prev_state=R+ ==> next_comm=c:d next_pid=2 next_prio=120";
         let short = "a b:1 [120] R+ ==> c:d:2 [120]";
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn long_and_short_wakings_say_the_same() {
+    fn long_and_short_wakings_are_equal() {
         let long = kind("sched_waking", "comm=memfd:x pid=7 prio=120 target_cpu=001");
         assert!(long.is_some());
         assert_eq!(long, kind("sched_waking", "memfd:x:7 [120] CPU:001"));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_bits_whatever_the_letters() {
+    fn states_are_read_from_letters_and_numbers() {
         for (letter, bits) in
             [("S", 1), ("D", 2), ("I", 0x80), ("W", 0x80), ("D|K", 2), ("Z", 0x20), ("128", 128)]
         {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_lose_the_function_that_wrote_them() {
+    fn the_function_that_wrote_a_marker_is_removed() {
         let mut batch = EventBatch::default();
         for fields in ["tracing_mark_write: begin x", "ip=tracing_mark_write buf=begin x", "begin x"] {
             let TextEvent::Event(EventKind::Marker { text }) = read("print", fields, &mut batch) else {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn system_calls_come_in_three_shapes() {
+    fn system_calls_are_read_in_three_notations() {
         let exits =
             [("sys_exit", "NR 0 = -11"), ("sys_read", "-> 0xfffffffffffffff5"), ("sys_exit_read", "-11")];
         for (event, fields) in exits {

@@ -63,7 +63,7 @@ fn damage_is_counted_and_the_rest_is_read() {
 }
 
 #[test]
-fn binary_is_not_taken_for_text() {
+fn binary_data_is_not_recognized_as_text() {
     assert!(recognize(Path::new("x"), SWITCH.as_bytes()));
     assert!(!recognize(Path::new("x"), b"\x17\x08\x44tracing6\0"));
     assert!(!recognize(Path::new("x"), b"{\"resourceSpans\":[]}"));

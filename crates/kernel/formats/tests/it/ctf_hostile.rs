@@ -7,7 +7,7 @@ use laggard_model::Losses;
 use proptest::prelude::*;
 
 #[test]
-fn sizes_that_lie_cost_neither_memory_nor_time() {
+fn false_sizes_cost_neither_memory_nor_time() {
     let (folder, _) = written(Layout::new(Version::One), |_, _| {});
     let path = folder.path().join("channel0_0");
     let complete = std::fs::read(&path).unwrap();

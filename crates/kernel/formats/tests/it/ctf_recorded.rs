@@ -169,7 +169,7 @@ fn variable_lengths_have_the_values_of_their_sample() {
 }
 
 #[test]
-fn traces_of_user_space_are_refused_with_what_to_do() {
+fn traces_of_user_space_are_rejected_with_advice() {
     let Some(folder) = data_folder("kernel/ctf-small") else { return };
     let refused = open(&folder.join("debuginfo-test-app4")).err().expect("no kernel events").to_string();
     assert!(refused.contains("LTTng-UST") && refused.contains("lttng enable-event --kernel"), "{refused}");

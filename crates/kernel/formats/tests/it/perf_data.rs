@@ -109,7 +109,7 @@ fn every_form_and_byte_order_gives_the_events_written_in_time_order() {
 }
 
 #[test]
-fn facts_are_what_the_file_says() {
+fn facts_are_read_from_the_file() {
     for form in FORMS {
         let facts = open(written(&small(Order::Big).written(form)).path()).expect("a trace").facts;
         assert_eq!((facts.clock.as_str(), facts.cpus, facts.host.as_deref()), ("mono", 2, Some("host-7")));
@@ -121,7 +121,7 @@ fn facts_are_what_the_file_says() {
 }
 
 #[test]
-fn a_cut_pipe_gives_a_prefix_and_a_cut_file_says_what_is_missing() {
+fn a_truncated_pipe_yields_a_prefix_and_a_truncated_file_reports_what_is_missing() {
     let pipe = small(Order::Little).written(PerfForm::Pipe);
     let complete = transcript(written(&pipe).path(), pipe.len() as u64).expect("a trace");
     let mut prefixes = 0;
@@ -154,7 +154,7 @@ fn damage_in_compressed_records_keeps_what_came_before() {
 
 /// A recorded run, written as `perf record` would: in rounds, one CPU after the other.
 #[test]
-fn a_run_as_perf_data_says_what_the_trace_says() {
+fn perf_data_of_a_run_equals_its_trace() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let mut events = Vec::new();
     let trace =

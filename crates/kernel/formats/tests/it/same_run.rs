@@ -85,7 +85,7 @@ fn assert_equal_to_the_microsecond(coarse: &RecordedRun, fine: &RecordedRun) {
 }
 
 #[test]
-fn reports_of_one_file_say_the_same() {
+fn reports_of_one_file_are_equal() {
     let Some(fine) = read("report-t.txt.zst") else { return };
     assert!(fine.events.len() > 5_000);
     assert!(fine.losses.is_empty(), "{:?}", fine.losses);
@@ -119,7 +119,7 @@ fn through_perfetto(run: &RecordedRun, scheduling: Scheduling) -> RecordedRun {
 }
 
 #[test]
-fn perfetto_says_what_the_trace_says() {
+fn perfetto_events_equal_those_of_the_trace() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let full = through_perfetto(&trace, Scheduling::Full);
     assert!(full.losses.is_empty(), "{:?}", full.losses);
@@ -127,7 +127,7 @@ fn perfetto_says_what_the_trace_says() {
 }
 
 #[test]
-fn compact_perfetto_leaves_out_only_who_left_a_cpu_first() {
+fn compact_perfetto_omits_only_the_thread_that_left_a_cpu_first() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let compact = through_perfetto(&trace, Scheduling::Compact);
     assert!(compact.losses.is_empty(), "{:?}", compact.losses);

@@ -129,7 +129,7 @@ fn unrequested_events_are_skipped() {
 }
 
 #[test]
-fn facts_are_what_the_file_says() {
+fn facts_are_read_from_the_file() {
     let mut file = small(MACHINES[2]);
     file.options.push((1, b"0x5af3107a4000\0".to_vec()));
     for bytes in variants(&file) {
@@ -177,7 +177,7 @@ fn further_buffers_and_missing_cpus_are_counted() {
 }
 
 #[test]
-fn what_is_not_read_is_refused_with_what_to_do() {
+fn unsupported_files_are_rejected_with_advice() {
     let mut file = small(MACHINES[0]);
     let mut later = file.version_6();
     later[10] = b'8';

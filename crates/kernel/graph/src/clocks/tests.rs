@@ -94,7 +94,7 @@ fn a_clock_that_is_set_contradicts_itself() {
 }
 
 #[test]
-fn packets_that_look_alike_are_not_used() {
+fn ambiguous_packets_are_not_used() {
     let truth = TrueClock { offset_ns: 1_000_000, drift_ppm: 0.0 };
     let packets = [
         SimulatedPacket { sent: 100, delay: 50, forward: true },

@@ -17,7 +17,7 @@ const WAIT: &str = "
 ";
 
 #[test]
-fn a_wait_is_replaced_by_the_waker_s_work() {
+fn a_wait_is_replaced_by_the_work_of_its_waker() {
     let story = EventTrace::traced(WAIT);
     let expected = "running t1 10-20, running t1 20-30, running t2 30-40, preempted t2 40-60, running t2 60-70, \
                     preempted t1 70-80, running t1 80-90";

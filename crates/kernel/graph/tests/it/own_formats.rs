@@ -142,7 +142,7 @@ fn waits_have_the_known_kinds() {
 
 /// The text of the same recording, counted line by line.
 #[test]
-fn statistics_count_what_the_text_shows() {
+fn statistics_count_the_events_of_the_text() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let summary = follow(&folder.join("trace.v7.zstd.dat"), "marker").summary;
     let packed = std::fs::read(folder.join("report-t.txt.zst")).unwrap();

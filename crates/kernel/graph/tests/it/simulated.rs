@@ -137,7 +137,7 @@ fn waits_for_others_are_the_others_work() {
 }
 
 #[test]
-fn a_quota_leaves_the_cpu_idle_and_nothing_else_does() {
+fn only_a_quota_leaves_the_cpu_idle() {
     let quota = KernelFault::CpuQuota { ns: 20 * MS };
     let scenario = KernelScenario {
         seed: 3,

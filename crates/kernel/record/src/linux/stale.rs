@@ -23,7 +23,7 @@ impl TraceOwner {
     }
 
     /// Reads `laggard-PID-START`, with whichever separator.
-    fn of(name: &str, separator: char) -> Option<TraceOwner> {
+    fn from_name(name: &str, separator: char) -> Option<TraceOwner> {
         let mut parts = name.strip_prefix("laggard")?.strip_prefix(separator)?.split(separator);
         let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         parts.next().is_none().then_some(TraceOwner { pid, started })
@@ -52,14 +52,14 @@ fn start_of(pid: u32) -> Option<u64> {
 /// all (its recorder runs where we cannot see it) stays.
 pub(super) fn remove(tracefs: &Tracefs) -> usize {
     let instances = tracefs.names("instances").into_iter().filter_map(|name| {
-        let owner = TraceOwner::of(&name, '-')?;
+        let owner = TraceOwner::from_name(&name, '-')?;
         (!owner.lives()).then_some(UndoAction::RemoveInstance(name))
     });
     let probes = tracefs.text("uprobe_events");
     let probes = probes.lines().filter_map(|line| {
         // `p:laggard_12_345/function /bin/program:0x1234`
         let name = line.split_once(':')?.1.split_whitespace().next()?;
-        let owner = TraceOwner::of(name.split_once('/')?.0, '_')?;
+        let owner = TraceOwner::from_name(name.split_once('/')?.0, '_')?;
         let value = format!("-:{name}");
         (!owner.lives()).then_some(UndoAction::Append { file: "uprobe_events".to_owned(), value })
     });
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn names_contain_their_owner() {
-        assert_eq!(TraceOwner::of(&instance_name(), '-'), Some(TraceOwner::this()));
-        assert_eq!(TraceOwner::of(&probe_group(), '_'), Some(TraceOwner::this()));
+        assert_eq!(TraceOwner::from_name(&instance_name(), '-'), Some(TraceOwner::this()));
+        assert_eq!(TraceOwner::from_name(&probe_group(), '_'), Some(TraceOwner::this()));
         assert!(TraceOwner::this().lives());
         assert!(!TraceOwner { started: TraceOwner::this().started + 1, ..TraceOwner::this() }.lives());
         for foreign in ["laggard", "laggard-1", "laggard-a-b", "laggard-1-2-3", "mine-1-2", "laggard_1_2"] {
-            assert_eq!(TraceOwner::of(foreign, '-'), None, "{foreign}");
+            assert_eq!(TraceOwner::from_name(foreign, '-'), None, "{foreign}");
         }
     }
 }

@@ -188,7 +188,7 @@ impl Running<'_> {
             first.push(stations.len());
             stations.extend((0..kind.replicas).map(|_| Station::new(kind.discipline, kind.cores)));
         }
-        let stream = |stream| Random::of(settings.seed, stream, &[]);
+        let stream = |stream| Random::new(settings.seed, stream, &[]);
         let mut running = Running {
             settings,
             first,

@@ -39,7 +39,7 @@ fn assert_near(measured: Estimate, expected: f64, what: &str) {
 }
 
 #[test]
-fn two_queues_behave_as_mean_value_analysis_says() {
+fn two_queues_agree_with_mean_value_analysis() {
     for discipline in [Discipline::ProcessorSharing, Discipline::FirstComeFirstServed] {
         for clients in [1, 10, 40] {
             let visits = vec![visit(0, 1.0, 0.05), visit(1, 2.5, 0.01)];
@@ -114,7 +114,7 @@ fn classes_share_and_delays_do_not_queue() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn inconsistent_settings_are_rejected() {
     let class = ClosedClass { clients: 1, think_s: 0.0, visits: Vec::new() };
     let endless = network(vec![station(Discipline::Delay, 1.0, 1)], vec![class.clone()]);
     assert!(simulate_closed(&endless).is_err());

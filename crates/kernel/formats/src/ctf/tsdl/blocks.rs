@@ -105,7 +105,7 @@ impl Metadata {
             other => return Err(format!("the trace's byte order is {other:?}")),
         };
         if let Some(header) = block.classes.remove("packet.header") {
-            self.schema.packet_header = Some(roles::of_packet_header(&header)?);
+            self.schema.packet_header = Some(roles::with_packet_header_roles(&header)?);
         }
         Ok(())
     }
@@ -140,8 +140,8 @@ impl Metadata {
         let stream = self.schema.streams.entry(id).or_default();
         let (context, header) =
             (block.classes.remove("packet.context"), block.classes.remove("event.header"));
-        stream.packet_context = context.map(|class| roles::of_packet_context(&class)).transpose()?;
-        let header = header.map(|class| roles::of_event_header(&class)).transpose()?;
+        stream.packet_context = context.map(|class| roles::with_packet_context_roles(&class)).transpose()?;
+        let header = header.map(|class| roles::with_event_header_roles(&class)).transpose()?;
         stream.clock = header.as_ref().and_then(roles::clock_of);
         stream.event_header = header;
         stream.common_context = block.classes.remove("event.context");

@@ -3,7 +3,7 @@
 use super::notation::{check, find};
 
 #[test]
-fn nested_executions_are_found_with_their_depth() {
+fn nested_executions_have_their_depth() {
     let drawing = "
         10 7 marker B|7|request
         20 7 marker B|7|query

@@ -64,7 +64,7 @@ fn programs_from_start_to_exit() {
 }
 
 #[test]
-fn single_calls_and_what_lies_between_them() {
+fn single_calls_and_the_gaps_between_them() {
     let drawing = "
         10 7 enter 232
         20 7 leave 232 1
