@@ -117,11 +117,11 @@ impl CaseCalls {
 pub(crate) fn requests(traces: &Traces, names: &mut NameTable) -> Vec<Arc<RequestCalls>> {
     let known = traces.names();
     let operations: Vec<u32> = (0..known.operations())
-        .map(|at| known.operation_key(OperationId::from_index(at)))
+        .map(|position| known.operation_key(OperationId::from_index(position)))
         .map(|key| names.operation(OperationName::new(key.service, key.operation)))
         .collect();
     let replicas: Vec<u32> = (0..known.replicas())
-        .map(|at| names.replica(known.replica_name(ReplicaId::from_index(at))))
+        .map(|position| names.replica(known.replica_name(ReplicaId::from_index(position))))
         .collect();
     let mut out = Vec::new();
     for trace in each_trace(traces) {
@@ -138,12 +138,12 @@ pub(crate) fn requests(traces: &Traces, names: &mut NameTable) -> Vec<Arc<Reques
 
 fn calls_of(tree: &CallTree, operations: &[u32], replicas: &[u32]) -> Vec<Call> {
     (0..tree.len())
-        .map(|at| Call {
-            operation: operations[tree.operation[at].index()],
-            replica: replicas[tree.replica[at].index()],
-            parent: tree.parent[at],
-            self_ns: tree.self_time[at].ns(),
-            inclusive_ns: tree.inclusive_time[at].ns(),
+        .map(|position| Call {
+            operation: operations[tree.operation[position].index()],
+            replica: replicas[tree.replica[position].index()],
+            parent: tree.parent[position],
+            self_ns: tree.self_time[position].ns(),
+            inclusive_ns: tree.inclusive_time[position].ns(),
         })
         .collect()
 }

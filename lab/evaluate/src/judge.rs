@@ -117,7 +117,7 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
 }
 
 fn rank_of<T>(ranked: &[T], is_right: impl Fn(&T) -> bool) -> Option<usize> {
-    ranked.iter().position(is_right).map(|at| at + 1)
+    ranked.iter().position(is_right).map(|index| index + 1)
 }
 
 /// One ranking of replicas: an operation counts for the replicas that ran it, most calls first; replicas that are
@@ -143,9 +143,9 @@ fn replicas_of<'a>(case: &'a Case, operation: &OperationName) -> Vec<&'a str> {
         let called = &names.operations[call.operation as usize];
         counts[call.replica as usize] += u64::from(called == operation);
     }
-    let mut found: Vec<usize> = (0..counts.len()).filter(|&at| counts[at] > 0).collect();
+    let mut found: Vec<usize> = (0..counts.len()).filter(|&index| counts[index] > 0).collect();
     found.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then(names.replicas[a].cmp(&names.replicas[b])));
-    found.into_iter().map(|at| names.replicas[at].as_str()).collect()
+    found.into_iter().map(|index| names.replicas[index].as_str()).collect()
 }
 
 fn expected(truth: &Truth) -> String {

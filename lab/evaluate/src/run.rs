@@ -315,17 +315,19 @@ impl<'r> Runner<'r> {
         if !self.wants(group) {
             return;
         }
-        let known = |one: &&Outcome<LocalizerScore>| {
-            one.group == *alone && one.case == case.name && !self.localizers[one.method].uses_baseline()
+        let known = |scored: &&Outcome<LocalizerScore>| {
+            scored.group == *alone
+                && scored.case == case.name
+                && !self.localizers[scored.method].uses_baseline()
         };
         let again: Vec<Outcome<LocalizerScore>> =
             self.results.localizers.outcomes.iter().filter(known).cloned().collect();
-        let is_new = |at: usize| !again.iter().any(|one| one.method == at);
+        let is_new = |method_index: usize| !again.iter().any(|scored| scored.method == method_index);
         let answered = self.answers_if(&case, is_new);
         self.results
             .localizers
             .outcomes
-            .extend(again.into_iter().map(|one| Outcome { group: group.clone(), ..one }));
+            .extend(again.into_iter().map(|scored| Outcome { group: group.clone(), ..scored }));
         self.add_outcomes(group, hours, &case.name, answered);
     }
 
@@ -337,8 +339,9 @@ impl<'r> Runner<'r> {
     fn answers_if(&self, case: &Case, is_wanted: impl Fn(usize) -> bool) -> Vec<Answered> {
         let can = |method: &dyn Localizer| method.detects() || case.question == Question::Explain;
         let methods = self.localizers.iter().enumerate();
-        let methods = methods.filter(|(at, method)| is_wanted(*at) && can(method.as_ref()));
-        methods.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
+        let methods =
+            methods.filter(|(method_index, method)| is_wanted(*method_index) && can(method.as_ref()));
+        methods.map(|(method_index, method)| answer(method_index, method.as_ref(), case)).collect()
     }
 
     /// The slow periods of every method that reports any.
@@ -360,7 +363,7 @@ impl<'r> Runner<'r> {
             .localizers
             .outcomes
             .iter()
-            .filter(move |one| one.group == *group && Some(one.method) == default)
+            .filter(move |scored| scored.group == *group && Some(scored.method) == default)
     }
 
     pub(crate) fn push(&mut self, outcome: Outcome<LocalizerScore>) {
@@ -370,19 +373,19 @@ impl<'r> Runner<'r> {
     }
 }
 
-fn answer(at: usize, method: &dyn Localizer, case: &Case) -> Answered {
+fn answer(method_index: usize, method: &dyn Localizer, case: &Case) -> Answered {
     let (answer, cost) = measured(|| method.answer(case));
     // Laggard assembles by itself; for the others it was done beforehand.
     let cost = if method.is_laggard() { cost } else { cost.plus(case.calls.cost) };
     match answer {
         Ok(answer) => {
             let judgment = judge(case, method, &answer);
-            Answered { method: at, is_empty: answer.is_empty(), judgment, cost }
+            Answered { method: method_index, is_empty: answer.is_empty(), judgment, cost }
         }
         Err(error) => {
             let miss = Miss { expected: "an answer".to_owned(), got: error };
             let judgment = Judgment { miss: Some(miss), ..Judgment::default() };
-            Answered { method: at, is_empty: true, judgment, cost }
+            Answered { method: method_index, is_empty: true, judgment, cost }
         }
     }
 }

@@ -52,7 +52,7 @@ fn alarms(values: &[f64]) -> Vec<usize> {
 fn first_alarm(values: &[f64], level: Level) -> Option<usize> {
     let (mut up, mut down) = (0.0_f64, 0.0_f64);
     let (mut up_since, mut down_since) = (0, 0);
-    for (at, value) in values.iter().enumerate() {
+    for (index, value) in values.iter().enumerate() {
         let z = (value - level.mean) / level.deviation;
         up = (up + z - SLACK).max(0.0);
         down = (down - z - SLACK).max(0.0);
@@ -62,8 +62,8 @@ fn first_alarm(values: &[f64], level: Level) -> Option<usize> {
         if down > LIMIT {
             return Some(down_since);
         }
-        up_since = if up == 0.0 { at + 1 } else { up_since };
-        down_since = if down == 0.0 { at + 1 } else { down_since };
+        up_since = if up == 0.0 { index + 1 } else { up_since };
+        down_since = if down == 0.0 { index + 1 } else { down_since };
     }
     None
 }
@@ -76,7 +76,7 @@ mod tests {
     fn a_step_is_detected_at_its_position_and_nothing_else_is() {
         // Alternating ±1 has deviation 1; the step is 5.
         let values: Vec<f64> = (0..200)
-            .map(|at| (if at % 2 == 0 { 1.0 } else { -1.0 }) + if at < 120 { 0.0 } else { 5.0 })
+            .map(|index| (if index % 2 == 0 { 1.0 } else { -1.0 }) + if index < 120 { 0.0 } else { 5.0 })
             .collect();
         assert_eq!(alarms(&values), [120]);
         assert!(alarms(&values[..120]).is_empty());

@@ -66,9 +66,9 @@ fn answer(observations: &Observations, analysis: &Analysis) -> ChangeAnswer {
         transactions: change
             .transactions
             .iter()
-            .map(|one| Difference {
-                transaction: one.transaction,
-                difference_ms: (one.after_s - one.before_s) * 1_000.0,
+            .map(|change| Difference {
+                transaction: change.transaction,
+                difference_ms: (change.after_s - change.before_s) * 1_000.0,
             })
             .collect(),
     });
@@ -78,7 +78,8 @@ fn answer(observations: &Observations, analysis: &Analysis) -> ChangeAnswer {
 /// Runs of anomalous segments.
 fn regions(analysis: &Analysis, window: impl Fn(usize) -> usize) -> Vec<Range<usize>> {
     let mut regions: Vec<Range<usize>> = Vec::new();
-    let anomalous = analysis.segments.iter().filter(|one| matches!(one.kind, SegmentKind::Anomalous { .. }));
+    let anomalous =
+        analysis.segments.iter().filter(|segment| matches!(segment.kind, SegmentKind::Anomalous { .. }));
     for rows in anomalous.map(|segment| segment.rows.clone()).filter(|rows| !rows.is_empty()) {
         let region = window(rows.start)..window(rows.end - 1) + 1;
         match regions.last_mut() {

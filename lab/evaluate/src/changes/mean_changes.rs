@@ -69,19 +69,19 @@ pub fn pelt(values: &[f64], penalty: f64, segment_min: usize) -> Vec<usize> {
         candidates.retain(|_| costs.next().is_some_and(|total| total - penalty <= best[to]));
     }
     let mut cuts = Vec::new();
-    let mut at = from[values.len()];
-    while at > 0 {
-        cuts.push(at);
-        at = from[at];
+    let mut index = from[values.len()];
+    while index > 0 {
+        cuts.push(index);
+        index = from[index];
     }
     cuts.reverse();
     cuts
 }
 
-fn prefix(values: &[f64], of: impl Fn(f64) -> f64) -> Vec<f64> {
+fn prefix(values: &[f64], value_of: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; values.len() + 1];
-    for (at, &value) in values.iter().enumerate() {
-        sums[at + 1] = sums[at] + of(value);
+    for (index, &value) in values.iter().enumerate() {
+        sums[index + 1] = sums[index] + value_of(value);
     }
     sums
 }
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn steps_are_found_and_pruning_loses_nothing() {
-        let level = |at: usize| [0.0, 3.0, 1.0][at / 20];
-        let wobble = |at: usize| ((at * 37 % 11) as f64 - 5.0) / 10.0;
-        let values: Vec<f64> = (0..60).map(|at| level(at) + wobble(at)).collect();
+        let level = |index: usize| [0.0, 3.0, 1.0][index / 20];
+        let wobble = |index: usize| ((index * 37 % 11) as f64 - 5.0) / 10.0;
+        let values: Vec<f64> = (0..60).map(|index| level(index) + wobble(index)).collect();
         assert_eq!(pelt(&values, 3.0, 5), [20, 40]);
         assert_eq!(pelt(&values, 1e9, 5), [0; 0]);
         for penalty in [0.01, 0.1, 1.0, 10.0] {

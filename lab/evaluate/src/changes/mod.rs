@@ -71,9 +71,9 @@ impl ChangeAnswer {
     /// In words, windows by number.
     pub(crate) fn words(&self, names: &[String]) -> String {
         let alarm = |alarm: &ReportedAlarm| {
-            let name = |one: &Difference| {
-                let name = names.get(one.transaction).map_or("?", String::as_str);
-                format!(" {name} {:+.1} ms", one.difference_ms)
+            let name = |difference: &Difference| {
+                let name = names.get(difference.transaction).map_or("?", String::as_str);
+                format!(" {name} {:+.1} ms", difference.difference_ms)
             };
             format!("alarm at {}{}", alarm.window, alarm.transactions.iter().map(name).collect::<String>())
         };

@@ -91,11 +91,13 @@ fn add_detected(score: &mut ChangeScore, change: &TrueAlarm, alarm: &ReportedAla
         return;
     }
     let size = |differences: &[Difference], transaction: usize| {
-        differences.iter().find(|one| one.transaction == transaction).map(|one| one.difference_ms)
+        differences.iter().find(|sized| sized.transaction == transaction).map(|sized| sized.difference_ms)
     };
     let true_sizes = change.transactions.iter();
-    let all = true_sizes
-        .map(|one| size(&alarm.transactions, one.transaction).map(|found| found - one.difference_ms));
+    let all = true_sizes.map(|expected_difference| {
+        size(&alarm.transactions, expected_difference.transaction)
+            .map(|found| found - expected_difference.difference_ms)
+    });
     let errors: Option<Vec<f64>> = all.collect();
     let Some(errors) = errors.filter(|errors| errors.len() == alarm.transactions.len()) else { return };
     score.named += 1;
@@ -109,8 +111,8 @@ fn take_nearest<'a>(
     near: f64,
 ) -> Option<&'a ReportedAlarm> {
     let distance = |alarm: &ReportedAlarm| alarm.window.abs_diff(window);
-    let at = (0..left.len()).min_by_key(|&at| distance(left[at]))?;
-    if distance(left[at]) as f64 > near { None } else { Some(left.remove(at)) }
+    let index = (0..left.len()).min_by_key(|&index| distance(left[index]))?;
+    if distance(left[index]) as f64 > near { None } else { Some(left.remove(index)) }
 }
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {

@@ -27,19 +27,19 @@ impl Arm<ExecutionCase, ExecutionAnswer> for Mode {
     fn answer(&self, case: &ExecutionCase) -> Result<ExecutionAnswer, String> {
         let settings = AlignSettings { mode: self.mode, ..AlignSettings::default() };
         let diagnosis = diagnose(&case.normal, &case.sample, case.alphabet_len, &settings);
-        let is_flagged = |&at: &usize| {
-            matches!(diagnosis.sample[at].verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
+        let is_flagged = |&index: &usize| {
+            matches!(diagnosis.sample[index].verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
         };
         let occurrences = diagnosis.findings.iter().flat_map(|finding| &finding.occurrences);
-        let steps = occurrences.map(|one| ReportedSteps {
-            execution: one.execution,
-            steps: one.steps.clone(),
-            excess_us: one.excess_us,
+        let steps = occurrences.map(|occurrence| ReportedSteps {
+            execution: occurrence.execution,
+            steps: occurrence.steps.clone(),
+            excess_us: occurrence.excess_us,
         });
         Ok(ExecutionAnswer {
             is_alarm: diagnosis.verdict != Verdict::NothingFound,
             normal_labels: diagnosis.normal.iter().map(|place| place.kind).collect(),
-            sample_labels: diagnosis.sample.iter().map(|one| one.normal_kind).collect(),
+            sample_labels: diagnosis.sample.iter().map(|execution| execution.normal_kind).collect(),
             flagged: (0..case.sample.len()).filter(is_flagged).collect(),
             steps: Some(steps.collect()),
         })

@@ -36,12 +36,13 @@ pub struct ExecutionScore {
 
 /// Compares an answer with the truth.
 pub fn score_executions(truth: &ExecutionTruth, answer: &ExecutionAnswer) -> ExecutionScore {
-    let is_faulty = |at: &usize| truth.sample_kinds[*at].is_none() || !truth.injected[*at].is_empty();
+    let is_faulty =
+        |index: &usize| truth.sample_kinds[*index].is_none() || !truth.injected[*index].is_empty();
     let faulty = (0..truth.sample_kinds.len()).filter(is_faulty).count();
     let mut score = ExecutionScore {
         quiet: usize::from(faulty == 0),
         false_alarms: usize::from(faulty == 0 && answer.is_alarm),
-        hits: answer.flagged.iter().filter(|at| is_faulty(at)).count(),
+        hits: answer.flagged.iter().filter(|index| is_faulty(index)).count(),
         flagged: answer.flagged.len(),
         faulty,
         ..ExecutionScore::default()
@@ -81,11 +82,11 @@ fn kinds(truth: &ExecutionTruth, answer: &ExecutionAnswer, score: &mut Execution
 fn steps(truth: &ExecutionTruth, answer: &ExecutionAnswer, score: &mut ExecutionScore) {
     let Some(reported) = &answer.steps else { return };
     let mut seen = BTreeSet::new();
-    for one in reported {
-        score.reported_us += one.excess_us;
-        let is_related = truth.injected[one.execution].iter().any(|step| one.steps.contains(step));
-        score.unrelated_us += if is_related { 0.0 } else { one.excess_us };
-        seen.extend(one.steps.clone().map(|step| (one.execution, step)));
+    for finding in reported {
+        score.reported_us += finding.excess_us;
+        let is_related = truth.injected[finding.execution].iter().any(|step| finding.steps.contains(step));
+        score.unrelated_us += if is_related { 0.0 } else { finding.excess_us };
+        seen.extend(finding.steps.clone().map(|step| (finding.execution, step)));
     }
     for (execution, injected) in truth.injected.iter().enumerate() {
         score.steps += injected.len();

@@ -31,7 +31,7 @@ impl Arm<ExecutionCase, ExecutionAnswer> for TotalTime {
 
     fn answer(&self, case: &ExecutionCase) -> Result<ExecutionAnswer, String> {
         let normal: Vec<f64> = case.normal.iter().map(StateSequence::total_us).collect();
-        let is_flagged = |&at: &usize| is_outlier(case.sample[at].total_us(), &normal);
+        let is_flagged = |&index: &usize| is_outlier(case.sample[index].total_us(), &normal);
         Ok(answer((0..case.sample.len()).filter(is_flagged).collect()))
     }
 }
@@ -45,9 +45,9 @@ impl Arm<ExecutionCase, ExecutionAnswer> for TimeByState {
         let sets = [&case.normal, &case.sample].map(|set| set.iter().collect::<Vec<&StateSequence>>());
         let states = states_of(&sets[0], &sets[1], case.alphabet_len);
         let [normal, sample] = sets.map(|set| state_vectors(&set, &states).times_us);
-        let columns: Vec<Vec<f64>> = (0..states.len()).map(|at| normal.column(at).collect()).collect();
-        let is_flagged = |&at: &usize| {
-            columns.iter().enumerate().any(|(column, values)| is_outlier(sample.get(at, column), values))
+        let columns: Vec<Vec<f64>> = (0..states.len()).map(|index| normal.column(index).collect()).collect();
+        let is_flagged = |&index: &usize| {
+            columns.iter().enumerate().any(|(column, values)| is_outlier(sample.get(index, column), values))
         };
         Ok(answer((0..case.sample.len()).filter(is_flagged).collect()))
     }

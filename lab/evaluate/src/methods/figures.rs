@@ -29,8 +29,8 @@ pub(crate) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
         return None;
     }
     let rank = (share * values.len() as f64).ceil() as usize;
-    let at = rank.clamp(1, values.len()) - 1;
-    Some(*values.select_nth_unstable_by(at, f64::total_cmp).1)
+    let index = rank.clamp(1, values.len()) - 1;
+    Some(*values.select_nth_unstable_by(index, f64::total_cmp).1)
 }
 
 #[cfg(test)]

@@ -35,14 +35,14 @@ pub fn mine(requests: &[Vec<u32>], abnormal: &[bool], support_min: f64) -> Frequ
     let words = requests.len().div_ceil(64);
     let mut having: BTreeMap<u32, Bits> = BTreeMap::new();
     let mut failing: Bits = vec![0; words];
-    for (at, items) in requests.iter().enumerate() {
+    for (index, items) in requests.iter().enumerate() {
         for &item in items {
-            having.entry(item).or_insert_with(|| vec![0; words])[at / 64] |= 1 << (at % 64);
+            having.entry(item).or_insert_with(|| vec![0; words])[index / 64] |= 1 << (index % 64);
         }
-        failing[at / 64] |= u64::from(abnormal[at]) << (at % 64);
+        failing[index / 64] |= u64::from(abnormal[index]) << (index % 64);
     }
     let needed = (support_min * f64::from(ones(&failing))).max(1.0);
-    let is_frequent = |bits: &Bits| f64::from(ones(&both(bits, &failing))) >= needed;
+    let is_frequent = |bits: &Bits| f64::from(ones(&intersection(bits, &failing))) >= needed;
     having.retain(|_, bits| is_frequent(bits));
     let mut level: Vec<(Vec<u32>, Bits)> =
         having.iter().map(|(&item, bits)| (vec![item], bits.clone())).collect();
@@ -50,7 +50,7 @@ pub fn mine(requests: &[Vec<u32>], abnormal: &[bool], support_min: f64) -> Frequ
     for _ in 0..ITEMS_MAX {
         for (items, bits) in &level {
             out.items.push(items.clone());
-            out.abnormal.push(ones(&both(bits, &failing)));
+            out.abnormal.push(ones(&intersection(bits, &failing)));
             out.all.push(ones(bits));
         }
         level = grown(&level, &having, SETS_MAX.saturating_sub(out.items.len()), is_frequent);
@@ -72,7 +72,7 @@ fn grown(
             if out.len() == room {
                 return out;
             }
-            let bits = both(bits, with_item);
+            let bits = intersection(bits, with_item);
             if is_frequent(&bits) {
                 out.push((items.iter().copied().chain([item]).collect(), bits));
             }
@@ -81,7 +81,7 @@ fn grown(
     out
 }
 
-fn both(a: &Bits, b: &Bits) -> Bits {
+fn intersection(a: &Bits, b: &Bits) -> Bits {
     a.iter().zip(b).map(|(a, b)| a & b).collect()
 }
 

@@ -87,16 +87,18 @@ fn rank(calls: &CaseCalls, abnormal: &[&Arc<RequestCalls>], normal: &[&Arc<Reque
     let passing = weigh(&mut nodes, &mut index, normal, Preference::Normal);
     let mut of_operation: BTreeMap<u32, f64> = BTreeMap::new();
     let mut of_replica: BTreeMap<u32, f64> = BTreeMap::new();
-    for (at, weight) in failing.weight.iter().enumerate().filter(|(at, _)| failing.visitors[*at] > 0.0) {
-        let passing_part = passing.weight[at] * passing.visitors[at];
+    for (position, weight) in
+        failing.weight.iter().enumerate().filter(|(position, _)| failing.visitors[*position] > 0.0)
+    {
+        let passing_part = passing.weight[position] * passing.visitors[position];
         let score = dstar2(Spectrum {
-            ef: weight * failing.visitors[at],
-            nf: weight * (abnormal.len() as f64 - failing.visitors[at]),
-            ep: if passing.visitors[at] > 0.0 { passing_part } else { ALMOST_NONE },
+            ef: weight * failing.visitors[position],
+            nf: weight * (abnormal.len() as f64 - failing.visitors[position]),
+            ep: if passing.visitors[position] > 0.0 { passing_part } else { ALMOST_NONE },
         });
-        let node: Node = nodes[at];
-        let best = |scores: &mut BTreeMap<u32, f64>, of: u32| {
-            let known = scores.entry(of).or_default();
+        let node: Node = nodes[position];
+        let best = |scores: &mut BTreeMap<u32, f64>, id: u32| {
+            let known = scores.entry(id).or_default();
             *known = known.max(score);
         };
         best(&mut of_operation, node.operation);
@@ -106,9 +108,12 @@ fn rank(calls: &CaseCalls, abnormal: &[&Arc<RequestCalls>], normal: &[&Arc<Reque
     Answer {
         operations: ranked(of_operation)
             .into_iter()
-            .map(|at| names.operations[at as usize].clone())
+            .map(|operation| names.operations[operation as usize].clone())
             .collect(),
-        replicas: ranked(of_replica).into_iter().map(|at| names.replicas[at as usize].clone()).collect(),
+        replicas: ranked(of_replica)
+            .into_iter()
+            .map(|replica| names.replicas[replica as usize].clone())
+            .collect(),
         ..Answer::default()
     }
 }

@@ -50,9 +50,12 @@ impl Arm<Case, Answer> for TailLatency {
                 scores.push((operation, ratio));
             }
         }
-        let operations = ranked(scores).into_iter().map(|at| names.operations[at as usize].clone()).collect();
+        let operations = ranked(scores)
+            .into_iter()
+            .map(|operation| names.operations[operation as usize].clone())
+            .collect();
         let replicas = ranked(replica_scores(&mut by_replica));
-        let replicas = replicas.into_iter().map(|at| names.replicas[at as usize].clone()).collect();
+        let replicas = replicas.into_iter().map(|replica| names.replicas[replica as usize].clone()).collect();
         Ok(Answer { operations, replicas, ..Answer::default() })
     }
 }

@@ -83,9 +83,9 @@ impl Detector<'_> {
 
     fn flag<'r>(&self, request: &'r RequestCalls) -> Flagged<'r> {
         let abnormal =
-            invocations(request, self.service_of).enumerate().filter_map(|(at, (invocation, ns))| {
+            invocations(request, self.service_of).enumerate().filter_map(|(position, (invocation, ns))| {
                 let usual = self.usual.get(&invocation)?;
-                (severity(ns, usual) > self.deviations).then_some(at)
+                (severity(ns, usual) > self.deviations).then_some(position)
             });
         Flagged { request, abnormal: abnormal.collect() }
     }
@@ -145,27 +145,28 @@ fn severities(
 fn rank_operations(calls: &CaseCalls, flagged: &[Flagged<'_>]) -> Vec<crate::case::OperationName> {
     let names = &calls.names;
     let mut abnormal: BTreeMap<u32, f64> = BTreeMap::new();
-    for one in flagged {
-        for &at in &one.abnormal {
-            *abnormal.entry(one.request.calls[at].operation).or_default() += 1.0;
+    for flagged_request in flagged {
+        for &position in &flagged_request.abnormal {
+            *abnormal.entry(flagged_request.request.calls[position].operation).or_default() += 1.0;
         }
     }
-    let services = rank_items(flagged, SUPPORT_MIN, &mut |request, at| {
-        names.service_of[request.calls[at].operation as usize]
+    let services = rank_items(flagged, SUPPORT_MIN, &mut |request, position| {
+        names.service_of[request.calls[position].operation as usize]
     });
     let of_service = |service: u32| {
-        let own = abnormal.iter().filter(move |(at, _)| names.service_of[**at as usize] == service);
-        ranked(own.map(|(&at, &count)| (at, count)))
+        let own =
+            abnormal.iter().filter(move |(operation, _)| names.service_of[**operation as usize] == service);
+        ranked(own.map(|(&operation, &count)| (operation, count)))
     };
     let operations = services.into_iter().flat_map(of_service);
-    operations.map(|at| names.operations[at as usize].clone()).collect()
+    operations.map(|operation| names.operations[operation as usize].clone()).collect()
 }
 
 fn rank_replicas(calls: &CaseCalls, flagged: &[Flagged<'_>]) -> Vec<String> {
     let mut instances: Vec<(u32, u32)> = Vec::new();
     let mut index: HashMap<(u32, u32), u32> = HashMap::new();
-    let order = rank_items(flagged, REPLICA_SUPPORT_MIN, &mut |request, at| {
-        let call = &request.calls[at];
+    let order = rank_items(flagged, REPLICA_SUPPORT_MIN, &mut |request, position| {
+        let call = &request.calls[position];
         let instance = (calls.names.service_of[call.operation as usize], call.replica);
         *index.entry(instance).or_insert_with(|| {
             instances.push(instance);
@@ -173,8 +174,10 @@ fn rank_replicas(calls: &CaseCalls, flagged: &[Flagged<'_>]) -> Vec<String> {
         })
     });
     let mut seen = BTreeSet::new();
-    let replicas =
-        order.into_iter().map(|at| instances[at as usize].1).filter(|&replica| seen.insert(replica));
+    let replicas = order
+        .into_iter()
+        .map(|instance| instances[instance as usize].1)
+        .filter(|&replica| seen.insert(replica));
     replicas.map(|replica| calls.names.replicas[replica as usize].clone()).collect()
 }
 
@@ -194,7 +197,7 @@ fn rank_items(
     support_min: f64,
     item_of: &mut dyn FnMut(&RequestCalls, usize) -> u32,
 ) -> Vec<u32> {
-    let items: Vec<Items> = flagged.iter().map(|one| items(one, item_of)).collect();
+    let items: Vec<Items> = flagged.iter().map(|flagged_request| items(flagged_request, item_of)).collect();
     let abnormal: Vec<bool> = flagged.iter().map(Flagged::is_abnormal).collect();
     let failing = abnormal.iter().filter(|&&abnormal| abnormal).count() as f64;
     let all: Vec<Vec<u32>> = items.iter().map(|items| items.all.clone()).collect();
@@ -210,8 +213,9 @@ fn rank_items(
         let with_set = items.iter().filter(|items| members.iter().all(|item| has(&items.all, *item)));
         let mut balance: Vec<i64> = vec![0; members.len()];
         for items in with_set {
-            for (at, item) in members.iter().enumerate() {
-                balance[at] += i64::from(has(&items.entered, *item)) - i64::from(has(&items.left, *item));
+            for (position, item) in members.iter().enumerate() {
+                balance[position] +=
+                    i64::from(has(&items.entered, *item)) - i64::from(has(&items.left, *item));
             }
         }
         for (item, balance) in members.iter().zip(balance) {
@@ -228,12 +232,13 @@ fn has(sorted: &[u32], item: u32) -> bool {
 
 fn items(flagged: &Flagged<'_>, item_of: &mut dyn FnMut(&RequestCalls, usize) -> u32) -> Items {
     let request = flagged.request;
-    let of: Vec<u32> = (0..request.calls.len()).map(|at| item_of(request, at)).collect();
-    let mut out = Items { all: of.clone(), ..Items::default() };
-    for &at in &flagged.abnormal {
-        out.entered.push(of[at]);
-        let caller = request.calls[at].parent.map(|parent| of[parent as usize]);
-        out.left.extend(caller.filter(|&caller| caller != of[at]));
+    let item_by_call: Vec<u32> =
+        (0..request.calls.len()).map(|position| item_of(request, position)).collect();
+    let mut out = Items { all: item_by_call.clone(), ..Items::default() };
+    for &position in &flagged.abnormal {
+        out.entered.push(item_by_call[position]);
+        let caller = request.calls[position].parent.map(|parent| item_by_call[parent as usize]);
+        out.left.extend(caller.filter(|&caller| caller != item_by_call[position]));
     }
     for list in [&mut out.all, &mut out.entered, &mut out.left] {
         list.sort_unstable();
@@ -272,14 +277,15 @@ mod tests {
 
     #[test]
     fn the_service_that_abnormal_invocations_enter_and_none_leave_comes_first() {
-        let history: Vec<_> = (0..20).map(|at| request(100 + at % 2, 50)).collect();
-        let target: Vec<_> = (0..10).map(|at| request(if at < 5 { 900 } else { 100 }, 50)).collect();
+        let history: Vec<_> = (0..20).map(|position| request(100 + position % 2, 50)).collect();
+        let target: Vec<_> =
+            (0..10).map(|position| request(if position < 5 { 900 } else { 100 }, 50)).collect();
         let calls = calls(target, Some(history));
         let detector = Detector::learn(&calls);
         // The latency of ads did not change: its severity is 0 in both.
         assert!(!detector.usual.contains_key(&(Some(0), 2)));
         let flagged: Vec<_> = calls.target.iter().map(|request| detector.flag(request)).collect();
-        assert_eq!(flagged.iter().filter(|one| one.is_abnormal()).count(), 5);
+        assert_eq!(flagged.iter().filter(|flagged_request| flagged_request.is_abnormal()).count(), 5);
         assert_eq!(flagged[0].abnormal, [0, 1]);
         // Every set has index 1/2. Into the front and out of it: 5 each, balance 0. Into the cart: 5.
         let operations = rank_operations(&calls, &flagged);
@@ -289,7 +295,7 @@ mod tests {
 
     #[test]
     fn without_history_only_extremes_are_abnormal() {
-        let mut target: Vec<_> = (0..40).map(|at| request(100 + at % 10, 50)).collect();
+        let mut target: Vec<_> = (0..40).map(|position| request(100 + position % 10, 50)).collect();
         target.push(request(5_000, 50));
         let calls = calls(target, None);
         let detector = Detector::learn(&calls);

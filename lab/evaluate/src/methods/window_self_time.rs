@@ -54,7 +54,7 @@ impl Arm<Case, Answer> for WindowSelfTime {
         let medians = median_replicas(&now);
         let usual: BTreeMap<u32, f64> = match &case.calls.baseline {
             Some(baseline) => {
-                by_operation(&totals(baseline)).into_iter().map(|(at, all)| (at, all.mean())).collect()
+                by_operation(&totals(baseline)).into_iter().map(|(index, all)| (index, all.mean())).collect()
             }
             None => medians.clone(),
         };
@@ -63,9 +63,12 @@ impl Arm<Case, Answer> for WindowSelfTime {
             let excess = (all.mean() - usual) * all.calls as f64;
             (all.mean() >= FACTOR * usual && excess > 0.0).then_some((operation, excess))
         });
-        let operations = ranked(scores).into_iter().map(|at| names.operations[at as usize].clone()).collect();
+        let operations = ranked(scores)
+            .into_iter()
+            .map(|operation| names.operations[operation as usize].clone())
+            .collect();
         let replicas = ranked(replica_scores(&now, &medians));
-        let replicas = replicas.into_iter().map(|at| names.replicas[at as usize].clone()).collect();
+        let replicas = replicas.into_iter().map(|replica| names.replicas[replica as usize].clone()).collect();
         Ok(Answer { operations, replicas, ..Answer::default() })
     }
 }
@@ -76,8 +79,8 @@ fn totals(requests: &[Arc<RequestCalls>]) -> Means {
         let waits_for = only_remote_callees(request);
         for (call, waits_for) in request.calls.iter().zip(waits_for) {
             let place = waits_for.map_or(call, |callee| &request.calls[callee as usize]);
-            let one = Total { calls: u64::from(waits_for.is_none()), sum_ns: call.self_ns as f64 };
-            out.entry((place.operation, place.replica)).or_default().add(one);
+            let own_total = Total { calls: u64::from(waits_for.is_none()), sum_ns: call.self_ns as f64 };
+            out.entry((place.operation, place.replica)).or_default().add(own_total);
         }
     }
     out
@@ -87,16 +90,16 @@ fn totals(requests: &[Arc<RequestCalls>]) -> Means {
 fn only_remote_callees(request: &RequestCalls) -> Vec<Option<u32>> {
     let mut callees: Vec<Option<u32>> = vec![None; request.calls.len()];
     let mut counts = vec![0_u32; request.calls.len()];
-    for (at, call) in request.calls.iter().enumerate() {
+    for (index, call) in request.calls.iter().enumerate() {
         if let Some(parent) = call.parent {
             counts[parent as usize] += 1;
-            callees[parent as usize] = Some(at as u32);
+            callees[parent as usize] = Some(index as u32);
         }
     }
-    for (at, callee) in callees.iter_mut().enumerate() {
+    for (index, callee) in callees.iter_mut().enumerate() {
         let is_remote =
-            callee.is_some_and(|to| request.calls[to as usize].replica != request.calls[at].replica);
-        if counts[at] != 1 || !is_remote {
+            callee.is_some_and(|to| request.calls[to as usize].replica != request.calls[index].replica);
+        if counts[index] != 1 || !is_remote {
             *callee = None;
         }
     }
@@ -117,7 +120,7 @@ fn median_replicas(totals: &Means) -> BTreeMap<u32, f64> {
     for ((operation, _), total) in totals {
         means.entry(*operation).or_default().push(total.mean());
     }
-    means.into_iter().filter_map(|(at, mut means)| Some((at, quantile(&mut means, 0.5)?))).collect()
+    means.into_iter().filter_map(|(index, mut means)| Some((index, quantile(&mut means, 0.5)?))).collect()
 }
 
 fn replica_scores(totals: &Means, medians: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {

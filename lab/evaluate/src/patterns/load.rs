@@ -15,20 +15,20 @@ const BYTES_MAX: u64 = 1 << 30;
 /// # Errors
 /// When it cannot be read, or a row is not made of as many numbers as the header has names.
 pub(crate) fn load(path: &Path) -> Result<Option<RequestMatrix>, String> {
-    let at = |error: String| format!("{}: {error}", path.display());
-    let file = File::open(path).map_err(|error| at(error.to_string()))?;
+    let with_path = |error: String| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(|error| with_path(error.to_string()))?;
     let is_compressed = path.extension().is_some_and(|ending| ending == "zst");
     let mut text = String::new();
     let read = if is_compressed {
-        let decoder = zstd::Decoder::new(file).map_err(|error| at(error.to_string()))?;
+        let decoder = zstd::Decoder::new(file).map_err(|error| with_path(error.to_string()))?;
         decoder.take(BYTES_MAX).read_to_string(&mut text)
     } else {
         file.take(BYTES_MAX).read_to_string(&mut text)
     };
-    read.map_err(|error| at(error.to_string()))?;
+    read.map_err(|error| with_path(error.to_string()))?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.split('.').next().unwrap_or_default();
-    parse(name, &text).map_err(at)
+    parse(name, &text).map_err(with_path)
 }
 
 fn parse(name: &str, text: &str) -> Result<Option<RequestMatrix>, String> {

@@ -22,8 +22,8 @@ pub struct PatternScore {
 pub fn score_patterns(matrix: &RequestMatrix, groups: &[Vec<usize>]) -> PatternScore {
     let hit: BTreeSet<usize> = rows(matrix, |cause| cause > 0);
     let union: BTreeSet<usize> = groups.iter().flatten().copied().collect();
-    let both = hit.intersection(&union).count() as f64;
-    let share = |of: usize| if of == 0 { 0.0 } else { both / of as f64 };
+    let shared = hit.intersection(&union).count() as f64;
+    let share = |total: usize| if total == 0 { 0.0 } else { shared / total as f64 };
     PatternScore {
         precision: share(union.len()),
         recall: share(hit.len()),

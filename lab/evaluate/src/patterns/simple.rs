@@ -66,11 +66,11 @@ fn best_cut(times: &[f64], is_slow: &[bool]) -> Cut {
     order.sort_by(|&a, &b| times[b].total_cmp(&times[a]));
     let slow = is_slow.iter().filter(|&&slow| slow).count();
     let mut best = Cut { least: f64::INFINITY, f1: 0.0 };
-    let mut both = 0;
-    for (at, &row) in order.iter().enumerate() {
-        both += usize::from(is_slow[row]);
-        let is_last_of_its_value = order.get(at + 1).is_none_or(|&next| times[next] < times[row]);
-        let f1 = 2.0 * both as f64 / (at + 1 + slow) as f64;
+    let mut slow_so_far = 0;
+    for (index, &row) in order.iter().enumerate() {
+        slow_so_far += usize::from(is_slow[row]);
+        let is_last_of_its_value = order.get(index + 1).is_none_or(|&next| times[next] < times[row]);
+        let f1 = 2.0 * slow_so_far as f64 / (index + 1 + slow) as f64;
         if is_last_of_its_value && f1 > best.f1 {
             best = Cut { least: times[row], f1 };
         }

@@ -51,13 +51,14 @@ fn change_rows(out: &mut String, family: &Family<ChangeScore>, title: &str, outc
 }
 
 fn change_cells(own: &ChangeOutcomes<'_>) -> String {
-    let sum = |count: fn(&ChangeScore) -> usize| own.iter().map(|one| count(&one.score)).sum::<usize>();
-    let right = own.iter().filter(|one| one.score.is_right()).count();
+    let sum =
+        |count: fn(&ChangeScore) -> usize| own.iter().map(|outcome| count(&outcome.score)).sum::<usize>();
+    let right = own.iter().filter(|outcome| outcome.score.is_right()).count();
     let found = sum(|score| score.found);
-    let errors = own.iter().flat_map(|one| one.score.onset_errors.iter().copied()).collect();
+    let errors = own.iter().flat_map(|outcome| outcome.score.onset_errors.iter().copied()).collect();
     let cells = [
         format!("{right}/{}", own.len()),
-        own.iter().filter(|one| !one.score.is_answered).count().to_string(),
+        own.iter().filter(|outcome| !outcome.score.is_answered).count().to_string(),
         share(found, sum(|score| score.expected)),
         sum(|score| score.false_alarms).to_string(),
         median(errors).map_or("–".to_owned(), |error| format!("{error:.0}")),
@@ -86,13 +87,16 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 /// Every wrong answer of Laggard's methods.
 fn misses(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutcomes<'_>) {
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
-    for one in outcomes.iter().filter(|one| family.methods[one.method].is_laggard && !one.score.is_right()) {
-        let method = &family.methods[one.method].name;
-        let got = one.error.as_ref().unwrap_or(&one.score.words).replace('|', "\\|");
-        let row = format!("| {} | {method} | {got} |", one.group.name);
+    for outcome in outcomes
+        .iter()
+        .filter(|outcome| family.methods[outcome.method].is_laggard && !outcome.score.is_right())
+    {
+        let method = &family.methods[outcome.method].name;
+        let got = outcome.error.as_ref().unwrap_or(&outcome.score.words).replace('|', "\\|");
+        let row = format!("| {} | {method} | {got} |", outcome.group.name);
         match rows.iter_mut().find(|(known, _)| *known == row) {
-            Some((_, cases)) => cases.push(&one.case),
-            None => rows.push((row, vec![&one.case])),
+            Some((_, cases)) => cases.push(&outcome.case),
+            None => rows.push((row, vec![&outcome.case])),
         }
     }
     if rows.is_empty() {
@@ -133,16 +137,17 @@ fn demand_table(out: &mut String, family: &Family<DemandScore>, outcomes: &Deman
 }
 
 fn demand_cells(own: &DemandOutcomes<'_>) -> String {
-    let errors: Vec<f64> = own.iter().flat_map(|one| one.score.relative_errors.iter().copied()).collect();
+    let errors: Vec<f64> =
+        own.iter().flat_map(|outcome| outcome.score.relative_errors.iter().copied()).collect();
     let widths: Vec<f64> =
-        own.iter().flat_map(|one| one.score.interval_half_widths.iter().copied()).collect();
+        own.iter().flat_map(|outcome| outcome.score.interval_half_widths.iter().copied()).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let percent =
         |value: f64| if value.is_finite() { format!("{:.1} %", 100.0 * value) } else { "–".to_owned() };
-    let covered = own.iter().map(|one| one.score.covered).sum();
-    let intervals = own.iter().map(|one| one.score.intervals).sum();
+    let covered = own.iter().map(|outcome| outcome.score.covered).sum();
+    let intervals = own.iter().map(|outcome| outcome.score.intervals).sum();
     let largest = errors.iter().copied().fold(f64::NAN, f64::max);
-    let unanswered = own.iter().filter(|one| one.error.is_some()).count();
+    let unanswered = own.iter().filter(|outcome| outcome.error.is_some()).count();
     let note = if unanswered > 0 { format!(", {unanswered} without an answer") } else { String::new() };
     let cells = [
         format!("{}{note}", percent(mean(&errors))),

@@ -33,7 +33,7 @@ fn rows(
         if own.is_empty() {
             continue;
         }
-        let score = own.iter().fold(ExecutionScore::default(), |sum, one| sum.plus(one.score));
+        let score = own.iter().fold(ExecutionScore::default(), |sum, outcome| sum.plus(outcome.score));
         let (cells, wall_s) = (cells(&score).join(" | "), mean_wall_s(&own));
         let _ = writeln!(out, "| {} | {} | {cells} | {wall_s:.2} |", std::mem::take(&mut title), row.name);
     }

@@ -15,7 +15,7 @@ pub(super) fn matrix_tables(
     matrices: &[&Outcome<GroupScore>],
 ) {
     let (hit, normal): (Vec<&Outcome<GroupScore>>, Vec<&Outcome<GroupScore>>) =
-        matrices.iter().copied().partition(|one| one.score.score.is_some());
+        matrices.iter().copied().partition(|scored| scored.score.score.is_some());
     if !hit.is_empty() {
         out.push_str(
             "\n| files | method | precision | recall | F1 | F1 by cause | lowest F1 | lowest by cause | processor s | wall s |\n",
@@ -43,14 +43,14 @@ fn rows(
         if own.is_empty() {
             continue;
         }
-        let mut row = |files: &str, of: &[&Outcome<GroupScore>]| {
+        let mut row = |files: &str, outcomes: &[&Outcome<GroupScore>]| {
             let _ = writeln!(
                 out,
                 "| {files} ({}) | {} | {} | {} |",
-                of.len(),
+                outcomes.len(),
                 finder.name,
-                cells(of),
-                seconds(of)
+                cells(outcomes),
+                seconds(outcomes)
             );
         };
         for system in &systems {
@@ -60,15 +60,16 @@ fn rows(
     }
 }
 
-fn mean(outcomes: &[&Outcome<GroupScore>], of: impl Fn(&Outcome<GroupScore>) -> f64) -> f64 {
-    outcomes.iter().map(|one| of(one)).sum::<f64>() / outcomes.len().max(1) as f64
+fn mean(outcomes: &[&Outcome<GroupScore>], value_of: impl Fn(&Outcome<GroupScore>) -> f64) -> f64 {
+    outcomes.iter().map(|scored| value_of(scored)).sum::<f64>() / outcomes.len().max(1) as f64
 }
 
 fn scores(outcomes: &[&Outcome<GroupScore>]) -> String {
-    let score = |one: &Outcome<GroupScore>| one.score.score.unwrap_or_default();
-    let mean = |of: fn(&PatternScore) -> f64| mean(outcomes, |one| of(&score(one)));
-    let lowest =
-        |of: fn(&PatternScore) -> f64| outcomes.iter().map(|one| of(&score(one))).fold(1.0, f64::min);
+    let score = |scored: &Outcome<GroupScore>| scored.score.score.unwrap_or_default();
+    let mean = |value_of: fn(&PatternScore) -> f64| mean(outcomes, |scored| value_of(&score(scored)));
+    let lowest = |value_of: fn(&PatternScore) -> f64| {
+        outcomes.iter().map(|scored| value_of(&score(scored))).fold(1.0, f64::min)
+    };
     format!(
         "{:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3}",
         mean(|score| score.precision),
@@ -81,12 +82,12 @@ fn scores(outcomes: &[&Outcome<GroupScore>]) -> String {
 }
 
 fn false_findings(outcomes: &[&Outcome<GroupScore>]) -> String {
-    let with = outcomes.iter().filter(|one| one.score.groups > 0).count();
-    let found: usize = outcomes.iter().map(|one| one.score.groups).sum();
+    let with = outcomes.iter().filter(|scored| scored.score.groups > 0).count();
+    let found: usize = outcomes.iter().map(|scored| scored.score.groups).sum();
     format!("{with}/{} | {found}", outcomes.len())
 }
 
 fn seconds(outcomes: &[&Outcome<GroupScore>]) -> String {
-    let processor_s = mean(outcomes, |one| one.cost.processor_s);
-    format!("{processor_s:.3} | {:.3}", mean(outcomes, |one| one.cost.wall_s))
+    let processor_s = mean(outcomes, |scored| scored.cost.processor_s);
+    format!("{processor_s:.3} | {:.3}", mean(outcomes, |scored| scored.cost.wall_s))
 }

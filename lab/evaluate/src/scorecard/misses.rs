@@ -17,14 +17,14 @@ pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
     let default = results.localizers.default_method();
-    for at in 0..results.localizers.methods.len() {
-        let is_default = default == Some(at);
+    for method_index in 0..results.localizers.methods.len() {
+        let is_default = default == Some(method_index);
         let detail = if is_default { Detail::Every } else { Detail::OneAGroup };
-        let rows = rows(results, set, at, detail);
+        let rows = rows(results, set, method_index, detail);
         if is_default { ours.extend(rows) } else { others.extend(rows) }
     }
-    for (at, finder) in results.patterns.methods.iter().enumerate() {
-        let rows = matrix_rows(results, set, at);
+    for (method_index, finder) in results.patterns.methods.iter().enumerate() {
+        let rows = matrix_rows(results, set, method_index);
         if finder.is_laggard { ours.extend(rows) } else { others.extend(rows) }
     }
     if !ours.is_empty() {
@@ -59,8 +59,11 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
     let mut rows = Vec::new();
     for group in groups_of(results, set) {
         let mut cases: BTreeMap<_, Vec<&str>> = BTreeMap::new();
-        let of_group =
-            results.localizers.outcomes.iter().filter(|one| one.group == *group && one.method == method);
+        let of_group = results
+            .localizers
+            .outcomes
+            .iter()
+            .filter(|scored| scored.group == *group && scored.method == method);
         for outcome in of_group {
             if let Some(miss) = &outcome.score.judgment.miss {
                 cases.entry(miss).or_default().push(&outcome.case);
@@ -83,10 +86,10 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
 
 fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
     let of_finder =
-        results.patterns.outcomes.iter().filter(|one| one.group.set == set && one.method == finder);
-    let row = |one: &Outcome<GroupScore>| {
-        let (expected, got) = matrix_miss(one)?;
-        let case = format!("{}: {}", one.group.name, one.case);
+        results.patterns.outcomes.iter().filter(|scored| scored.group.set == set && scored.method == finder);
+    let row = |scored: &Outcome<GroupScore>| {
+        let (expected, got) = matrix_miss(scored)?;
+        let case = format!("{}: {}", scored.group.name, scored.case);
         Some(format!(
             "| {} | {case} | {expected} | {} |\n",
             results.patterns.methods[finder].name,
@@ -97,11 +100,11 @@ fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
 }
 
 /// What was expected and what came, where the answer is wrong.
-fn matrix_miss(one: &Outcome<GroupScore>) -> Option<(String, String)> {
-    let got = |found: String| one.error.clone().unwrap_or(found);
-    let groups = format!("groups: {}", one.score.groups);
-    let Some(score) = one.score.score else {
-        let wrong = one.score.groups > 0 || one.error.is_some();
+fn matrix_miss(scored: &Outcome<GroupScore>) -> Option<(String, String)> {
+    let got = |found: String| scored.error.clone().unwrap_or(found);
+    let groups = format!("groups: {}", scored.score.groups);
+    let Some(score) = scored.score.score else {
+        let wrong = scored.score.groups > 0 || scored.error.is_some();
         return wrong.then(|| ("nothing".to_owned(), got(groups)));
     };
     let figures = format!(
@@ -136,18 +139,23 @@ fn by_cases(results: &Results) -> Vec<String> {
     let Some(default) = results.localizers.default_method() else { return vec![] };
     let mut lines = Vec::new();
     for group in SetKind::ALL.into_iter().flat_map(|set| groups_of(results, set)) {
-        let of_group = || results.localizers.outcomes.iter().filter(|one| one.group == *group);
+        let of_group = || results.localizers.outcomes.iter().filter(|scored| scored.group == *group);
         let ours = Summary::of(of_group(), default);
-        for (at, method) in results.localizers.methods.iter().enumerate().filter(|&(at, _)| at != default) {
-            let theirs = Summary::of(of_group(), at);
+        for (method_index, method) in
+            results.localizers.methods.iter().enumerate().filter(|&(method_index, _)| method_index != default)
+        {
+            let theirs = Summary::of(of_group(), method_index);
             if theirs.is_empty() || theirs.share_right() <= ours.share_right() {
                 continue;
             }
             let right = |method| {
-                move |one: &&Outcome<LocalizerScore>| one.method == method && one.score.judgment.right
+                move |scored: &&Outcome<LocalizerScore>| {
+                    scored.method == method && scored.score.judgment.right
+                }
             };
-            let known: Vec<&str> = of_group().filter(right(default)).map(|one| one.case.as_str()).collect();
-            let only = of_group().filter(right(at)).map(|one| one.case.as_str());
+            let known: Vec<&str> =
+                of_group().filter(right(default)).map(|scored| scored.case.as_str()).collect();
+            let only = of_group().filter(right(method_index)).map(|scored| scored.case.as_str());
             let only: Vec<&str> = only.filter(|case| !known.contains(case)).collect();
             let ours = format!("{} {}", results.localizers.methods[default].name, ours.right_of_cases());
             let theirs = format!("{} {}", method.name, theirs.right_of_cases());
@@ -160,15 +168,16 @@ fn by_cases(results: &Results) -> Vec<String> {
 fn by_matrices(results: &Results) -> Vec<String> {
     let Some(default) = results.patterns.default_method() else { return vec![] };
     let own = |other: &Outcome<GroupScore>| {
-        let is_own = |one: &&Outcome<GroupScore>| {
-            one.method == default && one.group == other.group && one.case == other.case
+        let is_own = |scored: &&Outcome<GroupScore>| {
+            scored.method == default && scored.group == other.group && scored.case == other.case
         };
         results.patterns.outcomes.iter().find(is_own)?.score.score
     };
-    let line = |one: &Outcome<GroupScore>| {
-        let (own, other) = (own(one)?.f1, one.score.score?.f1);
-        let [ours, theirs] = [default, one.method].map(|at| &results.patterns.methods[at].name);
-        let case = format!("{}/{}", one.group.path(), one.case);
+    let line = |scored: &Outcome<GroupScore>| {
+        let (own, other) = (own(scored)?.f1, scored.score.score?.f1);
+        let [ours, theirs] =
+            [default, scored.method].map(|method_index| &results.patterns.methods[method_index].name);
+        let case = format!("{}/{}", scored.group.path(), scored.case);
         (other > own).then(|| format!("| {case} | {ours} {own:.3} | {theirs} {other:.3} | |\n"))
     };
     results.patterns.outcomes.iter().filter_map(line).collect()

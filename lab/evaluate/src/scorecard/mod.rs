@@ -121,8 +121,10 @@ fn overview(out: &mut String, results: &Results) {
     for set in SetKind::ALL.into_iter().filter(|set| !groups_of(results, *set).is_empty()) {
         let _ = write!(out, "| {} |", set.name());
         for method in 0..results.localizers.methods.len() {
-            let summary =
-                Summary::of(results.localizers.outcomes.iter().filter(|one| one.group.set == set), method);
+            let summary = Summary::of(
+                results.localizers.outcomes.iter().filter(|scored| scored.group.set == set),
+                method,
+            );
             let _ = write!(out, " {} |", summary.right_of_cases());
         }
         out.push('\n');
@@ -139,12 +141,12 @@ fn table(out: &mut String, results: &Results, groups: &[&Group]) {
     for group in groups {
         let of_group: Vec<&Outcome<LocalizerScore>> =
             results.localizers.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
-        for (at, method) in results.localizers.methods.iter().enumerate() {
-            let summary = Summary::of(of_group.iter().copied(), at);
+        for (method_index, method) in results.localizers.methods.iter().enumerate() {
+            let summary = Summary::of(of_group.iter().copied(), method_index);
             if summary.is_empty() {
                 continue;
             }
-            let title = if at == 0 { group.name.as_str() } else { "" };
+            let title = if method_index == 0 { group.name.as_str() } else { "" };
             let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
         }
     }

@@ -28,15 +28,20 @@ pub(super) fn visit(runner: &mut Runner<'_>) {
 }
 
 fn case(name: &str, drawn: &SimulatedExecutions) -> ExecutionCase {
-    let steps = |one: &SimulatedExecution| one.injected.iter().map(|injected| injected.step).collect();
+    let steps =
+        |execution: &SimulatedExecution| execution.injected.iter().map(|injected| injected.step).collect();
     ExecutionCase {
         name: name.to_owned(),
         normal: drawn.normal.iter().map(sequence).collect(),
         sample: drawn.sample.iter().map(sequence).collect(),
         alphabet_len: ALPHABET_LEN,
         truth: ExecutionTruth {
-            normal_kinds: drawn.normal.iter().map(|one| one.kind).collect(),
-            sample_kinds: drawn.sample.iter().map(|one| (!one.is_new_kind).then_some(one.kind)).collect(),
+            normal_kinds: drawn.normal.iter().map(|execution| execution.kind).collect(),
+            sample_kinds: drawn
+                .sample
+                .iter()
+                .map(|execution| (!execution.is_new_kind).then_some(execution.kind))
+                .collect(),
             injected: drawn.sample.iter().map(steps).collect(),
         },
     }
@@ -57,10 +62,10 @@ mod tests {
         let drawn = draw_executions(&ExecutionSettings::scenario(ExecutionScenario::CpuLimit, 1));
         let case = case("one", &drawn);
         assert_eq!((case.normal.len(), case.sample.len()), (100, 10));
-        for (one, steps) in case.sample.iter().zip(&case.truth.injected) {
+        for (execution, steps) in case.sample.iter().zip(&case.truth.injected) {
             assert!(!steps.is_empty());
             let preempted = laggard_simulate_kernel::step_state::PREEMPTED;
-            assert!(steps.iter().all(|&step| one.states()[step] == preempted));
+            assert!(steps.iter().all(|&step| execution.states()[step] == preempted));
         }
     }
 }

@@ -42,9 +42,9 @@ impl Fault {
 }
 
 pub(super) fn read_faults(path: &Path) -> Result<Vec<Fault>, String> {
-    let at = |error: String| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| at(error.to_string()))
+    let index = |error: String| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| index(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| index(error.to_string()))
 }
 
 /// Whether a slice is at least a minute away from the end of every fault, of whatever kind, and before none.

@@ -43,10 +43,10 @@ fn folders(data: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// What is in a folder, by name.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let at = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let index = |error: std::io::Error| format!("{}: {error}", folder.display());
     let listed: Result<Vec<PathBuf>, std::io::Error> =
-        std::fs::read_dir(folder).map_err(at)?.map(|entry| entry.map(|entry| entry.path())).collect();
-    let mut listed = listed.map_err(at)?;
+        std::fs::read_dir(folder).map_err(index)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut listed = listed.map_err(index)?;
     listed.sort();
     Ok(listed)
 }

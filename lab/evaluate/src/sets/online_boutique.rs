@@ -72,13 +72,13 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
         performance.iter().map(|fault| slices_to_detect(fault, shop.slices.keys())).collect();
     let mut heard: BTreeMap<(usize, usize), FaultAnswers> = BTreeMap::new();
     for &slice in shop.slices.keys() {
-        let concerned: Vec<usize> = (0..due.len()).filter(|&at| due[at].contains(&slice)).collect();
+        let concerned: Vec<usize> = (0..due.len()).filter(|&index| due[index].contains(&slice)).collect();
         let is_free = is_fault_free(slice, faults);
         if (concerned.is_empty() || !runner.wants(on_faults)) && !(is_free && runner.wants(free)) {
             continue;
         }
         let truth = match concerned.first() {
-            Some(&at) => Truth::Replica(performance[at].pod.clone()),
+            Some(&index) => Truth::Replica(performance[index].pod.clone()),
             None => Truth::Quiet,
         };
         let now = |ns: i64| shop.slice_of(ns) == slice;
@@ -89,13 +89,13 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
             continue;
         }
         for answered in runner.answers(&case) {
-            for &at in &concerned {
-                listen(&mut heard, (at, answered.method), &answered);
+            for &index in &concerned {
+                listen(&mut heard, (index, answered.method), &answered);
             }
         }
     }
-    for ((at, method), heard) in heard {
-        let fault = performance[at];
+    for ((index, method), heard) in heard {
+        let fault = performance[index];
         runner.push(outcome(on_faults, fault, method, &heard));
     }
 }

@@ -66,7 +66,7 @@ fn on_fault(
         .filter(|period| slices_in_time.iter().any(|&slice| shows(period, fault, slice)))
         .collect();
     let rank = |period: &SlowPeriod| {
-        period.services.iter().position(|name| services.contains(name.as_str())).map(|at| at + 1)
+        period.services.iter().position(|name| services.contains(name.as_str())).map(|index| index + 1)
     };
     let alarms: Vec<Alarm> =
         in_time.iter().map(|period| Alarm { raised: true, rank: rank(period) }).collect();

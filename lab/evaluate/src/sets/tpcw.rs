@@ -40,10 +40,10 @@ fn observations(run: &TpcwRun) -> Observations {
     let server = &run.servers[0];
     let own = server.own.as_ref().unwrap_or(&run.system);
     let types = run.transactions.len();
-    let front_s = own.counts.iter().enumerate().map(|(at, &count)| {
-        let outbound = own.outbound.iter().filter(|one| one.counts[at] > 0.0);
-        let calls_s: f64 = outbound.map(|one| one.counts[at] * one.time_s[at]).sum();
-        if count > 0.0 { own.response_s[at] - calls_s / count } else { f64::NAN }
+    let front_s = own.counts.iter().enumerate().map(|(index, &count)| {
+        let outbound = own.outbound.iter().filter(|calls| calls.counts[index] > 0.0);
+        let calls_s: f64 = outbound.map(|calls| calls.counts[index] * calls.time_s[index]).sum();
+        if count > 0.0 { own.response_s[index] - calls_s / count } else { f64::NAN }
     });
     Observations {
         window_s: f64::from(run.window_s),
@@ -64,16 +64,21 @@ fn truth(truth: &TpcwTruth, names: &[String]) -> ChangeTruth {
         transactions: change
             .transactions
             .iter()
-            .filter_map(|one| {
-                let transaction = names.iter().position(|name| *name == one.name)?;
-                Some(Difference { transaction, difference_ms: one.difference_ms })
+            .filter_map(|change| {
+                let transaction = names.iter().position(|name| *name == change.name)?;
+                Some(Difference { transaction, difference_ms: change.difference_ms })
             })
             .collect(),
     };
     ChangeTruth {
         alarms: truth.expected.iter().filter(is_alarm).map(alarm).collect(),
         tolerated: foreign_runs(&truth.foreign_share),
-        regions: truth.segments.iter().filter(|one| one.is_anomalous).map(|one| one.start..one.end).collect(),
+        regions: truth
+            .segments
+            .iter()
+            .filter(|segment| segment.is_anomalous)
+            .map(|segment| segment.start..segment.end)
+            .collect(),
     }
 }
 

@@ -152,8 +152,8 @@ fn slow_nodes(traces: &Traces, slow: u32) -> BTreeSet<String> {
     traces.buckets().iter().flatten().for_each(|row| seen[row.replica.index()] = true);
     let number = |name: &str| name.strip_prefix("datanode").and_then(|digits| digits.parse::<u32>().ok());
     (0..seen.len())
-        .filter(|&at| seen[at])
-        .map(|at| traces.names().replica_name(ReplicaId::from_index(at)))
+        .filter(|&position| seen[position])
+        .map(|position| traces.names().replica_name(ReplicaId::from_index(position)))
         .filter(|name| number(name).is_some_and(|number| (1..=slow).contains(&number)))
         .map(str::to_owned)
         .collect()
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn a_quiet_run_of_another_workload_serves_only_when_it_is_the_only_one() {
         let run = || Arc::new(Traces::default());
-        let one = BTreeMap::from([("w".to_owned(), run())]);
-        assert!(baseline_of(&one, "w").is_some() && baseline_of(&one, "rpc").is_some());
+        let single_run = BTreeMap::from([("w".to_owned(), run())]);
+        assert!(baseline_of(&single_run, "w").is_some() && baseline_of(&single_run, "rpc").is_some());
         let two = BTreeMap::from([("w".to_owned(), run()), ("r".to_owned(), run())]);
         assert!(baseline_of(&two, "w").is_some() && baseline_of(&two, "rpc").is_none());
         assert!(baseline_of(&BTreeMap::new(), "w").is_none());
