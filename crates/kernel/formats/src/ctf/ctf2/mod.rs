@@ -127,7 +127,8 @@ impl Metadata {
         let clock = text(value, "default-clock-class-id").or_else(|| text(value, "default-clock-class-name"));
         let stream = self.schema.streams.entry(id).or_default();
         // CTF 2 has no role for the CPU: LTTng names it as in CTF 1.8.
-        stream.packet_context = packet_context.map(|class| roles::with_packet_cpu_roles(&class)).transpose()?;
+        stream.packet_context =
+            packet_context.map(|class| roles::with_packet_cpu_roles(&class)).transpose()?;
         stream.event_header = event_header;
         stream.common_context = common_context;
         stream.clock = clock.map(str::to_owned);
