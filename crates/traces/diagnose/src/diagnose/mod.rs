@@ -1,7 +1,7 @@
 //! Which operations on which replicas make requests slow.
 //!
 //! ```text
-//! Question ─ one of methods/ ─► MethodAnswer ─ report/ ─► Report
+//! DiagnoseQuestion ─ one of methods/ ─► MethodAnswer ─ report/ ─► Report
 //! ```
 
 mod answer;
@@ -18,7 +18,7 @@ pub use settings::{BaselineChoice, DiagnoseSettings};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_report::{InputFacts, Report};
 use laggard_settings::{SettingError, Settings};
-use question::Question;
+use question::DiagnoseQuestion;
 
 /// Diagnoses requests, on their own or against a baseline; only some methods use one
 /// ([`DiagnoseMethod::uses_baseline`]). Assembled requests may be diagnosed repeatedly, with other windows,
@@ -34,6 +34,6 @@ pub fn diagnose(
     engine: LocalEngine,
 ) -> Result<Report, SettingError> {
     settings.check()?;
-    let question = Question { requests, baseline, facts, settings, engine };
+    let question = DiagnoseQuestion { requests, baseline, facts, settings, engine };
     Ok(report::report(&question, &settings.method.answer(&question)))
 }

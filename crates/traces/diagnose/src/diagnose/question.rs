@@ -16,14 +16,14 @@ use std::fmt;
 pub struct DiagnoseMethod {
     name: &'static str,
     uses_baseline: bool,
-    answer: fn(&Question<'_>) -> MethodAnswer,
+    answer: fn(&DiagnoseQuestion<'_>) -> MethodAnswer,
 }
 
 impl DiagnoseMethod {
     pub(crate) const fn new(
         name: &'static str,
         uses_baseline: bool,
-        answer: fn(&Question<'_>) -> MethodAnswer,
+        answer: fn(&DiagnoseQuestion<'_>) -> MethodAnswer,
     ) -> DiagnoseMethod {
         DiagnoseMethod { name, uses_baseline, answer }
     }
@@ -38,7 +38,7 @@ impl DiagnoseMethod {
         self.uses_baseline
     }
 
-    pub(crate) fn answer(self, question: &Question<'_>) -> MethodAnswer {
+    pub(crate) fn answer(self, question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         (self.answer)(question)
     }
 }
@@ -59,7 +59,7 @@ impl fmt::Debug for DiagnoseMethod {
 }
 
 /// The data, and the settings of the question.
-pub(crate) struct Question<'a> {
+pub(crate) struct DiagnoseQuestion<'a> {
     pub(crate) requests: &'a Requests,
     pub(crate) baseline: Option<&'a Requests>,
     pub(crate) facts: &'a InputFacts,
@@ -67,7 +67,7 @@ pub(crate) struct Question<'a> {
     pub(crate) engine: LocalEngine,
 }
 
-impl Question<'_> {
+impl DiagnoseQuestion<'_> {
     /// Surveys all requests of the window, and collects the calls of categories with at least `requests_min` requests.
     pub(crate) fn survey(&self, requests_min: u64) -> SurveyResult {
         let settings = self.settings;

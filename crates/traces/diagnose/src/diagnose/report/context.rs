@@ -1,7 +1,7 @@
 //! The inputs of every part of the report.
 
 use crate::diagnose::answer::MethodAnswer;
-use crate::diagnose::question::Question;
+use crate::diagnose::question::DiagnoseQuestion;
 use crate::survey::Survey;
 use laggard_localize::CategoryCalls;
 use laggard_model::OperationId;
@@ -9,14 +9,14 @@ use std::ops::Deref;
 
 /// The question and its answer.
 pub(crate) struct Context<'a> {
-    pub(crate) question: &'a Question<'a>,
+    pub(crate) question: &'a DiagnoseQuestion<'a>,
     pub(crate) answer: &'a MethodAnswer,
 }
 
 impl<'a> Deref for Context<'a> {
-    type Target = Question<'a>;
+    type Target = DiagnoseQuestion<'a>;
 
-    fn deref(&self) -> &Question<'a> {
+    fn deref(&self) -> &DiagnoseQuestion<'a> {
         self.question
     }
 }

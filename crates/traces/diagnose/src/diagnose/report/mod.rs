@@ -11,14 +11,14 @@ mod sampling;
 mod suspects;
 
 use crate::diagnose::answer::MethodAnswer;
-use crate::diagnose::question::Question;
+use crate::diagnose::question::DiagnoseQuestion;
 use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
 use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339};
 
 /// The report of an answer.
-pub(crate) fn report(question: &Question<'_>, answer: &MethodAnswer) -> Report {
+pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> Report {
     let context = &Context { question, answer };
     let suspects = suspects::suspects(context);
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);

@@ -2,7 +2,7 @@
 
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
-use crate::diagnose::question::Question;
+use crate::diagnose::question::DiagnoseQuestion;
 use laggard_localize::{
     CulpritSettings, ReplicaRate, Site, Spread, SuspectOperation, find_frequent_culprits, long_calls_rose,
 };
@@ -19,7 +19,7 @@ pub(super) fn suspects(suspects: Vec<SuspectOperation>) -> Vec<Suspect> {
 /// too few requests to compare, all are reported.
 pub(super) fn without_unchanged(
     suspects: Vec<Suspect>,
-    question: &Question<'_>,
+    question: &DiagnoseQuestion<'_>,
     study: &SiteStudy,
 ) -> (Vec<Suspect>, Vec<Suspect>) {
     let fewest = question.settings.sites.change.requests_min;

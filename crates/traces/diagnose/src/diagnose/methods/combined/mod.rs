@@ -18,7 +18,7 @@ mod sites;
 use crate::diagnose::answer::{MethodAnswer, Suspect};
 use crate::diagnose::methods::published::clouddiag;
 use crate::diagnose::plural::counted;
-use crate::diagnose::question::{DiagnoseMethod, Question};
+use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use laggard_localize::cloud_diag;
 use laggard_model::MethodRow;
 use laggard_report::{Baseline, Window, rfc3339};
@@ -34,7 +34,7 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/combined.md",
 };
 
-fn diagnose(question: &Question<'_>) -> MethodAnswer {
+fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
     let surveyed = question.survey(settings.requests_min);
     let cloud_diag = cloud_diag(&surveyed.categories, settings, question.engine.threads());
@@ -85,7 +85,7 @@ fn first_of_each(dispersed: Vec<Suspect>, patterned: Vec<Suspect>) -> Vec<Suspec
     dispersed.into_iter().chain(others).collect()
 }
 
-fn small_baseline(study: &SiteStudy, question: &Question<'_>) -> Option<String> {
+fn small_baseline(study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> Option<String> {
     let requests = study.baseline.as_ref()?.requests.len();
     let needed = question.settings.sites.change.requests_min;
     (requests < needed).then(|| {

@@ -1,6 +1,6 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
-use crate::diagnose::question::Question;
+use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
 use crate::site_fold::SiteFold;
@@ -41,7 +41,7 @@ struct Tables {
 }
 
 impl SiteStudy {
-    pub(crate) fn new(question: &Question<'_>) -> SiteStudy {
+    pub(crate) fn new(question: &DiagnoseQuestion<'_>) -> SiteStudy {
         let window = question.window();
         let earlier = question.earlier();
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
@@ -61,7 +61,7 @@ impl SiteStudy {
         SiteStudy::compare(question, union, tables)
     }
 
-    fn compare(question: &Question<'_>, union: UnionNames, tables: Tables) -> SiteStudy {
+    fn compare(question: &DiagnoseQuestion<'_>, union: UnionNames, tables: Tables) -> SiteStudy {
         let (settings, threads) = (&question.settings.sites, question.engine.threads());
         let names = union.names();
         let services: Vec<ServiceId> =
@@ -111,7 +111,7 @@ impl SiteStudy {
     }
 }
 
-impl<'a> Question<'a> {
+impl<'a> DiagnoseQuestion<'a> {
     /// The requests of the window.
     fn window(&self) -> Population<'a> {
         Population {
@@ -158,7 +158,11 @@ impl<'a> Question<'a> {
 }
 
 /// Removes requests in slow periods from the baseline "rest", unless they are most of it.
-fn leave_out_incidents(baseline: &mut SiteTable, timeline: &SiteTable, question: &Question<'_>) -> usize {
+fn leave_out_incidents(
+    baseline: &mut SiteTable,
+    timeline: &SiteTable,
+    question: &DiagnoseQuestion<'_>,
+) -> usize {
     let incidents = find_incidents(timeline, &question.settings.sites.scan, question.engine.threads());
     let outside = |request: &SiteRequest| {
         !incidents.iter().any(|incident| (incident.since..incident.until).contains(&request.start))
@@ -197,7 +201,7 @@ fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec
 fn incidents(
     window: &SiteTable,
     services: &[ServiceId],
-    question: &Question<'_>,
+    question: &DiagnoseQuestion<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
     let settings = &question.settings.sites;
     let periods = find_incidents(window, &settings.scan, question.engine.threads());

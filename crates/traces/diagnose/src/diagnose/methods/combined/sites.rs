@@ -2,7 +2,7 @@
 
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{RequestCounts, SiteFigures, SurveyResult, Suspect, SuspectReplica};
-use crate::diagnose::question::Question;
+use crate::diagnose::question::DiagnoseQuestion;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{
     Culprit, Excess, ReplicaLevel, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects,
@@ -16,7 +16,11 @@ use std::collections::BTreeSet;
 const TRACES_MAX: usize = 5;
 
 /// Suspects by their sites, one per operation; without evidence and score.
-pub(super) fn suspects(question: &Question<'_>, surveyed: &SurveyResult, study: &SiteStudy) -> Vec<Suspect> {
+pub(super) fn suspects(
+    question: &DiagnoseQuestion<'_>,
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+) -> Vec<Suspect> {
     let culprits = &question.settings.sites.culprits;
     let is_compared = study.window.requests.len() >= culprits.observations_min;
     let adapter = Adapter { surveyed, study, is_compared };
@@ -24,7 +28,7 @@ pub(super) fn suspects(question: &Question<'_>, surveyed: &SurveyResult, study: 
 }
 
 /// One suspect per operation. Those with little of the slowdown are left out.
-fn by_operation(question: &Question<'_>, study: &SiteStudy) -> Vec<SiteSuspect> {
+fn by_operation(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Vec<SiteSuspect> {
     let total: f64 = study.shifted.iter().map(|suspect| suspect.excess_ns).sum();
     let share_min = question.settings.sites.share_min;
     let shifted = study.shifted.iter().filter(|suspect| suspect.excess_ns >= share_min * total);

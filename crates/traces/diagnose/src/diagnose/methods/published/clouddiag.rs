@@ -2,7 +2,7 @@
 
 use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
-use crate::diagnose::question::{DiagnoseMethod, Question};
+use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use laggard_localize::{CategoryFinding, CloudDiag, PositionFinding, cloud_diag};
 use laggard_model::MethodRow;
 
@@ -15,7 +15,7 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/clouddiag.md",
 };
 
-fn diagnose(question: &Question<'_>) -> MethodAnswer {
+fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
     let surveyed = question.survey(settings.requests_min);
     let answer = cloud_diag(&surveyed.categories, settings, question.engine.threads());
@@ -43,7 +43,11 @@ pub(crate) fn category_analysis(finding: &CategoryFinding) -> CategoryAnalysis {
 }
 
 /// Categories that were analyzed and are normal.
-pub(crate) fn ruled_out(question: &Question<'_>, surveyed: &SurveyResult, answer: &CloudDiag) -> Vec<String> {
+pub(crate) fn ruled_out(
+    question: &DiagnoseQuestion<'_>,
+    surveyed: &SurveyResult,
+    answer: &CloudDiag,
+) -> Vec<String> {
     let gates = || answer.categories.iter().map(|category| category.gate);
     let analyzed = gates().filter(|gate| gate.judged).count();
     let anomalous = gates().filter(|gate| gate.anomalous).count();

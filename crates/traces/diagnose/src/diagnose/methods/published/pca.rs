@@ -2,7 +2,7 @@
 
 use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
-use crate::diagnose::question::{DiagnoseMethod, Question};
+use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use laggard_localize::{ClusterFinding, ColumnFinding, Mi, Mode, SplitDoubt, gate, mi};
 use laggard_model::{Loss, MethodRow};
 
@@ -15,7 +15,7 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     manual: "docs/manual/methods/pca.md",
 };
 
-fn diagnose(question: &Question<'_>) -> MethodAnswer {
+fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     // The smallest categories count as well: they may join a larger one.
     let mut surveyed = question.survey(1);
     let settings = question.settings;
@@ -40,7 +40,11 @@ fn is_analyzed(cluster: &ClusterFinding) -> bool {
 
 /// A category is analyzed when its cluster was, and anomalous when the cluster has normal and anomalous requests.
 /// Results at positions belong to the cluster's first category.
-fn category_analyses(question: &Question<'_>, surveyed: &SurveyResult, answer: &Mi) -> Vec<CategoryAnalysis> {
+fn category_analyses(
+    question: &DiagnoseQuestion<'_>,
+    surveyed: &SurveyResult,
+    answer: &Mi,
+) -> Vec<CategoryAnalysis> {
     let unjudged = |latencies: &[f64]| laggard_localize::DispersionGate {
         judged: false,
         anomalous: false,
@@ -88,7 +92,7 @@ fn ruled_out(answer: &Mi) -> Vec<String> {
     out
 }
 
-fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
+fn cautions(question: &DiagnoseQuestion<'_>, answer: &Mi) -> Vec<String> {
     let mut out = vec![];
     let few = answer.clusters.iter().filter(|cluster| !is_analyzed(cluster));
     let (mut clusters, mut requests) = (0, 0);
