@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 ///  range 2: start ─ add ─ add ──┘
 /// ```
 ///
-/// Laws, checked by [`contract::check`](crate::contract::check): merging a fresh partial changes nothing;
+/// Laws, checked by `contract::check`: merging a fresh partial changes nothing;
 /// merging is associative; any split of the requests gives the same output. Partials hold counts and columns,
 /// never the requests themselves. Requests come by start, then trace.
 pub trait Fold: Sync {

@@ -116,7 +116,7 @@ impl fmt::Debug for FormatSettings {
 
 /// Reads one input of one format.
 ///
-/// Contract, checked for every format by [`contract`](crate::contract):
+/// Contract, checked for every format by `contract`:
 /// * any split of the input into chunks gives the same records and losses in the same order;
 /// * truncation at any byte gives a prefix of the records, and a loss or an error unless it falls on a
 ///   boundary between records. Where a truncated record cannot be distinguished from a complete one (a line without its line
