@@ -21,6 +21,7 @@
 mod call_tree;
 mod choices;
 mod components;
+mod days;
 mod delivery;
 mod error;
 mod faults;
@@ -41,6 +42,7 @@ mod tpcw;
 mod truth;
 mod write;
 
+pub use days::{Day, DayFault, DayFaultKind, DayRequest, DaySettings, DaySpan, DayTruth, PROFILES, Profile};
 pub use error::Error;
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
 pub use queueing::{Discipline, WorkShape};

@@ -65,6 +65,12 @@ pub enum Stream {
     ExecutionFault,
     /// A simulated machine's threads.
     Kernel,
+    /// Services and operations of an ordinary day.
+    DaySystem,
+    /// Load, replicas, pauses and jobs of an ordinary day.
+    DaySchedule,
+    /// A request of an ordinary day.
+    DayRequest,
 }
 
 impl Random {

@@ -1,0 +1,147 @@
+//! Ordinary days: systems that simply run, with everything that makes times vary when nothing is wrong, and faults
+//! injected into them.
+//!
+//! ```text
+//! Profile + seed ─► System (services, operations, who calls whom)
+//!                ─► Schedule (load, replicas, releases, pauses, jobs: functions of absolute time)
+//!                              │
+//! arrivals ─────────────► Drawing ─► DayRequest (spans, what a fault added)
+//! ```
+
+mod profile;
+mod request;
+mod schedule;
+mod settings;
+mod system;
+mod target;
+
+pub use profile::{PROFILES, Profile};
+pub use request::{DayRequest, DaySpan};
+pub use settings::{DayFault, DayFaultKind, DaySettings};
+
+use crate::Error;
+use crate::random::{Random, Stream};
+use request::Drawing;
+use schedule::Schedule;
+use system::System;
+use target::Target;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// A day, ready to draw requests.
+#[derive(Clone, Debug)]
+pub struct Day {
+    settings: DaySettings,
+    system: System,
+    schedule: Schedule,
+    fault: Option<(DayFault, Target)>,
+}
+
+/// What a fault hits, by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DayTruth {
+    /// The service and the operation; for an edge those of the callee.
+    pub operation: (String, String),
+    /// The service and the operation of the caller, for an edge.
+    pub caller: Option<(String, String)>,
+    /// The replicas, for a fault of one replica: more than one when a release replaced it.
+    pub replicas: Vec<String>,
+    /// The tenant, for a fault of one tenant.
+    pub tenant: Option<String>,
+}
+
+impl Day {
+    /// A day of some settings.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting outside its range, and for a fault that the system cannot have.
+    pub fn new(settings: &DaySettings) -> Result<Day, Error> {
+        settings.check()?;
+        let system = System::new(&settings.profile, settings.seed);
+        let fault = match settings.fault {
+            Some(fault) => Some((fault, Target::choose(&fault, &system)?)),
+            None => None,
+        };
+        let schedule = Schedule::new(settings, &system);
+        Ok(Day { settings: settings.clone(), system, schedule, fault })
+    }
+
+    /// What the fault hits, if there is one.
+    pub fn truth(&self) -> Option<DayTruth> {
+        let (_, target) = self.fault.as_ref()?;
+        let name = |at: usize| {
+            let operation = &self.system.operations[at];
+            (self.system.services[operation.service].name.to_owned(), operation.name.clone())
+        };
+        let service = self.system.operations[target.operation].service;
+        let instances = self.schedule.instances.iter();
+        Some(DayTruth {
+            operation: name(target.operation),
+            caller: target.caller.map(name),
+            replicas: target.slot.map_or_else(Vec::new, |slot| {
+                let hit = instances.filter(|instance| instance.service == service && instance.slot == slot);
+                hit.map(|instance| instance.name.clone()).collect()
+            }),
+            tenant: target.tenant.map(|tenant| format!("tenant-{tenant}")),
+        })
+    }
+
+    /// The requests, in order of their start.
+    pub fn requests(&self) -> impl Iterator<Item = DayRequest> + '_ {
+        self.arrivals().into_iter().map(|arrival| {
+            let path = [arrival.start as u64, arrival.number];
+            Drawing::draw(self, arrival.job, arrival.start, &path)
+        })
+    }
+
+    /// A Poisson process whose rate follows the load, and the starts of jobs.
+    fn arrivals(&self) -> Vec<Arrival> {
+        let first = self.settings.start_unix_ns.div_euclid(SECOND);
+        let end = self.settings.start_unix_ns + i64::from(self.settings.window_s) * SECOND;
+        let mut arrivals = Vec::new();
+        for second in first..=end.div_euclid(SECOND) {
+            let mut random = Random::of(self.settings.seed, Stream::Arrivals, &[second as u64]);
+            let rate = self.schedule.rate(second * SECOND);
+            let mut offset = random.exponential(1.0 / rate);
+            let mut number = 0;
+            while offset < 1.0 {
+                let start = second * SECOND + (offset * SECOND as f64) as i64;
+                arrivals.push(Arrival { start, number, job: None });
+                offset += random.exponential(1.0 / rate);
+                number += 1;
+            }
+        }
+        for &(job, period) in &self.system.jobs {
+            let numbers = self.settings.start_unix_ns.div_euclid(period)..=end.div_euclid(period);
+            let starts = numbers.map(|number| number * period);
+            arrivals.extend(starts.map(|start| Arrival { start, number: u64::MAX, job: Some(job) }));
+        }
+        arrivals.retain(|arrival| (self.settings.start_unix_ns..end).contains(&arrival.start));
+        arrivals.sort_unstable();
+        arrivals
+    }
+
+    /// The entry of a uniform random number.
+    fn entry(&self, unit: f64) -> usize {
+        let entries = &self.system.entries;
+        entries.iter().find(|&&(_, until)| unit < until).unwrap_or(&entries[entries.len() - 1]).0
+    }
+
+    /// The fault, while it lasts.
+    fn fault_at(&self, time: i64) -> Option<(&DayFault, &Target)> {
+        let (fault, target) = self.fault.as_ref()?;
+        let since = self.settings.start_unix_ns + i64::from(fault.since_s) * SECOND;
+        let until = self.settings.start_unix_ns + i64::from(fault.until_s) * SECOND;
+        (since..until).contains(&time).then_some((fault, target))
+    }
+}
+
+/// When a request enters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Arrival {
+    start: i64,
+    /// Its number among the requests of its second.
+    number: u64,
+    /// The job, when it starts on its own.
+    job: Option<usize>,
+}

@@ -1,0 +1,114 @@
+//! What a fault hits, selected among what carries enough of the requests' latency to matter.
+
+use super::settings::{DayFault, DayFaultKind};
+use super::system::{ITEMS_MEAN, System, Times};
+use crate::Error;
+use crate::random::{Random, Stream};
+use laggard_model::SpanKind;
+
+/// What a fault hits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Target {
+    pub(super) operation: usize,
+    /// The caller, for an edge.
+    pub(super) caller: Option<usize>,
+    /// The number of the replica, for a fault of one replica.
+    pub(super) slot: Option<usize>,
+    /// The number of the tenant, for a fault of one tenant.
+    pub(super) tenant: Option<usize>,
+    /// What is added to every call, for an edge, nanoseconds.
+    pub(super) extra_ns: f64,
+}
+
+/// A target has at least this share of the time of an average request, and this many calls per request.
+const SHARE_MIN: f64 = 0.03;
+const CALLS_MIN: f64 = 0.05;
+
+/// Number of tenants; the popularity of tenant `n` is proportional to `1 / (n + 1)`.
+pub(super) const TENANTS: usize = 8;
+
+impl Target {
+    pub(super) fn choose(fault: &DayFault, system: &System) -> Result<Target, Error> {
+        let mut random = Random::of(fault.seed, Stream::FaultPlan, &[fault.kind as u64]);
+        let calls = calls_per_request(system);
+        let time = |at: usize| calls[at] * system.operations[at].work.mean_ns();
+        let busy = |at: &usize| system.operations[*at].work.is_busy();
+        let all: f64 = (0..calls.len()).filter(busy).map(time).sum();
+        let matters = |at: &usize| busy(at) && time(*at) >= SHARE_MIN * all && calls[*at] >= CALLS_MIN;
+        let candidates: Vec<usize> = match fault.kind {
+            DayFaultKind::Replica => (0..calls.len())
+                .filter(|at| matters(at) && system.services[system.operations[*at].service].replicas > 1)
+                .collect(),
+            DayFaultKind::Errors => {
+                (0..calls.len()).filter(|&at| calls[at] >= CALLS_MIN && is_remote(system, at)).collect()
+            }
+            DayFaultKind::EarlyReturn => (0..calls.len())
+                .filter(|&at| calls[at] >= CALLS_MIN && !system.operations[at].calls.is_empty())
+                .collect(),
+            DayFaultKind::Edge => {
+                let called = |at: &usize| callers(system, *at).next().is_some() && is_remote(system, *at);
+                (0..calls.len()).filter(|at| calls[*at] >= CALLS_MIN && called(at)).collect()
+            }
+            DayFaultKind::Operation | DayFaultKind::Tenant => (0..calls.len()).filter(matters).collect(),
+        };
+        if candidates.is_empty() {
+            let value = fault.kind.name().to_owned();
+            return Err(Error::Setting { name: "fault", value, allowed: "a kind that this system can have" });
+        }
+        let operation = candidates[random.index(candidates.len())];
+        let mut target = Target { operation, caller: None, slot: None, tenant: None, extra_ns: 0.0 };
+        match fault.kind {
+            DayFaultKind::Replica => {
+                target.slot = Some(random.index(system.services[system.operations[operation].service].replicas));
+            }
+            DayFaultKind::Tenant => target.tenant = Some(random.index(3)),
+            DayFaultKind::Edge => {
+                let callers: Vec<usize> = callers(system, operation).collect();
+                target.caller = Some(callers[random.index(callers.len())]);
+                target.extra_ns = (fault.factor - 1.0) * inclusive_ns(system, operation).max(2e6);
+            }
+            DayFaultKind::Operation | DayFaultKind::Errors | DayFaultKind::EarlyReturn => {}
+        }
+        Ok(target)
+    }
+}
+
+fn is_remote(system: &System, at: usize) -> bool {
+    system.operations[at].kind == SpanKind::Server && system.operations[at].service > 0
+}
+
+fn callers(system: &System, callee: usize) -> impl Iterator<Item = usize> + '_ {
+    let calls = move |caller: &usize| {
+        system.operations[*caller].calls.iter().any(|call| call.operation == callee && call.probability > 0.5)
+    };
+    (0..system.operations.len()).filter(calls)
+}
+
+/// Mean number of calls of each operation in a request.
+fn calls_per_request(system: &System) -> Vec<f64> {
+    let mut calls = vec![0.0; system.operations.len()];
+    let mut before = 0.0;
+    for &(entry, until) in &system.entries {
+        add(system, entry, until - before, &mut calls);
+        before = until;
+    }
+    calls
+}
+
+fn add(system: &System, operation: usize, times: f64, calls: &mut [f64]) {
+    calls[operation] += times;
+    for call in &system.operations[operation].calls {
+        let items = if call.times == Times::Once { 1.0 } else { ITEMS_MEAN };
+        add(system, call.operation, times * call.probability * items, calls);
+    }
+}
+
+/// Mean time of a call with all that it calls in sequence, nanoseconds.
+fn inclusive_ns(system: &System, at: usize) -> f64 {
+    let operation = &system.operations[at];
+    let calls = operation.calls.iter().map(|call| {
+        let items = if call.times == Times::EachItem { ITEMS_MEAN } else { 1.0 };
+        call.probability * items * inclusive_ns(system, call.operation)
+    });
+    operation.work.mean_ns() + calls.sum::<f64>()
+}
