@@ -1,0 +1,205 @@
+//! Verdicts on ordinary days: false suspects on days without a fault, and what is found on the same days with one.
+//!
+//! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--faults FACTOR] [--list]`
+
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
+use laggard_model::{Nanos, Sink, Timestamp};
+use laggard_report::{InputFacts, Report, Verdict};
+use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, DayTruth, PROFILES};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+const MINUTE_S: u32 = 60;
+
+struct Options {
+    seeds: std::ops::Range<u64>,
+    profile: Option<String>,
+    lost: f64,
+    factor: Option<f64>,
+    list: bool,
+}
+
+fn options() -> Options {
+    let mut options = Options { seeds: 1..2, profile: None, lost: 0.0, factor: None, list: false };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let mut value = || arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
+        match name.as_str() {
+            "--seeds" => {
+                let text = value();
+                let (first, last) = text.split_once("..").expect("FIRST..LAST");
+                options.seeds = first.parse().expect("a seed")..last.parse().expect("a seed");
+            }
+            "--profile" => options.profile = Some(value()),
+            "--lost" => options.lost = value().parse().expect("a probability"),
+            "--faults" => options.factor = Some(value().parse().expect("a factor")),
+            "--list" => options.list = true,
+            other => panic!("unknown argument {other}"),
+        }
+    }
+    options
+}
+
+fn main() {
+    let options = options();
+    let profiles = PROFILES.iter().filter(|profile| options.profile.as_ref().is_none_or(|name| name == profile.name));
+    let mut total = Counts::default();
+    for profile in profiles {
+        let mut counts = Counts::default();
+        for seed in options.seeds.clone() {
+            let settings = DaySettings { lost_spans: options.lost, window_s: 120 * MINUTE_S, ..DaySettings::new(*profile, seed) };
+            match options.factor {
+                None => quiet(&settings, options.list, &mut counts),
+                Some(factor) => faults(&settings, factor, options.list, &mut counts),
+            }
+        }
+        println!("{:16} {}", profile.name, counts.text(options.factor.is_some()));
+        total.add(&counts);
+    }
+    println!("{:16} {}", "all", total.text(options.factor.is_some()));
+}
+
+/// Windows of two kinds: without and with a baseline.
+#[derive(Default)]
+struct Counts {
+    windows: usize,
+    suspects: [usize; 2],
+    insufficient: [usize; 2],
+    first_right: [usize; 2],
+    spans: u64,
+    by_kind: BTreeMap<&'static str, [usize; 5]>,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.windows += other.windows;
+        self.spans += other.spans;
+        for at in 0..2 {
+            self.suspects[at] += other.suspects[at];
+            self.insufficient[at] += other.insufficient[at];
+            self.first_right[at] += other.first_right[at];
+        }
+        for (kind, counts) in &other.by_kind {
+            let own = self.by_kind.entry(kind).or_default();
+            (0..5).for_each(|at| own[at] += counts[at]);
+        }
+    }
+
+    fn text(&self, faults: bool) -> String {
+        let mut out = format!(
+            "{:4} windows, {:8} spans; suspects alone {:3}, with baseline {:3}; insufficient {:3}, {:3}",
+            self.windows, self.spans, self.suspects[0], self.suspects[1], self.insufficient[0], self.insufficient[1]
+        );
+        if faults {
+            out += &format!("; first right alone {:3}, with baseline {:3}", self.first_right[0], self.first_right[1]);
+            for (kind, [n, s0, r0, s1, r1]) in &self.by_kind {
+                out += &format!("\n    {kind:13} {n:3}: alone {s0} ({r0} right), with baseline {s1} ({r1} right)");
+            }
+        }
+        out
+    }
+}
+
+struct Data {
+    requests: Requests,
+    start: Timestamp,
+    engine: LocalEngine,
+}
+
+fn load(day: &Day, settings: &DaySettings, counts: &mut Counts) -> Data {
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut ingest = Ingest::new(IngestSettings::default());
+    for request in day.requests() {
+        counts.spans += request.spans.len() as u64;
+        for span in &request.spans {
+            ingest.span(&request.record(span, day));
+        }
+    }
+    let traces = ingest.finish(threads);
+    Data {
+        requests: Requests::from_trace_table(&traces, threads),
+        start: Timestamp::from_unix_ns(settings.start_unix_ns),
+        engine: LocalEngine::new(threads),
+    }
+}
+
+impl Data {
+    fn report(&self, from_min: u32, with_baseline: bool) -> Report {
+        let at = |minute: u32| self.start.plus(Nanos::from_secs(u64::from(minute * MINUTE_S)));
+        let baseline = match with_baseline {
+            true => BaselineChoice::Within { since: at(from_min - 60), until: at(from_min) },
+            false => BaselineChoice::None,
+        };
+        let settings =
+            DiagnoseSettings { since: at(from_min), until: at(from_min + 15), baseline, ..DiagnoseSettings::default() };
+        diagnose(&self.requests, None, &InputFacts::default(), &settings, self.engine).expect("defaults are valid")
+    }
+}
+
+fn quiet(settings: &DaySettings, list: bool, counts: &mut Counts) {
+    let day = Day::new(settings).expect("a valid day");
+    let data = load(&day, settings, counts);
+    for from in [60, 75, 90, 105] {
+        counts.windows += 1;
+        for (at, with_baseline) in [false, true].into_iter().enumerate() {
+            let report = data.report(from, with_baseline);
+            count(&report, at, counts);
+            if list && report.verdict == Verdict::Suspects {
+                print_report(&format!("{} seed {} minute {from} baseline {with_baseline}", settings.profile.name, settings.seed), &report);
+            }
+        }
+    }
+}
+
+fn count(report: &Report, at: usize, counts: &mut Counts) {
+    counts.suspects[at] += usize::from(report.verdict == Verdict::Suspects);
+    counts.insufficient[at] += usize::from(report.verdict == Verdict::InsufficientData);
+}
+
+fn print_report(case: &str, report: &Report) {
+    println!("  {case}: {}", report.headline);
+    for suspect in report.suspects.iter().take(4) {
+        println!(
+            "    {} {} [{}] hit {} factor {:.2} share {:.2} replicas {}",
+            suspect.service, suspect.operation, suspect.evidence.join(","), suspect.requests_hit, suspect.factor,
+            suspect.share, suspect.replicas.len()
+        );
+    }
+}
+
+fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) {
+    for kind in DayFaultKind::ALL {
+        let fault = DayFault { kind, seed: settings.seed, factor, share: 0.5, since_s: 63 * MINUTE_S, until_s: 75 * MINUTE_S };
+        let settings = DaySettings { fault: Some(fault), window_s: 75 * MINUTE_S, ..settings.clone() };
+        let Ok(day) = Day::new(&settings) else { continue };
+        let truth = day.truth().expect("a fault");
+        let data = load(&day, &settings, counts);
+        counts.windows += 1;
+        let mut row = [1, 0, 0, 0, 0];
+        for (at, with_baseline) in [false, true].into_iter().enumerate() {
+            let report = data.report(60, with_baseline);
+            count(&report, at, counts);
+            let right = is_right(&report, &truth);
+            counts.first_right[at] += usize::from(right);
+            row[1 + 2 * at] = usize::from(report.verdict == Verdict::Suspects);
+            row[2 + 2 * at] = usize::from(right);
+            if list && !right {
+                print_report(&format!("{} seed {} {kind:?} {truth:?} baseline {with_baseline}", settings.profile.name, settings.seed), &report);
+            }
+        }
+        let own = counts.by_kind.entry(kind.name()).or_default();
+        (0..5).for_each(|at| own[at] += row[at]);
+    }
+}
+
+/// Whether the first suspect is the target: its operation, and its replica where there is one.
+fn is_right(report: &Report, truth: &DayTruth) -> bool {
+    let Some(first) = report.suspects.first() else { return false };
+    let is = |(service, operation): &(String, String)| *service == first.service && *operation == first.operation;
+    let operation = match &truth.caller {
+        None => is(&truth.operation),
+        Some(caller) => is(&truth.operation) || is(caller) || (first.service == caller.0 && first.operation == truth.operation.1),
+    };
+    operation && (truth.replicas.is_empty() || first.replicas.iter().any(|replica| truth.replicas.contains(replica)))
+}
