@@ -5,40 +5,33 @@ use crate::sites::table::Observation;
 use laggard_model::Fingerprint;
 use std::collections::BTreeMap;
 
-/// How requests are cut into blocks.
+/// How requests are cut into blocks of equally many requests, and the baseline's blocks into batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Blocks {
     pub(crate) baseline: usize,
     pub(crate) window: usize,
+    /// Consecutive blocks of the baseline that form a batch, which has as many requests as the window, or fewer in a short
+    /// baseline.
+    pub(crate) batch: usize,
 }
 
-/// With at least this many blocks as long as the window in the baseline, the window is one block.
-const LIKE_BLOCKS_MIN: usize = 8;
-// Limit: blocks of a window and its baseline, when both are cut alike | longer blocks
-/// Most blocks: more add nothing about drift.
-const BLOCKS_MAX: usize = 64;
-/// Otherwise the window is cut into about this many.
-const WINDOW_BLOCKS: usize = 16;
+/// The shorter of window and baseline is cut into about this many blocks.
+const BLOCKS: usize = 16;
 /// Fewest requests of a block.
 const BLOCK_REQUESTS_MIN: usize = 5;
+/// Fewest batches of a baseline.
+const BATCHES_MIN: usize = 4;
+// Limit: blocks of a baseline | longer blocks
+/// Most blocks of a baseline.
+const BASELINE_BLOCKS_MAX: usize = 4096;
 
 impl Blocks {
-    /// The window as one block where the baseline is long enough; otherwise both are cut into shorter blocks.
+    /// Cuts a baseline and a window of so many requests.
     pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
-        if baseline / window >= LIKE_BLOCKS_MIN {
-            // As many as possible: longer blocks would vary less than the window does.
-            return Blocks { baseline: baseline / window, window: 1 };
-        }
-        let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
-        Blocks {
-            baseline: (baseline / requests).clamp(2, BLOCKS_MAX),
-            window: (window / requests).clamp(2, BLOCKS_MAX),
-        }
-    }
-
-    /// Whether the window is one block, compared with many of the baseline.
-    pub(crate) fn is_one_of_many(self) -> bool {
-        self.window == 1
+        let requests = (baseline.min(window) / BLOCKS).max(BLOCK_REQUESTS_MIN).max(baseline / BASELINE_BLOCKS_MAX);
+        let blocks = |all: usize| (all / requests).max(2);
+        let batch = (window / requests).min(blocks(baseline) / BATCHES_MIN).max(1);
+        Blocks { baseline: blocks(baseline), window: blocks(window).min(BASELINE_BLOCKS_MAX), batch }
     }
 }
 
@@ -120,16 +113,35 @@ pub(crate) struct BlockValue {
     pub(crate) geometric: f64,
 }
 
-/// Values of the blocks that have calls.
-#[derive(Clone, PartialEq, Debug)]
+/// Values of consecutive blocks.
+#[derive(Clone, Debug)]
 pub(crate) struct BlockValues {
-    pub(crate) blocks: Vec<BlockValue>,
+    sums: Vec<Sums>,
     /// Of all blocks pooled. Not the mean of the blocks' logs, which is biased low when a block has few calls.
     pub(crate) pooled: BlockValue,
 }
 
+impl BlockValues {
+    /// Values of the blocks that have calls.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockValue> + '_ {
+        self.sums.iter().filter_map(|sums| sums.value())
+    }
+
+    /// Every so many consecutive blocks, and the value of them pooled; `None` without calls. Blocks at the end that are too
+    /// few for a batch are left out.
+    pub(crate) fn batches(&self, blocks: usize) -> impl Iterator<Item = (&[Sums], Option<BlockValue>)> {
+        self.sums.chunks_exact(blocks).map(|blocks| (blocks, pooled(blocks)))
+    }
+}
+
+fn pooled(blocks: &[Sums]) -> Option<BlockValue> {
+    let mut all = Sums::default();
+    blocks.iter().for_each(|sums| all.add(*sums));
+    all.value()
+}
+
 /// Sums over some of a site's observations.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Sums {
     time: f64,
     usual: f64,
@@ -190,7 +202,5 @@ pub(crate) fn block_values(
 ) -> Option<BlockValues> {
     let block_of = |request: u32| request as usize * blocks / table.requests.len();
     let sums = sum_parts(table, rows, expected, blocks, block_of);
-    let mut all = Sums::default();
-    sums.iter().for_each(|sum| all.add(*sum));
-    Some(BlockValues { pooled: all.value()?, blocks: sums.into_iter().filter_map(Sums::value).collect() })
+    Some(BlockValues { pooled: pooled(&sums)?, sums })
 }

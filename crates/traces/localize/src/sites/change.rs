@@ -3,20 +3,20 @@
 //! Requests of one shape are compared with requests of that shape: the expected time of a call is its mean in
 //! the baseline among requests of the same category, shrunk towards the site's mean where there are few. A
 //! *block* is a run of consecutive requests; its value is the log of the time spent over the time
-//! expected. Blocks, not calls, are the unit of the tests: times drift and calls of one request depend on each
-//! other, and both appear in the variation between blocks.
+//! expected. Blocks, not calls, are the unit of the tests: calls of one request depend on each other, and that appears in
+//! the variation between blocks. How far levels drift between longer intervals is another matter: see
+//! [`drift`](super::drift).
 //!
 //! ```text
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
 //! ```
 
-use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, block_values};
+use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values};
+use crate::sites::drift::{Level, Noise, relative_shifts, shifts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
-use laggard_numeric::{
-    benjamini_hochberg, mad, mean, median_of, parallel_map, sample_std, student_quantile_95,
-    student_upper_tail,
-};
+use laggard_model::{OperationId, ServiceId};
+use laggard_numeric::{benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95};
 use laggard_settings::settings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -77,10 +77,12 @@ impl SiteChange {
 }
 
 /// Compares every site of the window with the baseline, in the order of the window's sites. Handles of both
-/// tables must come from the same names. Empty when either has too few requests.
+/// tables must come from the same names; `services` holds the service of every operation, by handle. Empty when either has
+/// too few requests.
 pub fn compare_sites(
     baseline: &SiteTable,
     window: &SiteTable,
+    services: &[ServiceId],
     settings: &ChangeSettings,
     threads: NonZeroUsize,
 ) -> Vec<SiteChange> {
@@ -92,22 +94,78 @@ pub fn compare_sites(
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
     let sites: Vec<(Site, &[Observation])> = window.by_site().collect();
     let compared = parallel_map(&sites, threads, |&(site, rows)| match before.get(&site) {
-        Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
-        None => (new_site(site, baseline, window, rows), 1.0),
+        Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks),
+        None => (new_site(site, baseline, window, rows), None),
     });
-    let (mut changes, levels): (Vec<SiteChange>, Vec<f64>) = compared.into_iter().unzip();
+    let (mut changes, levels): (Vec<SiteChange>, Vec<Option<Levels>>) = compared.into_iter().unzip();
+    test(&mut changes, &levels, services, settings);
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
         change.p_adjusted = p_adjusted;
         change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
     }
     let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
-    for (change, level) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
+    for (change, levels) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
         let earlier = before.get(&change.site).map(|rows| Expected::of(baseline, rows));
-        change.hit = hit(change, earlier.map(|expected| (expected, level)), window, now[&change.site]);
+        let usual = earlier.zip(levels.map(|levels| levels.usual));
+        change.hit = hit(change, usual, window, now[&change.site]);
         change.slower = change.hit.len() >= settings.hit_min;
     }
     changes
+}
+
+/// The levels of a site that was called before: of the time, and of the mean of the logs.
+struct Levels {
+    mean: Level,
+    geometric: Level,
+    /// The baseline's usual time over its expected time.
+    usual: f64,
+}
+
+/// Level of the test that the mean of the logs has risen, where the mean has.
+const CORROBORATION_LEVEL: f64 = 0.05;
+
+/// Sets factors and p-values of the sites that were called before.
+fn test(
+    changes: &mut [SiteChange],
+    levels: &[Option<Levels>],
+    services: &[ServiceId],
+    settings: &ChangeSettings,
+) {
+    let groups: Vec<usize> = changes.iter().map(|change| group(change.site, services)).collect();
+    let of = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
+        levels.iter().map(|levels| levels.as_ref().map(|levels| level(levels).clone())).collect()
+    };
+    let (means, geometrics) = (of(|levels| &levels.mean), of(|levels| &levels.geometric));
+    let (alone, relative) = (shifts(&means), relative_shifts(&means, &groups));
+    let (rose, rose_relative) = (shifts(&geometrics), relative_shifts(&geometrics, &groups));
+    let least = settings.factor_min.ln();
+    for (index, change) in changes.iter_mut().enumerate() {
+        let (Some(shift), Some(geometric)) = (alone[index], rose[index]) else { continue };
+        let reach = student_quantile_95(shift.degrees) * shift.error;
+        change.factor_low = (shift.change - reach).exp();
+        change.factor_high = (shift.change + reach).exp();
+        // A few giants move the mean alone: the mean of the logs must have risen as well.
+        let p_value = |mean: crate::sites::drift::Shift, geometric: crate::sites::drift::Shift| {
+            if geometric.p_value(0.0) <= CORROBORATION_LEVEL { mean.p_value(least) } else { 1.0 }
+        };
+        let by_itself = p_value(shift, geometric);
+        change.p_value = match (relative[index], rose_relative[index]) {
+            (Some(mean), Some(geometric)) if shift.change > least => {
+                (2.0 * by_itself.min(p_value(mean, geometric))).min(1.0)
+            }
+            _ => by_itself,
+        };
+    }
+}
+
+/// Sites that drift together: those of a service; what is between services.
+fn group(site: Site, services: &[ServiceId]) -> usize {
+    let service = |operation: OperationId| services.get(operation.index()).map_or(0, |service| 1 + service.index());
+    match site {
+        Site::Operation(operation) | Site::Chain(operation) => service(operation),
+        Site::Link { .. } => usize::MAX,
+    }
 }
 
 /// Requests beyond the midpoint. Expected times are multiplied by the baseline's usual level: other incidents in the
@@ -129,94 +187,100 @@ fn hit(
     hit
 }
 
-/// The window's log ratio with its standard error.
-struct LevelShift {
-    log_ratio: f64,
-    /// The baseline's level: its usual time over its expected time.
-    level: f64,
-    error: f64,
-    degrees: f64,
-}
-
 /// Minimum spread of block values, since a few blocks may vary less by chance.
 const BLOCK_SPREAD_MIN: f64 = 0.005;
+/// From so many batches on, half of them may be other incidents: the usual level is their median.
+const ROBUST_BATCHES_MIN: usize = 8;
 
-/// A spread by MAD is as uncertain as a standard deviation of this share of the values (Rousseeuw & Croux, *JASA*
-/// 88, 1993).
-const MAD_EFFICIENCY: f64 = 0.37;
-
-/// Values of blocks have heavier tails than a normal distribution (collections, cold caches, retries), and with one
-/// block there is no averaging: the degrees of freedom of the t distribution are limited to this.
-const BLOCK_DEGREES_MAX: f64 = 8.0;
-
-/// Difference of the window's blocks from the baseline's, by one of their values.
-fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f64) -> Option<LevelShift> {
-    let earlier: Vec<f64> = before.blocks.iter().map(value).collect();
-    let now: Vec<f64> = after.blocks.iter().map(value).collect();
+/// The level of a site in the window against its baseline, by one of the values of a block.
+fn level(
+    before: &BlockValues,
+    after: &BlockValues,
+    blocks: &Blocks,
+    value: fn(&BlockValue) -> f64,
+) -> Option<(Level, f64)> {
+    let earlier: Vec<f64> = before.blocks().map(|block| value(&block)).collect();
+    let now: Vec<f64> = after.blocks().map(|block| value(&block)).collect();
     if earlier.len() < 2 || now.is_empty() {
         return None;
     }
-    if now.len() == 1 {
-        // Half of the baseline may be other incidents: median and MAD.
-        let middle = median_of(&earlier);
-        let spread = mad(&earlier, middle).max(BLOCK_SPREAD_MIN);
-        let error = spread * (1.0 + 1.57 / earlier.len() as f64).sqrt();
-        let degrees = (MAD_EFFICIENCY * (earlier.len() as f64 - 1.0)).clamp(1.0, BLOCK_DEGREES_MAX);
-        return Some(LevelShift { log_ratio: now[0] - middle, level: middle.exp(), error, degrees });
-    }
-    let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
-    let (a, b) = (variance(&earlier), variance(&now));
-    let degrees = (a + b).powi(2) / (a * a / (earlier.len() as f64 - 1.0) + b * b / (now.len() as f64 - 1.0));
-    let level = value(&before.pooled);
+    let batches: Vec<(&[Sums], Option<f64>)> =
+        before.batches(blocks.batch).map(|(blocks, batch)| (blocks, batch.as_ref().map(value))).collect();
+    let known: Vec<f64> = batches.iter().filter_map(|(_, batch)| *batch).collect();
+    let (usual, usual_log) = match known.len() >= ROBUST_BATCHES_MIN {
+        true => (median_of(&known), median_of_batches(&batches, value)),
+        false => (value(&before.pooled), mean(&earlier)),
+    };
     // One giant request moves the pooled value; the mean of the blocks' logs is lower the fewer calls a block has,
     // and a site may be rarer on one side. A slower site shows in both.
-    let log_ratio = (value(&after.pooled) - level).min(mean(&now) - mean(&earlier));
-    Some(LevelShift { log_ratio, level: level.exp(), error: (a + b).sqrt(), degrees })
+    let pooled = value(&after.pooled) - usual;
+    let change = pooled.min(mean(&now) - usual_log);
+    let (block_variance, degrees) = variance_within(&batches, &earlier, value);
+    let now_variance = if now.len() < 2 { block_variance } else { sample_std(&now).max(BLOCK_SPREAD_MIN).powi(2) };
+    let level = Level {
+        change,
+        batches: batches.iter().map(|(_, batch)| batch.map(|batch| batch - usual)).collect(),
+        batch_variance: block_variance / blocks.batch as f64,
+        baseline: Noise { variance: block_variance / earlier.len() as f64, degrees },
+        window: Noise {
+            variance: now_variance / now.len() as f64,
+            degrees: if now.len() < 2 { degrees } else { now.len() as f64 - 1.0 },
+        },
+    };
+    Some((level, usual.exp()))
 }
 
-/// Level of the test that the mean of the logs has risen, where the mean has.
-const CORROBORATION_LEVEL: f64 = 0.05;
+/// The median over the batches of the mean of their blocks' values.
+fn median_of_batches(batches: &[(&[Sums], Option<f64>)], value: fn(&BlockValue) -> f64) -> f64 {
+    let means = batches.iter().filter(|(_, batch)| batch.is_some()).map(|(blocks, _)| {
+        let values: Vec<f64> = blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
+        mean(&values)
+    });
+    median_of(&means.collect::<Vec<f64>>())
+}
 
-/// Compares a site that the baseline called as well, using the baseline's level.
+/// Variance of block values within their batches, and its degrees of freedom; of all blocks where batches are single blocks.
+fn variance_within(
+    batches: &[(&[Sums], Option<f64>)],
+    all: &[f64],
+    value: fn(&BlockValue) -> f64,
+) -> (f64, f64) {
+    let (mut squares, mut degrees) = (0.0, 0.0);
+    for (blocks, _) in batches {
+        let values: Vec<f64> = blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
+        if values.len() > 1 {
+            let middle = mean(&values);
+            squares += values.iter().map(|value| (value - middle).powi(2)).sum::<f64>();
+            degrees += values.len() as f64 - 1.0;
+        }
+    }
+    let variance = if degrees > 0.0 { squares / degrees } else { sample_std(all).powi(2) };
+    (variance.max(BLOCK_SPREAD_MIN.powi(2)), if degrees > 0.0 { degrees } else { all.len() as f64 - 1.0 })
+}
+
+/// Compares a site that the baseline called as well; the test is that of all sites together.
 fn known_site(
     site: Site,
     (baseline, earlier): (&Keyed<'_>, &[Observation]),
     (window, rows): (&Keyed<'_>, &[Observation]),
     blocks: &Blocks,
-    settings: &ChangeSettings,
-) -> (SiteChange, f64) {
+) -> (SiteChange, Option<Levels>) {
     let expected = Expected::of(baseline, earlier);
     let mix = Mix::of((baseline, earlier), (window, rows));
     let before = block_values(baseline, earlier, |id| (expected.call_ns(id), mix.tilt(id)), blocks.baseline);
     let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
-    let (Some(before), Some(after)) = (before, after) else { return (change, 1.0) };
-    let by_mean = shift(&before, &after, |block| block.mean);
-    let by_logs = shift(&before, &after, |block| block.geometric);
-    let (Some(shift), Some(geometric)) = (by_mean, by_logs) else { return (change, 1.0) };
-    let reach = student_quantile_95(shift.degrees) * shift.error;
-    change.factor = shift.log_ratio.exp();
-    change.factor_low = (shift.log_ratio - reach).exp();
-    change.factor_high = (shift.log_ratio + reach).exp();
-    let p_value = |shift: &LevelShift| {
-        let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
-        student_upper_tail(t, shift.degrees)
-    };
-    // Of one block, either value may show the change, and both are tested. Of many, the mean decides, but
-    // a few giants move it alone: the mean of the logs must have risen as well.
-    let rose =
-        student_upper_tail(geometric.log_ratio / geometric.error, geometric.degrees) <= CORROBORATION_LEVEL;
-    change.p_value = match (blocks.is_one_of_many(), rose) {
-        (true, _) => (2.0 * p_value(&shift).min(p_value(&geometric))).min(1.0),
-        (false, true) => p_value(&shift),
-        (false, false) => 1.0,
-    };
+    let (Some(before), Some(after)) = (before, after) else { return (change, None) };
+    let by_mean = level(&before, &after, blocks, |block| block.mean);
+    let by_logs = level(&before, &after, blocks, |block| block.geometric);
+    let (Some((mean, usual)), Some((geometric, _))) = (by_mean, by_logs) else { return (change, None) };
+    change.factor = mean.change.exp();
     let part = (1.0 - 1.0 / change.factor).max(0.0);
     let (calls, time, path) = totals(window, rows);
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
-    (change, shift.level)
+    (change, Some(Levels { mean, geometric, usual }))
 }
 
 /// A site that the baseline never called, although it has enough requests.

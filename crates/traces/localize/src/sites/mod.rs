@@ -4,6 +4,7 @@ mod blame;
 mod blocks;
 mod change;
 mod culprits;
+mod drift;
 mod incidents;
 mod judge;
 mod latency_change;

@@ -14,7 +14,7 @@ fn false_alarms(runs: u64, baseline: usize, window: usize, load: Load) -> usize 
             let mut random = Random(seed);
             let before = load.table(&mut random, baseline, |_, _| 1.0);
             let after = load.table(&mut random, window, |_, _| 1.0);
-            compare_sites(&before, &after, &settings(), THREADS).iter().any(|change| change.slower)
+            compare_sites(&before, &after, &[], &settings(), THREADS).iter().any(|change| change.slower)
         })
         .count()
 }
@@ -59,7 +59,7 @@ fn a_tenth_more_at_one_site_is_found_and_measured() {
             let mut random = Random(1000 + seed);
             let before = load.table(&mut random, baseline, |_, _| 1.0);
             let after = load.table(&mut random, window, |at, _| if at == 2 { 1.1 } else { 1.0 });
-            let changes = compare_sites(&before, &after, &settings(), THREADS);
+            let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
             let change = &changes[2];
             assert_eq!(change.site, site(2));
             found += usize::from(change.slower);
@@ -81,7 +81,7 @@ fn another_mix_of_categories_is_not_slower() {
         let before = Load { shares: [0.7, 0.2, 0.1], ..Load::default() }.table(&mut random, 2000, |_, _| 1.0);
         let after = Load { shares: [0.1, 0.2, 0.7], ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
         found += usize::from(
-            compare_sites(&before, &after, &settings(), THREADS).iter().any(|change| change.slower),
+            compare_sites(&before, &after, &[], &settings(), THREADS).iter().any(|change| change.slower),
         );
         let change = latency_change(&before, &after);
         let whole = change.window_mean_ns - change.baseline_mean_ns;
@@ -102,7 +102,7 @@ fn other_incidents_in_half_of_the_baseline_hide_nothing() {
         };
         let before = Load::default().table(&mut random, 2000, other);
         let after = Load::default().table(&mut random, 100, |at, _| if at == 2 { 2.0 } else { 1.0 });
-        let changes = compare_sites(&before, &after, &settings(), THREADS);
+        let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
         let slower: Vec<_> =
             changes.iter().filter(|change| change.slower).map(|change| change.site).collect();
         assert_eq!(slower, [site(2)], "seed {seed}");
@@ -115,7 +115,7 @@ fn a_site_that_the_baseline_never_called_is_new() {
     let mut random = Random(4000);
     let before = Load { sites: 3, ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
     let after = Load { sites: 4, ..Load::default() }.table(&mut random, 100, |_, _| 1.0);
-    let changes = compare_sites(&before, &after, &settings(), THREADS);
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
     assert_eq!(changes.len(), 4);
     let new = &changes[3];
     assert!(new.slower && new.is_new() && new.factor.is_infinite());
@@ -134,7 +134,7 @@ fn a_site_that_one_request_called_may_be_chance() {
     let before = Load { sites: 3, ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
     let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 100, |_, _| 1.0);
     after.rows[3].retain(|row| row.request == 50);
-    let changes = compare_sites(&before, &after, &settings(), THREADS);
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
     assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
 }
 
@@ -143,11 +143,11 @@ fn too_few_requests_compare_with_nothing() {
     let mut random = Random(5000);
     let mut table = |requests| Load::default().table(&mut random, requests, |_, _| 1.0);
     let (nine, ten, none) = (table(9), table(10), SiteTable::default());
-    assert!(compare_sites(&nine, &ten, &settings(), THREADS).is_empty());
-    assert!(compare_sites(&ten, &nine, &settings(), THREADS).is_empty());
-    assert!(compare_sites(&none, &ten, &settings(), THREADS).is_empty());
-    assert!(compare_sites(&none, &none, &settings(), THREADS).is_empty());
-    assert_eq!(compare_sites(&ten, &ten, &settings(), THREADS).len(), 4);
+    assert!(compare_sites(&nine, &ten, &[], &settings(), THREADS).is_empty());
+    assert!(compare_sites(&ten, &nine, &[], &settings(), THREADS).is_empty());
+    assert!(compare_sites(&none, &ten, &[], &settings(), THREADS).is_empty());
+    assert!(compare_sites(&none, &none, &[], &settings(), THREADS).is_empty());
+    assert_eq!(compare_sites(&ten, &ten, &[], &settings(), THREADS).len(), 4);
     let change = latency_change(&none, &none);
     assert!(change.slower_mean_ns == 0.0 && change.mix_mean_ns == 0.0);
 }
@@ -160,7 +160,7 @@ fn slow_requests_are_those_beyond_half_way() {
     // Every third request takes three times as long.
     let after =
         load.table(&mut random, 150, |at, request| if at == 1 && request % 3 == 0 { 3.0 } else { 1.0 });
-    let changes = compare_sites(&before, &after, &settings(), THREADS);
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
     assert!(changes[1].slower, "{:?}", changes[1]);
     assert_eq!(changes[1].hit, (0..150).filter(|request| request % 3 == 0).collect::<Vec<u32>>());
     assert!(changes.iter().filter(|change| !change.slower).all(|change| change.hit.is_empty()));
@@ -173,7 +173,7 @@ fn slow_requests_are_found_although_other_incidents_raised_the_mean_of_the_basel
     let other = |at: usize, request: usize| if at == 1 && request / 100 == 7 { 100.0 } else { 1.0 };
     let before = load.table(&mut Random(6100), 1000, other);
     let after = load.table(&mut Random(6101), 100, |at, _| if at == 1 { 3.0 } else { 1.0 });
-    let changes = compare_sites(&before, &after, &settings(), THREADS);
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
     assert!(changes[1].slower && (2.9..3.1).contains(&changes[1].factor), "{:?}", changes[1]);
     assert_eq!(changes[1].hit.len(), 100);
 }
@@ -188,7 +188,7 @@ fn one_giant_request_is_no_change() {
             let before = Load::default().table(&mut random, baseline, |_, _| 1.0);
             let giant = |at: usize, request: usize| if at == 1 && request == 40 { 1000.0 } else { 1.0 };
             let after = Load::default().table(&mut random, window, giant);
-            let changes = compare_sites(&before, &after, &settings(), THREADS);
+            let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
             found += usize::from(changes.iter().any(|change| change.slower));
         }
         assert!(found <= few(40), "{found} of 40 ({baseline}, {window})");
@@ -202,7 +202,7 @@ fn a_rare_path_met_once_in_a_short_window_is_not_new() {
     let before = Load { sites: 3, ..Load::default() }.table(&mut random, 4000, |_, _| 1.0);
     let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 12, |_, _| 1.0);
     after.rows[3].retain(|row| row.request == 5);
-    let changes = compare_sites(&before, &after, &settings(), THREADS);
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
     assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
 }
 
@@ -217,8 +217,8 @@ fn equal_weights_only_scale_totals() {
         table.requests.iter_mut().for_each(|request| request.weight = 10.0);
         table
     };
-    let plain = compare_sites(&before, &after, &settings(), THREADS);
-    let weighted = compare_sites(&heavier(&before), &heavier(&after), &settings(), THREADS);
+    let plain = compare_sites(&before, &after, &[], &settings(), THREADS);
+    let weighted = compare_sites(&heavier(&before), &heavier(&after), &[], &settings(), THREADS);
     for (a, b) in plain.iter().zip(&weighted) {
         assert_eq!((a.site, a.slower, a.calls), (b.site, b.slower, b.calls));
         assert!((a.factor / b.factor - 1.0).abs() < 0.02, "{a:?} {b:?}");
