@@ -12,7 +12,7 @@
 //! ```
 
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values};
-use crate::sites::drift::{Level, Noise, relative_shifts, shifts};
+use crate::sites::drift::{Level, Noise, Shift, relative_shifts, shifts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ServiceId};
@@ -146,13 +146,13 @@ fn test(
         change.factor_low = (shift.change - reach).exp();
         change.factor_high = (shift.change + reach).exp();
         // A few giants move the mean alone: the mean of the logs must have risen as well.
-        let p_value = |mean: crate::sites::drift::Shift, geometric: crate::sites::drift::Shift| {
+        let p_value = |mean: Shift, geometric: Shift, least: f64| {
             if geometric.p_value(0.0) <= CORROBORATION_LEVEL { mean.p_value(least) } else { 1.0 }
         };
-        let by_itself = p_value(shift, geometric);
+        let by_itself = p_value(shift, geometric, least);
         change.p_value = match (relative[index], rose_relative[index]) {
             (Some(mean), Some(geometric)) if shift.change > least => {
-                (2.0 * by_itself.min(p_value(mean, geometric))).min(1.0)
+                (2.0 * by_itself.min(p_value(mean, geometric, 0.0))).min(1.0)
             }
             _ => by_itself,
         };

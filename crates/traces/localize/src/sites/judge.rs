@@ -3,7 +3,7 @@
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
-use crate::sites::incidents::{Raised, ScanSettings, concerned_share};
+use crate::sites::incidents::ScanSettings;
 use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
@@ -18,8 +18,6 @@ settings! {
     pub struct SiteSettings {
         /// A suspect holds at least this share of the slowdown, or of the latency of all requests when replicas are compared
         share_min ("site-share-min"): f64 = 0.01, within(0.0, 1.0), "ours";
-        /// In a window that is short against its baseline, suspects add this share to the latency of the requests concerned
-        concern_min ("site-concern-min"): f64 = 0.1, within(0.0, 1e6), "ours";
     }
     groups {
         /// The comparison with a baseline.
@@ -76,10 +74,7 @@ pub fn shifted_suspects(
     settings: &SiteSettings,
     threads: NonZeroUsize,
 ) -> Vec<SiteSuspect> {
-    let mut changes = compare_sites(baseline, window, services, &settings.change, threads);
-    if !matters(window, &changes, settings) {
-        changes.iter_mut().for_each(|change| change.slower = false);
-    }
+    let changes = compare_sites(baseline, window, services, &settings.change, threads);
     let ends = blame(&changes, services);
     let slower = changes.iter().filter(|change| change.slower);
     let suspects = slower.map(|change| SiteSuspect {
@@ -99,30 +94,6 @@ pub fn shifted_suspects(
         hit: change.hit.clone(),
     });
     join_suspects(suspects.collect())
-}
-
-/// A window that is short against its baseline always deviates a little. It matters when everything that is
-/// slower adds a noticeable part to the latency of the affected requests.
-fn matters(
-    window: &SiteTable,
-    changes: &[SiteChange],
-    settings: &SiteSettings,
-) -> bool {
-    if std::env::var("MATTERS").is_err() {
-        return true;
-    }
-    let slower: BTreeMap<Site, f64> = (changes.iter())
-        .filter(|change| change.slower)
-        .map(|change| (change.site, 1.0 - 1.0 / change.factor))
-        .collect();
-    let raised = window.by_site().filter_map(|(site, rows)| {
-        let part = slower.get(&site)?;
-        Some(Raised::new(
-            window,
-            rows.iter().map(|row| (row.request, part * f64::from(row.path_ns))).collect(),
-        ))
-    });
-    concerned_share(window, raised.collect(), settings.scan.calling_min) > settings.concern_min
 }
 
 /// Mean calls per replica needed before a replica without calls counts as one that does not run a new operation.
