@@ -1,10 +1,10 @@
 //! Laggard's own methods, by their rows in the registry.
 
 use crate::arm::Arm;
-use crate::case::{Answer, Case, Localizer, OperationName, SlowPeriod};
+use crate::case::{Answer, Case, Localizer, OperationName, Question, SlowPeriod};
 use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
 use laggard_engine::{LocalEngine, Requests, Traces};
-use laggard_report::{Incident, InputFacts, ReplicaSuspect, Report, Suspect};
+use laggard_report::{Incident, InputFacts, ReplicaSuspect, Report, Suspect, Verdict};
 use std::num::NonZeroUsize;
 
 /// More than anybody reads, so that precision sees everything that is named.
@@ -66,6 +66,10 @@ impl Arm<Case, Answer> for Laggard {
     fn answer(&self, case: &Case) -> Result<Answer, String> {
         let report = laggard_report(case, self.name)?;
         let mut answer = Answer::default();
+        // A tail that may be usual is an explanation, not an alarm.
+        if case.question == Question::Detect && report.verdict == Verdict::Tail {
+            return Ok(answer);
+        }
         for suspect in &report.suspects {
             let name = OperationName::new(&suspect.service, &suspect.operation);
             if !answer.operations.contains(&name) {

@@ -12,8 +12,9 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// `suspects`: at least one operation is suspected; `healthy`: there was enough data and nothing stands
-    /// out; `insufficient-data`: there was too little data to say.
+    /// `suspects`: at least one operation is slower than it should be; `tail`: some requests are slower than others, but
+    /// nothing shows that this is new; `healthy`: there was enough data and nothing stands out; `insufficient-data`: there
+    /// was too little data to say.
     pub verdict: Verdict,
     /// The answer in a sentence or two; names stand in backticks.
     pub headline: String,
@@ -58,6 +59,8 @@ pub struct Report {
 pub enum Verdict {
     /// At least one operation is suspected.
     Suspects,
+    /// Some requests are slower than others, and suspects explain them, but nothing shows that this is new.
+    Tail,
     /// There was enough data, and nothing stands out.
     Healthy,
     /// There was too little data to say.
@@ -235,7 +238,10 @@ pub struct Suspect {
     pub replicas_seen: u64,
     /// With scope `all`: whether there was too little to say that no replica stands out.
     pub scope_undecided: bool,
-    /// What suspects are ordered by; larger is more suspicious. Method `combined`: seconds of excess time. Others:
+    /// Whether it is slower than it should be: than on other replicas, in the baseline, or in the rest of the window.
+    /// Otherwise it may be what the system does all the time.
+    pub stands_out: bool,
+    /// What suspects are ordered by, those that stand out first; larger is more suspicious. Method `combined`: seconds of excess time. Others:
     /// number of anomalous categories in which the operation is flagged.
     pub score: f64,
     /// Median excess of a slow call over the usual one, in nanoseconds of self time.

@@ -100,6 +100,9 @@ pub(crate) struct Suspect {
     pub(crate) excess: Excess,
     /// Slow requests: `(category, request)`, ascending.
     pub(crate) hit: Vec<(usize, u32)>,
+    /// Whether it is slower than its peers, than in the baseline, or than in the rest of the window. Otherwise it may be what
+    /// the system does all the time.
+    pub(crate) stands_out: bool,
     /// The score of the report.
     pub(crate) score: f64,
     /// The caller and callee between which the time is spent, if it is neither's own.
@@ -186,6 +189,7 @@ impl Suspect {
             categories: suspect.categories,
             excess: suspect.excess,
             hit: suspect.hit,
+            stands_out: true,
             between: None,
             sites: None,
         }

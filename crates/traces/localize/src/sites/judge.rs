@@ -16,8 +16,10 @@ settings! {
     /// Thresholds of everything that uses sites.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct SiteSettings {
-        /// A suspect holds at least this share of the slowdown, or of the latency of all requests when replicas are compared
-        share_min ("site-share-min"): f64 = 0.01, within(0.0, 1.0), "ours";
+        /// A suspect holds at least this share of the slowdown
+        share_min ("site-share-min"): f64 = 0.03, within(0.0, 1.0), "ours";
+        /// Replicas that are slower than their peers add at least this share to the latency of all requests
+        uneven_share_min ("uneven-share-min"): f64 = 0.01, within(0.0, 1.0), "ours";
     }
     groups {
         /// The comparison with a baseline.
@@ -129,7 +131,7 @@ pub fn uneven_suspects(
 ) -> Vec<SiteSuspect> {
     let total = window.latency_total_ns();
     let uneven = find_uneven_sites(window, &settings.culprits, threads).into_iter();
-    let uneven = uneven.filter(|site| site.excess_ns >= settings.share_min * total);
+    let uneven = uneven.filter(|site| site.excess_ns >= settings.uneven_share_min * total);
     join_suspects(uneven.map(|site| uneven_suspect(window, site)).collect())
 }
 

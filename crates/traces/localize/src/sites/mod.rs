@@ -3,6 +3,7 @@
 mod blame;
 mod blocks;
 mod change;
+mod concentration;
 mod culprits;
 mod drift;
 mod incidents;
@@ -20,6 +21,7 @@ mod table_parts;
 
 pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
+pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{

@@ -29,6 +29,10 @@ pub fn headline(report: &Report) -> String {
             Some(lead) => super::lead::sentence(report, lead),
             None => "Requests are slow, but no operation could be named.".to_owned(),
         },
+        Verdict::Tail => match report.suspects.first() {
+            Some(lead) => super::lead::tail_sentence(report, lead),
+            None => healthy_sentence(report),
+        },
         Verdict::Healthy => healthy_sentence(report),
         Verdict::InsufficientData => insufficient_sentence(report),
     }

@@ -12,7 +12,7 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     if lead.between.is_some() {
         text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
     }
-    match report.suspects.len() {
+    match report.suspects.iter().filter(|suspect| suspect.stands_out).count() {
         0 | 1 => {}
         2 => text.push_str("; 1 other operation is suspected"),
         all => {
@@ -23,6 +23,19 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     text.push('.');
     text.push_str(&periods(report, lead));
     text
+}
+
+/// Where the slowest requests spend their time, when nothing shows that they are new.
+pub(super) fn tail_sentence(report: &Report, lead: &Suspect) -> String {
+    let seen = report.input.requests;
+    format!(
+        "Nothing shows that anything is slower than it should be. The slowest requests spend their time in {}{}: {}{}. \
+         This may be what the system always does; a baseline would settle it.",
+        operation(lead),
+        lead.between.as_ref().map_or_else(String::new, |_| " or its calls".to_owned()),
+        times(report, lead),
+        consequence(lead, seen),
+    )
 }
 
 fn slow(report: &Report, lead: &Suspect) -> String {

@@ -68,6 +68,7 @@ impl Present for Report {
         ];
         let verdict = match self.verdict {
             Verdict::Suspects => (Tone::Bad, "Suspects found"),
+            Verdict::Tail => (Tone::Good, "Slow tail, nothing new"),
             Verdict::Healthy => (Tone::Good, "Healthy"),
             Verdict::InsufficientData => (Tone::Unsure, "Not enough data"),
         };

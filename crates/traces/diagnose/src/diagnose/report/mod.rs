@@ -23,10 +23,11 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
     let suspects = suspects::suspects(context);
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);
     let enough = enough || context.answer.enough;
-    let verdict = match (suspects.is_empty(), enough) {
-        (false, _) => Verdict::Suspects,
-        (true, true) => Verdict::Healthy,
-        (true, false) => Verdict::InsufficientData,
+    let verdict = match (suspects.first(), enough) {
+        (Some(lead), _) if lead.stands_out => Verdict::Suspects,
+        (Some(_), _) => Verdict::Tail,
+        (None, true) => Verdict::Healthy,
+        (None, false) => Verdict::InsufficientData,
     };
     let input = input(context);
     let mut report = Report {

@@ -45,6 +45,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
             Spread::Everywhere | Spread::Undecided => Scope::All,
         },
         replicas: suspect.culprits.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
+        stands_out: suspect.stands_out,
         score: suspect.score,
         effect_ns: suspect.excess.median_ns.max(0.0) as u64,
         factor: suspect.excess.median_factor,

@@ -89,6 +89,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         categories: union(by_requests.categories, by_sites.categories),
         excess: if requests_are_slower { by_requests.excess } else { by_sites.excess },
         hit: union(by_requests.hit, by_sites.hit),
+        stands_out: false,
         score: 0.0,
         between: by_sites.between,
         sites: by_sites.sites,

@@ -15,12 +15,12 @@ mod patterns;
 mod site_study;
 mod sites;
 
-use crate::diagnose::answer::{MethodAnswer, Suspect};
+use crate::diagnose::answer::{Evidence, MethodAnswer, SurveyResult, Suspect};
 use crate::diagnose::methods::published::clouddiag;
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
-use laggard_localize::cloud_diag;
-use laggard_model::MethodRow;
+use laggard_localize::{Spread, cloud_diag, is_concentrated};
+use laggard_model::{MethodRow, Timestamp};
 use laggard_report::{Baseline, Window, rfc3339};
 use site_study::SiteStudy;
 use std::collections::BTreeSet;
@@ -57,17 +57,24 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         .map(|suspect| dispersion::with_frequent_culprits(suspect, &question.settings.sites.culprits))
         .map(|suspect| Suspect { between: sites::link_of(&study, suspect.operation), ..suspect })
         .collect();
-    let suspects = merge::merge_evidence(suspects, sites::suspects(question, &surveyed, &study), evidence);
+    let mut suspects =
+        merge::merge_evidence(suspects, sites::suspects(question, &surveyed, &study), evidence);
+    for suspect in &mut suspects {
+        suspect.stands_out = stands_out(suspect, &surveyed, &study, question);
+    }
     ruled_out.extend(study.standing.iter().map(|&operation| {
         let operation = study.operation_text(operation);
         format!("Replicas of `{operation}` differ, but they did so in the baseline as well.")
     }));
 
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, |change| change.slower_ns.max(0.0));
-    let largest = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(0.0, f64::max);
+    let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
+    suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
+    // Stable: the largest excess first among those that stand out, and among the others.
+    suspects.sort_by_key(|suspect| !suspect.stands_out);
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
-        excess_ns: excess_ns.max(largest),
+        excess_ns,
         suspects,
         ruled_out,
         cautions,
@@ -76,6 +83,33 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }
+}
+
+/// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
+/// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
+/// is as usual was left out before.
+fn stands_out(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+    let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
+    let enough = question.settings.sites.change.requests_min;
+    let has_baseline = (study.baseline.as_ref()).is_some_and(|baseline| baseline.requests.len() >= enough);
+    has_baseline
+        || suspect.evidence.iter().any(compares)
+        || suspect.spread == Spread::Localized
+        || is_concentrated(&slow_in_order(suspect, surveyed))
+}
+
+/// Whether each request of the suspect's categories is slow, in order of start.
+fn slow_in_order(suspect: &Suspect, surveyed: &SurveyResult) -> Vec<bool> {
+    let hit: BTreeSet<(usize, u32)> = suspect.hit.iter().copied().collect();
+    let mut requests: Vec<(Timestamp, bool)> = (suspect.categories.iter())
+        .flat_map(|&category| {
+            let rows = surveyed.categories[category].requests.iter().enumerate();
+            let hit = &hit;
+            rows.map(move |(row, request)| (request.start, hit.contains(&(category, row as u32))))
+        })
+        .collect();
+    requests.sort_by_key(|&(start, _)| start);
+    requests.into_iter().map(|(_, slow)| slow).collect()
 }
 
 /// CloudDiag's suspects, then pattern suspects of other operations: CloudDiag's are more detailed.

@@ -91,6 +91,7 @@ fn suspect(
             median_factor: (usual + median_ns) / usual.max(1.0),
         },
         hit: pattern.rows.iter().map(|&row| (index, row as u32)).collect(),
+        stands_out: false,
         score: 0.0,
         between: None,
         sites: None,

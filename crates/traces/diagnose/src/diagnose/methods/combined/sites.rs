@@ -72,6 +72,7 @@ impl Adapter<'_> {
             },
             hit: hit.into_iter().collect(),
             replicas,
+            stands_out: false,
             score: 0.0,
             between: between(self.study, suspect),
             sites: Some(self.figures(suspect)),
