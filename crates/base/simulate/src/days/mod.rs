@@ -100,7 +100,7 @@ impl Day {
         let end = self.settings.start_unix_ns + i64::from(self.settings.window_s) * SECOND;
         let mut arrivals = Vec::new();
         for second in first..=end.div_euclid(SECOND) {
-            let mut random = Random::of(self.settings.seed, Stream::Arrivals, &[second as u64]);
+            let mut random = Random::new(self.settings.seed, Stream::Arrivals, &[second as u64]);
             let rate = self.schedule.rate(second * SECOND);
             let mut offset = random.exponential(1.0 / rate);
             let mut number = 0;

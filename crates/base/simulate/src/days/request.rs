@@ -82,7 +82,7 @@ pub(super) struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     /// Draws the request that enters at a time. `path` makes its random numbers its own.
     pub(super) fn draw(day: &'a Day, operation: Option<usize>, start: i64, path: &[u64]) -> DayRequest {
-        let mut random = Random::of(day.settings.seed, Stream::DayRequest, path);
+        let mut random = Random::new(day.settings.seed, Stream::DayRequest, path);
         let trace_id = TraceId::from_value(u128::from(random.bits()) << 64 | u128::from(random.bits()));
         let tenant = tenant(&mut random);
         let operation = operation.unwrap_or_else(|| day.entry(random.unit()));

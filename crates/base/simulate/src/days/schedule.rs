@@ -59,7 +59,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(settings: &DaySettings, system: &System) -> Schedule {
-        let mut random = Random::of(settings.seed, Stream::DaySchedule, &[Topic::Rate as u64]);
+        let mut random = Random::new(settings.seed, Stream::DaySchedule, &[Topic::Rate as u64]);
         let [low, high] = settings.profile.requests_per_s;
         let mut schedule = Schedule {
             seed: settings.seed,
@@ -86,7 +86,7 @@ impl Schedule {
 
     fn random(&self, topic: Topic, path: &[u64]) -> Random {
         let path: Vec<u64> = std::iter::once(topic as u64).chain(path.iter().copied()).collect();
-        Random::of(self.seed, Stream::DaySchedule, &path)
+        Random::new(self.seed, Stream::DaySchedule, &path)
     }
 
     /// Standard normal at multiples of `step`, linear in between.

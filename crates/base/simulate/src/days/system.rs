@@ -91,7 +91,7 @@ pub(super) const fn service_name(number: usize) -> &'static str {
 
 impl System {
     pub(super) fn new(profile: &Profile, seed: u64) -> System {
-        let mut random = Random::of(seed, Stream::DaySystem, &[]);
+        let mut random = Random::new(seed, Stream::DaySystem, &[]);
         let [low, high] = profile.services;
         let count = usize::from(low) + random.index(usize::from(high - low) + 1);
         let services = (0..count).map(|number| Service::draw(number, profile, &mut random)).collect();

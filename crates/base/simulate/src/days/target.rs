@@ -29,7 +29,7 @@ pub(super) const TENANTS: usize = 8;
 
 impl Target {
     pub(super) fn choose(fault: &DayFault, system: &System) -> Result<Target, Error> {
-        let mut random = Random::of(fault.seed, Stream::FaultPlan, &[fault.kind as u64]);
+        let mut random = Random::new(fault.seed, Stream::FaultPlan, &[fault.kind as u64]);
         let calls = calls_per_request(system);
         let time = |at: usize| calls[at] * system.operations[at].work.mean_ns();
         let busy = |at: &usize| system.operations[*at].work.is_busy();

@@ -52,7 +52,8 @@ impl Present for Report {
         let calendar = Calendar::of(self);
         let sections = [
             missing(&self.missing),
-            (!self.suspects.is_empty()).then(|| suspects(self, &calendar)),
+            suspects(self, &calendar, Standing::Suspect),
+            suspects(self, &calendar, Standing::Tail),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
@@ -120,14 +121,32 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     figures
 }
 
-fn suspects(report: &Report, calendar: &Calendar) -> Section {
+/// Which suspects a section lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Those that are slower than they should be.
+    Suspect,
+    /// Those that may be what the system always does.
+    Tail,
+}
+
+fn suspects(report: &Report, calendar: &Calendar, standing: Standing) -> Option<Section> {
+    let listed = |suspect: &&Suspect| suspect.stands_out == (standing == Standing::Suspect);
+    let listed: Vec<&Suspect> = report.suspects.iter().filter(listed).collect();
+    if listed.is_empty() {
+        return None;
+    }
     let columns = columns![
         Number "#", Name "operation", Number "slower by", Number "factor", Number "explains",
         Graphic "of the excess", Number "requests hit"
     ];
-    let table = Table::new("Suspects", &columns);
+    let title = match standing {
+        Standing::Suspect => "Suspects",
+        Standing::Tail => "Slow tail",
+    };
+    let table = Table::new(title, &columns);
     let anchors = pictures::anchors(report);
-    let table = table.at_most(MOST, &report.suspects, |suspect| {
+    let table = table.at_most(MOST, &listed, |&suspect| {
         let mut name = Prose::operation(&suspect.service, &suspect.operation);
         if !suspect.kind.is_empty() {
             name = name.plain(" (").named(SpanStyle::Label, &suspect.kind).plain(")");
@@ -144,13 +163,21 @@ fn suspects(report: &Report, calendar: &Calendar) -> Section {
         let row = reasons(report, suspect, calendar, row.note(Detail::Summary, "on", replicas_of(suspect)));
         examples(suspect, &anchors, row)
     });
-    Section::new("suspects", "Suspects")
-        .remark("what makes requests slow, the most suspicious first")
-        .introduction(
-            "Operations whose own time makes requests slow, the most suspicious first. \u{201c}Explains\u{201d} is \
-             the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
-        )
-        .block(table)
+    let section = match standing {
+        Standing::Suspect => Section::new("suspects", title)
+            .remark("what makes requests slow, the most suspicious first")
+            .introduction(
+                "Operations whose own time makes requests slow, the most suspicious first. \u{201c}Explains\u{201d} is \
+                 the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
+            ),
+        Standing::Tail => Section::new("tail", title)
+            .remark("where other slow requests spend their time; it may be usual")
+            .introduction(
+                "Some requests are slower than others of their kind because of these operations. They are slow on all \
+                 replicas alike and throughout the window, so nothing shows that this is new. A baseline would settle it.",
+            ),
+    };
+    Some(section.block(table))
 }
 
 fn replicas_of(suspect: &Suspect) -> Prose {
