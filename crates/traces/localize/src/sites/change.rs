@@ -95,7 +95,7 @@ pub fn compare_sites(
     let sites: Vec<(Site, &[Observation])> = window.by_site().collect();
     let compared = parallel_map(&sites, threads, |&(site, rows)| match before.get(&site) {
         Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks),
-        None => (new_site(site, baseline, window, rows), None),
+        None => (new_site(site, baseline, window, rows, &blocks), None),
     });
     let (mut changes, levels): (Vec<SiteChange>, Vec<Option<Levels>>) = compared.into_iter().unzip();
     test(&mut changes, &levels, services, settings);
@@ -284,12 +284,21 @@ fn known_site(
 }
 
 /// A site that the baseline never called, although it has enough requests.
-fn new_site(site: Site, baseline: &SiteTable, window: &Keyed<'_>, rows: &[Observation]) -> SiteChange {
+fn new_site(
+    site: Site,
+    baseline: &SiteTable,
+    window: &Keyed<'_>,
+    rows: &[Observation],
+    blocks: &Blocks,
+) -> SiteChange {
     let mut change = unchanged(site, window, rows);
     let (calls, time, path) = totals(window, rows);
-    // If the site were called equally often in both, each calling request would be in the window with this probability.
+    // If the site were called equally often in both, each call would be in the window with this probability. Rare calls
+    // come in bursts, so those of one block count once.
     let share = window.requests.len() as f64 / (window.requests.len() + baseline.requests.len()) as f64;
-    change.p_value = share.powf(change.requests as f64);
+    let block_of = |row: &Observation| row.request as usize * blocks.window / window.requests.len();
+    let bursts = rows.chunk_by(|a, b| block_of(a) == block_of(b)).count();
+    change.p_value = share.powf(bursts as f64);
     change.factor = f64::INFINITY;
     change.factor_low = f64::INFINITY;
     change.factor_high = f64::INFINITY;
