@@ -1,9 +1,10 @@
 //! What is missing when there is too little data for an answer.
 
 use super::context::Context;
+use laggard_model::Loss;
 
-/// Sentences about what is needed, the most basic first.
-pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
+/// Sentences about what is needed, the most basic first. `enough` says whether there were enough complete requests.
+pub(crate) fn missing(context: &Context<'_>, enough: bool) -> Vec<String> {
     let (requests, survey) = (context.requests, context.survey());
     if requests.spans() == 0 {
         return vec![match requests.outside_window() {
@@ -18,17 +19,37 @@ pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
                 .to_owned(),
         ];
     }
-    let mut out = vec![];
-    if survey.partial == survey.requests {
-        out.push(format!("No request is complete: spans of each of the {} are missing.", survey.requests));
+    let mut out = holes(context);
+    if !enough {
+        out.extend(largest_category(context));
     }
-    out.extend(largest_category(context));
     if requests.names().replicas() <= 1 {
         out.push(
             "No replica identity: the spans name at most one replica. Set `service.instance.id` (or a pod, \
              container or host name), or replicas cannot be compared."
                 .to_owned(),
         );
+    }
+    out
+}
+
+/// Losses that cut off a part of the input.
+const DAMAGES: [Loss; 3] = [Loss::TruncatedInput, Loss::CorruptCompression, Loss::CorruptSegment];
+/// With more than this share of incomplete requests, those that are left say too little about the others.
+const PARTIAL_SHARE_MAX: f64 = 0.5;
+
+/// What is missing from the input itself, so that nothing being slow in the rest does not make it healthy.
+pub(crate) fn holes(context: &Context<'_>) -> Vec<String> {
+    let (requests, survey) = (context.requests, context.survey());
+    let losses = requests.losses();
+    let damage = DAMAGES.into_iter().filter(|&damage| losses.count(damage) > 0);
+    let mut out: Vec<String> =
+        damage.map(|damage| format!("The input is damaged: {} {}.", losses.count(damage), damage.phrase())).collect();
+    if survey.partial > 0 && survey.partial as f64 > PARTIAL_SHARE_MAX * survey.requests as f64 {
+        out.push(format!(
+            "Spans are missing: {} of {} requests are incomplete and were left out.",
+            survey.partial, survey.requests
+        ));
     }
     out
 }

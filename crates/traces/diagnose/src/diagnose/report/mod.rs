@@ -22,12 +22,13 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
     let context = &Context { question, answer };
     let suspects = suspects::suspects(context);
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);
+    // What was lost may be what was slow: input with holes is never declared healthy.
     let enough = enough || context.answer.enough;
-    let verdict = match (suspects.first(), enough) {
+    let verdict = match (suspects.first(), enough && missing::holes(context).is_empty()) {
         (Some(lead), _) if lead.stands_out => Verdict::Suspects,
-        (Some(_), _) => Verdict::Tail,
+        (_, false) => Verdict::InsufficientData,
+        (Some(_), true) => Verdict::Tail,
         (None, true) => Verdict::Healthy,
-        (None, false) => Verdict::InsufficientData,
     };
     let input = input(context);
     let mut report = Report {
@@ -45,7 +46,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         categories: categories::categories(context, &suspects),
         replicas: replicas::replica_suspects(context),
         ruled_out: ruled_out(context),
-        missing: if verdict == Verdict::InsufficientData { missing::missing(context) } else { vec![] },
+        missing: if verdict == Verdict::InsufficientData { missing::missing(context, enough) } else { vec![] },
         baseline: context.answer.baseline.clone(),
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),

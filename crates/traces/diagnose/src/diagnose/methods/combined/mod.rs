@@ -60,8 +60,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let mut suspects =
         merge::merge_evidence(suspects, sites::suspects(question, &surveyed, &study), evidence);
     for suspect in &mut suspects {
-        // When every replica is a culprit, none differs from the others.
-        if suspect.spread == Spread::Localized && suspect.culprits.len() >= suspect.replicas.len().max(2) {
+        // When slow calls are frequent on every replica, none differs from the others.
+        if suspect.sites.is_none() && suspect.culprits.len() >= suspect.replicas.len().max(2) {
             suspect.spread = Spread::Everywhere;
             suspect.culprits.clear();
             suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
