@@ -20,7 +20,7 @@ const BLOCKS: usize = 16;
 /// Fewest requests of a block.
 const BLOCK_REQUESTS_MIN: usize = 5;
 /// Fewest batches of a baseline.
-const BATCHES_MIN: usize = 4;
+const BATCHES_MIN: usize = 8;
 // Limit: blocks of a baseline | longer blocks
 /// Most blocks of a baseline.
 const BASELINE_BLOCKS_MAX: usize = 4096;

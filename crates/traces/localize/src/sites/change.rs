@@ -145,9 +145,12 @@ fn test(
         let reach = student_quantile_95(shift.degrees) * shift.error;
         change.factor_low = (shift.change - reach).exp();
         change.factor_high = (shift.change + reach).exp();
-        // A few giants move the mean alone: the mean of the logs must have risen as well.
+        // A few giants move the mean alone: the mean of the logs must have risen as well. If that has risen by enough, it
+        // is sufficient.
         let p_value = |mean: Shift, geometric: Shift, least: f64| {
-            if geometric.p_value(0.0) <= CORROBORATION_LEVEL { mean.p_value(least) } else { 1.0 }
+            let rose = geometric.p_value(0.0) <= CORROBORATION_LEVEL;
+            let by_mean = if rose { mean.p_value(least) } else { 1.0 };
+            (2.0 * by_mean.min(geometric.p_value(least))).min(1.0)
         };
         let by_itself = p_value(shift, geometric, least);
         change.p_value = match (relative[index], rose_relative[index]) {
