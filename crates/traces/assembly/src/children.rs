@@ -109,7 +109,8 @@ impl Children {
         if is_message(parent, child) {
             return;
         }
-        let end = parent.inclusive.ns() as i64;
+        // A duration that a client made up may be longer than any time between two timestamps.
+        let end = i64::try_from(parent.inclusive.ns()).unwrap_or(i64::MAX);
         if span.from < 0 {
             losses.add(Loss::ChildBeforeParent, || format!("trace {}", parent.trace));
         }

@@ -222,7 +222,8 @@ impl Schedule {
             if begin >= end {
                 break;
             }
-            end += length - (start - begin).max(0);
+            // Pauses may overlap: this one may be over although a later one is not.
+            end += (length - (start - begin).max(0)).max(0);
         }
         end
     }

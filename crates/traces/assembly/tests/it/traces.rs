@@ -1,7 +1,7 @@
 //! What assembly makes of odd traces.
 
 use laggard_assembly::{AssembledTrace, CallRows, assemble};
-use laggard_model::{Loss, Names};
+use laggard_model::{Loss, Names, Nanos};
 use laggard_testkit::parse_spans;
 use proptest::prelude::*;
 
@@ -96,6 +96,17 @@ fn children_outside_their_parent_are_clipped_and_counted() {
     assert_eq!(lines, ["root:60", "early:70", "late:120", "after:100"]);
     assert_eq!(trace.losses.count(Loss::ChildBeforeParent), 1);
     assert_eq!(trace.losses.count(Loss::ChildOutlivesParent), 2);
+}
+
+/// A client may report any number as a duration, also one beyond the range of timestamps.
+#[test]
+fn a_duration_beyond_all_timestamps_is_a_parent_like_others() {
+    let mut parsed = parse_spans("1 - root@h 0..100\n2 1 child@h 10..20");
+    parsed.rows[0].inclusive = Nanos::from_ns(u64::MAX);
+    let trace = assemble(&parsed.rows);
+    let tree = &trace.requests[0].tree;
+    assert_eq!(tree.self_time[1].ns(), 10);
+    assert_eq!(tree.self_time[0].ns(), u64::MAX - 10);
 }
 
 #[test]
