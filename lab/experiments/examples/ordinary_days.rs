@@ -2,6 +2,8 @@
 //!
 //! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--faults FACTOR] [--list]`
 
+#![expect(clippy::print_stdout, reason = "a command-line program")]
+
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{Nanos, Sink, Timestamp};
@@ -43,12 +45,17 @@ fn options() -> Options {
 
 fn main() {
     let options = options();
-    let profiles = PROFILES.iter().filter(|profile| options.profile.as_ref().is_none_or(|name| name == profile.name));
+    let profiles =
+        PROFILES.iter().filter(|profile| options.profile.as_ref().is_none_or(|name| name == profile.name));
     let mut total = Counts::default();
     for profile in profiles {
         let mut counts = Counts::default();
         for seed in options.seeds.clone() {
-            let settings = DaySettings { lost_spans: options.lost, window_s: 120 * MINUTE_S, ..DaySettings::new(*profile, seed) };
+            let settings = DaySettings {
+                lost_spans: options.lost,
+                window_s: 120 * MINUTE_S,
+                ..DaySettings::new(*profile, seed)
+            };
             match options.factor {
                 None => quiet(&settings, options.list, &mut counts),
                 Some(factor) => faults(&settings, factor, options.list, &mut counts),
@@ -89,12 +96,22 @@ impl Counts {
     fn text(&self, faults: bool) -> String {
         let mut out = format!(
             "{:4} windows, {:8} spans; suspects alone {:3}, with baseline {:3}; insufficient {:3}, {:3}",
-            self.windows, self.spans, self.suspects[0], self.suspects[1], self.insufficient[0], self.insufficient[1]
+            self.windows,
+            self.spans,
+            self.suspects[0],
+            self.suspects[1],
+            self.insufficient[0],
+            self.insufficient[1]
         );
         if faults {
-            out += &format!("; first right alone {:3}, with baseline {:3}", self.first_right[0], self.first_right[1]);
+            out += &format!(
+                "; first right alone {:3}, with baseline {:3}",
+                self.first_right[0], self.first_right[1]
+            );
             for (kind, [n, s0, r0, s1, r1]) in &self.by_kind {
-                out += &format!("\n    {kind:13} {n:3}: alone {s0} ({r0} right), with baseline {s1} ({r1} right)");
+                out += &format!(
+                    "\n    {kind:13} {n:3}: alone {s0} ({r0} right), with baseline {s1} ({r1} right)"
+                );
             }
         }
         out
@@ -131,9 +148,14 @@ impl Data {
             true => BaselineChoice::Within { since: at(from_min - 60), until: at(from_min) },
             false => BaselineChoice::None,
         };
-        let settings =
-            DiagnoseSettings { since: at(from_min), until: at(from_min + 15), baseline, ..DiagnoseSettings::default() };
-        diagnose(&self.requests, None, &InputFacts::default(), &settings, self.engine).expect("defaults are valid")
+        let settings = DiagnoseSettings {
+            since: at(from_min),
+            until: at(from_min + 15),
+            baseline,
+            ..DiagnoseSettings::default()
+        };
+        diagnose(&self.requests, None, &InputFacts::default(), &settings, self.engine)
+            .expect("defaults are valid")
     }
 }
 
@@ -146,7 +168,13 @@ fn quiet(settings: &DaySettings, list: bool, counts: &mut Counts) {
             let report = data.report(from, with_baseline);
             count(&report, at, counts);
             if list && report.verdict == Verdict::Suspects {
-                print_report(&format!("{} seed {} minute {from} baseline {with_baseline}", settings.profile.name, settings.seed), &report);
+                print_report(
+                    &format!(
+                        "{} seed {} minute {from} baseline {with_baseline}",
+                        settings.profile.name, settings.seed
+                    ),
+                    &report,
+                );
             }
         }
     }
@@ -162,15 +190,27 @@ fn print_report(case: &str, report: &Report) {
     for suspect in report.suspects.iter().take(4) {
         println!(
             "    {} {} [{}] hit {} factor {:.2} share {:.2} replicas {}",
-            suspect.service, suspect.operation, suspect.evidence.join(","), suspect.requests_hit, suspect.factor,
-            suspect.share, suspect.replicas.len()
+            suspect.service,
+            suspect.operation,
+            suspect.evidence.join(","),
+            suspect.requests_hit,
+            suspect.factor,
+            suspect.share,
+            suspect.replicas.len()
         );
     }
 }
 
 fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) {
     for kind in DayFaultKind::ALL {
-        let fault = DayFault { kind, seed: settings.seed, factor, share: 0.5, since_s: 63 * MINUTE_S, until_s: 75 * MINUTE_S };
+        let fault = DayFault {
+            kind,
+            seed: settings.seed,
+            factor,
+            share: 0.5,
+            since_s: 63 * MINUTE_S,
+            until_s: 75 * MINUTE_S,
+        };
         let settings = DaySettings { fault: Some(fault), window_s: 75 * MINUTE_S, ..settings.clone() };
         let Ok(day) = Day::new(&settings) else { continue };
         let truth = day.truth().expect("a fault");
@@ -185,7 +225,13 @@ fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) 
             row[1 + 2 * at] = usize::from(report.verdict == Verdict::Suspects);
             row[2 + 2 * at] = usize::from(right);
             if list && !right {
-                print_report(&format!("{} seed {} {kind:?} {truth:?} baseline {with_baseline}", settings.profile.name, settings.seed), &report);
+                print_report(
+                    &format!(
+                        "{} seed {} {kind:?} {truth:?} baseline {with_baseline}",
+                        settings.profile.name, settings.seed
+                    ),
+                    &report,
+                );
             }
         }
         let own = counts.by_kind.entry(kind.name()).or_default();
@@ -196,10 +242,17 @@ fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) 
 /// Whether the first suspect is the target: its operation, and its replica where there is one.
 fn is_right(report: &Report, truth: &DayTruth) -> bool {
     let Some(first) = report.suspects.first() else { return false };
-    let is = |(service, operation): &(String, String)| *service == first.service && *operation == first.operation;
+    let is =
+        |(service, operation): &(String, String)| *service == first.service && *operation == first.operation;
     let operation = match &truth.caller {
         None => is(&truth.operation),
-        Some(caller) => is(&truth.operation) || is(caller) || (first.service == caller.0 && first.operation == truth.operation.1),
+        Some(caller) => {
+            is(&truth.operation)
+                || is(caller)
+                || (first.service == caller.0 && first.operation == truth.operation.1)
+        }
     };
-    operation && (truth.replicas.is_empty() || first.replicas.iter().any(|replica| truth.replicas.contains(replica)))
+    operation
+        && (truth.replicas.is_empty()
+            || first.replicas.iter().any(|replica| truth.replicas.contains(replica)))
 }

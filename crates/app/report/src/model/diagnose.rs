@@ -12,9 +12,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// `suspects`: at least one operation is slower than it should be; `tail`: some requests are slower than others, but
-    /// nothing shows that this is new; `healthy`: there was enough data and nothing stands out; `insufficient-data`: there
-    /// was too little data to say.
+    /// What was found, in one word.
     pub verdict: Verdict,
     /// The answer in a sentence or two; names stand in backticks.
     pub headline: String,
@@ -57,13 +55,13 @@ pub struct Report {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// At least one operation is suspected.
+    /// At least one operation is slower than it should be.
     Suspects,
     /// Some requests are slower than others, and suspects explain them, but nothing shows that this is new.
     Tail,
     /// There was enough data, and nothing stands out.
     Healthy,
-    /// There was too little data to say.
+    /// There was too little intact data to say.
     InsufficientData,
 }
 
@@ -229,8 +227,7 @@ pub struct Suspect {
     pub operation: String,
     /// Span kind, empty when not given.
     pub kind: String,
-    /// `replicas`: some replicas stand out; `all`: none does, the operation is slow everywhere it runs (or runs
-    /// on one replica only).
+    /// `replicas`: some replicas stand out; `all`: none does, or there is only one.
     pub scope: Scope,
     /// Those replicas, the worst first; empty unless the scope is `replicas`.
     pub replicas: Vec<String>,
@@ -238,8 +235,7 @@ pub struct Suspect {
     pub replicas_seen: u64,
     /// With scope `all`: whether there was too little to say that no replica stands out.
     pub scope_undecided: bool,
-    /// Whether it is slower than it should be: than on other replicas, in the baseline, or in the rest of the window.
-    /// Otherwise it may be what the system does all the time.
+    /// Whether it is slower than its peers, than in the baseline, or than in the rest of the window; else it may be usual.
     pub stands_out: bool,
     /// What suspects are ordered by, those that stand out first; larger is more suspicious. Method `combined`: seconds of excess time. Others:
     /// number of anomalous categories in which the operation is flagged.
@@ -250,8 +246,7 @@ pub struct Suspect {
     pub factor: f64,
     /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
     pub share: f64,
-    /// Requests it made slow. Where replicas are slow only sometimes it is too many, for usual calls there are
-    /// counted too.
+    /// Requests it made slow; where replicas are slow only sometimes, usual calls there are counted too.
     pub requests_hit: u64,
     /// How many requests these represent: the sum of their weights.
     pub requests_hit_estimated: f64,

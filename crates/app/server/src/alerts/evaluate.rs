@@ -114,7 +114,11 @@ pub fn evaluate(
     let mut findings = Vec::new();
     if report.verdict == Verdict::Suspects {
         let latencies = Latencies::from_requests(requests, window, &report, engine);
-        let all = report.suspects.iter().filter(|suspect| suspect.stands_out).map(|suspect| latencies.finding(&report, suspect));
+        let all = report
+            .suspects
+            .iter()
+            .filter(|suspect| suspect.stands_out)
+            .map(|suspect| latencies.finding(&report, suspect));
         findings = all.filter(|finding| finding.slower >= settings.slower_min).collect();
     }
     Ok(Evaluation { window, baseline, findings, is_complete: true })

@@ -24,7 +24,7 @@ use crate::random::{Random, Stream};
 use request::Drawing;
 use schedule::Schedule;
 use system::System;
-use target::Target;
+use target::FaultTarget;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -34,7 +34,7 @@ pub struct Day {
     settings: DaySettings,
     system: System,
     schedule: Schedule,
-    fault: Option<(DayFault, Target)>,
+    fault: Option<(DayFault, FaultTarget)>,
 }
 
 /// What a fault hits, by name.
@@ -59,7 +59,7 @@ impl Day {
         settings.check()?;
         let system = System::new(&settings.profile, settings.seed);
         let fault = match settings.fault {
-            Some(fault) => Some((fault, Target::choose(&fault, &system)?)),
+            Some(fault) => Some((fault, FaultTarget::choose(&fault, &system)?)),
             None => None,
         };
         let schedule = Schedule::new(settings, &system);
@@ -128,7 +128,7 @@ impl Day {
     }
 
     /// The fault, while it lasts.
-    fn fault_at(&self, time: i64) -> Option<(&DayFault, &Target)> {
+    fn fault_at(&self, time: i64) -> Option<(&DayFault, &FaultTarget)> {
         let (fault, target) = self.fault.as_ref()?;
         let since = self.settings.start_unix_ns + i64::from(fault.since_s) * SECOND;
         let until = self.settings.start_unix_ns + i64::from(fault.until_s) * SECOND;

@@ -104,24 +104,33 @@ impl<'a> Drawing<'a> {
         active[self.random.index(active.len())]
     }
 
-    fn open(&mut self, operation: usize, kind: SpanKind, instance: u32, parent: Option<usize>, start: i64) -> usize {
+    fn open(
+        &mut self,
+        operation: usize,
+        kind: SpanKind,
+        instance: u32,
+        parent: Option<usize>,
+        start: i64,
+    ) -> usize {
         let parent = parent.map(|parent| self.spans[parent].id);
         let id = SpanId::new(self.random.bits() | 1).expect("the last bit is set");
         let status = Status::Unset;
         self.spans.push(DaySpan {
-            id, parent, operation, instance, kind, status, start, end: start, injected: Nanos::ZERO,
+            id,
+            parent,
+            operation,
+            instance,
+            kind,
+            status,
+            start,
+            end: start,
+            injected: Nanos::ZERO,
         });
         self.spans.len() - 1
     }
 
     /// Runs an operation on an instance.
-    fn serve(
-        &mut self,
-        operation: usize,
-        instance: u32,
-        parent: Option<usize>,
-        start: i64,
-    ) -> Served {
+    fn serve(&mut self, operation: usize, instance: u32, parent: Option<usize>, start: i64) -> Served {
         let day = self.day;
         let own = &day.system.operations[operation];
         let span = self.open(operation, own.kind, instance, parent, start);
@@ -164,10 +173,8 @@ impl<'a> Drawing<'a> {
         let here = target.operation == operation
             && target.slot.is_none_or(|slot| day.schedule.instances[instance as usize].slot == slot)
             && target.tenant.is_none_or(|tenant| tenant == self.tenant);
-        let slows = matches!(
-            fault.kind,
-            DayFaultKind::Operation | DayFaultKind::Replica | DayFaultKind::Tenant
-        );
+        let slows =
+            matches!(fault.kind, DayFaultKind::Operation | DayFaultKind::Replica | DayFaultKind::Tenant);
         if !(here && slows) {
             return usual;
         }
@@ -210,7 +217,14 @@ impl<'a> Drawing<'a> {
     }
 
     /// One call: in the same process, or of another service with the way there and back.
-    fn attempt(&mut self, operation: usize, caller: usize, instance: u32, parent: usize, start: i64) -> Served {
+    fn attempt(
+        &mut self,
+        operation: usize,
+        caller: usize,
+        instance: u32,
+        parent: usize,
+        start: i64,
+    ) -> Served {
         let day = self.day;
         let callee = &day.system.operations[operation];
         if callee.kind != SpanKind::Server {

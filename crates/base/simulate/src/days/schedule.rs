@@ -177,7 +177,8 @@ impl Schedule {
         let key = [service as u64, slot as u64, release as u64];
         let mut random = self.random(Topic::Clock, &key);
         let clock_ns = if settings.clock_skew { random.between(-20e6, 20e6) as i64 } else { 0 };
-        let name = format!("{}-{:05x}-{slot}", super::system::service_name(service), random.bits() & 0xF_FFFF);
+        let name =
+            format!("{}-{:05x}-{slot}", super::system::service_name(service), random.bits() & 0xF_FFFF);
         let mut pauses = Vec::new();
         for minute in period.start.div_euclid(MINUTE)..=period.end.div_euclid(MINUTE) {
             let mut random = self.random(Topic::Pauses, &[key[0], key[1], key[2], minute as u64]);

@@ -6,10 +6,46 @@ use laggard_model::SpanKind;
 
 /// Names of services; the first takes the requests.
 const SERVICES: [&str; 40] = [
-    "gateway", "cart", "checkout", "catalog", "payment", "shipping", "email", "currency", "recommendation", "ads",
-    "inventory", "pricing", "search", "reviews", "users", "sessions", "orders", "invoices", "fraud", "notifications",
-    "images", "loyalty", "returns", "warehouse", "suppliers", "taxes", "geo", "translations", "flags", "analytics",
-    "reports", "billing", "subscriptions", "chat", "support", "media", "exports", "imports", "audit", "scheduler",
+    "gateway",
+    "cart",
+    "checkout",
+    "catalog",
+    "payment",
+    "shipping",
+    "email",
+    "currency",
+    "recommendation",
+    "ads",
+    "inventory",
+    "pricing",
+    "search",
+    "reviews",
+    "users",
+    "sessions",
+    "orders",
+    "invoices",
+    "fraud",
+    "notifications",
+    "images",
+    "loyalty",
+    "returns",
+    "warehouse",
+    "suppliers",
+    "taxes",
+    "geo",
+    "translations",
+    "flags",
+    "analytics",
+    "reports",
+    "billing",
+    "subscriptions",
+    "chat",
+    "support",
+    "media",
+    "exports",
+    "imports",
+    "audit",
+    "scheduler",
 ];
 const VERBS: [&str; 6] = ["Get", "List", "Find", "Check", "Update", "Quote"];
 
@@ -42,7 +78,7 @@ pub(super) struct Operation {
     pub(super) service: usize,
     pub(super) name: String,
     pub(super) kind: SpanKind,
-    pub(super) work: Work,
+    pub(super) work: ServiceTime,
     pub(super) calls: Vec<Call>,
     /// Probability that it fails.
     pub(super) failures: f64,
@@ -54,7 +90,7 @@ pub(super) struct Operation {
 
 /// How long an operation takes by itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub(super) enum ServiceTime {
     /// Log-normal.
     Busy { median_ns: f64, sigma: f64 },
     /// Log-normal, and `slow_factor` times as long with probability `slow`.
@@ -118,9 +154,11 @@ impl System {
         for service in 1..self.services.len() {
             let of_service = |operation: &Operation| operation.service == service;
             let callee = self.operations.iter().position(of_service).expect("every service has operations");
-            if !self.operations.iter().any(|caller| caller.calls.iter().any(|call| call.operation == callee)) {
+            if !self.operations.iter().any(|caller| caller.calls.iter().any(|call| call.operation == callee))
+            {
                 let caller = entries[random.index(entries.len())];
-                let call = Call { operation: callee, probability: random.between(0.2, 1.0), times: Times::Once };
+                let call =
+                    Call { operation: callee, probability: random.between(0.2, 1.0), times: Times::Once };
                 self.operations[caller].calls.push(call);
             }
         }
@@ -132,10 +170,13 @@ impl System {
         }
         let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
         let mut sum = 0.0;
-        self.entries = weights.into_iter().map(|(entry, weight)| {
-            sum += weight / total;
-            (entry, sum)
-        }).collect();
+        self.entries = weights
+            .into_iter()
+            .map(|(entry, weight)| {
+                sum += weight / total;
+                (entry, sum)
+            })
+            .collect();
         if profile.jobs > 0.0 {
             let job = self.add_job(random);
             self.jobs.push((job, random.between(300.0, 900.0) as i64 * 1_000_000_000));
@@ -163,7 +204,9 @@ impl System {
             }
         }
         let later: Vec<usize> = (0..self.operations.len())
-            .filter(|&at| self.operations[at].service > service && self.operations[at].kind == SpanKind::Server)
+            .filter(|&at| {
+                self.operations[at].service > service && self.operations[at].kind == SpanKind::Server
+            })
             .collect();
         let wanted = if service == 0 { 2 + random.index(3) } else { random.index(3) };
         for pick in random.sample(later.len(), wanted) {
@@ -224,7 +267,7 @@ impl System {
             service: 0,
             name: "GET /events".to_owned(),
             kind: SpanKind::Server,
-            work: Work::Waits { mean_ns: 10e9 },
+            work: ServiceTime::Waits { mean_ns: 10e9 },
             calls: Vec::new(),
             failures: 0.0,
             by_jobs: false,
@@ -239,7 +282,7 @@ impl System {
             service,
             name: "BRPOP tasks".to_owned(),
             kind: SpanKind::Client,
-            work: Work::Waits { mean_ns: 2e9 },
+            work: ServiceTime::Waits { mean_ns: 2e9 },
             calls: Vec::new(),
             failures: 0.0,
             by_jobs: false,
@@ -262,9 +305,13 @@ impl System {
     fn add_job(&mut self, random: &mut Random) -> usize {
         let queries: Vec<usize> =
             (0..self.operations.len()).filter(|&at| self.operations[at].by_jobs).collect();
-        let calls = queries.iter().take(3).map(|&operation| Call { operation, probability: 1.0, times: Times::EachItem });
+        let calls = queries.iter().take(3).map(|&operation| Call {
+            operation,
+            probability: 1.0,
+            times: Times::EachItem,
+        });
         let service = self.services.len() - 1;
-        let work = Work::Busy { median_ns: random.between(2e9, 20e9), sigma: 0.2 };
+        let work = ServiceTime::Busy { median_ns: random.between(2e9, 20e9), sigma: 0.2 };
         let calls = calls.collect();
         self.add(Operation {
             service,
@@ -292,27 +339,28 @@ impl Service {
     }
 }
 
-fn draw_work(low_ns: f64, high_ns: f64, profile: &Profile, random: &mut Random) -> Work {
+fn draw_work(low_ns: f64, high_ns: f64, profile: &Profile, random: &mut Random) -> ServiceTime {
     let median_ns = libm::exp(random.ln_log_uniform(low_ns, high_ns));
     let sigma = random.between(0.15, 0.6);
     if !random.chance(profile.bimodal) {
-        return Work::Busy { median_ns, sigma };
+        return ServiceTime::Busy { median_ns, sigma };
     }
     let slow = libm::exp(random.ln_log_uniform(0.02, 0.4));
-    Work::TwoModes { median_ns, sigma, slow, slow_factor: libm::exp(random.ln_log_uniform(2.0, 15.0)) }
+    ServiceTime::TwoModes { median_ns, sigma, slow, slow_factor: libm::exp(random.ln_log_uniform(2.0, 15.0)) }
 }
 
-impl Work {
+impl ServiceTime {
     /// The time of one call on an idle machine, nanoseconds.
     pub(super) fn draw(self, random: &mut Random) -> f64 {
-        let log_normal = |median: f64, sigma: f64, random: &mut Random| median * libm::exp(sigma * random.normal());
+        let log_normal =
+            |median: f64, sigma: f64, random: &mut Random| median * libm::exp(sigma * random.normal());
         match self {
-            Work::Busy { median_ns, sigma } => log_normal(median_ns, sigma, random),
-            Work::TwoModes { median_ns, sigma, slow, slow_factor } => {
+            ServiceTime::Busy { median_ns, sigma } => log_normal(median_ns, sigma, random),
+            ServiceTime::TwoModes { median_ns, sigma, slow, slow_factor } => {
                 let factor = if random.chance(slow) { slow_factor } else { 1.0 };
                 factor * log_normal(median_ns, sigma, random)
             }
-            Work::Waits { mean_ns } => random.exponential(mean_ns).min(30e9),
+            ServiceTime::Waits { mean_ns } => random.exponential(mean_ns).min(30e9),
         }
     }
 
@@ -320,16 +368,16 @@ impl Work {
     pub(super) fn mean_ns(self) -> f64 {
         let log_normal = |median: f64, sigma: f64| median * libm::exp(sigma * sigma / 2.0);
         match self {
-            Work::Busy { median_ns, sigma } => log_normal(median_ns, sigma),
-            Work::TwoModes { median_ns, sigma, slow, slow_factor } => {
+            ServiceTime::Busy { median_ns, sigma } => log_normal(median_ns, sigma),
+            ServiceTime::TwoModes { median_ns, sigma, slow, slow_factor } => {
                 log_normal(median_ns, sigma) * (1.0 + slow * (slow_factor - 1.0))
             }
-            Work::Waits { mean_ns } => mean_ns,
+            ServiceTime::Waits { mean_ns } => mean_ns,
         }
     }
 
     /// Whether the time depends on the machine.
     pub(super) const fn is_busy(self) -> bool {
-        !matches!(self, Work::Waits { .. })
+        !matches!(self, ServiceTime::Waits { .. })
     }
 }

@@ -8,7 +8,7 @@ use laggard_model::SpanKind;
 
 /// What a fault hits.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Target {
+pub(super) struct FaultTarget {
     pub(super) operation: usize,
     /// The caller, for an edge.
     pub(super) caller: Option<usize>,
@@ -27,8 +27,8 @@ const CALLS_MIN: f64 = 0.05;
 /// Number of tenants; the popularity of tenant `n` is proportional to `1 / (n + 1)`.
 pub(super) const TENANTS: usize = 8;
 
-impl Target {
-    pub(super) fn choose(fault: &DayFault, system: &System) -> Result<Target, Error> {
+impl FaultTarget {
+    pub(super) fn choose(fault: &DayFault, system: &System) -> Result<FaultTarget, Error> {
         let mut random = Random::new(fault.seed, Stream::FaultPlan, &[fault.kind as u64]);
         let calls = calls_per_request(system);
         let time = |at: usize| calls[at] * system.operations[at].work.mean_ns();
@@ -56,10 +56,11 @@ impl Target {
             return Err(Error::Setting { name: "fault", value, allowed: "a kind that this system can have" });
         }
         let operation = candidates[random.index(candidates.len())];
-        let mut target = Target { operation, caller: None, slot: None, tenant: None, extra_ns: 0.0 };
+        let mut target = FaultTarget { operation, caller: None, slot: None, tenant: None, extra_ns: 0.0 };
         match fault.kind {
             DayFaultKind::Replica => {
-                target.slot = Some(random.index(system.services[system.operations[operation].service].replicas));
+                target.slot =
+                    Some(random.index(system.services[system.operations[operation].service].replicas));
             }
             DayFaultKind::Tenant => target.tenant = Some(random.index(3)),
             DayFaultKind::Edge => {

@@ -28,7 +28,8 @@ const BASELINE_BLOCKS_MAX: usize = 4096;
 impl Blocks {
     /// Cuts a baseline and a window of so many requests.
     pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
-        let requests = (baseline.min(window) / BLOCKS).max(BLOCK_REQUESTS_MIN).max(baseline / BASELINE_BLOCKS_MAX);
+        let requests =
+            (baseline.min(window) / BLOCKS).max(BLOCK_REQUESTS_MIN).max(baseline / BASELINE_BLOCKS_MAX);
         let blocks = |all: usize| (all / requests).max(2);
         let batch = (window / requests).min(blocks(baseline) / BATCHES_MIN).max(1);
         Blocks { baseline: blocks(baseline), window: blocks(window).min(BASELINE_BLOCKS_MAX), batch }

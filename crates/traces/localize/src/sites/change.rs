@@ -12,7 +12,7 @@
 //! ```
 
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values};
-use crate::sites::drift::{Level, Noise, Shift, relative_shifts, shifts};
+use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ServiceId};
@@ -147,7 +147,7 @@ fn test(
         change.factor_high = (shift.change + reach).exp();
         // A few giants move the mean alone: the mean of the logs must have risen as well. If that has risen by enough, it
         // is sufficient.
-        let p_value = |mean: Shift, geometric: Shift, least: f64| {
+        let p_value = |mean: LevelShift, geometric: LevelShift, least: f64| {
             let rose = geometric.p_value(0.0) <= CORROBORATION_LEVEL;
             let by_mean = if rose { mean.p_value(least) } else { 1.0 };
             (2.0 * by_mean.min(geometric.p_value(least))).min(1.0)
@@ -164,7 +164,8 @@ fn test(
 
 /// Sites that drift together: those of a service; what is between services.
 fn group(site: Site, services: &[ServiceId]) -> usize {
-    let service = |operation: OperationId| services.get(operation.index()).map_or(0, |service| 1 + service.index());
+    let service =
+        |operation: OperationId| services.get(operation.index()).map_or(0, |service| 1 + service.index());
     match site {
         Site::Operation(operation) | Site::Chain(operation) => service(operation),
         Site::Link { .. } => usize::MAX,
@@ -219,7 +220,8 @@ fn level(
     let pooled = value(&after.pooled) - usual;
     let change = pooled.min(mean(&now) - usual_log);
     let (block_variance, degrees) = variance_within(&batches, &earlier, value);
-    let now_variance = if now.len() < 2 { block_variance } else { sample_std(&now).max(BLOCK_SPREAD_MIN).powi(2) };
+    let now_variance =
+        if now.len() < 2 { block_variance } else { sample_std(&now).max(BLOCK_SPREAD_MIN).powi(2) };
     let level = Level {
         change,
         batches: batches.iter().map(|(_, batch)| batch.map(|batch| batch - usual)).collect(),
@@ -236,7 +238,8 @@ fn level(
 /// The median over the batches of the mean of their blocks' values.
 fn median_of_batches(batches: &[(&[Sums], Option<f64>)], value: fn(&BlockValue) -> f64) -> f64 {
     let means = batches.iter().filter(|(_, batch)| batch.is_some()).map(|(blocks, _)| {
-        let values: Vec<f64> = blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
+        let values: Vec<f64> =
+            blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
         mean(&values)
     });
     median_of(&means.collect::<Vec<f64>>())
@@ -250,7 +253,8 @@ fn variance_within(
 ) -> (f64, f64) {
     let (mut squares, mut degrees) = (0.0, 0.0);
     for (blocks, _) in batches {
-        let values: Vec<f64> = blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
+        let values: Vec<f64> =
+            blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
         if values.len() > 1 {
             let middle = mean(&values);
             squares += values.iter().map(|value| (value - middle).powi(2)).sum::<f64>();

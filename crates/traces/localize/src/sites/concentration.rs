@@ -29,7 +29,8 @@ pub fn is_concentrated(slow: &[bool]) -> bool {
         let outside: Vec<f64> = [&counts[..run.start], &counts[run.end..]].concat();
         let (high, low) = (mean(inside), mean(&outside));
         // Counts vary at least as much as independent requests would.
-        let variance = |values: &[f64], mean: f64| sample_std(values).powi(2).max(mean).max(1.0) / values.len() as f64;
+        let variance =
+            |values: &[f64], mean: f64| sample_std(values).powi(2).max(mean).max(1.0) / values.len() as f64;
         high >= RATE_MIN * low
             && high - low >= ERRORS_MIN * (variance(inside, high) + variance(&outside, low)).sqrt()
     })

@@ -61,13 +61,13 @@ const DEGREES_MAX: f64 = 30.0;
 
 /// A change of level with its standard error.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Shift {
+pub(crate) struct LevelShift {
     pub(crate) change: f64,
     pub(crate) error: f64,
     pub(crate) degrees: f64,
 }
 
-impl Shift {
+impl LevelShift {
     /// One-sided p-value of a change above `least`.
     pub(crate) fn p_value(&self, least: f64) -> f64 {
         student_upper_tail((self.change - least) / self.error, self.degrees)
@@ -75,12 +75,12 @@ impl Shift {
 }
 
 /// The change of every site by itself.
-pub(crate) fn shifts(levels: &[Option<Level>]) -> Vec<Option<Shift>> {
+pub(crate) fn shifts(levels: &[Option<Level>]) -> Vec<Option<LevelShift>> {
     moderated(levels, ALONE)
 }
 
 /// The change of every site relative to the median of its group; `None` where the group is too small.
-pub(crate) fn relative_shifts(levels: &[Option<Level>], groups: &[usize]) -> Vec<Option<Shift>> {
+pub(crate) fn relative_shifts(levels: &[Option<Level>], groups: &[usize]) -> Vec<Option<LevelShift>> {
     let mut members: BTreeMap<usize, Vec<&Level>> = BTreeMap::new();
     for (level, &group) in levels.iter().zip(groups) {
         if let Some(level) = level {
@@ -130,7 +130,7 @@ fn drift(level: &Level) -> Option<Drift> {
     Some(Drift { variance: (spread * spread - level.batch_variance).max(0.0), degrees })
 }
 
-fn moderated(levels: &[Option<Level>], prior: Prior) -> Vec<Option<Shift>> {
+fn moderated(levels: &[Option<Level>], prior: Prior) -> Vec<Option<LevelShift>> {
     let drifts: Vec<Option<Drift>> = levels.iter().map(|level| drift(level.as_ref()?)).collect();
     let variances: Vec<f64> = drifts.iter().flatten().map(|drift| drift.variance).collect();
     let usual = if variances.is_empty() { 0.0 } else { median_of(&variances) };
@@ -142,7 +142,7 @@ fn moderated(levels: &[Option<Level>], prior: Prior) -> Vec<Option<Shift>> {
         let batches = level.batches.iter().flatten().count().max(1) as f64;
         let drift = Noise { variance: variance * (1.0 + 1.0 / batches), degrees: prior.degrees + degrees };
         let (error, degrees) = combined(&[drift, level.baseline, level.window]);
-        Some(Shift { change: level.change, error, degrees })
+        Some(LevelShift { change: level.change, error, degrees })
     };
     levels.iter().zip(&drifts).map(shift).collect()
 }

@@ -99,7 +99,9 @@ fn insufficient_sentence(report: &Report) -> String {
         0 | 1 => String::new(),
         n => format!(" in {}", numbers::counted_categories(n)),
     };
-    if let (true, Some(reason)) = (report.categories.iter().any(|category| category.analyzed), report.missing.first()) {
+    if let (true, Some(reason)) =
+        (report.categories.iter().any(|category| category.analyzed), report.missing.first())
+    {
         return format!("Nothing stands out in {complete}, but that does not make it healthy. {reason}");
     }
     let need = report.settings.iter().find(|setting| setting.name == MIN_REQUESTS);

@@ -52,8 +52,8 @@ impl Present for Report {
         let calendar = Calendar::of(self);
         let sections = [
             missing(&self.missing),
-            suspects(self, &calendar, Standing::Suspect),
-            suspects(self, &calendar, Standing::Tail),
+            suspects(self, &calendar, SuspectListing::Suspect),
+            suspects(self, &calendar, SuspectListing::Tail),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
@@ -123,15 +123,15 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
 
 /// Which suspects a section lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum SuspectListing {
     /// Those that are slower than they should be.
     Suspect,
     /// Those that may be what the system always does.
     Tail,
 }
 
-fn suspects(report: &Report, calendar: &Calendar, standing: Standing) -> Option<Section> {
-    let listed = |suspect: &&Suspect| suspect.stands_out == (standing == Standing::Suspect);
+fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Option<Section> {
+    let listed = |suspect: &&Suspect| suspect.stands_out == (listing == SuspectListing::Suspect);
     let listed: Vec<&Suspect> = report.suspects.iter().filter(listed).collect();
     if listed.is_empty() {
         return None;
@@ -140,9 +140,9 @@ fn suspects(report: &Report, calendar: &Calendar, standing: Standing) -> Option<
         Number "#", Name "operation", Number "slower by", Number "factor", Number "explains",
         Graphic "of the excess", Number "requests hit"
     ];
-    let title = match standing {
-        Standing::Suspect => "Suspects",
-        Standing::Tail => "Slow tail",
+    let title = match listing {
+        SuspectListing::Suspect => "Suspects",
+        SuspectListing::Tail => "Slow tail",
     };
     let table = Table::new(title, &columns);
     let anchors = pictures::anchors(report);
@@ -163,14 +163,14 @@ fn suspects(report: &Report, calendar: &Calendar, standing: Standing) -> Option<
         let row = reasons(report, suspect, calendar, row.note(Detail::Summary, "on", replicas_of(suspect)));
         examples(suspect, &anchors, row)
     });
-    let section = match standing {
-        Standing::Suspect => Section::new("suspects", title)
+    let section = match listing {
+        SuspectListing::Suspect => Section::new("suspects", title)
             .remark("what makes requests slow, the most suspicious first")
             .introduction(
                 "Operations whose own time makes requests slow, the most suspicious first. \u{201c}Explains\u{201d} is \
                  the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
             ),
-        Standing::Tail => Section::new("tail", title)
+        SuspectListing::Tail => Section::new("tail", title)
             .remark("where other slow requests spend their time; it may be usual")
             .introduction(
                 "Some requests are slower than others of their kind because of these operations. They are slow on all \

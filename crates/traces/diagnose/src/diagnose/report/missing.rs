@@ -43,8 +43,9 @@ pub(crate) fn holes(context: &Context<'_>) -> Vec<String> {
     let (requests, survey) = (context.requests, context.survey());
     let losses = requests.losses();
     let damage = DAMAGES.into_iter().filter(|&damage| losses.count(damage) > 0);
-    let mut out: Vec<String> =
-        damage.map(|damage| format!("The input is damaged: {} {}.", losses.count(damage), damage.phrase())).collect();
+    let mut out: Vec<String> = damage
+        .map(|damage| format!("The input is damaged: {} {}.", losses.count(damage), damage.phrase()))
+        .collect();
     if survey.partial > 0 && survey.partial as f64 > PARTIAL_SHARE_MAX * survey.requests as f64 {
         out.push(format!(
             "Spans are missing: {} of {} requests are incomplete and were left out.",

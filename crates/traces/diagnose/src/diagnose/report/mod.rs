@@ -46,7 +46,11 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         categories: categories::categories(context, &suspects),
         replicas: replicas::replica_suspects(context),
         ruled_out: ruled_out(context),
-        missing: if verdict == Verdict::InsufficientData { missing::missing(context, enough) } else { vec![] },
+        missing: if verdict == Verdict::InsufficientData {
+            missing::missing(context, enough)
+        } else {
+            vec![]
+        },
         baseline: context.answer.baseline.clone(),
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),

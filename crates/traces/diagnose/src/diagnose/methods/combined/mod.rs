@@ -94,7 +94,12 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
 /// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
 /// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
 /// is as usual was left out before.
-fn stands_out(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+fn stands_out(
+    suspect: &Suspect,
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+    question: &DiagnoseQuestion<'_>,
+) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
     let enough = question.settings.sites.change.requests_min;
     let has_baseline = (study.baseline.as_ref()).is_some_and(|baseline| baseline.requests.len() >= enough);
