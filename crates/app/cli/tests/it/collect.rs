@@ -45,7 +45,7 @@ fn logs_of_a_hundred_hosts_are_diagnosed_as_if_they_were_here() {
         assert!(outcome.stderr.contains(" of 100 files; 0 failed"), "{}", outcome.stderr);
     }
     let (there, here) = (report(&logs), report(&into));
-    assert_eq!(here["verdict"], "suspects");
+    assert!(!here["suspects"].as_array().unwrap().is_empty(), "there is something to compare");
     for field in ["verdict", "headline", "suspects", "replicas", "categories"] {
         assert_eq!(here[field], there[field], "{field}");
     }

@@ -34,6 +34,11 @@ impl Blocks {
         let batch = (window / requests).min(blocks(baseline) / BATCHES_MIN).max(1);
         Blocks { baseline: blocks(baseline), window: blocks(window).min(BASELINE_BLOCKS_MAX), batch }
     }
+
+    /// Whether the baseline has many batches as long as the window.
+    pub(crate) fn has_long_baseline(&self) -> bool {
+        self.baseline >= BATCHES_MIN * self.window
+    }
 }
 
 /// Expected time of a call, by category, from the baseline.

@@ -211,7 +211,8 @@ fn level(
     let batches: Vec<(&[Sums], Option<f64>)> =
         before.batches(blocks.batch).map(|(blocks, batch)| (blocks, batch.as_ref().map(value))).collect();
     let known: Vec<f64> = batches.iter().filter_map(|(_, batch)| *batch).collect();
-    let (usual, usual_log) = match known.len() >= ROBUST_BATCHES_MIN {
+    // In a short baseline, what is slow for a part of it is part of what is usual.
+    let (usual, usual_log) = match known.len() >= ROBUST_BATCHES_MIN && blocks.has_long_baseline() {
         true => (median_of(&known), median_of_batches(&batches, value)),
         false => (value(&before.pooled), mean(&earlier)),
     };

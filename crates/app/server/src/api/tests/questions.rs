@@ -26,7 +26,7 @@ async fn a_diagnosis_names_the_database() {
     let server = TestServer::with_shop().await;
     let answered = server.post("/api/v1/diagnose?wait=true", window()).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
-    assert_eq!(answered.headers["laggard-verdict"], "suspects");
+    assert_eq!(answered.headers["laggard-verdict"], "tail");
     assert_eq!(answered.headers["cache-control"], "no-store");
     let report = answered.json();
     let suspect = &report["suspects"][0];
@@ -48,10 +48,10 @@ async fn a_report_is_served_as_a_document() {
     let server = TestServer::with_shop().await;
     let answered = server.post("/api/v1/diagnose?wait=true&output=document", window()).await;
     assert_eq!(answered.headers["content-type"], "application/json");
-    assert_eq!(answered.headers["laggard-verdict"], "suspects");
+    assert_eq!(answered.headers["laggard-verdict"], "tail");
     let document = answered.json();
     let section = &document["sections"][0];
-    assert_eq!((&document["tone"], &section["id"]), (&json!("bad"), &json!("suspects")));
+    assert_eq!((&document["tone"], &section["id"]), (&json!("good"), &json!("tail")));
     let table = &section["blocks"][0]["content"];
     assert_eq!(table["type"], "table");
     assert_eq!(table["rows"][0]["cells"][1]["text"][2]["text"], "read", "{table}");
@@ -85,7 +85,7 @@ async fn a_job_is_followed_fetched_and_listed() {
     let job = ended(&server, &href).await;
     assert_eq!(
         (&job["state"], &job["question"], &job["verdict"]),
-        (&json!("done"), &json!("diagnose"), &json!("suspects"))
+        (&json!("done"), &json!("diagnose"), &json!("tail"))
     );
     let result = server.get(&format!("{href}/result?output=text")).await;
     assert!(result.text().contains("db"), "{}", result.text());
