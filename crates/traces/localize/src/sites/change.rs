@@ -12,7 +12,7 @@
 //! ```
 
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values};
-use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
+use crate::sites::drift::{Level, LevelShift, Noise, ROBUST_BATCHES_MIN, relative_shifts, shifts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ServiceId};
@@ -193,8 +193,6 @@ fn hit(
 
 /// Minimum spread of block values, since a few blocks may vary less by chance.
 const BLOCK_SPREAD_MIN: f64 = 0.005;
-/// From so many batches on, half of them may be other incidents: the usual level is their median.
-const ROBUST_BATCHES_MIN: usize = 8;
 
 /// The level of a site in the window against its baseline, by one of the values of a block.
 fn level(

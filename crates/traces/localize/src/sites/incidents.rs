@@ -147,14 +147,14 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZe
 }
 
 /// A site that is clearly above its usual level in a bin: the excess time of each request that calls it there.
-pub(crate) struct Raised {
+struct Raised {
     requests: Vec<(u32, f64)>,
     share: f64,
 }
 
 impl Raised {
     /// From the excess time of each request at the site, nanoseconds.
-    pub(crate) fn new(table: &SiteTable, requests: Vec<(u32, f64)>) -> Raised {
+    fn new(table: &SiteTable, requests: Vec<(u32, f64)>) -> Raised {
         Raised { share: share(table, requests.iter().copied()), requests }
     }
 }
@@ -176,7 +176,7 @@ fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: N
 
 /// The largest share that the sites of one bin reach together, in order of their own shares: a site that
 /// all requests call must not hide one that few do.
-pub(crate) fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling_min: usize) -> f64 {
+fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling_min: usize) -> f64 {
     // Equal shares are in a fixed order.
     let first = |site: &Raised| site.requests.first().map(|&(request, _)| request);
     sites.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| first(a).cmp(&first(b))));

@@ -102,8 +102,9 @@ fn stands_out(
 ) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
     let enough = question.settings.sites.change.requests_min;
-    let has_baseline = (study.baseline.as_ref()).is_some_and(|baseline| baseline.requests.len() >= enough);
-    has_baseline
+    let is_compared = study.window.requests.len() >= enough
+        && study.baseline.as_ref().is_some_and(|baseline| baseline.requests.len() >= enough);
+    is_compared
         || suspect.evidence.iter().any(compares)
         || suspect.spread == Spread::Localized
         || is_concentrated(&slow_in_order(suspect, surveyed))
