@@ -1,6 +1,6 @@
 //! The call tree of one request, as columns.
 
-use crate::{Nanos, OperationId, ReplicaId};
+use crate::{Nanos, OperationId, ReplicaId, Status};
 
 /// Position of a node in its tree's columns.
 pub type NodeIndex = u32;
@@ -15,6 +15,8 @@ pub struct CallTree {
     pub parent: Vec<Option<NodeIndex>>,
     /// Where it ran.
     pub replica: Vec<ReplicaId>,
+    /// Outcome.
+    pub status: Vec<Status>,
     /// Time not spent in callees; see [`CallTree::inclusive_time`].
     pub self_time: Vec<Nanos>,
     /// From invocation to return on the node's own clock.

@@ -74,6 +74,7 @@ impl<'a> TreeBuilder<'a> {
             tree.operation.push(row.operation);
             tree.parent.push(pending.parent);
             tree.replica.push(row.replica);
+            tree.status.push(row.status);
             tree.inclusive_time.push(row.inclusive);
             tree.self_time.push(self_time(row.inclusive, covered));
             tree.path_time.push(scaled(self_time(row.inclusive, covered), pending.awaited, row.inclusive));
@@ -118,6 +119,7 @@ fn tree_with_capacity(nodes: usize) -> CallTree {
         operation: Vec::with_capacity(nodes),
         parent: Vec::with_capacity(nodes),
         replica: Vec::with_capacity(nodes),
+        status: Vec::with_capacity(nodes),
         self_time: Vec::with_capacity(nodes),
         inclusive_time: Vec::with_capacity(nodes),
         path_time: Vec::with_capacity(nodes),

@@ -70,11 +70,13 @@ pub struct SlicedRequest {
     pub adjusted_count: Option<AdjustedCount>,
 }
 
-/// Times and replicas of calls; columns of equal length.
+/// Times, replicas and outcomes of calls; columns of equal length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallColumns {
     /// Where each ran.
     pub replica: Vec<ReplicaId>,
+    /// Outcomes; unset where stored data does not record them.
+    pub status: Vec<Status>,
     /// Self times, as in [`CallTree`](laggard_model::CallTree).
     pub self_time: Vec<Nanos>,
     /// Inclusive times.

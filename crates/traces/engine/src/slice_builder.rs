@@ -61,6 +61,7 @@ impl SliceBuilder {
             adjusted_count: request.adjusted_count,
         });
         self.calls.replica.extend_from_slice(&tree.replica);
+        self.calls.status.extend_from_slice(&tree.status);
         self.calls.self_time.extend_from_slice(&tree.self_time);
         self.calls.inclusive_time.extend_from_slice(&tree.inclusive_time);
         self.calls.path_time.extend_from_slice(&tree.path_time);
@@ -91,6 +92,7 @@ impl SliceBuilder {
             .collect();
         // A column at a time, so that only one exists twice.
         arrange(&mut self.calls.replica, &lengths);
+        arrange(&mut self.calls.status, &lengths);
         arrange(&mut self.calls.self_time, &lengths);
         arrange(&mut self.calls.inclusive_time, &lengths);
         arrange(&mut self.calls.path_time, &lengths);
@@ -122,6 +124,7 @@ impl CallColumns {
 
     fn reserve(&mut self, calls: usize) {
         self.replica.reserve(calls);
+        self.status.reserve(calls);
         self.self_time.reserve(calls);
         self.inclusive_time.reserve(calls);
         self.path_time.reserve(calls);
@@ -129,6 +132,7 @@ impl CallColumns {
 
     fn shrink(&mut self) {
         self.replica.shrink_to_fit();
+        self.status.shrink_to_fit();
         self.self_time.shrink_to_fit();
         self.inclusive_time.shrink_to_fit();
         self.path_time.shrink_to_fit();

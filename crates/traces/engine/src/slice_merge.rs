@@ -51,6 +51,7 @@ impl SliceBuilder {
             let first_call = self.calls.next();
             let (into, from) = (&mut self.calls, &slice.calls);
             into.replica.extend(from.replica[calls.clone()].iter().map(|&replica| map.replica(replica)));
+            into.status.extend_from_slice(&from.status[calls.clone()]);
             into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
             into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
             into.path_time.extend_from_slice(&from.path_time[calls]);

@@ -58,6 +58,7 @@ pub struct RequestView<'a> {
     tree: &'a TreeStructure,
     replicas: &'a [ReplicaId],
     common: &'a [ReplicaId],
+    call_status: &'a [Status],
     self_time: &'a [Nanos],
     inclusive_time: &'a [Nanos],
     path_time: &'a [Nanos],
@@ -80,6 +81,7 @@ impl<'a> RequestView<'a> {
             tree,
             replicas: &calls.replica[places.clone()],
             common: &part.replicas,
+            call_status: &calls.status[places.clone()],
             self_time: &calls.self_time[places.clone()],
             inclusive_time: &calls.inclusive_time[places.clone()],
             path_time: &calls.path_time[places],
@@ -141,6 +143,11 @@ impl<'a> RequestView<'a> {
         self.common[self.replicas[node].index()]
     }
 
+    /// Outcomes by node.
+    pub fn call_status(&self) -> &'a [Status] {
+        self.call_status
+    }
+
     /// Self times by node, as in [`CallTree`].
     pub fn self_time(&self) -> &'a [Nanos] {
         self.self_time
@@ -162,6 +169,7 @@ impl<'a> RequestView<'a> {
             operation: self.tree.operation.clone(),
             parent: self.tree.parent.clone(),
             replica: (0..self.calls()).map(|node| self.replica(node)).collect(),
+            status: self.call_status.to_vec(),
             self_time: self.self_time.to_vec(),
             inclusive_time: self.inclusive_time.to_vec(),
             path_time: self.path_time.to_vec(),

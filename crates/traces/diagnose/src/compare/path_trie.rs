@@ -265,7 +265,7 @@ impl RequestPaths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laggard_model::{Nanos, ReplicaId};
+    use laggard_model::{Nanos, ReplicaId, Status};
 
     /// Nodes as (operation, parent, self time); inclusive times are the sums.
     fn tree(nodes: &[(usize, Option<u32>, u64)]) -> CallTree {
@@ -277,6 +277,7 @@ mod tests {
             operation: nodes.iter().map(|node| OperationId::from_index(node.0)).collect(),
             parent: nodes.iter().map(|node| node.1).collect(),
             replica: nodes.iter().map(|_| ReplicaId::from_index(0)).collect(),
+            status: vec![Status::Unset; nodes.len()],
             self_time: nodes.iter().map(|node| Nanos::from_ns(node.2)).collect(),
             path_time: nodes.iter().map(|node| Nanos::from_ns(node.2)).collect(),
             inclusive_time: inclusive.into_iter().map(Nanos::from_ns).collect(),

@@ -45,7 +45,8 @@ fn described(requests: &Requests) -> Vec<String> {
             let operation = names.operation_key(request.tree().operation[node]).operation;
             let replica = names.replica_name(request.replica(node));
             let times = [request.self_time(), request.inclusive_time(), request.path_time()];
-            format!("{operation}@{replica} {:?}", times.map(|column| column[node].ns()))
+            let status = request.call_status()[node];
+            format!("{operation}@{replica} {status:?} {:?}", times.map(|column| column[node].ns()))
         };
         let calls: Vec<String> = (0..request.calls()).map(call).collect();
         let head = (request.trace().value(), request.start().unix_ns(), request.is_complete());
@@ -82,9 +83,9 @@ fn a_slice_stores_each_structure_once_and_requests_in_order() {
     assert_eq!(
         described(&request(vec![slice])),
         [
-            "(5, 500, true) list@a [30, 30, 30]",
-            "(6, 500, true) buy@b [100, 200, 100]; pay@a [100, 100, 100]",
-            "(7, 1000, true) buy@a [60, 100, 60]; pay@b [40, 40, 40]",
+            "(5, 500, true) list@a Ok [30, 30, 30]",
+            "(6, 500, true) buy@b Error [100, 200, 100]; pay@a Ok [100, 100, 100]",
+            "(7, 1000, true) buy@a Ok [60, 100, 60]; pay@b Ok [40, 40, 40]",
         ]
     );
 }
@@ -145,7 +146,7 @@ fn files_and_slices_give_the_same_requests() {
             service: "shop",
             operation,
             kind: SpanKind::Server,
-            status: Status::Ok,
+            status: if length > 100 { Status::Error } else { Status::Ok },
             replica,
             replica_source: ReplicaSource::Host,
             start: Timestamp::from_unix_ns(start),

@@ -2,19 +2,19 @@
 
 use super::columns;
 use super::error::SegmentError;
-use super::name_columns::{NameColumns, OperationReader};
+use super::name_columns::{NameColumns, OperationReader, read_statuses};
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use laggard_engine::{CallColumns, RequestSlice, TreeStructure};
-use laggard_model::{Names, Nanos, ReplicaId};
+use laggard_model::{Names, Nanos, ReplicaId, Status};
 use std::sync::Arc;
 
 /// Rows of one row group.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-fn call_columns() -> [Column; 6] {
+fn call_columns() -> [Column; 7] {
     [
         Column::number("request", DataType::UInt32).derived(),
         Column::number("node", DataType::UInt32).derived(),
@@ -22,6 +22,7 @@ fn call_columns() -> [Column; 6] {
         Column::number("self_ns", DataType::UInt64),
         Column::number("inclusive_ns", DataType::UInt64),
         Column::number("path_ns", DataType::UInt64),
+        Column::text("status"),
     ]
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentE
         let end = (start + BATCH_ROWS).min(calls);
         let (requests, nodes) = call_nodes.by_ref().take(end - start).unzip::<u32, u32, Vec<_>, Vec<_>>();
         let replicas = slice.calls.replica[start..end].iter().map(|replica| replica.index() as i32).collect();
+        let statuses = slice.calls.status[start..end].iter().map(|&status| status as i32).collect();
         let times = |times: &[Nanos]| -> ArrayRef {
             Arc::new(UInt64Array::from_iter_values(times[start..end].iter().map(|time| time.ns())))
         };
@@ -45,6 +47,7 @@ pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentE
             times(&slice.calls.self_time),
             times(&slice.calls.inclusive_time),
             times(&slice.calls.path_time),
+            columns::text_column(statuses, &known.statuses)?,
         ])?;
     }
     writer.finish()
@@ -65,6 +68,7 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
     let rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
     let mut out = CallColumns {
         replica: Vec::with_capacity(rows),
+        status: Vec::with_capacity(rows),
         self_time: Vec::with_capacity(rows),
         inclusive_time: Vec::with_capacity(rows),
         path_time: Vec::with_capacity(rows),
@@ -75,6 +79,13 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
         let replicas: Vec<ReplicaId> =
             (0..texts.values.len()).map(|at| names.replica(texts.values.value(at))).collect();
         out.replica.extend(texts.keys.iter().map(|&key| replicas[key as usize]));
+        match columns::texts_if_present(&batch, "status")? {
+            Some(texts) => {
+                let statuses = read_statuses(texts.values)?;
+                out.status.extend(texts.keys.iter().map(|&key| statuses[key as usize]));
+            }
+            None => out.status.resize(out.replica.len(), Status::Unset),
+        }
         let times = |into: &mut Vec<Nanos>, name| -> Result<(), SegmentError> {
             into.extend(columns::numbers::<UInt64Type>(&batch, name)?.iter().map(|&ns| Nanos::from_ns(ns)));
             Ok(())

@@ -83,6 +83,14 @@ pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<Dictionary
     Ok(DictionaryColumn { keys: keys.values(), values: without_absent(values, name)? })
 }
 
+/// The same of a column that earlier versions did not write.
+pub(crate) fn texts_if_present<'a>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<DictionaryColumn<'a>>, SegmentError> {
+    batch.column_by_name(name).map(|_| texts(batch, name)).transpose()
+}
+
 /// A column of texts to write, of a number for each row and the text of each number.
 pub(crate) fn text_column(keys: Vec<i32>, values: &Arc<StringArray>) -> Result<ArrayRef, SegmentError> {
     let values: ArrayRef = Arc::clone(values) as ArrayRef;

@@ -10,7 +10,7 @@ use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
-use laggard_model::{Names, Nanos, ReplicaId, TraceId};
+use laggard_model::{Names, Nanos, ReplicaId, Status, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -197,7 +197,7 @@ fn decode(
 
 /// Estimated bytes of a slice in memory.
 pub(crate) fn bytes_of(slice: &RequestSlice) -> usize {
-    let call = size_of::<ReplicaId>() + 3 * size_of::<Nanos>();
+    let call = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
     let nodes: usize = slice.structures.iter().map(|structure| structure.len() * 16 + 72).sum();
     let texts: usize = slice.facts.texts.iter().map(|(_, text)| text.len() + 48).sum();
     let names = (slice.names.operations() + slice.names.replicas()) * 128;

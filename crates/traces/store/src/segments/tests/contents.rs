@@ -2,7 +2,7 @@
 
 use crate::{FlushBatch, View};
 use laggard_engine::{RequestSlice, SliceFacts};
-use laggard_model::{Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Timestamp};
+use laggard_model::{Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Status, Timestamp};
 use std::collections::BTreeMap;
 
 /// The contents of some slices.
@@ -54,8 +54,13 @@ fn request(slice: &RequestSlice, at: usize) -> String {
         let (key, replica) = (slice.names.operation_key(operation), calls.replica[call]);
         let (own, inclusive, path) =
             (calls.self_time[call], calls.inclusive_time[call], calls.path_time[call]);
+        // Stores of earlier versions do not record the outcomes of calls.
+        let status = match calls.status[call] {
+            Status::Unset => String::new(),
+            status => format!(" {status:?}"),
+        };
         format!(
-            "{key:?} {:?} {} {} {} {} {}",
+            "{key:?} {:?} {} {} {} {} {}{status}",
             structure.parent[node],
             structure.order_group[node],
             slice.names.replica_name(replica),

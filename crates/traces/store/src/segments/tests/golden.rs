@@ -140,7 +140,10 @@ async fn a_store_of_version_1_is_continued() {
     let segments = open(&objects, &StoreSettings::default()).await;
     assert_eq!(describe(&segments.view()).await, mixed, "opened again");
     assert!(compact_all(&segments).await > 0);
-    assert_eq!(describe(&segments.view()).await, mixed, "compacted");
+    // Compaction assembles requests from their spans again, so the outcomes of calls are known from then on.
+    let compacted = describe(&segments.view()).await;
+    assert!(compacted.contains("5000 Error]"), "{compacted}");
+    assert_eq!(compacted.replace("5000 Error]", "5000]"), mixed, "compacted");
     segments.shared.sweep().await;
     assert_eq!((files(&objects, "forms").await, files(&objects, "structures").await), (0, 2));
     assert_eq!(segments.figures().problems, []);
