@@ -2,7 +2,9 @@
 
 use crate::{FlushBatch, View};
 use laggard_engine::{RequestSlice, SliceFacts};
-use laggard_model::{Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Status, Timestamp};
+use laggard_model::{
+    Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Status, Timestamp,
+};
 use std::collections::BTreeMap;
 
 /// The contents of some slices.
