@@ -12,10 +12,10 @@
 
 pub mod document;
 mod input_facts;
+mod instants;
 mod names;
 mod numbers;
 mod render;
-mod rfc3339;
 mod schema;
 mod times;
 
@@ -68,6 +68,7 @@ schema::reports! {
 
 pub use document::Document;
 pub use input_facts::InputFacts;
+pub use instants::rfc3339;
 pub use model::*;
 pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;
@@ -78,5 +79,4 @@ pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
 pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
-pub use rfc3339::rfc3339;
 pub use schema::{DeclaredReport, ReportSchema, schema};

@@ -69,12 +69,34 @@ pub fn schema<R: ToSchema>(title: &str) -> Value {
     R::schemas(&mut referenced);
     let definitions: Map<String, Value> =
         referenced.into_iter().map(|(name, schema)| (name, local(json!(schema)))).collect();
-    let mut schema = local(json!(R::schema()));
+    let mut schema = flat(local(json!(R::schema())), &definitions);
     if let Value::Object(fields) = &mut schema {
         fields.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         fields.insert("title".to_owned(), json!(title));
-        fields.insert("$defs".to_owned(), Value::Object(definitions));
+        let flattened =
+            definitions.iter().map(|(name, schema)| (name.clone(), flat(schema.clone(), &definitions)));
+        fields.insert("$defs".to_owned(), Value::Object(flattened.collect()));
     }
+    schema
+}
+
+/// An object of which some fields are declared by another, as one object with all fields.
+fn flat(mut schema: Value, definitions: &Map<String, Value>) -> Value {
+    let Some(Value::Array(parts)) = schema.as_object_mut().and_then(|fields| fields.remove("allOf")) else {
+        return schema;
+    };
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for mut part in parts {
+        let name = part["$ref"].as_str().and_then(|target| target.strip_prefix("#/$defs/"));
+        if let Some(definition) = name.and_then(|name| definitions.get(name)) {
+            part = definition.clone();
+        }
+        properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
+        required.extend(part["required"].as_array().cloned().unwrap_or_default());
+    }
+    schema["type"] = json!("object");
+    schema["properties"] = Value::Object(properties);
+    schema["required"] = Value::Array(required);
     schema
 }
 

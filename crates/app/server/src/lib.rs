@@ -21,7 +21,6 @@ mod security;
 mod settings;
 mod stored_facts;
 mod tenants;
-mod times;
 
 pub use api::openapi;
 pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};

@@ -160,7 +160,7 @@ fn summary(
         tid: thread.tid.unwrap_or(0),
         host: thread.host,
         since_ns: path.window.from.ns(),
-        since: selection.run.calendar_text(path.window.from),
+        since: selection.run.calendar_time(path.window.from),
         elapsed_ns: path.window.ns(),
         segments: intervals.len() as u64,
         states_ns,

@@ -176,7 +176,7 @@ fn execution(
         tid: member.execution.end_tid.0,
         host: String::new(),
         since_ns: member.execution.window.from.ns(),
-        since: run.calendar_text(member.execution.window.from),
+        since: run.calendar_time(member.execution.window.from),
         elapsed_ns: member.elapsed_ns,
         expected_ns: ((evaluated.summary.total_us - evaluated.excess_us).max(0.0) * US) as u64,
         cluster: evaluated.normal_kind.map(|kind| kind as u32),

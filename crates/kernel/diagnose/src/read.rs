@@ -5,7 +5,7 @@ use laggard_kernel_graph::{
     DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
     TraceStatistics, TraceSummary, Window,
 };
-use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses};
+use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
@@ -208,7 +208,7 @@ fn trace(host: &Host, ended: EndedTrace, calendar: Option<ClockMap>) -> KernelTr
         bytes: source.bytes,
         since_ns: window.from.ns(),
         until_ns: window.to.ns(),
-        since: calendar.map(|clock| laggard_report::rfc3339(clock.to_unix(window.from))),
+        since: calendar.map(|clock| clock.to_unix(window.from)),
         aligned: ended.aligned,
     }
 }
@@ -229,9 +229,9 @@ fn merge_executions(first: Option<DelimitedExecutions>, more: DelimitedExecution
 }
 
 impl KernelRun {
-    /// Calendar time of an instant as text, if known.
-    pub(crate) fn calendar_text(&self, time: KernelTime) -> Option<String> {
-        self.calendar.map(|clock| laggard_report::rfc3339(clock.to_unix(time)))
+    /// Calendar time of an instant, if known.
+    pub(crate) fn calendar_time(&self, time: KernelTime) -> Option<Timestamp> {
+        self.calendar.map(|clock| clock.to_unix(time))
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
         title,
         execution,
         since_ns: from.ns(),
-        since: run.calendar_text(from),
+        since: run.calendar_time(from),
         elapsed_ns: path.window.ns(),
         lanes: lanes.lanes,
         segments,

@@ -2,7 +2,7 @@
 
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::Matrix;
-use laggard_report::{InputFacts, NamedCount, SampleSummary, SampledServer, Window, rfc3339};
+use laggard_report::{InputFacts, NamedCount, SampleSummary, SampledServer, Window};
 use laggard_samples::{ServerWindows, WindowTable};
 
 /// Facts on the input of samples.
@@ -43,13 +43,7 @@ pub(crate) fn window_start(table: &WindowTable, window: usize) -> Timestamp {
 }
 
 fn extent(table: &WindowTable) -> Window {
-    let until = window_start(table, table.windows);
-    Window {
-        since_ns: table.since.unix_ns(),
-        until_ns: until.unix_ns(),
-        since: rfc3339(table.since),
-        until: rfc3339(until),
-    }
+    Window { since: table.since, until: window_start(table, table.windows) }
 }
 
 /// A length in seconds.
@@ -124,8 +118,7 @@ mod tests {
         assert_eq!((summary.windows, summary.gaps, summary.samples), (3, 1, 9));
         assert_eq!(summary.transactions.iter().map(|row| row.count).collect::<Vec<_>>(), [4, 6]);
         let window = summary.window.unwrap();
-        assert_eq!((window.since_ns, window.until_ns), (0, 180_000_000_000));
-        assert_eq!(window.until, "1970-01-01T00:03:00.000Z");
+        assert_eq!(window.to_string(), "1970-01-01T00:00:00.000Z to 1970-01-01T00:03:00.000Z");
         let server = &summary.servers[0];
         assert_eq!(server.windows, 2);
         assert!((server.utilization_mean.unwrap() - 0.3).abs() < 1e-12);

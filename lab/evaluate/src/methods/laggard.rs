@@ -94,7 +94,7 @@ fn slow_period(incident: &Incident) -> SlowPeriod {
             services.push(suspect.service.clone());
         }
     }
-    SlowPeriod { since_ns: incident.since_ns, until_ns: incident.until_ns, services }
+    SlowPeriod { since_ns: incident.time.since.unix_ns(), until_ns: incident.time.until.unix_ns(), services }
 }
 
 fn of_operation(suspect: &Suspect) -> String {

@@ -1,8 +1,9 @@
 //! Cells of tables: a text, the number behind it, and small pictures.
 
-use super::{Color, PageLink, Prose, SpanStyle, Tone};
+use super::{Axis, Color, PageLink, Prose, SpanStyle, Tone};
 use crate::times::Calendar;
 use crate::{names, numbers};
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -106,8 +107,8 @@ impl Cell {
     }
 
     /// A time of day, with its date where it is another than the report's.
-    pub(crate) fn time(calendar: &Calendar, ns: i64) -> Cell {
-        Cell::number(CellKind::Time, calendar.time(ns), ns as f64 / 1e6)
+    pub(crate) fn time(calendar: &Calendar, time: Timestamp) -> Cell {
+        Cell::number(CellKind::Time, calendar.time(time), Axis::instant(time))
     }
 
     pub(crate) fn factor(factor: f64) -> Cell {

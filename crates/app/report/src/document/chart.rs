@@ -1,7 +1,8 @@
 //! Curves, bands, bars, and dots over a common axis.
 
 use super::{Color, LegendEntry};
-use crate::{numbers, times};
+use crate::{Window, numbers, times};
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -258,17 +259,20 @@ impl Axis {
     }
 
     /// Time, in UTC.
-    pub(crate) fn time(since_ns: i64, until_ns: i64) -> Axis {
-        let places = time_ticks(since_ns, until_ns);
+    pub(crate) fn time(time: Window) -> Axis {
+        let places = time_ticks(time.since.unix_ns(), time.until.unix_ns());
         let dated = places.windows(2).next().is_some_and(|pair| pair[1] - pair[0] >= 86_400 * SECOND);
-        let tick = |&ns: &i64| Tick { at: Axis::instant(ns), label: times::tick(ns, dated) };
-        let (from, to) = (Axis::instant(since_ns), Axis::instant(until_ns));
+        let tick = |ns: &i64| {
+            let instant = Timestamp::from_unix_ns(*ns);
+            Tick { at: Axis::instant(instant), label: times::tick(instant, dated) }
+        };
+        let (from, to) = (Axis::instant(time.since), Axis::instant(time.until));
         Axis { scale: Scale::Time, from, to: to.max(from), ticks: places.iter().map(tick).collect() }
     }
 
-    /// An instant on a time axis.
-    pub(crate) fn instant(ns: i64) -> f64 {
-        ns as f64 / 1e6
+    /// An instant on a time axis: milliseconds since the Unix epoch.
+    pub(crate) fn instant(time: Timestamp) -> f64 {
+        time.unix_ns() as f64 / 1e6
     }
 
     /// Lengths of time in nanoseconds, by the logarithm; both ends above 0.
@@ -332,8 +336,12 @@ mod tests {
 
     #[test]
     fn positions_are_to_scale_and_inside() {
-        let axis = Axis::time(1_000, 3_000);
-        let positions = [1_000, 1_500, 3_000, i64::MAX, i64::MIN].map(|ns| axis.position(Axis::instant(ns)));
+        let axis = Axis::time(Window {
+            since: Timestamp::from_unix_ns(1_000),
+            until: Timestamp::from_unix_ns(3_000),
+        });
+        let positions = [1_000, 1_500, 3_000, i64::MAX, i64::MIN]
+            .map(|ns| axis.position(Axis::instant(Timestamp::from_unix_ns(ns))));
         assert_eq!(positions, [0.0, 0.25, 1.0, 1.0, 0.0]);
         assert!((Axis::log_durations(1e3, 1e9).position(1e6) - 0.5).abs() < 1e-9);
     }

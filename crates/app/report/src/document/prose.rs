@@ -1,5 +1,6 @@
 //! Running text with names in it.
 
+use crate::Window;
 use crate::names::{self, SentencePart};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -57,6 +58,12 @@ pub enum PageLink {
         /// The delimiter, as `--executions` accepts it.
         delimiter: String,
     },
+}
+
+impl PageLink {
+    pub(crate) const fn diagnosis(time: Window) -> PageLink {
+        PageLink::Diagnosis { since_ns: time.since.unix_ns(), until_ns: time.until.unix_ns() }
+    }
 }
 
 /// What a span is. Names come from the input; outputs may shorten them.

@@ -1,5 +1,6 @@
 //! The report as data. Field names and meanings are schema version 1.
 
+use crate::instants::instants;
 use laggard_model::Losses;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -65,17 +66,24 @@ pub enum Verdict {
     InsufficientData,
 }
 
-/// A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
-pub struct Window {
-    /// Start of the earliest request.
-    pub since_ns: i64,
-    /// Start of the latest request.
-    pub until_ns: i64,
-    /// `since_ns` as text.
-    pub since: String,
-    /// `until_ns` as text.
-    pub until: String,
+instants! {
+    /// A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text.
+    pub struct Window {
+        /// Its start: of the earliest request, unless the object that holds it says otherwise.
+        pub since,
+        /// Its end: the start of the latest request, unless the object that holds it says otherwise.
+        pub until,
+    }
+
+    /// When something began, as nanoseconds since the Unix epoch and as RFC 3339 text.
+    pub struct Onset {
+        /// The most likely time, in nanoseconds since the Unix epoch.
+        pub at,
+        /// Start of the 95 % interval.
+        pub earliest,
+        /// Its end.
+        pub latest,
+    }
 }
 
 /// What was read.
@@ -324,23 +332,6 @@ pub struct Shift {
     pub baseline_calls: u64,
 }
 
-/// When something began, as nanoseconds since the Unix epoch and as RFC 3339 text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
-pub struct Onset {
-    /// The most likely time, in nanoseconds since the Unix epoch.
-    pub at_ns: i64,
-    /// Start of the 95 % interval.
-    pub earliest_ns: i64,
-    /// Its end.
-    pub latest_ns: i64,
-    /// `at_ns` as text.
-    pub at: String,
-    /// `earliest_ns` as text.
-    pub earliest: String,
-    /// `latest_ns` as text.
-    pub latest: String,
-}
-
 /// What the window was compared with.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Baseline {
@@ -358,17 +349,13 @@ pub struct Baseline {
     pub mix_ns: f64,
 }
 
-/// A period in which requests were slower than in the rest of the window.
+/// A period in which requests were slower than in the rest of the window: from the start of its first slow minute (or
+/// longer bin) to the end of its last one.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Incident {
-    /// Start of its first slow minute (or longer bin), nanoseconds since the Unix epoch.
-    pub since_ns: i64,
-    /// End of its last one.
-    pub until_ns: i64,
-    /// `since_ns` as text.
-    pub since: String,
-    /// `until_ns` as text.
-    pub until: String,
+    /// From the start of its first slow minute (or longer bin) to the end of its last one.
+    #[serde(flatten)]
+    pub time: Window,
     /// The largest excess of a bin over the usual latency of the requests concerned; 1 is twice as long.
     pub excess_share: f64,
     /// When it began, more closely, if the data say so.

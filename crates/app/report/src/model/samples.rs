@@ -95,9 +95,7 @@ impl SampleSummary {
     }
 
     fn time(&self) -> String {
-        self.window.as_ref().map_or_else(String::new, |window| {
-            format!(", {} to {}", names::label(&window.since, 40), names::label(&window.until, 40))
-        })
+        self.window.map_or_else(String::new, |window| format!(", {window}"))
     }
 }
 

@@ -129,6 +129,5 @@ pub(crate) fn method(report: &Report) -> String {
 
 /// The time covered: `2026-01-05T10:00:00Z to 2026-01-05T11:00:00Z`.
 pub(crate) fn window(report: &Report) -> Option<String> {
-    let window = report.window.as_ref()?;
-    Some(format!("{} to {}", names::label(&window.since, 40), names::label(&window.until, 40)))
+    report.window.map(|window| window.to_string())
 }

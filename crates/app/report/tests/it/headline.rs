@@ -114,7 +114,7 @@ fn slow_periods() {
     let sentence = headline(&report);
     assert!(sentence.contains(" between 06:27 and 06:31 UTC, hit "), "{sentence}");
     assert!(sentence.ends_with("node090)."), "told once: {sentence}");
-    report.incidents[0].until_ns = report.window.as_ref().unwrap().until_ns;
+    report.incidents[0].time.until = report.window.unwrap().until;
     assert!(headline(&report).contains(" since 06:27:19 UTC (06:26:19–06:27:19), hit "));
     report.incidents[0].onset = None;
     assert!(headline(&report).contains(" since 06:27 UTC, hit "));

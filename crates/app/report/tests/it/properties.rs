@@ -1,7 +1,8 @@
 //! Whatever stands in a report, each output keeps its promises.
 
 use crate::{PLAIN, fixtures, html, markdown, rendered, text};
-use laggard_report::{Between, NamedCount, Output, Report, headline};
+use laggard_model::Timestamp;
+use laggard_report::{Between, NamedCount, Onset, Output, Report, Window, headline};
 use proptest::prelude::*;
 
 /// Names of all kinds: any characters, markup, escape sequences, runs of what Markdown means something by.
@@ -55,12 +56,13 @@ fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) 
             (shift.factor, shift.factor_low, shift.p_value) = (number(), number(), number());
         }
         if let Some(onset) = &mut suspect.onset {
-            (onset.at_ns, onset.earliest_ns, onset.latest_ns) =
-                (count() as i64, count() as i64, count() as i64);
+            let mut time = || Timestamp::from_unix_ns(count() as i64);
+            *onset = Onset { at: time(), earliest: time(), latest: time() };
         }
     }
     for incident in &mut report.incidents {
-        (incident.since_ns, incident.until_ns) = (count() as i64, count() as i64);
+        let mut time = || Timestamp::from_unix_ns(count() as i64);
+        incident.time = Window { since: time(), until: time() };
         incident.excess_share = number();
         for suspect in &mut incident.suspects {
             (suspect.service, suspect.operation) = (name(), name());

@@ -2,10 +2,17 @@
 
 use crate::html::check_page;
 use crate::{PLAIN, golden};
+use laggard_model::Timestamp;
 use laggard_report::*;
 use serde_json::Value;
 
 const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'&]]>\u{202e}\u{fffe}";
+
+/// 2026-01-12 from 08:00 to 10:00 UTC.
+const TIME: Window = Window {
+    since: Timestamp::from_unix_ns(1_768_204_800_000_000_000),
+    until: Timestamp::from_unix_ns(1_768_212_000_000_000_000),
+};
 
 fn transaction(name: &str, service_time_s: Option<f64>) -> TransactionSignature {
     TransactionSignature {
@@ -39,10 +46,7 @@ fn signature(names: &[&str]) -> Signature {
         laggard_version: "0.1.0".to_owned(),
         label: "v2.4".to_owned(),
         verdict: SignatureVerdict::Usable,
-        since: "2026-01-12T08:00:00.000Z".to_owned(),
-        until: "2026-01-12T10:00:00.000Z".to_owned(),
-        since_ns: 1_768_204_800_000_000_000,
-        until_ns: 1_768_212_000_000_000_000,
+        time: Some(TIME),
         window_s: 60.0,
         count_min: 5.0,
         utilization_max: 0.95,
@@ -55,12 +59,7 @@ fn signature(names: &[&str]) -> Signature {
         samples: 4_800,
         windows: 120,
         window_s: 60.0,
-        window: Some(Window {
-            since_ns: signature.since_ns,
-            until_ns: signature.until_ns,
-            since: signature.since.clone(),
-            until: signature.until.clone(),
-        }),
+        window: Some(TIME),
         servers: vec![SampledServer { server: "app-1".to_owned(), ..SampledServer::default() }],
         transactions: names
             .iter()
@@ -97,8 +96,7 @@ fn diff(transactions: Vec<TransactionDiff>, verdict: DiffVerdict) -> SignatureDi
         file: file.to_owned(),
         label: label.to_owned(),
         laggard_version: "0.1.0".to_owned(),
-        since: "2026-01-12T08:00:00.000Z".to_owned(),
-        until: "2026-01-12T10:00:00.000Z".to_owned(),
+        time: Some(TIME),
         window_s: 60.0,
     };
     let mut diff = SignatureDiff {
@@ -270,7 +268,7 @@ fn the_file_of_schema_version_1_is_read() {
     let expected = signature(&["Cart", "Home"]);
     assert_eq!(read.servers, expected.servers);
     assert_eq!((read.verdict, read.label.as_str()), (SignatureVerdict::Usable, "v2.4"));
-    assert_eq!((read.since_ns, read.until_ns), (expected.since_ns, expected.until_ns));
+    assert_eq!(read.time, expected.time);
 }
 
 #[test]

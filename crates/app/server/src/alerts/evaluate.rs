@@ -177,7 +177,7 @@ impl Latencies {
             requests_hit: suspect.requests_hit,
             requests_seen: suspect.requests_seen,
             traces: suspect.trace_ids.clone(),
-            onset_ns: suspect.onset.as_ref().map(|onset| onset.at_ns),
+            onset_ns: suspect.onset.as_ref().map(|onset| onset.at.unix_ns()),
         }
     }
 }

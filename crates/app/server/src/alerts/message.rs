@@ -1,8 +1,8 @@
 //! Messages to receivers, as Alertmanager defines them: of its webhook (version 4) and of its API.
 
 use super::lifecycle::{Alert, AlertState};
-use crate::times::rfc3339;
 use laggard_model::{FingerprintBuilder, Timestamp};
+use laggard_report::rfc3339;
 use laggard_system::printable;
 use serde_json::{Map, Value, json};
 

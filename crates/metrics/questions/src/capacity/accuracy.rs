@@ -90,8 +90,8 @@ pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccurac
 pub(super) fn observed(table: &WindowTable, model: &Model, compared: &[Compared<'_>]) -> Vec<ObservedLoad> {
     let known = |value: f64| value.is_finite().then_some(value);
     let row = |Compared { load, model: solution }: &Compared<'_>| ObservedLoad {
-        since_ns: window_start(table, load.first).unix_ns(),
-        until_ns: window_start(table, load.last + 1).unix_ns(),
+        since: window_start(table, load.first),
+        until: window_start(table, load.last + 1),
         clients: known(load.clients),
         throughput: load.throughput(),
         response_s: known(load.response_s),

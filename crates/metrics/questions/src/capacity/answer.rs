@@ -7,7 +7,7 @@ use laggard_capacity::{
     Network, Solution, WORK_MAX, bounds, curve, most_clients, most_throughput, open_solution,
 };
 use laggard_numeric::median_of;
-use laggard_report::{CapacityAnswer, CurvePoint, TransactionResponse, WindowCapacity, rfc3339};
+use laggard_report::{CapacityAnswer, CurvePoint, TransactionResponse, Window, WindowCapacity};
 use laggard_samples::WindowTable;
 
 /// Number of points of a curve.
@@ -121,12 +121,8 @@ fn by_window(
 }
 
 fn row(table: &WindowTable, load: &Load, result: &Most) -> WindowCapacity {
-    let (since, until) = (window_start(table, load.first), window_start(table, load.last + 1));
     WindowCapacity {
-        since_ns: since.unix_ns(),
-        until_ns: until.unix_ns(),
-        since: rfc3339(since),
-        until: rfc3339(until),
+        time: Window { since: window_start(table, load.first), until: window_start(table, load.last + 1) },
         transactions: load.transactions().round() as u64,
         clients: result.clients,
         throughput: result.solution.throughput,

@@ -1,10 +1,10 @@
 //! Events over all servers: changes of one kind at one time in one tier are one event.
 
 use super::DeclaredDeployment;
-use laggard_model::{Nanos, Timestamp};
+use laggard_model::Nanos;
 use laggard_report::{
-    AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore, JointChange, Onset,
-    ServerChanges, TransactionShift, rfc3339,
+    AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore, DeploymentTime,
+    JointChange, Onset, ServerChanges, TransactionShift,
 };
 
 /// A deployment at most this long before the onset's interval, or two windows if that is longer, may have caused the change
@@ -35,16 +35,14 @@ fn deployment_before(
     deployments: &[DeclaredDeployment],
     before: Nanos,
 ) -> Option<DeploymentBefore> {
-    let from = Timestamp::from_unix_ns(onset.earliest_ns).minus(before).unix_ns();
-    let near =
-        deployments.iter().filter(|deployment| (from..=onset.latest_ns).contains(&deployment.time.unix_ns()));
-    let distance = |deployment: &&DeclaredDeployment| onset.at_ns.abs_diff(deployment.time.unix_ns());
+    let times = onset.earliest.minus(before)..=onset.latest;
+    let near = deployments.iter().filter(|deployment| times.contains(&deployment.time));
+    let distance = |deployment: &&DeclaredDeployment| onset.at.since(deployment.time).magnitude();
     let nearest = near.min_by_key(distance)?;
     Some(DeploymentBefore {
         name: nearest.name.clone(),
-        at_ns: nearest.time.unix_ns(),
-        at: rfc3339(nearest.time),
-        before_s: Timestamp::from_unix_ns(onset.at_ns).since(nearest.time).ns() as f64 / 1e9,
+        time: DeploymentTime { at: nearest.time },
+        before_s: onset.at.since(nearest.time).ns() as f64 / 1e9,
     })
 }
 
@@ -52,7 +50,7 @@ fn deployment_before(
 pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange> {
     let mut all: Vec<(&ServerChanges, &ChangeEvent)> =
         servers.iter().flat_map(|server| server.changes.iter().map(move |change| (server, change))).collect();
-    all.sort_by_key(|(_, change)| change.onset.at_ns);
+    all.sort_by_key(|(_, change)| change.onset.at);
     let mut out: Vec<JointChange> = Vec::new();
     for (server, change) in all {
         match out.iter_mut().rev().find(|event| belongs(event, server, change, window)) {
@@ -69,9 +67,8 @@ pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange>
 }
 
 fn belongs(event: &JointChange, server: &ServerChanges, change: &ChangeEvent, window: Nanos) -> bool {
-    let slack = window.ns().min(i64::MAX as u64) as i64;
-    let is_simultaneous = change.onset.earliest_ns.saturating_sub(slack) <= event.onset.latest_ns
-        && event.onset.earliest_ns.saturating_sub(slack) <= change.onset.latest_ns;
+    let is_simultaneous = change.onset.earliest.minus(window) <= event.onset.latest
+        && event.onset.earliest.minus(window) <= change.onset.latest;
     event.kind == change.kind
         && event.tier == server.tier
         && is_simultaneous
@@ -84,7 +81,7 @@ fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) 
     };
     JointChange {
         kind: change.kind,
-        onset: change.onset.clone(),
+        onset: change.onset,
         servers: vec![server.server.clone()],
         servers_seen: servers.iter().filter(is_evaluated).count() as u64,
         tier: server.tier.clone(),
@@ -98,19 +95,17 @@ fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) 
 /// The region that starts with a change.
 fn region_of<'a>(server: &'a ServerChanges, change: &ChangeEvent) -> Option<&'a AnomalousRegion> {
     let starts = change.kind == ChangeEventKind::AnomalyStart;
-    server.regions.iter().filter(|_| starts).min_by_key(|region| region.since_ns.abs_diff(change.onset.at_ns))
+    server
+        .regions
+        .iter()
+        .filter(|_| starts)
+        .min_by_key(|region| region.time.since.since(change.onset.at).magnitude())
 }
 
 fn add(event: &mut JointChange, server: &ServerChanges, change: &ChangeEvent) {
     event.servers.push(server.server.clone());
-    if change.onset.earliest_ns < event.onset.earliest_ns {
-        event.onset.earliest_ns = change.onset.earliest_ns;
-        event.onset.earliest.clone_from(&change.onset.earliest);
-    }
-    if change.onset.latest_ns > event.onset.latest_ns {
-        event.onset.latest_ns = change.onset.latest_ns;
-        event.onset.latest.clone_from(&change.onset.latest);
-    }
+    event.onset.earliest = event.onset.earliest.min(change.onset.earliest);
+    event.onset.latest = event.onset.latest.max(change.onset.latest);
     for shift in &change.transactions {
         match event.transactions.iter_mut().find(|known| known.transaction == shift.transaction) {
             Some(known) => average(known, shift),
@@ -136,12 +131,8 @@ fn average(known: &mut TransactionShift, more: &TransactionShift) {
 
 /// `servers` includes the one that is added.
 fn merge(known: &mut AnomalousRegion, more: &AnomalousRegion, servers: f64) {
-    if more.since_ns < known.since_ns {
-        (known.since_ns, known.since) = (more.since_ns, more.since.clone());
-    }
-    if more.until_ns > known.until_ns {
-        (known.until_ns, known.until) = (more.until_ns, more.until.clone());
-    }
+    known.time.since = known.time.since.min(more.time.since);
+    known.time.until = known.time.until.max(more.time.until);
     known.windows = known.windows.max(more.windows);
     known.unexplained_mean += (more.unexplained_mean - known.unexplained_mean) / servers;
     known.unexplained_peak = known.unexplained_peak.max(more.unexplained_peak);

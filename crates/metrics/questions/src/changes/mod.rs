@@ -20,7 +20,8 @@ pub use settings::ChangesSettings;
 use crate::sample_summary::{SampleFacts, sample_summary};
 use laggard_model::Timestamp;
 use laggard_report::{
-    CHANGES_SCHEMA_VERSION, ChangeReport, ChangeVerdict, Deployment, ServerChanges, change_headline, rfc3339,
+    CHANGES_SCHEMA_VERSION, ChangeReport, ChangeVerdict, Deployment, DeploymentTime, ServerChanges,
+    change_headline,
 };
 use laggard_samples::WindowTable;
 use laggard_settings::{SettingError, Settings};
@@ -89,8 +90,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
 fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
     let result = |deployment: &DeclaredDeployment| Deployment {
         name: deployment.name.clone(),
-        at_ns: deployment.time.unix_ns(),
-        at: rfc3339(deployment.time),
+        time: DeploymentTime { at: deployment.time },
     };
     ChangeReport {
         schema_version: CHANGES_SCHEMA_VERSION,

@@ -2,7 +2,6 @@
 
 use super::series::predicted;
 use super::server::ServerResult;
-use super::times::Span;
 use laggard_changes::{SegmentKind, TransactionModel};
 use laggard_report::AnomalousRegion;
 use std::ops::Range;
@@ -47,12 +46,8 @@ impl ServerResult<'_> {
         let sum: f64 = left.iter().sum();
         let known = !left.is_empty();
         let or_nan = |value: f64| if known { value } else { f64::NAN };
-        let Span { since_ns, until_ns, since, until } = self.clock().span(&rows);
         let region = AnomalousRegion {
-            since_ns,
-            until_ns,
-            since,
-            until,
+            time: self.clock().span(&rows),
             windows: rows.len() as u64,
             reasons: most_frequent(reasons),
             unexplained_mean: or_nan(sum / left.len() as f64),

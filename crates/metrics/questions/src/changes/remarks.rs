@@ -112,12 +112,11 @@ pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment
         let changes = report.servers.iter().flat_map(|server| &server.changes);
         changes
             .filter_map(|change| change.deployment.as_ref())
-            .any(|followed_by| followed_by.at_ns == deployment.time.unix_ns())
+            .any(|followed_by| followed_by.time.at == deployment.time)
     };
     let window = report.input.window.as_ref();
     for deployment in deployments.iter().filter(|deployment| !followed(deployment)) {
-        let time = deployment.time.unix_ns();
-        if window.is_some_and(|window| (window.since_ns..window.until_ns).contains(&time)) {
+        if window.is_some_and(|window| (window.since..window.until).contains(&deployment.time)) {
             out.push(format!(
                 "No change of cost followed deployment {} at {}.",
                 quoted(&deployment.name),
@@ -171,9 +170,7 @@ pub(super) fn cautions(
     }
     for deployment in deployments {
         let time = deployment.time;
-        if time < table.since
-            || report.input.window.as_ref().is_some_and(|window| time.unix_ns() >= window.until_ns)
-        {
+        if time < table.since || report.input.window.as_ref().is_some_and(|window| time >= window.until) {
             out.push(format!(
                 "Deployment {} at {} is outside the data.",
                 quoted(&deployment.name),

@@ -96,7 +96,7 @@ pub(super) fn utilization(
     }
     let list = |spreads: &[Spread], value: fn(&Spread) -> Option<f64>| spreads.iter().map(value).collect();
     UtilizationSeries {
-        since_ns: window_start(table, 0).unix_ns(),
+        since: window_start(table, 0),
         step_s: seconds(table.length) * step as f64,
         windows_per_point: step as u64,
         observed: list(&used, Spread::mean),
@@ -141,7 +141,7 @@ pub(super) fn mix(table: &WindowTable) -> Option<MixSeries> {
         lists.push(shares(&rest));
     }
     Some(MixSeries {
-        since_ns: table.since.unix_ns(),
+        since: table.since,
         step_s: seconds(table.length) * step as f64,
         windows_per_point: step as u64,
         transactions,

@@ -4,7 +4,7 @@ use super::costs::{self, FittedCosts};
 use super::observed::ObservedServer;
 use super::regions::Region;
 use super::series::{models_of_rows, utilization};
-use super::times::{Clock, Span};
+use super::times::Clock;
 use laggard_changes::{Analysis, SegmentKind};
 use laggard_report::{
     ChangeEvent, ChangeEventKind, ChangeVerdict, ReportedSegment, SegmentState, ServerChanges,
@@ -91,7 +91,6 @@ impl ServerResult<'_> {
 
     fn segments(&self) -> Vec<ReportedSegment> {
         let fitted = |segment: &laggard_changes::Segment| {
-            let Span { since_ns, until_ns, since, until } = self.clock().span(&segment.rows);
             let (state, model, reason) = match &segment.kind {
                 SegmentKind::Normal { group } => (SegmentState::Normal, Some(*group as u32), None),
                 SegmentKind::Anomalous { reason } => {
@@ -100,10 +99,7 @@ impl ServerResult<'_> {
                 SegmentKind::Pending => (SegmentState::Pending, None, None),
             };
             ReportedSegment {
-                since_ns,
-                until_ns,
-                since,
-                until,
+                time: self.clock().span(&segment.rows),
                 windows: segment.rows.len() as u64,
                 state,
                 model,

@@ -2,7 +2,7 @@
 
 use crate::sample_summary::window_start;
 use laggard_model::{Nanos, Timestamp};
-use laggard_report::{Onset, rfc3339};
+use laggard_report::{Onset, Window};
 use laggard_samples::WindowTable;
 use std::ops::Range;
 
@@ -14,46 +14,25 @@ pub(super) struct Clock<'a> {
     pub(super) windows: &'a [usize],
 }
 
-/// A time interval.
-pub(super) struct Span {
-    pub(super) since_ns: i64,
-    pub(super) until_ns: i64,
-    pub(super) since: String,
-    pub(super) until: String,
-}
-
 impl Clock<'_> {
     /// From the start of the first row's window to the end of the last's.
-    pub(super) fn span(&self, rows: &Range<usize>) -> Span {
+    pub(super) fn span(&self, rows: &Range<usize>) -> Window {
         let since = window_start(self.table, self.window(rows.start));
         let until = window_start(self.table, self.window(rows.end.saturating_sub(1).max(rows.start)) + 1);
-        Span {
-            since_ns: since.unix_ns(),
-            until_ns: until.unix_ns(),
-            since: rfc3339(since),
-            until: rfc3339(until),
-        }
+        Window { since, until }
     }
 
     /// The time of an onset. A change between two windows can be up to half a window on either side of their border, and
     /// anywhere in a gap between them.
     pub(super) fn onset(&self, onset: &laggard_changes::Onset) -> Onset {
         let half = Nanos::from_ns(self.table.length.ns() / 2);
-        let time = self.start(onset.row);
+        let at = self.start(onset.row);
         let earliest = match onset.earliest {
             0 => self.start(0),
             row => self.start(row - 1).plus(half),
         };
         let latest = self.start(onset.latest.max(onset.row)).plus(half);
-        let earliest = earliest.min(time);
-        Onset {
-            at_ns: time.unix_ns(),
-            earliest_ns: earliest.unix_ns(),
-            latest_ns: latest.unix_ns(),
-            at: rfc3339(time),
-            earliest: rfc3339(earliest),
-            latest: rfc3339(latest),
-        }
+        Onset { at, earliest: earliest.min(at), latest }
     }
 
     fn window(&self, row: usize) -> usize {

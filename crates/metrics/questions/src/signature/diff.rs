@@ -4,7 +4,7 @@ use super::server_name;
 use laggard_changes::SignatureTest;
 use laggard_report::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
-    SignatureDiff, TransactionDiff, TransactionOutcome, TransactionSignature, diff_headline,
+    SignatureDiff, TransactionDiff, TransactionOutcome, TransactionSignature, Window, diff_headline,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,8 +92,7 @@ fn side(named: NamedSignature<'_>) -> DiffSide {
         file: file.to_owned(),
         label: signature.label.clone(),
         laggard_version: signature.laggard_version.clone(),
-        since: signature.since.clone(),
-        until: signature.until.clone(),
+        time: signature.time,
         window_s: signature.window_s,
     }
 }
@@ -327,7 +326,8 @@ fn cautions(old: &Signature, new: &Signature, units: &[Unit]) -> Vec<String> {
             old.window_s, new.window_s
         ));
     }
-    if old.since_ns < new.until_ns && new.since_ns < old.until_ns {
+    let is_overlapping = |(old, new): (Window, Window)| old.since < new.until && new.since < old.until;
+    if old.time.zip(new.time).is_some_and(is_overlapping) {
         cautions
             .push("The times of the two signatures are overlapping: are they from the same data?".to_owned());
     }

@@ -44,16 +44,12 @@ const SLOPE_SHARE_MAX: f64 = 0.10;
 pub fn build_signature(question: &SignatureQuestion<'_>) -> Signature {
     let SignatureQuestion { table, facts, label, types_max } = *question;
     let input = sample_summary(table, facts);
-    let window = input.window.clone();
     let mut signature = Signature {
         schema_version: SIGNATURE_SCHEMA_VERSION,
         report: "signature".to_owned(),
         laggard_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: label.to_owned(),
-        since_ns: window.as_ref().map_or(0, |window| window.since_ns),
-        until_ns: window.as_ref().map_or(0, |window| window.until_ns),
-        since: window.as_ref().map_or_else(String::new, |window| window.since.clone()),
-        until: window.map_or_else(String::new, |window| window.until),
+        time: input.window,
         window_s: input.window_s,
         count_min: COUNT_MIN,
         utilization_max: UTILIZATION_MAX,

@@ -208,6 +208,9 @@ fn the_file_is_read_back() {
     };
     assert_eq!(rows(&read), rows(&signature));
     assert_eq!(read.servers[0].cores, 2.0);
-    assert_eq!((read.since_ns, read.until_ns, read.window_s), (0, 3_600_000_000_000, 60.0));
+    assert_eq!(
+        (read.time.unwrap().to_string(), read.window_s),
+        ("1970-01-01T00:00:00.000Z to 1970-01-01T01:00:00.000Z".to_owned(), 60.0)
+    );
     assert_eq!(read.label, "v1");
 }

@@ -189,7 +189,7 @@ fn only_windows_of_the_current_application_are_used() {
         "{:?}",
         now.cautions
     );
-    let first = now.observed.first().unwrap().since_ns;
+    let first = now.observed.first().unwrap().since.unix_ns();
     let cut = table.since.unix_ns() + 60 * 60_000_000_000;
     assert!((first - cut).abs() <= 3 * 60_000_000_000, "{}", (first - cut) / 60_000_000_000);
     let clients = |report: &CapacityReport| report.answer.as_ref().unwrap().clients_median.unwrap();

@@ -24,7 +24,7 @@ use crate::population::{Population, UnionNames};
 use laggard_engine::LocalEngine;
 use laggard_report::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, Input, InputFacts,
-    LatencyChange, NamedCount, OperationChange, Window, comparison_headline, rfc3339,
+    LatencyChange, NamedCount, OperationChange, Window, comparison_headline,
 };
 use laggard_settings::{SettingError, Settings};
 use paths::complete;
@@ -93,12 +93,7 @@ fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> Co
     let names = requests.names();
     ComparedSet {
         label: set.label.clone(),
-        window: summary.extent.map(|(first, last)| Window {
-            since_ns: first.unix_ns(),
-            until_ns: last.unix_ns(),
-            since: rfc3339(first),
-            until: rfc3339(last),
-        }),
+        window: summary.extent.map(|(first, last)| Window { since: first, until: last }),
         input: Input {
             files: set.facts.files,
             bytes: set.facts.bytes,

@@ -99,7 +99,7 @@ fn check(report: &Report) {
         assert!(suspect.requests_hit <= suspect.requests_seen && suspect.share >= 0.0, "{suspect:?}");
     }
     for incident in &report.incidents {
-        assert!(incident.since_ns < incident.until_ns);
+        assert!(incident.time.since < incident.time.until);
         assert!(incident.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
     }
 }
@@ -206,8 +206,8 @@ fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
         assert_eq!(report.input.requests, 600);
         let onset = report.suspects[0].onset.as_ref().expect("it began inside the traces");
         let begun = 1_800_000_000_000_i64;
-        assert!(onset.earliest_ns <= begun && begun <= onset.latest_ns, "{onset:?}");
-        assert!(onset.latest_ns - onset.earliest_ns < 60_000_000_000, "{onset:?}");
+        assert!(onset.earliest.unix_ns() <= begun && begun <= onset.latest.unix_ns(), "{onset:?}");
+        assert!(onset.latest.since(onset.earliest).ns() < 60_000_000_000, "{onset:?}");
     }
 }
 
@@ -229,7 +229,7 @@ fn without_a_baseline_a_slow_period_is_an_incident() {
     let report = ask(&hour(), None, &DiagnoseSettings::default());
     assert_eq!(report.incidents.len(), 1, "{:?}", report.incidents);
     let incident = &report.incidents[0];
-    assert_eq!((incident.since_ns, incident.until_ns), (1_800_000_000_000, 2_400_000_000_000));
+    assert_eq!(incident.time.to_string(), "1970-01-01T00:30:00.000Z to 1970-01-01T00:40:00.000Z");
     assert_eq!(incident.suspects[0].operation, "add");
     assert!((1.7..2.3).contains(&incident.suspects[0].factor), "{incident:?}");
     let first = &report.suspects[0];

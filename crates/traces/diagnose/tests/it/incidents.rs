@@ -147,7 +147,7 @@ fn windows_and_services_select_requests() {
     let incident = incident(&small(Scenario::Quiet, 38));
     let whole = report(&incident);
     let window = whole.window.as_ref().expect("there are requests");
-    let middle = window.since_ns + (window.until_ns - window.since_ns) / 2;
+    let middle = window.since.unix_ns() + window.until.since(window.since).ns() / 2;
     let half = DiagnoseSettings { since: Timestamp::from_unix_ns(middle), ..DiagnoseSettings::default() };
     let later = report_with(&incident, &half);
     assert!(later.input.requests > 0 && later.input.requests < whole.input.requests);

@@ -1,5 +1,6 @@
 //! What a system can take.
 
+use crate::Window;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,14 +48,9 @@ pub struct CapacityAnswer {
 /// Capacity with the mix of an interval.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct WindowCapacity {
-    /// Its start.
-    pub since_ns: i64,
-    /// Its end.
-    pub until_ns: i64,
-    /// `since_ns` as text.
-    pub since: String,
-    /// `until_ns` as text.
-    pub until: String,
+    /// The interval.
+    #[serde(flatten)]
+    pub time: Window,
     /// Transactions in it.
     pub transactions: u64,
     /// Most clients; `None` where the answer is a rate only.

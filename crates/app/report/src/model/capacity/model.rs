@@ -1,5 +1,7 @@
 //! The model behind the answer, and what supports it.
 
+use crate::instants::unix_ns;
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -121,9 +123,13 @@ pub enum Trust {
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ObservedLoad {
     /// Start of its first window.
-    pub since_ns: i64,
+    #[serde(rename = "since_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub since: Timestamp,
     /// End of its last window.
-    pub until_ns: i64,
+    #[serde(rename = "until_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub until: Timestamp,
     /// Mean clients, measured or by Little's law; `None` where unknown.
     pub clients: Option<f64>,
     /// Throughput.

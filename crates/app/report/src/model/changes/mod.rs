@@ -7,7 +7,8 @@ mod series;
 
 pub use series::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
 
-use crate::{Onset, SampleSummary, Setting};
+use crate::instants::instants;
+use crate::{Onset, SampleSummary, Setting, Window};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -205,17 +206,12 @@ pub enum SegmentState {
     Pending,
 }
 
-/// An interval that one fit describes.
+/// An interval that one fit describes: from the start of its first window to the end of its last.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ReportedSegment {
-    /// Start of its first window.
-    pub since_ns: i64,
-    /// End of its last window.
-    pub until_ns: i64,
-    /// `since_ns` as text.
-    pub since: String,
-    /// `until_ns` as text.
-    pub until: String,
+    /// From the start of its first window to the end of its last.
+    #[serde(flatten)]
+    pub time: Window,
     /// Its windows with data.
     pub windows: u64,
     /// What it is.
@@ -303,17 +299,12 @@ pub struct MixShift {
     pub share_after: f64,
 }
 
-/// A time in which transactions do not explain the CPU.
+/// A time in which transactions do not explain the CPU: from the start of its first window to the end of its last.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct AnomalousRegion {
-    /// Start of its first window.
-    pub since_ns: i64,
-    /// End of its last window.
-    pub until_ns: i64,
-    /// `since_ns` as text.
-    pub since: String,
-    /// `until_ns` as text.
-    pub until: String,
+    /// From the start of its first window to the end of its last.
+    #[serde(flatten)]
+    pub time: Window,
     /// Its windows with data.
     pub windows: u64,
     /// Why it counts as anomalous; phrases, the most frequent first.
@@ -326,15 +317,22 @@ pub struct AnomalousRegion {
     pub unexplained_cpu_s: f64,
 }
 
+instants! {
+    /// When a deployment was.
+    pub struct DeploymentTime {
+        /// When.
+        pub at,
+    }
+}
+
 /// A deployment that was declared.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Deployment {
     /// Its name: a version, a commit.
     pub name: String,
     /// When.
-    pub at_ns: i64,
-    /// `at_ns` as text.
-    pub at: String,
+    #[serde(flatten)]
+    pub time: DeploymentTime,
 }
 
 /// The deployment that a change followed.
@@ -343,9 +341,8 @@ pub struct DeploymentBefore {
     /// Its name.
     pub name: String,
     /// When.
-    pub at_ns: i64,
-    /// `at_ns` as text.
-    pub at: String,
+    #[serde(flatten)]
+    pub time: DeploymentTime,
     /// From the deployment to the onset, in seconds; negative when the deployment lies inside the onset's interval,
     /// after the most likely time.
     pub before_s: f64,

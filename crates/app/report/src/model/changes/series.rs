@@ -1,5 +1,7 @@
 //! Series for charts.
 
+use crate::instants::unix_ns;
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,7 +10,9 @@ use utoipa::ToSchema;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct UtilizationSeries {
     /// Start of the first point.
-    pub since_ns: i64,
+    #[serde(rename = "since_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub since: Timestamp,
     /// Length of a point in seconds.
     pub step_s: f64,
     /// Windows that a point covers: the fewest with which there are at most 1,440 points.
@@ -34,7 +38,9 @@ pub struct UtilizationSeries {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct MixSeries {
     /// Start of the first point.
-    pub since_ns: i64,
+    #[serde(rename = "since_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub since: Timestamp,
     /// Length of a point in seconds.
     pub step_s: f64,
     /// Windows that a point covers.

@@ -4,6 +4,8 @@ use super::{
     AbnormalWait, AlignedCluster, KernelInput, KernelState, PathTimeline, Projection, StateName, StepGroup,
 };
 use crate::Setting;
+use crate::instants::text_if_any;
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -181,7 +183,9 @@ pub struct EvaluatedExecution {
     /// Where it begins on its trace's clock.
     pub since_ns: u64,
     /// Calendar time of it, when the trace records it.
-    pub since: Option<String>,
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
     /// How long it takes.
     pub elapsed_ns: u64,
     /// How long its kind takes: the median of the normal ones.

@@ -1,7 +1,8 @@
 //! What was read.
 
+use crate::instants::text_if_any;
 use crate::{names, numbers};
-use laggard_model::Losses;
+use laggard_model::{Losses, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -40,7 +41,9 @@ pub struct KernelTrace {
     /// The last event's.
     pub until_ns: u64,
     /// Calendar time of the first event as text, when the trace records it.
-    pub since: Option<String>,
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
     /// How its clock was brought to the first trace's, when it was: all instants are on that clock.
     pub aligned: Option<AlignedClock>,
 }

@@ -2,6 +2,8 @@
 
 use super::{KernelInput, KernelState, WaitCause};
 use crate::Setting;
+use crate::instants::text_if_any;
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -62,7 +64,9 @@ pub struct ExecutionSummary {
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
     /// Calendar time of it, when the trace records it.
-    pub since: Option<String>,
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
     /// How long it takes.
     pub elapsed_ns: u64,
     /// Segments of its path.
@@ -175,7 +179,9 @@ pub struct WaitInstance {
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
     /// Calendar time of it, when the trace records it.
-    pub since: Option<String>,
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
     /// Where it begins, from the execution's beginning, in nanoseconds.
     pub offset_ns: u64,
     /// How long it takes.
@@ -194,7 +200,9 @@ pub struct PathTimeline {
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
     /// Calendar time of it, when the trace records it.
-    pub since: Option<String>,
+    #[serde(serialize_with = "text_if_any")]
+    #[schema(value_type = Option<String>)]
+    pub since: Option<Timestamp>,
     /// Its length.
     pub elapsed_ns: u64,
     /// The threads on it, the examined one first, then by first appearance.

@@ -1,5 +1,7 @@
 //! What differs between two signatures, as data. Field names and meanings are schema version 2.
 
+use crate::Window;
+use crate::instants::window_or_empty;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,10 +47,10 @@ pub struct DiffSide {
     pub label: String,
     /// Version of Laggard that wrote it.
     pub laggard_version: String,
-    /// Start of its first window as text.
-    pub since: String,
-    /// End of its last window as text.
-    pub until: String,
+    /// From the start of its first window to the end of its last; 0 and empty text without windows.
+    #[serde(flatten, serialize_with = "window_or_empty")]
+    #[schema(value_type = Window)]
+    pub time: Option<Window>,
     /// Length of its windows in seconds.
     pub window_s: f64,
 }

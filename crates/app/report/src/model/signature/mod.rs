@@ -13,7 +13,8 @@ pub use diff::{
 };
 pub use read::{SignatureReadError, read_signature};
 
-use crate::SampleSummary;
+use crate::instants::{window_if_any, window_or_empty};
+use crate::{SampleSummary, Window};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -37,14 +38,10 @@ pub struct Signature {
     pub verdict: SignatureVerdict,
     /// What was found, in one or two sentences; names stand in backticks.
     pub headline: String,
-    /// Start of the first window; 0 without windows.
-    pub since_ns: i64,
-    /// End of the last window; 0 without windows.
-    pub until_ns: i64,
-    /// Both as text.
-    pub since: String,
-    /// Both as text.
-    pub until: String,
+    /// From the start of the first window to the end of the last; 0 and empty text without windows.
+    #[serde(flatten, serialize_with = "window_or_empty", deserialize_with = "window_if_any")]
+    #[schema(value_type = Window)]
+    pub time: Option<Window>,
     /// Length of a window in seconds.
     pub window_s: f64,
     /// Windows with fewer transactions of a type than this do not count for it.

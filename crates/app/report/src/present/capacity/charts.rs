@@ -5,7 +5,7 @@ use crate::document::{
     Axis, Block, Chart, ChartMark, Color, Detail, LegendEntry, Level, MarkStyle, Panel, Section, Series,
     SeriesShape, round_up,
 };
-use crate::{CapacityAnswer, CapacityReport, CurvePoint, ObservedLoad, TierKind, names, numbers};
+use crate::{CapacityAnswer, CapacityReport, CurvePoint, ObservedLoad, TierKind, Window, names, numbers};
 
 /// Pixels of a panel.
 const HEIGHT: u32 = 170;
@@ -204,22 +204,24 @@ pub(super) fn over_time(report: &CapacityReport, answer: &CapacityAnswer) -> Opt
     let closed = answer.clients.is_some();
     let capacity = answer.windows.iter().map(|row| {
         let most = row.clients.map_or(row.throughput, |clients| clients as f64);
-        ([row.since_ns, row.until_ns], most)
+        (row.time, most)
     });
     let load = report.observed.iter().map(|row| {
         let load = if closed { row.clients.unwrap_or(f64::NAN) } else { row.throughput };
-        ([row.since_ns, row.until_ns], load)
+        (Window { since: row.since, until: row.until }, load)
     });
     let [capacity, load] = [capacity.collect::<Vec<_>>(), load.collect()];
     let values = capacity.iter().chain(&load).map(|(_, value)| *value).filter(|value| value.is_finite());
     let top = round_up(values.fold(0.0, f64::max));
-    let steps = |color, rows: &[([i64; 2], f64)]| {
-        let points = rows.iter().flat_map(|(ends, value)| ends.map(|ns| (Axis::instant(ns), *value)));
+    let steps = |color, rows: &[(Window, f64)]| {
+        let points = rows
+            .iter()
+            .flat_map(|(time, value)| [time.since, time.until].map(|end| (Axis::instant(end), *value)));
         Series::new("", SeriesShape::Line, color).points(points)
     };
     let binding = answer.limiting_window.and_then(|at| answer.windows.get(at as usize));
     let mark = binding.map(|row| {
-        let middle = f64::midpoint(Axis::instant(row.since_ns), Axis::instant(row.until_ns));
+        let middle = f64::midpoint(Axis::instant(row.time.since), Axis::instant(row.time.until));
         ChartMark::line(MarkStyle::Line, middle, Color::BAD, "least favorable mix")
     });
     let panel = Panel::new("", 180, Axis::levels(0.0, top, amount))
@@ -227,7 +229,7 @@ pub(super) fn over_time(report: &CapacityReport, answer: &CapacityAnswer) -> Opt
         .series(steps(Color::ACCENT, &load));
     let chart = Chart {
         caption: "Capacity and load over time".to_owned(),
-        x: Axis::time(first.since_ns, last.until_ns),
+        x: Axis::time(Window { since: first.time.since, until: last.time.until }),
         panels: vec![panel],
         marks: mark.into_iter().collect(),
         legend: vec![

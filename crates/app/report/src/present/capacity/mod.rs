@@ -62,7 +62,7 @@ impl Present for CapacityReport {
         };
         Document {
             remarks: binding.into_iter().filter(|prose| !prose.is_empty()).collect(),
-            time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
+            time: self.input.window.map(|window| window.to_string()),
             figures: figures(self),
             ..Document::new(verdict, &self.headline, sections)
         }

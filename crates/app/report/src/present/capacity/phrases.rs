@@ -149,7 +149,7 @@ pub(crate) fn least_favorable_mix(report: &CapacityReport, answer: &CapacityAnsw
     let Some(window) = answer.limiting_window.and_then(|at| answer.windows.get(at as usize)) else {
         return format!("With the mix {mix}.");
     };
-    let [since, until] = Calendar::dated().ends(window.since_ns, window.until_ns);
+    let [since, until] = Calendar::dated().ends(window.time);
     let median = match answer.clients_median {
         Some(median) => format!("{} clients", amount(median)),
         None => rate(answer.throughput_median),

@@ -7,8 +7,10 @@ use crate::document::{
 };
 use crate::times::Calendar;
 use crate::{
-    ChangeEventKind, ChangeReport, MixSeries, SegmentState, ServerChanges, UtilizationSeries, names, numbers,
+    ChangeEventKind, ChangeReport, MixSeries, SegmentState, ServerChanges, UtilizationSeries, Window, names,
+    numbers,
 };
+use laggard_model::{Nanos, Timestamp};
 
 /// Segments drawn, and marks of changes and of deployments.
 const SEGMENTS: usize = 400;
@@ -24,16 +26,16 @@ pub(super) fn utilization(
     if series.observed.is_empty() {
         return None;
     }
-    let until_ns = end(series.since_ns, series.observed.len(), series.step_s);
+    let time = extent(series.since, series.observed.len(), series.step_s);
     let events = numbers::counted(server.changes.len() as u64, "change");
-    let [first, last] = calendar.ends(series.since_ns, until_ns);
+    let [first, last] = calendar.ends(time);
     let chart = Chart {
         caption: format!(
             "CPU utilization from {first} to {last} UTC with {events}; the tables below hold the same"
         ),
-        x: Axis::time(series.since_ns, until_ns),
+        x: Axis::time(time),
         panels: vec![utilization_panel(series), residual_panel(series), rate_panel(series)],
-        marks: marks(report, server, calendar, [series.since_ns, until_ns]),
+        marks: marks(report, server, calendar, time),
         legend: vec![
             LegendEntry::new(Color::LINK, "observed"),
             LegendEntry::new(
@@ -48,13 +50,14 @@ pub(super) fn utilization(
     Some(Block::from(chart).detail(Detail::Page))
 }
 
-fn end(since_ns: i64, points: usize, step_s: f64) -> i64 {
-    since_ns.saturating_add((points as f64 * step_s * 1e9).clamp(0.0, 9e18) as i64)
+fn extent(since: Timestamp, points: usize, step_s: f64) -> Window {
+    let length = Nanos::from_ns((points as f64 * step_s * 1e9).clamp(0.0, 9e18) as u64);
+    Window { since, until: since.plus(length) }
 }
 
 /// The middles of points on a time axis.
-fn instants(since_ns: i64, step_s: f64, points: usize) -> Vec<f64> {
-    (0..points).map(|at| Axis::instant(since_ns) + (at as f64 + 0.5) * step_s * 1e3).collect()
+fn instants(since: Timestamp, step_s: f64, points: usize) -> Vec<f64> {
+    (0..points).map(|at| Axis::instant(since) + (at as f64 + 0.5) * step_s * 1e3).collect()
 }
 
 /// A series over the points of a server, its values scaled.
@@ -66,7 +69,7 @@ fn over(
     values: &[Option<f64>],
 ) -> Series {
     let mut drawn = Series::new(name, shape, color);
-    drawn.x = instants(series.since_ns, series.step_s, values.len());
+    drawn.x = instants(series.since, series.step_s, values.len());
     drawn.y = values.iter().map(|value| value.filter(|value| value.is_finite()).map(rounded)).collect();
     drawn
 }
@@ -137,12 +140,7 @@ fn largest(values: &[Option<f64>]) -> f64 {
 }
 
 /// Segments behind the panels with the letter of a new model above, deployments, and changes.
-fn marks(
-    report: &ChangeReport,
-    server: &ServerChanges,
-    calendar: &Calendar,
-    ends: [i64; 2],
-) -> Vec<ChartMark> {
+fn marks(report: &ChangeReport, server: &ServerChanges, calendar: &Calendar, time: Window) -> Vec<ChartMark> {
     let mut marks = Vec::new();
     let mut last_model = None;
     for segment in server.segments.iter().take(SEGMENTS) {
@@ -152,29 +150,28 @@ fn marks(
             (SegmentState::Normal, 0) => Color::NONE,
             (SegmentState::Normal, model) => Color::SHADES[model as usize - 1],
         };
-        let [since, until] = calendar.ends(segment.since_ns, segment.until_ns);
+        let [since, until] = calendar.ends(segment.time);
         let words = format!("{since} to {until}: {}", segment_word(segment));
-        let (from, to) = (Axis::instant(segment.since_ns), Axis::instant(segment.until_ns));
+        let (from, to) = (Axis::instant(segment.time.since), Axis::instant(segment.time.until));
         let new = segment.model.filter(|_| last_model != segment.model);
         marks.push(ChartMark::area(from, to, color, words).label(new.map(model_letter).unwrap_or_default()));
         last_model = segment.model.or(last_model);
     }
-    let inside = |ns: i64| (ends[0]..=ends[1]).contains(&ns);
-    for deployment in report.deployments.iter().filter(|deployment| inside(deployment.at_ns)).take(MARKS) {
+    let inside = |instant: Timestamp| (time.since..=time.until).contains(&instant);
+    for deployment in report.deployments.iter().filter(|deployment| inside(deployment.time.at)).take(MARKS) {
         let words = format!(
             "deployment {} at {}",
             names::label(&deployment.name, 60),
-            calendar.time(deployment.at_ns)
+            calendar.time(deployment.time.at)
         );
-        marks.push(ChartMark::line(MarkStyle::Pin, Axis::instant(deployment.at_ns), Color::LINK, words));
+        marks.push(ChartMark::line(MarkStyle::Pin, Axis::instant(deployment.time.at), Color::LINK, words));
     }
     let alarms = server.changes.iter().filter(|change| {
         matches!(change.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback)
     });
     for alarm in alarms.take(MARKS) {
-        let [from, at, to] =
-            [alarm.onset.earliest_ns, alarm.onset.at_ns, alarm.onset.latest_ns].map(Axis::instant);
-        let words = format!("{} at {}", event_word(alarm.kind), calendar.time(alarm.onset.at_ns));
+        let [from, at, to] = [alarm.onset.earliest, alarm.onset.at, alarm.onset.latest].map(Axis::instant);
+        let words = format!("{} at {}", event_word(alarm.kind), calendar.time(alarm.onset.at));
         marks.push(ChartMark::area(from, to, Color::BAD, words.clone()));
         marks.push(ChartMark::line(MarkStyle::Line, at, Color::BAD, words));
     }
@@ -184,13 +181,13 @@ fn marks(
 /// The transaction mix over time, stacked; for pages.
 pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
     let points = mix.shares.iter().map(Vec::len).max().unwrap_or(0);
-    let until_ns = end(mix.since_ns, points, mix.step_s);
+    let time = extent(mix.since, points, mix.step_s);
     let mut panel = Panel::new("", 180, Axis::plain(0.0, 1.0));
     let mut below = vec![Some(0.0); points];
     for (at, shares) in mix.shares.iter().enumerate() {
         let above = stacked(&below, shares);
         let mut band = Series::new("", SeriesShape::Band, Color::series(at));
-        band.x = instants(mix.since_ns, mix.step_s, points);
+        band.x = instants(mix.since, mix.step_s, points);
         band.y = above.iter().map(|value| value.map(rounded)).collect();
         band.low = below.iter().map(|value| value.map(rounded)).collect();
         panel = panel.series(band);
@@ -201,12 +198,10 @@ pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
     let legend = mix.transactions.iter().enumerate();
     let chart = Chart {
         caption: "Shares of transaction types over time, stacked".to_owned(),
-        x: Axis::time(mix.since_ns, until_ns),
+        x: Axis::time(time),
         panels: vec![panel],
         marks: moved
-            .map(|event| {
-                ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at_ns), Color::TEXT, "")
-            })
+            .map(|event| ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at), Color::TEXT, ""))
             .collect(),
         legend: legend
             .map(|(at, name)| LegendEntry::new(Color::series(at), names::label(name, 40)))

@@ -145,8 +145,8 @@ fn anomalies(report: &ChangeReport) -> Vec<String> {
     let Some(worst) = known.rev().max_by(|a, b| size(a).total_cmp(&size(b))) else { return vec![] };
     let Some(region) = &worst.region else { return vec![] };
     let calendar = Calendar::dated();
-    let [first, last] = calendar.ends(region.since_ns, region.until_ns);
-    let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until_ns <= region.until_ns);
+    let [first, last] = calendar.ends(region.time);
+    let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until <= region.time.until);
     let time = if at_the_end { format!("Since {first}") } else { format!("From {first} to {last}") };
     let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), location(worst))];
     match starts.len() as u64 {

@@ -13,9 +13,10 @@ use crate::document::{
 use crate::render::Present;
 use crate::times::Calendar;
 use crate::{
-    ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, TransactionShift, names,
-    numbers,
+    ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, TransactionShift, Window,
+    names, numbers,
 };
+use laggard_model::Nanos;
 use phrases::{
     UNEXPLAINED, before_after, by_verdict, calendar, change_verdict, cost_clause, deployment, error,
     event_word, heading_of, location, mix_clause, onset_margin, percent, plus_minus, signed_length,
@@ -33,7 +34,7 @@ const SHARES: usize = 3;
 const SHARES_NAMED: usize = 8;
 
 /// Half of the interval around an event that is worth diagnosing: half an hour.
-const AROUND_NS: i64 = 1_800_000_000_000;
+const AROUND: Nanos = Nanos::from_secs(1_800);
 
 /// Rows of tables that text shows.
 const ROWS: u32 = 16;
@@ -64,7 +65,7 @@ impl Present for ChangeReport {
             Some(rests_on(self)),
         ]);
         Document {
-            time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
+            time: self.input.window.map(|window| window.to_string()),
             figures: figures(self, &calendar),
             ..Document::new(change_verdict(self.verdict), &self.headline, sections)
         }
@@ -76,7 +77,7 @@ fn figures(report: &ChangeReport, calendar: &Calendar) -> Vec<Figure> {
     let lead = report.events.iter().rev().find_map(|event| Some((event, event.transactions.first()?)));
     if let Some((event, shift)) = lead {
         figures.push(Figure::new("A call takes", difference(shift.difference_s), ""));
-        let since = Cell::time(calendar, event.onset.at_ns);
+        let since = Cell::time(calendar, event.onset.at);
         figures.push(Figure::new("Since", since, format!("{} UTC", onset_margin(&event.onset))));
     }
     let count = |kind| Cell::count(report.events.iter().filter(|event| event.kind == kind).count() as u64);
@@ -111,9 +112,9 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
             ChangeEventKind::AnomalyEnd => Tone::Good,
             ChangeEventKind::WorkloadChange => Tone::Neutral,
         };
-        let [since_ns, until_ns] = [-AROUND_NS, AROUND_NS].map(|ns| event.onset.at_ns.saturating_add(ns));
+        let around = Window { since: event.onset.at.minus(AROUND), until: event.onset.at.plus(AROUND) };
         let row = TableRow::new([
-            Cell::time(calendar, event.onset.at_ns).page(PageLink::Diagnosis { since_ns, until_ns }),
+            Cell::time(calendar, event.onset.at).page(PageLink::diagnosis(around)),
             Cell::text(Prose::default().faint(onset_margin(&event.onset))),
             Cell::mark(event_word(event.kind), tone),
         ]);
@@ -127,7 +128,7 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
 
 /// For pages: the interval of the onset, further servers and shares, and why a region is anomalous.
 fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow {
-    let onset = calendar.ends(event.onset.earliest_ns, event.onset.latest_ns).join(" and ");
+    let onset = calendar.ends(event.onset.interval()).join(" and ");
     let row = row.note(Detail::Page, "between", onset);
     let row = match event.servers.as_slice() {
         [_, _, ..] => {
@@ -154,7 +155,7 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
         },
         ChangeEventKind::AnomalyStart => match &event.region {
             Some(region) => {
-                let [_, until] = calendar.ends(region.since_ns, region.until_ns);
+                let [_, until] = calendar.ends(region.time);
                 located(&format!("until {until}: {} unexplained", unexplained(region)))
             }
             None => located("transactions no longer explain the CPU utilization"),
@@ -183,9 +184,8 @@ fn changed(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
     let all = latest.flat_map(|event| event.transactions.iter().map(move |shift| (event, shift)));
     let all: Vec<(&JointChange, &TransactionShift)> = all.collect();
     let table = Table::new("Transactions", &SHIFT_COLUMNS).preview(ROWS);
-    let table = table.at_most(TRANSACTIONS, &all, |(event, shift)| {
-        shift_row(Cell::time(calendar, event.onset.at_ns), shift)
-    });
+    let table = table
+        .at_most(TRANSACTIONS, &all, |(event, shift)| shift_row(Cell::time(calendar, event.onset.at), shift));
     let section =
         Section::new("changed", "Transactions that changed").remark("time per call, the latest change first");
     (!all.is_empty()).then(|| section.block(table))

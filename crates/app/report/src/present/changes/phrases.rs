@@ -65,8 +65,8 @@ pub(crate) fn plus_minus(standard_error_s: f64) -> String {
 
 /// The largest distance of an onset's time from an end of its interval: `±30 s`, `±2 min`; empty when it is exact.
 pub(crate) fn onset_margin(onset: &Onset) -> String {
-    let sides = [onset.at_ns.saturating_sub(onset.earliest_ns), onset.latest_ns.saturating_sub(onset.at_ns)];
-    let seconds = sides.into_iter().max().unwrap_or(0).max(0) as f64 / SECOND_NS;
+    let sides = [onset.at.since(onset.earliest), onset.latest.since(onset.at)];
+    let seconds = sides.map(|side| side.ns()).into_iter().max().unwrap_or(0).max(0) as f64 / SECOND_NS;
     match seconds {
         0.0 => String::new(),
         s if s < 1.0 => format!("±{} ms", (s * 1e3).ceil()),
@@ -78,7 +78,7 @@ pub(crate) fn onset_margin(onset: &Onset) -> String {
 
 /// `2026-01-12 22:30 (±2 min)`
 pub(crate) fn when(onset: &Onset, calendar: &Calendar) -> String {
-    let time = calendar.time(onset.at_ns);
+    let time = calendar.time(onset.at);
     match onset_margin(onset) {
         margin if margin.is_empty() => time,
         margin => format!("{time} ({margin})"),
@@ -255,11 +255,12 @@ pub(crate) fn calendar(report: &ChangeReport) -> Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_model::Timestamp;
 
     fn onset(at: i64, earliest: i64, latest: i64) -> Onset {
-        let [at_ns, earliest_ns, latest_ns] = [at, earliest, latest].map(|s| s * 1_000_000_000);
-        let text = String::new;
-        Onset { at_ns, earliest_ns, latest_ns, at: text(), earliest: text(), latest: text() }
+        let [at, earliest, latest] =
+            [at, earliest, latest].map(|s| Timestamp::from_unix_ns(s * 1_000_000_000));
+        Onset { at, earliest, latest }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::phrases::{
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
 use crate::document::{
-    Block, Cell, CellKind, Color, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose, Section,
+    Axis, Block, Cell, CellKind, Color, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose, Section,
     Sentences, SpanStyle, Table, TableRow, Tone, columns,
 };
 use crate::times::Calendar;
@@ -62,7 +62,7 @@ fn shifts(server: &ServerChanges, calendar: &Calendar) -> Block {
     let rows: Vec<_> = rows.collect();
     let table = Table::new("Transactions that changed", &SHIFT_COLUMNS).preview(ROWS);
     let table = table.at_most(TRANSACTIONS, &rows, |(change, shift)| {
-        shift_row(Cell::time(calendar, change.onset.at_ns), shift)
+        shift_row(Cell::time(calendar, change.onset.at), shift)
     });
     // The table before and after the change, for pages, holds these as well.
     Block::from(table)
@@ -76,7 +76,7 @@ fn merged(segments: &[ReportedSegment]) -> Vec<ReportedSegment> {
             Some(last)
                 if segment.state == SegmentState::Anomalous && last.state == SegmentState::Anomalous =>
             {
-                last.until_ns = segment.until_ns;
+                last.time.until = segment.time.until;
                 last.windows += segment.windows;
                 last.reason = None;
                 (last.constant_percent, last.error) = (f64::NAN, f64::NAN);
@@ -95,11 +95,11 @@ fn segments(server: &ServerChanges, calendar: &Calendar) -> Block {
     let table =
         Table::new("Segments", &columns).preview(ROWS).columns_for(Detail::Full, &["constant", "error"]);
     let table = table.at_most(SEGMENTS, &merged, |segment| {
-        let [from, to] = calendar.ends(segment.since_ns, segment.until_ns);
+        let [from, to] = calendar.ends(segment.time);
         let tone = if segment.state == SegmentState::Anomalous { Tone::Unsure } else { Tone::Neutral };
         TableRow::new([
-            Cell::worded(CellKind::Time, from, segment.since_ns as f64 / 1e6),
-            Cell::worded(CellKind::Time, to, segment.until_ns as f64 / 1e6),
+            Cell::worded(CellKind::Time, from, Axis::instant(segment.time.since)),
+            Cell::worded(CellKind::Time, to, Axis::instant(segment.time.until)),
             Cell::count(segment.windows),
             Cell::mark(segment_word(segment), tone),
             Cell::worded(CellKind::Number, percent(segment.constant_percent), segment.constant_percent),

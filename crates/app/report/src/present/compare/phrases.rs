@@ -1,6 +1,6 @@
 //! Words and phrases of a comparison.
 
-use crate::names::{self, quoted};
+use crate::names::quoted;
 use crate::numbers::{self, signed_time};
 use crate::{
     Change, ComparedSet, Comparison, Input, LatencyChange, LatencyPart, MeasuredShift, OperationChange,
@@ -89,9 +89,7 @@ pub(crate) fn difference(difference: &ShapeDifference) -> String {
 /// What one set is, as a sentence.
 pub(crate) fn set_sentence(name: &str, set: &ComparedSet) -> String {
     let Input { requests, spans, operations, replicas, .. } = set.input;
-    let window = set.window.as_ref().map_or_else(String::new, |window| {
-        format!(", {} to {}", names::label(&window.since, 40), names::label(&window.until, 40))
-    });
+    let window = set.window.as_ref().map_or_else(String::new, |window| format!(", {window}"));
     format!(
         "{name}: {}: {} of {}, {}, {}{window}.",
         quoted(&set.label),

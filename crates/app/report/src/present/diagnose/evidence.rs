@@ -122,8 +122,8 @@ pub(crate) fn change(baseline: &Baseline) -> String {
 
 /// When the requests of the baseline started, if they have times at all.
 pub(crate) fn baseline_window(baseline: &Baseline) -> Option<String> {
-    let window = baseline.window.as_ref().filter(|window| window.since_ns != window.until_ns)?;
-    Some(format!("{} to {}", names::label(&window.since, 40), names::label(&window.until, 40)))
+    let window = baseline.window.as_ref().filter(|window| window.since != window.until)?;
+    Some(window.to_string())
 }
 
 /// How long requests took at worst, over the usual: `16×`.

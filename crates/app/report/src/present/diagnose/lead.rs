@@ -109,14 +109,14 @@ fn brief_onset(onset: &crate::Onset, calendar: &Calendar) -> String {
 
 /// `between 04:27 and 04:31 UTC`, or since its start when it lasts until the end of the window.
 fn period(report: &Report, incident: &Incident, calendar: &Calendar) -> String {
-    let lasting = report.window.as_ref().is_some_and(|window| incident.until_ns >= window.until_ns);
+    let lasting = report.window.as_ref().is_some_and(|window| incident.time.until >= window.until);
     if let (true, Some(onset)) = (lasting, &incident.onset) {
         return format!("since {}", brief_onset(onset, calendar));
     }
     if lasting {
-        return format!("since {} UTC", calendar.time(incident.since_ns));
+        return format!("since {} UTC", calendar.time(incident.time.since));
     }
-    let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
+    let [first, last] = calendar.ends(incident.time);
     format!("between {first} and {last} UTC")
 }
 
@@ -125,7 +125,7 @@ fn periods(report: &Report, lead: &Suspect) -> String {
     let calendar = Calendar::of(report);
     let worst = report.incidents.iter().max_by(|a, b| {
         // Of equals, the first.
-        a.excess_share.total_cmp(&b.excess_share).then(b.since_ns.cmp(&a.since_ns))
+        a.excess_share.total_cmp(&b.excess_share).then(b.time.since.cmp(&a.time.since))
     });
     let Some(worst) = worst else { return String::new() };
     let mentioned =

@@ -8,9 +8,9 @@ mod pictures;
 use super::basis::basis;
 use super::facts;
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
-    PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, columns, losses, missing,
-    ruled_out,
+    Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic,
+    GraphicMark, PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, columns, losses,
+    missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -106,7 +106,7 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
         figures.push(Figure::new("That is", Cell::factor(lead.factor), usual));
     }
     if let Some(onset) = &lead.onset {
-        let since = Cell::worded(CellKind::Time, calendar.onset(onset), onset.at_ns as f64 / 1e6);
+        let since = Cell::worded(CellKind::Time, calendar.onset(onset), Axis::instant(onset.at));
         figures.push(Figure::new("Since", since, "UTC"));
     }
     if lead.share.is_finite() {
@@ -292,22 +292,22 @@ fn periods(report: &Report, calendar: &Calendar) -> Section {
 }
 
 fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
-    let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
-    let instant = |text: String, ns: i64| Cell::worded(CellKind::Time, text, ns as f64 / 1e6);
+    let [first, last] = calendar.ends(incident.time);
+    let instant = |text: String, time| Cell::worded(CellKind::Time, text, Axis::instant(time));
     let began = incident.onset.as_ref().map_or_else(Cell::empty, |onset| {
         let began = calendar.onset(onset);
         let text = match calendar.interval(onset) {
             Some([first, last]) => format!("{began} ({first} to {last})"),
             None => began,
         };
-        instant(text, onset.at_ns)
+        instant(text, onset.at)
     });
     let factor = 1.0 + incident.excess_share;
-    let diagnosis = PageLink::Diagnosis { since_ns: incident.since_ns, until_ns: incident.until_ns };
+    let diagnosis = PageLink::diagnosis(incident.time);
     let row = TableRow::new([
         Cell::count(at as u64 + 1),
-        instant(first, incident.since_ns).page(diagnosis),
-        instant(last, incident.until_ns),
+        instant(first, incident.time.since).page(diagnosis),
+        instant(last, incident.time.until),
         Cell::factor(factor).tone(Tone::Bad),
         began,
     ]);
@@ -368,7 +368,7 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
         rows.push(TableRow::new(cells));
         level += part.ns;
     }
-    let timed = report.window.as_ref().is_some_and(|window| window.since_ns != window.until_ns);
+    let timed = report.window.as_ref().is_some_and(|window| window.since != window.until);
     let started = facts::window(report).filter(|_| timed);
     rows.push(mean("now", report.input.requests, baseline.window_mean_ns, started));
     let table = Table::new("Mean latency before and now", &columns).columns_for(Detail::Page, &["change"]);

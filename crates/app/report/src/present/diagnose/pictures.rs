@@ -7,7 +7,7 @@ use crate::document::{
     Table, TableRow, Tone,
 };
 use crate::times::Calendar;
-use crate::{Category, Incident, LatencySplit, Report, TreeNode, numbers};
+use crate::{Category, Incident, LatencySplit, Report, TreeNode, Window, numbers};
 use std::collections::{HashMap, HashSet};
 
 /// Slow periods drawn.
@@ -31,30 +31,26 @@ const SHOW_ALL: usize = 40;
 /// The window to scale with its slow periods.
 pub(super) fn strip(report: &Report, calendar: &Calendar) -> Block {
     let incidents = &report.incidents[..report.incidents.len().min(PERIODS)];
-    let window = report.window.as_ref();
-    let since =
-        incidents.iter().map(|incident| incident.since_ns).chain(window.map(|window| window.since_ns));
-    let until =
-        incidents.iter().map(|incident| incident.until_ns).chain(window.map(|window| window.until_ns));
-    let (since_ns, until_ns) = (since.min().unwrap_or(0), until.max().unwrap_or(0));
+    let times = || incidents.iter().map(|incident| incident.time).chain(report.window);
+    let since = times().map(|time| time.since).min().unwrap_or_default();
+    let time = Window { since, until: times().map(|time| time.until).max().unwrap_or_default() };
     let tallest = incidents.iter().map(height).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let mut bars = Series::new("slow period", SeriesShape::Bars, Color::ACCENT);
     let mut marks = Vec::new();
     for (at, incident) in incidents.iter().enumerate() {
-        let (from, to) = (Axis::instant(incident.since_ns), Axis::instant(incident.until_ns));
-        let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
+        let (from, to) = (Axis::instant(incident.time.since), Axis::instant(incident.time.until));
+        let [first, last] = calendar.ends(incident.time);
         let words = format!("{first} to {last}: up to {} the usual latency", evidence::worst(incident));
         bars.push_bar(from, to, height(incident).max(0.1 * tallest), words);
-        let began =
-            incident.onset.as_ref().map_or(f64::midpoint(from, to), |onset| Axis::instant(onset.at_ns));
+        let began = incident.onset.as_ref().map_or(f64::midpoint(from, to), |onset| Axis::instant(onset.at));
         let color = if incident.onset.is_some() { Color::TEXT } else { Color::ACCENT };
         marks.push(ChartMark::line(MarkStyle::Dashed, began, color, "").label((at + 1).to_string()));
     }
     let periods = numbers::counted(incidents.len() as u64, "slow period");
-    let [first, last] = calendar.ends(since_ns, until_ns);
+    let [first, last] = calendar.ends(time);
     let chart = Chart {
         caption: format!("{periods} between {first} and {last} UTC; the list below holds the same"),
-        x: Axis::time(since_ns, until_ns),
+        x: Axis::time(time),
         panels: vec![Panel::new("", 44, Axis::plain(0.0, tallest)).series(bars)],
         marks,
         legend: Vec::new(),

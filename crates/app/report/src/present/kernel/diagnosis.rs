@@ -136,7 +136,7 @@ fn executions(report: &KernelDiagnosis) -> Section {
             Cell::count(execution.number),
             time(execution.elapsed_ns).tone(Tone::Bad),
             time(execution.expected_ns),
-            Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
+            Cell::text(instant(execution.since, execution.since_ns)),
             name_if_any(SpanStyle::Operation, &execution.label),
             quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
         ]);

@@ -14,7 +14,7 @@ use super::basis::basis;
 use crate::document::{
     Block, Cell, CellKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, columns,
 };
-use crate::{KernelInput, KernelState, KernelTrace, Setting, names, numbers};
+use crate::{KernelInput, KernelState, KernelTrace, Setting, names, numbers, rfc3339};
 
 /// Rows of a table; the JSON output has all.
 const ROWS: usize = 400;
@@ -60,8 +60,8 @@ const fn symbol(state: KernelState) -> char {
 
 /// When the first trace that knows it was recorded.
 fn recorded(input: &KernelInput) -> Option<String> {
-    let since = input.traces.iter().find_map(|trace| trace.since.as_deref())?;
-    Some(format!("trace of {}", names::label(since, 40)))
+    let since = input.traces.iter().find_map(|trace| trace.since)?;
+    Some(format!("trace of {}", rfc3339(since)))
 }
 
 /// The traces in short.
@@ -75,7 +75,7 @@ fn traces(input: &KernelInput) -> Table {
         let known = [
             trace.host.as_ref().map(|host| format!("host {}", names::label(host, 40))),
             trace.kernel.as_ref().map(|kernel| format!("kernel {}", names::label(kernel, 40))),
-            trace.since.as_ref().map(|since| format!("from {}", names::label(since, 40))),
+            trace.since.map(|since| format!("from {}", rfc3339(since))),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
         let row = TableRow::new([

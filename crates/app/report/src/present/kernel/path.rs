@@ -93,7 +93,7 @@ fn longest(report: &KernelPathReport) -> Section {
     let row = |wait: &WaitInstance| {
         let row = TableRow::new([
             time(wait.elapsed_ns),
-            Cell::text(instant(wait.since.as_deref(), wait.since_ns)),
+            Cell::text(instant(wait.since, wait.since_ns)),
             Cell::worded(CellKind::Duration, offset(wait.offset_ns), wait.offset_ns as f64),
             quoted(&thread(&wait.thread, wait.tid, "")),
             Cell::text(wait.cause.word()),
@@ -172,7 +172,7 @@ fn executions(report: &KernelPathReport) -> Section {
         TableRow::new([
             Cell::count(execution.number),
             time(execution.elapsed_ns),
-            Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
+            Cell::text(instant(execution.since, execution.since_ns)),
             name_if_any(SpanStyle::Operation, &execution.label),
             quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
             Cell::text(format!("{} {}", execution.dominant.word(), numbers::share(share))),

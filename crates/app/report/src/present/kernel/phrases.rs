@@ -1,8 +1,9 @@
 //! Phrases about kernel traces.
 
 use crate::names::quoted;
-use crate::{KernelDiagnosis, SetOfExecutions, StepGroup, StepKind, WaitCause};
+use crate::{KernelDiagnosis, SetOfExecutions, StepGroup, StepKind, WaitCause, rfc3339};
 use crate::{names, numbers};
+use laggard_model::Timestamp;
 
 /// What is known of one or several waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,8 +91,8 @@ pub(crate) fn clock_time(ns: u64) -> String {
 }
 
 /// An instant: calendar time when it is known, else the trace's clock.
-pub(crate) fn instant(since: Option<&str>, since_ns: u64) -> String {
-    since.map_or_else(|| clock_time(since_ns), |text| names::label(text, 40))
+pub(crate) fn instant(since: Option<Timestamp>, since_ns: u64) -> String {
+    since.map_or_else(|| clock_time(since_ns), rfc3339)
 }
 
 /// `` `worker` (tid 812)``, with the host when there are several.

@@ -7,7 +7,7 @@ use crate::document::{
     Block, Cell, Color, Detail, Fold, LegendEntry, Prose, Section, Sentences, SpanStyle, Table, TableRow,
     Timeline, TimelineJump, TimelineSegment, columns,
 };
-use crate::{KernelState, PathJump, PathSegment, PathTimeline, names, numbers};
+use crate::{KernelState, PathJump, PathSegment, PathTimeline, names, numbers, rfc3339};
 use std::collections::BTreeMap;
 
 /// Paths drawn, and those that text draws.
@@ -48,8 +48,8 @@ fn blocks(path: &PathTimeline, at: usize) -> [Block; 3] {
     let lanes = drawn_lanes(path, LANES);
     let segments = segments(path, &lanes);
     let pools = segments.iter().filter(|segment| segment.1.is_none()).count() as u64;
-    let since = match &path.since {
-        Some(since) => names::label(since, 40),
+    let since = match path.since {
+        Some(since) => rfc3339(since),
         None => format!("{} s of the trace\u{2019}s clock", clock_time(path.since_ns)),
     };
     let mut states: Vec<KernelState> = path.segments.iter().map(|part| part.state).collect();

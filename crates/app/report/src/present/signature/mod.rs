@@ -38,7 +38,7 @@ impl Present for Signature {
         let rows: usize = self.servers.iter().map(|server| server.transactions.len()).sum();
         let verdict = if usable { (Tone::Good, "Signature") } else { (Tone::Unsure, "Not enough data") };
         Document {
-            time: period(&self.since, &self.until),
+            time: self.time.map(|time| time.to_string()),
             figures: vec![
                 Figure::new("Servers", Cell::count(self.servers.len() as u64), ""),
                 Figure::new("Rows", Cell::count(rows as u64), "servers and transactions"),
@@ -47,10 +47,6 @@ impl Present for Signature {
             ..Document::new(verdict, &self.headline, sections)
         }
     }
-}
-
-fn period(since: &str, until: &str) -> Option<String> {
-    (!since.is_empty()).then(|| format!("{} to {}", names::label(since, 40), names::label(until, 40)))
 }
 
 /// A length given in seconds; a dash where there is none.
@@ -128,7 +124,7 @@ impl Present for SignatureDiff {
             DiffVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
         };
         Document {
-            time: period(&self.new.since, &self.new.until),
+            time: self.new.time.map(|time| time.to_string()),
             figures: counts.map(|(name, count)| Figure::new(name, Cell::count(count), "")).to_vec(),
             ..Document::new(verdict, &self.headline, sections)
         }

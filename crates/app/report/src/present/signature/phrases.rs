@@ -40,10 +40,7 @@ pub(crate) fn signed_percent(share: f64) -> String {
 pub(crate) fn basis(diff: &SignatureDiff) -> String {
     let side = |side: &DiffSide| {
         let label = if side.label.is_empty() { String::new() } else { format!("{}, ", shown(&side.label)) };
-        let time = match side.since.as_str() {
-            "" => String::new(),
-            since => format!(", {} to {}", shown(since), shown(&side.until)),
-        };
+        let time = side.time.map_or_else(String::new, |time| format!(", {time}"));
         format!("{label}{}{time}", shown(&side.file))
     };
     format!(

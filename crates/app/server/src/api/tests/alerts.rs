@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::settings::Size;
-use crate::times::rfc3339;
+use laggard_report::rfc3339;
 use serde_json::json;
 use std::time::{Duration, Instant};
 

@@ -64,12 +64,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
 
 fn window(context: &Context<'_>) -> Option<Window> {
     let (first, last, _) = extent(context.survey())?;
-    Some(Window {
-        since_ns: first.unix_ns(),
-        until_ns: last.unix_ns(),
-        since: rfc3339(first),
-        until: rfc3339(last),
-    })
+    Some(Window { since: first, until: last })
 }
 
 fn input(context: &Context<'_>) -> Input {

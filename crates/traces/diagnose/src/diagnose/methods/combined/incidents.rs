@@ -3,7 +3,7 @@
 use super::site_study::SiteStudy;
 use super::sites::{between, onset};
 use laggard_localize::SiteSuspect;
-use laggard_report::{Incident, IncidentSuspect, rfc3339};
+use laggard_report::{Incident, IncidentSuspect, Window};
 
 // Limit: suspects of a slow period | the rest is left out
 /// Suspects shown per incident.
@@ -29,10 +29,7 @@ fn describe(study: &SiteStudy, incident: &laggard_localize::Incident, suspects: 
         }
     };
     Incident {
-        since_ns: incident.since.unix_ns(),
-        until_ns: incident.until.unix_ns(),
-        since: rfc3339(incident.since),
-        until: rfc3339(incident.until),
+        time: Window { since: incident.since, until: incident.until },
         excess_share: incident.excess_share,
         onset: incident.onset.map(onset),
         suspects: suspects.iter().take(INCIDENT_SUSPECTS_MAX).map(suspect).collect(),

@@ -21,7 +21,7 @@ use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use laggard_localize::{Spread, cloud_diag, is_concentrated};
 use laggard_model::{MethodRow, Timestamp};
-use laggard_report::{Baseline, Window, rfc3339};
+use laggard_report::{Baseline, Window};
 use site_study::SiteStudy;
 use std::collections::BTreeSet;
 
@@ -154,12 +154,11 @@ fn requests_left_out(study: &SiteStudy) -> Option<String> {
 
 fn baseline(study: &SiteStudy) -> Option<Baseline> {
     let (table, change) = (study.baseline.as_ref()?, study.change?);
-    let window = table.requests.first().zip(table.requests.last()).map(|(first, last)| Window {
-        since_ns: first.start.unix_ns(),
-        until_ns: last.start.unix_ns(),
-        since: rfc3339(first.start),
-        until: rfc3339(last.start),
-    });
+    let window = table
+        .requests
+        .first()
+        .zip(table.requests.last())
+        .map(|(first, last)| Window { since: first.start, until: last.start });
     Some(Baseline {
         requests: table.requests.len() as u64,
         window,

@@ -9,7 +9,7 @@ use laggard_localize::{
     join_suspects, replica_levels,
 };
 use laggard_model::{OperationId, TraceId};
-use laggard_report::{Between, CulpritReplica, Onset, Shift, rfc3339};
+use laggard_report::{Between, CulpritReplica, Onset, Shift};
 use std::collections::BTreeSet;
 
 /// Most example traces per suspect.
@@ -203,12 +203,5 @@ fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationI
 
 /// An onset, as in the report.
 pub(super) fn onset(onset: laggard_localize::Onset) -> Onset {
-    Onset {
-        at_ns: onset.at.unix_ns(),
-        earliest_ns: onset.earliest.unix_ns(),
-        latest_ns: onset.latest.unix_ns(),
-        at: rfc3339(onset.at),
-        earliest: rfc3339(onset.earliest),
-        latest: rfc3339(onset.latest),
-    }
+    Onset { at: onset.at, earliest: onset.earliest, latest: onset.latest }
 }
