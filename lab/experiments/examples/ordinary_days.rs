@@ -246,11 +246,13 @@ fn is_right(report: &Report, truth: &DayTruth) -> bool {
         |(service, operation): &(String, String)| *service == first.service && *operation == first.operation;
     let operation = match &truth.caller {
         None => is(&truth.operation),
-        Some(caller) => {
-            is(&truth.operation)
-                || is(caller)
-                || (first.service == caller.0 && first.operation == truth.operation.1)
-        }
+        // All calls between the two services are slow; without spans of clients, that is time of the caller.
+        Some(caller) => match &first.between {
+            None => is(caller),
+            Some(between) => {
+                (&between.caller_service, &between.callee_service) == (&caller.0, &truth.operation.0)
+            }
+        },
     };
     operation
         && (truth.replicas.is_empty()

@@ -16,7 +16,10 @@ use crate::sites::drift::{Level, LevelShift, Noise, ROBUST_BATCHES_MIN, relative
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ServiceId};
-use laggard_numeric::{benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95};
+use laggard_numeric::{
+    Alternative, benjamini_hochberg, mann_whitney_exact, mean, median_of, parallel_map, sample_std,
+    spread_evenly, student_quantile_95,
+};
 use laggard_settings::settings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -65,7 +68,8 @@ pub struct SiteChange {
     pub p_adjusted: f64,
     /// Whether the site is slower according to the settings.
     pub slower: bool,
-    /// For a slower site, the window's requests whose time exceeds the midpoint between the expected and the slower time.
+    /// For a slower site, the window's requests whose time exceeds the midpoint, on the log scale, between the expected and
+    /// the slower time.
     pub hit: Vec<u32>,
 }
 
@@ -120,6 +124,8 @@ struct Levels {
     geometric: Level,
     /// The baseline's usual time over its expected time.
     usual: f64,
+    /// p-value of the rank test, where calls are few.
+    rank_p_value: Option<f64>,
 }
 
 /// Level of the test that the mean of the logs has risen, where the mean has.
@@ -159,7 +165,34 @@ fn test(
             }
             _ => by_itself,
         };
+        if let Some(p_value) = levels[index].as_ref().and_then(|levels| levels.rank_p_value) {
+            change.p_value = (2.0 * change.p_value.min(p_value)).min(1.0);
+        }
     }
+}
+
+/// A site with calls in at most so many blocks of the window has few calls.
+const FEW_BLOCKS: usize = 12;
+const RANKED_BLOCKS_MIN: usize = 3;
+/// Few calls are compared only where they are slower by this factor: ranks do not know of drift.
+const FEW_CALLS_FACTOR_MIN: f64 = 1.5;
+/// Pairs of blocks of the exact test, which takes the square of their number of steps.
+const RANKED_PAIRS_MAX: usize = 2_000;
+
+/// One-sided p-value of the exact Mann–Whitney test of a site with few calls, whose variance cannot be estimated. Calls of
+/// one block may be one burst, so that blocks are compared, not calls.
+fn rank_p_value(before: &BlockValues, after: &BlockValues) -> Option<f64> {
+    let values =
+        |blocks: &BlockValues| -> Vec<f64> { blocks.blocks().map(|block| block.geometric).collect() };
+    let (now, earlier) = (values(after), values(before));
+    if !(RANKED_BLOCKS_MIN..=FEW_BLOCKS).contains(&now.len())
+        || median_of(&now) - median_of(&earlier) < FEW_CALLS_FACTOR_MIN.ln()
+    {
+        return None;
+    }
+    let earlier: Vec<f64> =
+        spread_evenly(earlier.len(), RANKED_PAIRS_MAX / now.len()).map(|index| earlier[index]).collect();
+    Some(mann_whitney_exact(&now, &earlier, Alternative::Greater)?.p_value)
 }
 
 /// Sites that drift together: those of a service; what is between services.
@@ -172,7 +205,7 @@ fn group(site: Site, services: &[ServiceId]) -> usize {
     }
 }
 
-/// Requests beyond the midpoint. Expected times are multiplied by the baseline's usual level: other incidents in the
+/// Requests beyond the midpoint on the log scale. Expected times are multiplied by the baseline's usual level: other incidents in the
 /// baseline raise its mean, not its usual level.
 fn hit(
     change: &SiteChange,
@@ -183,7 +216,7 @@ fn hit(
     let limit = |row: &Observation| {
         let category = window.categories[window.key(row).category as usize];
         let usual = expected.as_ref().map_or(0.0, |(expected, level)| expected.call_ns(category) * level);
-        if usual > 0.0 { f64::from(row.calls) * usual * f64::midpoint(1.0, change.factor) } else { 0.0 }
+        if usual > 0.0 { f64::from(row.calls) * usual * change.factor.sqrt() } else { 0.0 }
     };
     let slow = rows.iter().filter(|row| f64::from(row.time_ns) >= limit(row));
     let mut hit: Vec<u32> = slow.map(|row| row.request).collect();
@@ -286,7 +319,8 @@ fn known_site(
     let (calls, time, path) = totals(window, rows);
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
-    (change, Some(Levels { mean, geometric, usual }))
+    let rank_p_value = rank_p_value(&before, &after);
+    (change, Some(Levels { mean, geometric, usual, rank_p_value }))
 }
 
 /// A site that the baseline never called, although it has enough requests.

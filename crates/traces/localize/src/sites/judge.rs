@@ -5,6 +5,7 @@ use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::incidents::ScanSettings;
 use crate::sites::peers::{UnevenSite, find_uneven_sites};
+use crate::sites::replica_change::find_changed_replicas;
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_settings::settings;
@@ -133,6 +134,17 @@ pub fn uneven_suspects(
     let uneven = find_uneven_sites(window, &settings.culprits, threads).into_iter();
     let uneven = uneven.filter(|site| site.excess_ns >= settings.uneven_share_min * total);
     join_suspects(uneven.map(|site| uneven_suspect(window, site)).collect())
+}
+
+/// Operations that became slower on some replicas than on others since the baseline.
+pub fn changed_replica_suspects(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    settings: &SiteSettings,
+    threads: NonZeroUsize,
+) -> Vec<SiteSuspect> {
+    let changed = find_changed_replicas(baseline, window, &settings.culprits, threads);
+    join_suspects(changed.into_iter().map(|site| uneven_suspect(window, site)).collect())
 }
 
 fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {

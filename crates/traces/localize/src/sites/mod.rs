@@ -14,7 +14,9 @@ mod moments;
 mod onset;
 mod peers;
 mod per_category;
+mod replica_change;
 mod sets;
+mod steady;
 mod table;
 mod table_builder;
 mod table_parts;
@@ -25,11 +27,13 @@ pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{
-    Shift, SiteSettings, SiteSuspect, add_up_suspects, join_suspects, shifted_suspects, uneven_suspects,
+    Shift, SiteSettings, SiteSuspect, add_up_suspects, changed_replica_suspects, join_suspects,
+    shifted_suspects, uneven_suspects,
 };
 pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::find_onset;
 pub use peers::{ReplicaLevel, UnevenSite, find_uneven_sites, replica_levels};
+pub use steady::are_steadily_slower;
 pub use table::{Observation, Site, SiteRequest, SiteTable};
 pub use table_builder::{SiteTableBuilder, Spent};

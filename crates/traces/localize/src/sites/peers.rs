@@ -38,6 +38,16 @@ pub fn find_uneven_sites(
     settings: &CulpritSettings,
     threads: NonZeroUsize,
 ) -> Vec<UnevenSite> {
+    let sites = compared_sites(table);
+    let choices = sites.len();
+    let keyed = Keyed::new(table);
+    let uneven_sites =
+        parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
+    uneven_sites.into_iter().flatten().collect()
+}
+
+/// The sites whose replicas are compared with each other: calls that block each other in a chain only as chains.
+pub(crate) fn compared_sites(table: &SiteTable) -> Vec<(Site, &[Observation])> {
     let chained: BTreeSet<OperationId> = (table.sites.iter())
         .filter_map(|site| if let Site::Chain(operation) = site { Some(*operation) } else { None })
         .collect();
@@ -46,12 +56,7 @@ pub fn find_uneven_sites(
         Site::Operation(operation) => !chained.contains(operation),
         Site::Link { caller, callee } => !chained.contains(caller) && !chained.contains(callee),
     };
-    let choices = table.sites.iter().filter(|site| compared(site)).count();
-    let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
-    let keyed = Keyed::new(table);
-    let uneven_sites =
-        parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
-    uneven_sites.into_iter().flatten().collect()
+    table.by_site().filter(|(site, _)| compared(site)).collect()
 }
 
 fn uneven(

@@ -207,6 +207,26 @@ fn a_rare_path_met_once_in_a_short_window_is_not_new() {
     assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
 }
 
+/// A site of rare calls: it is called by every fortieth request of the baseline, and by some of the window.
+fn rare_calls(seed: u64, requests: &[u32], factor: f64) -> bool {
+    let mut random = Random(seed);
+    let load = Load { sites: 60, sigma: 0.3, ..Load::default() };
+    let mut before = load.table(&mut random, 2_400, |_, _| 1.0);
+    let mut after = load.table(&mut random, 160, |at, _| if at == 7 { factor } else { 1.0 });
+    before.rows[7].retain(|row| row.request % 40 == 0);
+    after.rows[7].retain(|row| requests.contains(&row.request));
+    let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
+    changes[7].slower
+}
+
+#[test]
+fn three_calls_of_a_rare_operation_that_take_300_times_as_long_are_slower() {
+    let found = |factor| (0..10).filter(|&seed| rare_calls(6_400 + seed, &[20, 70, 130], factor)).count();
+    assert_eq!(found(300.0), 10);
+    assert_eq!(found(20.0), 10);
+    assert_eq!(found(1.0), 0);
+}
+
 /// Counting every request ten times over changes nothing: weights carry no evidence of their own.
 #[test]
 fn equal_weights_only_scale_totals() {

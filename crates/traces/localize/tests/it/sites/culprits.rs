@@ -1,7 +1,10 @@
 //! The search for slow replicas knows neither names nor order.
 
 use super::{Load, Random, THREADS, site};
-use laggard_localize::{Culprit, CulpritSettings, Share, find_culprits, find_uneven_sites, replica_levels};
+use laggard_localize::{
+    Culprit, CulpritSettings, Share, SiteSettings, SiteTable, changed_replica_suspects, find_culprits,
+    find_uneven_sites, replica_levels,
+};
 use laggard_model::ReplicaId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -167,4 +170,49 @@ fn the_busier_of_two_replicas_is_slow() {
     let hit = uneven[0].requests.len();
     assert!((475..=500).contains(&hit), "{hit} of 500 requests");
     assert!(uneven[0].requests.iter().all(|request| request % 9 > 3));
+}
+
+/// Before and after: four replicas of one operation, of which the first is always a fifth slower, and the third becomes slower
+/// by a factor.
+fn before_and_after(seed: u64, factor: f32) -> (SiteTable, SiteTable) {
+    let mut random = Random(seed);
+    let mut table = |requests: usize, factor: f32| {
+        let mut table = Load { sites: 5, ..Load::default() }.table(&mut random, requests, |_, _| 1.0);
+        table.sets = (0..4).map(|at| vec![replica(at)]).collect();
+        for (site, rows) in table.rows.iter_mut().enumerate() {
+            for row in rows {
+                row.set = row.request % 4;
+                let factor = match row.set {
+                    0 => 1.2,
+                    2 if site == 1 => factor,
+                    _ => 1.0,
+                };
+                (row.time_ns, row.path_ns) = (factor * row.time_ns, factor * row.path_ns);
+            }
+        }
+        table
+    };
+    (table(8_000, 1.0), table(2_000, factor))
+}
+
+#[test]
+fn a_replica_that_became_a_fifth_slower_than_its_peers_is_named() {
+    let settings = SiteSettings::default();
+    for seed in 0..10 {
+        let (before, after) = before_and_after(seed, 1.25);
+        let suspects = changed_replica_suspects(&before, &after, &settings, THREADS);
+        assert_eq!(suspects.len(), 1, "seed {seed}: {suspects:?}");
+        let names: Vec<ReplicaId> = suspects[0].culprits.iter().map(|culprit| culprit.replica).collect();
+        assert_eq!((suspects[0].sites[0], names), (site(1), vec![replica(2)]));
+        assert!((1.1..1.4).contains(&suspects[0].factor), "{}", suspects[0].factor);
+    }
+}
+
+#[test]
+fn replicas_that_always_differ_have_not_changed() {
+    let named = (0..20).filter(|&seed| {
+        let (before, after) = before_and_after(100 + seed, 1.0);
+        !changed_replica_suspects(&before, &after, &SiteSettings::default(), THREADS).is_empty()
+    });
+    assert_eq!(named.count(), 0);
 }

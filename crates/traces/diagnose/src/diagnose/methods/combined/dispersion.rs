@@ -30,10 +30,11 @@ pub(super) fn without_unchanged(
     let slower: BTreeSet<OperationId> = (study.shifted.iter())
         .flat_map(|suspect| suspect.sites.iter().flat_map(|site| operations(*site)))
         .collect();
+    let tests = suspects.len();
     suspects.into_iter().partition(|suspect| {
         let factor = suspect.excess.median_factor.max(1.0).sqrt();
         slower.contains(&suspect.operation)
-            || long_calls_rose(baseline, &study.window, suspect.operation, factor)
+            || long_calls_rose(baseline, &study.window, suspect.operation, factor, tests)
     })
 }
 

@@ -19,7 +19,9 @@ use crate::diagnose::answer::{Evidence, MethodAnswer, SurveyResult, Suspect};
 use crate::diagnose::methods::published::clouddiag;
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
-use laggard_localize::{Spread, cloud_diag, is_concentrated};
+use laggard_localize::{
+    CategoryPosition, LatencyChange, Spread, are_steadily_slower, cloud_diag, is_concentrated,
+};
 use laggard_model::{MethodRow, Timestamp};
 use laggard_report::{Baseline, Window};
 use site_study::SiteStudy;
@@ -73,7 +75,9 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         format!("Replicas of `{operation}` differ, but they did so in the baseline as well.")
     }));
 
-    let excess_ns = study.change.map_or(cloud_diag.excess_ns, |change| change.slower_ns.max(0.0));
+    // A mean that varies as usual measures nothing: then the slowdown is what the suspects explain.
+    let measured = |change: LatencyChange| if change.is_unusual { change.slower_ns.max(0.0) } else { 0.0 };
+    let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
     // Stable: the largest excess first among those that stand out, and among the others.
@@ -106,8 +110,46 @@ fn stands_out(
         && study.baseline.as_ref().is_some_and(|baseline| baseline.requests.len() >= enough);
     is_compared
         || suspect.evidence.iter().any(compares)
-        || suspect.spread == Spread::Localized
+        || (suspect.spread == Spread::Localized && differs_steadily(suspect, surveyed, study, question))
         || is_concentrated(&slow_in_order(suspect, surveyed))
+}
+
+/// Whether the suspect's culprits are slower than the other replicas all the time, and skewed clocks do not explain it.
+fn differs_steadily(
+    suspect: &Suspect,
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+    question: &DiagnoseQuestion<'_>,
+) -> bool {
+    let factor = suspect.excess.median_factor.max(1.0).sqrt();
+    are_steadily_slower(&study.window, suspect.operation, &suspect.culprits, factor)
+        && !(waits_for_several(suspect, surveyed, study) && have_skewed_clocks(suspect, study, question))
+}
+
+/// Whether the operation calls several operations of other services in one request: whether they run one after the other
+/// or at once is judged by their clocks, and with it the operation's self time.
+fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> bool {
+    let service = |operation| study.union.names().service_of(operation);
+    suspect.positions.iter().any(|&(category, own)| {
+        let category = &surveyed.categories[category];
+        let is_remote_callee = |position: &CategoryPosition| {
+            position.parent == Some(own) && service(position.operation) != service(suspect.operation)
+        };
+        let remote: Vec<bool> = category.positions.iter().map(is_remote_callee).collect();
+        let calls = category.calls.iter().filter(|call| remote[call.position as usize]).count();
+        let own_calls = category.calls.iter().filter(|call| call.position == own).count();
+        calls > own_calls
+    })
+}
+
+/// Whether the clocks of all culprits disagree with those of replicas that they call.
+fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
+    let names = question.requests.names();
+    let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
+        .filter(|(_, bounds)| !bounds.agree())
+        .map(|((caller, _), _)| names.replica_name(*caller))
+        .collect();
+    suspect.culprits.iter().all(|&replica| skewed.contains(study.union.names().replica_name(replica)))
 }
 
 /// Whether each request of the suspect's categories is slow, in order of start.

@@ -5,8 +5,8 @@ use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
 use crate::site_fold::SiteFold;
 use laggard_localize::{
-    Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, find_incidents, find_onset,
-    latency_change, shifted_suspects, uneven_suspects,
+    Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
+    find_incidents, find_onset, join_suspects, latency_change, shifted_suspects, uneven_suspects,
 };
 use laggard_model::{AdjustedCount, OperationId, ServiceId, Timestamp};
 use std::collections::BTreeSet;
@@ -84,6 +84,9 @@ impl SiteStudy {
         if let Some(baseline) = &study.baseline {
             let before = uneven_suspects(baseline, settings, threads);
             study.standing = remove_standing(&mut study.uneven, &before);
+            study.uneven.extend(changed_replica_suspects(baseline, &study.window, settings, threads));
+            study.uneven = join_suspects(std::mem::take(&mut study.uneven));
+            study.standing.retain(|operation| study.uneven.iter().all(|known| known.operation != *operation));
         } else {
             study.incidents = incidents(&study.window, &services, question);
         }

@@ -1,0 +1,327 @@
+//! Replicas that became slower than their peers since the baseline.
+//!
+//! Replicas differ from each other all the time, so that a comparison with peers alone cannot see less than a third. The
+//! difference to the peers now, minus the difference in the baseline, is much quieter: what all replicas have in common
+//! and what a replica always has are both gone.
+//!
+//! ```text
+//! replica − peers   baseline ▁▂▁▁▂▁▂▁▁▂▁▂▁ │ ▃▄▄▃▄ window      mean log(time / expected) by part of the window
+//! ```
+
+use crate::sites::blocks::Expected;
+use crate::sites::culprits::{Culprit, CulpritSettings};
+use crate::sites::peers::{UnevenSite, compared_sites};
+use crate::sites::per_category::Keyed;
+use crate::sites::table::{Observation, Site, SiteTable};
+use laggard_model::ReplicaId;
+use laggard_numeric::{
+    benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95, student_upper_tail,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+
+/// The window is cut into this many parts with equally many requests; a part of the baseline has as many, if it has enough.
+const PARTS: usize = 16;
+const BASELINE_PARTS_MAX: usize = 128;
+/// Fewest parts in which a replica and its peers have calls.
+const COMPARED_PARTS_MIN: usize = 8;
+/// A replica is a culprit when it has become slower than its peers by at least this factor …
+const FACTOR_MIN: f64 = 1.1;
+/// … and than it was itself, since a peer may have become faster.
+const OWN_FACTOR_MIN: f64 = 1.05;
+/// Most searches of a site: culprits hide each other, so that those found are left out of the peers.
+const ROUNDS_MAX: usize = 4;
+
+/// Searches every site for replicas that became slower than their peers since the baseline, in the order of the
+/// sites. Handles of both tables must come from the same names.
+pub(crate) fn find_changed_replicas(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    settings: &CulpritSettings,
+    threads: NonZeroUsize,
+) -> Vec<UnevenSite> {
+    if window.requests.len() < PARTS || baseline.requests.len() < PARTS {
+        return Vec::new();
+    }
+    let sites: Vec<(Site, &[Observation])> =
+        compared_sites(window).into_iter().filter(|(site, _)| !matches!(site, Site::Chain(_))).collect();
+    let (baseline, window) = (&Keyed::new(baseline), &Keyed::new(window));
+    let mut studies: Vec<SiteParts> = parallel_map(&sites, threads, |&(site, rows)| {
+        SiteParts::new((baseline, baseline.rows_of(site)), (window, rows), settings.observations_min)
+    });
+    let mut tests: Vec<BTreeMap<ReplicaId, ReplicaChange>> = studies.iter().map(SiteParts::tests).collect();
+    for _ in 0..ROUNDS_MAX {
+        flag(&mut tests, settings.level);
+        let mut is_last = true;
+        for (study, tests) in studies.iter_mut().zip(&mut tests) {
+            let flagged: BTreeSet<ReplicaId> =
+                tests.iter().filter(|(_, test)| test.flagged).map(|(&replica, _)| replica).collect();
+            if flagged != study.left_out {
+                study.left_out = flagged;
+                *tests = study.tests();
+                is_last = false;
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    flag(&mut tests, settings.level);
+    let all = sites.iter().zip(&studies).zip(&tests);
+    all.filter_map(|((&(site, rows), study), tests)| study.uneven(site, window, rows, tests)).collect()
+}
+
+fn flag(tests: &mut [BTreeMap<ReplicaId, ReplicaChange>], level: f64) {
+    let p_values: Vec<f64> = tests.iter().flat_map(BTreeMap::values).map(|test| test.p_value).collect();
+    let all = tests.iter_mut().flat_map(BTreeMap::values_mut);
+    for (test, p_adjusted) in all.zip(benjamini_hochberg(&p_values)) {
+        test.p_adjusted = p_adjusted;
+        test.flagged = p_adjusted <= level && test.matters;
+    }
+}
+
+/// How one replica changed against its peers.
+#[derive(Clone, Copy)]
+struct ReplicaChange {
+    /// Logarithm of the factor.
+    change: f64,
+    error: f64,
+    degrees: f64,
+    p_value: f64,
+    p_adjusted: f64,
+    matters: bool,
+    flagged: bool,
+}
+
+/// Sum and number of the logarithms of some observations.
+#[derive(Clone, Copy, Default)]
+struct LogSum {
+    count: f64,
+    sum: f64,
+}
+
+impl LogSum {
+    fn add(&mut self, other: LogSum) {
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
+    fn mean(self) -> f64 {
+        self.sum / self.count
+    }
+}
+
+/// Log times of one site, by replica and part.
+struct SiteParts {
+    baseline: Sums,
+    window: Sums,
+    /// Parts of the baseline with as many requests as the window.
+    batch: usize,
+    /// Replicas with enough observations in the window.
+    replicas: Vec<ReplicaId>,
+    /// Culprits: no replica's peers.
+    left_out: BTreeSet<ReplicaId>,
+    expected: Expected,
+}
+
+/// Log time over the expected time, by replica and part.
+struct Sums {
+    parts: usize,
+    by_replica: BTreeMap<ReplicaId, Vec<LogSum>>,
+}
+
+impl Sums {
+    fn new(table: &Keyed<'_>, rows: &[Observation], expected: &Expected, parts: usize) -> Sums {
+        let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
+        for row in rows {
+            let part = row.request as usize * parts / table.requests.len();
+            let log = LogSum { count: 1.0, sum: log_ratio(table, row, expected) };
+            for &replica in &table.sets[row.set as usize] {
+                by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts])[part].add(log);
+            }
+        }
+        Sums { parts, by_replica }
+    }
+
+    fn total(&self, replica: ReplicaId) -> Option<LogSum> {
+        let sums = self.by_replica.get(&replica)?;
+        let mut total = LogSum::default();
+        sums.iter().for_each(|sum| total.add(*sum));
+        Some(total)
+    }
+
+    /// Difference between a replica and its peers in every part where both have calls, with its weight.
+    fn differences(&self, replica: ReplicaId, left_out: &BTreeSet<ReplicaId>) -> Vec<(f64, f64)> {
+        let Some(own) = self.by_replica.get(&replica) else { return Vec::new() };
+        let is_peer = |other: &ReplicaId| *other != replica && !left_out.contains(other);
+        let peers: Vec<&Vec<LogSum>> =
+            self.by_replica.iter().filter(|(other, _)| is_peer(other)).map(|(_, sums)| sums).collect();
+        let part = |part: usize| {
+            let mut other = LogSum::default();
+            peers.iter().for_each(|sums| other.add(sums[part]));
+            let own = own[part];
+            (own.count > 0.0 && other.count > 0.0)
+                .then(|| (own.mean() - other.mean(), 1.0 / (1.0 / own.count + 1.0 / other.count)))
+        };
+        (0..self.parts).filter_map(part).collect()
+    }
+}
+
+fn log_ratio(table: &Keyed<'_>, row: &Observation, expected: &Expected) -> f64 {
+    let category = table.categories[table.key(row).category as usize];
+    (f64::from(row.time_ns).max(1.0) / (f64::from(row.calls) * expected.call_ns(category))).ln()
+}
+
+/// A weighted mean with its variance.
+struct WeightedMean {
+    mean: f64,
+    variance: f64,
+    degrees: f64,
+}
+
+impl WeightedMean {
+    fn of(values: &[(f64, f64)]) -> Option<WeightedMean> {
+        if values.len() < COMPARED_PARTS_MIN {
+            return None;
+        }
+        let total: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>() / total;
+        let degrees = values.len() as f64 - 1.0;
+        let squares: f64 = values.iter().map(|(value, weight)| weight * (value - mean).powi(2)).sum();
+        Some(WeightedMean { mean, variance: squares / degrees / total, degrees })
+    }
+}
+
+impl SiteParts {
+    fn new(
+        (baseline, earlier): (&Keyed<'_>, &[Observation]),
+        (window, rows): (&Keyed<'_>, &[Observation]),
+        observations_min: usize,
+    ) -> SiteParts {
+        let expected = Expected::of(baseline, earlier);
+        let parts =
+            (PARTS * baseline.requests.len() / window.requests.len()).clamp(PARTS, BASELINE_PARTS_MAX);
+        let batch = (parts * window.requests.len() / baseline.requests.len()).clamp(1, parts);
+        let sums = Sums::new(window, rows, &expected, PARTS);
+        let enough = |replica: &ReplicaId| {
+            sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
+        };
+        let replicas = sums.by_replica.keys().copied().filter(enough).collect();
+        SiteParts {
+            baseline: Sums::new(baseline, earlier, &expected, parts),
+            window: sums,
+            batch,
+            replicas,
+            left_out: BTreeSet::new(),
+            expected,
+        }
+    }
+
+    fn tests(&self) -> BTreeMap<ReplicaId, ReplicaChange> {
+        if self.replicas.len() < 2 || self.baseline.by_replica.len() < 2 {
+            return BTreeMap::new();
+        }
+        self.replicas.iter().filter_map(|&replica| Some((replica, self.test(replica)?))).collect()
+    }
+
+    fn test(&self, replica: ReplicaId) -> Option<ReplicaChange> {
+        let differences = self.window.differences(replica, &self.left_out);
+        let now = WeightedMean::of(&differences)?;
+        let (before, before_variance, own_before) = self.before(replica)?;
+        let change = now.mean - before;
+        let variance = now.variance.max(self.batch_variance(replica)) + before_variance;
+        let error = variance.sqrt().max(1e-6);
+        let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before).collect();
+        let own = self.window.total(replica)?.mean() - own_before;
+        let least = FACTOR_MIN.ln();
+        Some(ReplicaChange {
+            change,
+            error,
+            degrees: now.degrees,
+            p_value: student_upper_tail(change / error, now.degrees),
+            p_adjusted: 1.0,
+            matters: change >= least && median_of(&values) >= least && own >= OWN_FACTOR_MIN.ln(),
+            flagged: false,
+        })
+    }
+
+    /// Mean difference between a replica and its peers in the baseline with its variance, and the replica's own level. A
+    /// replica that the baseline does not have was like any other.
+    fn before(&self, replica: ReplicaId) -> Option<(f64, f64, f64)> {
+        let none = BTreeSet::new();
+        if let Some(known) = WeightedMean::of(&self.baseline.differences(replica, &none)) {
+            return Some((known.mean, known.variance, self.baseline.total(replica)?.mean()));
+        }
+        let all: Vec<f64> = (self.baseline.by_replica.keys())
+            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other, &none)))
+            .map(|known| known.mean)
+            .collect();
+        let mut total = LogSum::default();
+        self.baseline.by_replica.values().flatten().for_each(|sum| total.add(*sum));
+        (all.len() >= 2).then(|| (0.0, sample_std(&all).powi(2), total.mean()))
+    }
+
+    /// Variance of a replica's difference to its peers between batches of the baseline as long as the window.
+    fn batch_variance(&self, replica: ReplicaId) -> f64 {
+        let differences = self.baseline.differences(replica, &BTreeSet::new());
+        let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
+        let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
+        if levels.len() < 3 { 0.0 } else { sample_std(&levels).powi(2) }
+    }
+
+    /// The site, if some replicas are flagged.
+    fn uneven(
+        &self,
+        site: Site,
+        table: &Keyed<'_>,
+        rows: &[Observation],
+        tests: &BTreeMap<ReplicaId, ReplicaChange>,
+    ) -> Option<UnevenSite> {
+        let flagged = tests.iter().filter(|(_, test)| test.flagged);
+        let mut culprits: Vec<Culprit> =
+            flagged.filter_map(|(&replica, test)| self.culprit(replica, test)).collect();
+        culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));
+        if culprits.is_empty() || culprits.len() == self.replicas.len() {
+            return None;
+        }
+        let mut out = UnevenSite {
+            site,
+            replicas: self.replicas.len(),
+            excess_ns: 0.0,
+            observations: 0,
+            requests: Vec::new(),
+            culprits,
+        };
+        let mut normal = LogSum::default();
+        let is_culprit = |replica: &ReplicaId| tests.get(replica).is_some_and(|test| test.flagged);
+        let peers = self.window.by_replica.iter().filter(|(replica, _)| !is_culprit(replica));
+        peers.flat_map(|(_, sums)| sums).for_each(|sum| normal.add(*sum));
+        for row in rows {
+            let factors = table.sets[row.set as usize].iter().filter_map(|replica| tests.get(replica));
+            let change = factors.filter(|test| test.flagged).map(|test| test.change).fold(0.0, f64::max);
+            if change == 0.0 {
+                continue;
+            }
+            out.observations += 1;
+            out.excess_ns +=
+                f64::from(table.key(row).weight) * f64::from(row.path_ns) * (1.0 - (-change).exp());
+            if log_ratio(table, row, &self.expected) - normal.mean() >= 0.5 * change {
+                out.requests.push(row.request);
+            }
+        }
+        out.requests.dedup();
+        Some(out)
+    }
+
+    fn culprit(&self, replica: ReplicaId, test: &ReplicaChange) -> Option<Culprit> {
+        let reach = student_quantile_95(test.degrees) * test.error;
+        Some(Culprit {
+            replica,
+            factor: test.change.exp(),
+            factor_low: (test.change - reach).exp(),
+            factor_high: (test.change + reach).exp(),
+            observations: self.window.total(replica)?.count as u64,
+            p_adjusted: test.p_adjusted,
+        })
+    }
+}
