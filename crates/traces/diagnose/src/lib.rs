@@ -9,6 +9,7 @@ mod call_collector;
 mod compare;
 mod diagnose;
 mod population;
+mod site_calls;
 mod site_fold;
 mod survey;
 
@@ -17,7 +18,7 @@ pub use compare::{
     CategorySummary, CompareSettings, ComparedPopulation, OperationSummary, PathNode, PathTimes, PathTrie,
     PopulationFold, PopulationSummary, Sample, compare,
 };
-pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
+pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose, diagnose_with_hits};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use site_fold::SiteFold;
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

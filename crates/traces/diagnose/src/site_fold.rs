@@ -4,7 +4,7 @@ use crate::population::Selected;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure};
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{AdjustedCount, Fingerprint, OperationId, ReplicaId, SpanKind};
+use laggard_model::{AdjustedCount, Fingerprint, Names, OperationId, ReplicaId, SpanKind};
 use std::num::NonZeroUsize;
 
 /// Adds the times of every complete request of a population to a table, by site.
@@ -97,6 +97,7 @@ impl SiteFold<'_> {
             latency_ns: request.latency().ns() as f64,
             category: self.shapes.category_of(request.structure()) as u32,
             weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
+            number: request.number() as u32,
         }
     }
 
@@ -105,7 +106,8 @@ impl SiteFold<'_> {
         for (node, sites) in structure.nodes.iter().enumerate() {
             let replica = self.selected.replica(request, node);
             partial.home(self.selected.operation(request, node), replica);
-            let link = sites.link.and_then(|link| Some((link, self.waits_for(request, node, link)?)));
+            let waiting = sites.link.filter(|link| waits_for(request, node, link.callee as usize));
+            let link = waiting.map(|link| (link, self.selected.replica(request, link.callee as usize)));
             let (site, replicas) = match link {
                 Some((link, callee)) => (link.site, [replica.min(callee), replica.max(callee)]),
                 None => (sites.operation, [replica; 2]),
@@ -121,14 +123,6 @@ impl SiteFold<'_> {
         if structure.may_chain {
             self.spend_chains(partial, request);
         }
-    }
-
-    /// The replica of an only callee that runs on another replica and returns before its caller.
-    fn waits_for(&self, request: &RequestView<'_>, node: usize, link: Link) -> Option<ReplicaId> {
-        let callee = link.callee as usize;
-        let waits = request.inclusive_time()[callee] <= request.inclusive_time()[node];
-        let elsewhere = request.replica(callee) != request.replica(node);
-        (waits && elsewhere).then(|| self.selected.replica(request, callee))
     }
 
     fn spend_chains(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
@@ -206,8 +200,7 @@ impl<'a> SiteFinder<'a> {
     /// The link of a call whose only callee may run elsewhere.
     fn link(&mut self, structure: &TreeStructure, node: usize, child: usize) -> Option<Link> {
         let (caller, callee) = (self.unified(structure, node), self.unified(structure, child));
-        let kind = self.selected.union().names().operation_key(caller).kind;
-        if !matches!(kind, SpanKind::Client | SpanKind::Unspecified) {
+        if !may_wait(self.selected.union().names(), caller) {
             return None;
         }
         let known = &mut self.links[caller.index()];
@@ -218,6 +211,17 @@ impl<'a> SiteFinder<'a> {
         });
         Some(Link { site: known[index].1, callee: child as u32 })
     }
+}
+
+/// Whether calls of an operation may do nothing but wait for their callee.
+pub(crate) fn may_wait(names: &Names, caller: OperationId) -> bool {
+    matches!(names.operation_key(caller).kind, SpanKind::Client | SpanKind::Unspecified)
+}
+
+/// Whether the only callee of a call runs on another replica and returns before its caller.
+pub(crate) fn waits_for(request: &RequestView<'_>, caller: usize, callee: usize) -> bool {
+    request.inclusive_time()[callee] <= request.inclusive_time()[caller]
+        && request.replica(callee) != request.replica(caller)
 }
 
 /// Whether an operation is among its own near ancestors.
@@ -234,7 +238,7 @@ fn ancestors(structure: &TreeStructure, node: usize) -> impl Iterator<Item = usi
 }
 
 /// For every node its child, if it has exactly one.
-fn only_children(tree: &TreeStructure) -> Vec<Option<usize>> {
+pub(crate) fn only_children(tree: &TreeStructure) -> Vec<Option<usize>> {
     let mut children: Vec<(u32, usize)> = vec![(0, 0); tree.len()];
     for (node, parent) in tree.parent.iter().enumerate() {
         if let Some(parent) = parent {

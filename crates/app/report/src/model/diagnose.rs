@@ -99,7 +99,7 @@ pub struct Input {
     pub call_records: u64,
     /// Traces.
     pub traces: u64,
-    /// Requests: roots of complete traces inside the window.
+    /// Complete requests inside the window; incomplete ones are among the losses.
     pub requests: u64,
     /// Distinct services, operations and replicas.
     pub services: u64,
@@ -248,20 +248,27 @@ pub struct Suspect {
     /// What suspects are ordered by, those that stand out first; larger is more suspicious. Method `combined`: seconds of excess time. Others:
     /// number of anomalous categories in which the operation is flagged.
     pub score: f64,
-    /// Median excess of a slow call over the usual one, in nanoseconds of self time.
+    /// Median over the slow calls of their time beyond the usual time of such calls, in nanoseconds of self time. Method
+    /// `combined`: a call is slow when it takes longer than normal calls of its category at a false discovery rate of 5 %,
+    /// or when all calls of its replica, or since the onset, are slower than normal ones.
     pub effect_ns: u64,
-    /// Slow calls' median self time over the usual one.
+    /// Median over the hit requests of the sum of their slow calls' time beyond the usual, in nanoseconds.
+    pub request_effect_ns: u64,
+    /// Median over the slow calls of their time over the usual time.
     pub factor: f64,
     /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
     pub share: f64,
-    /// Requests it made slow; where replicas are slow only sometimes, usual calls there are counted too.
+    /// Requests with a slow call of it.
     pub requests_hit: u64,
     /// How many requests these represent: the sum of their weights.
     pub requests_hit_estimated: f64,
     /// Requests that called it at all.
     pub requests_seen: u64,
-    /// Ids of the categories it was flagged in.
+    /// Ids of the analyzed categories in which it made more requests slow than by chance.
     pub categories: Vec<String>,
+    /// All categories in which it made more requests slow than by chance, the most lost time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affected: Vec<AffectedCategory>,
     /// Call-tree positions it was flagged at.
     pub positions: Vec<Position>,
     /// The slowest example traces, at most five.
@@ -285,6 +292,17 @@ pub struct Suspect {
     /// Since when it is slow, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
+}
+
+/// A category in which a suspect made requests slow.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct AffectedCategory {
+    /// The category's id.
+    pub category: String,
+    /// Its requests with a slow call of the suspect.
+    pub requests_hit: u64,
+    /// Sum of these calls' time beyond the usual, weighted, in nanoseconds.
+    pub lost_ns: u64,
 }
 
 /// A replica against its peers.
@@ -413,11 +431,11 @@ pub struct ReplicaSuspect {
     pub service: String,
     /// Number of (category, operation) pairs in which it is implicated. Larger is more suspicious.
     pub score: f64,
-    /// Median excess of its slow calls over the usual call, in nanoseconds of self time.
+    /// Median over its slow calls of their time beyond the usual, in nanoseconds of self time.
     pub effect_ns: u64,
     /// The smallest adjusted p-value over its operations; `None` where none was tested.
     pub p_value: Option<f64>,
-    /// Slow calls and all calls of the implicated operations on it.
+    /// Slow calls of the implicated operations on it, as for the suspects.
     pub slow_calls: u64,
     /// All its calls of those operations.
     pub calls: u64,
@@ -443,9 +461,9 @@ pub struct ReplicaHeatMap {
 pub struct ReplicaHeatCell {
     /// Calls.
     pub calls: u64,
-    /// Slow calls.
+    /// Slow calls, as for the suspects.
     pub slow: u64,
-    /// Mean self time over the operation's usual self time; 1 is usual, `None` where it was not measured.
+    /// Geometric mean of self times over the operation's usual self time; 1 is usual, `None` where it was not measured.
     pub factor: Option<f64>,
     /// Whether the replica test flagged this cell.
     pub flagged: bool,

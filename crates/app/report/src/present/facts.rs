@@ -2,7 +2,7 @@
 
 use crate::present::diagnose::headline::{all_replicas, some_replicas, undecided};
 use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, names, numbers};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Where a suspect is slow: `3 of 100 replicas`, `all 40 replicas`.
 pub(crate) fn location(suspect: &Suspect) -> String {
@@ -15,14 +15,32 @@ pub(crate) fn location(suspect: &Suspect) -> String {
     all_replicas(suspect.replicas_seen)
 }
 
-/// The categories that pay for the suspects, the most requests first; when there is no suspect, those a
-/// gate selected.
-pub(crate) fn paying(report: &Report) -> Vec<&Category> {
+/// A category in which a suspect made requests slow.
+pub(crate) struct Paying<'a> {
+    pub(crate) category: &'a Category,
+    /// Requests hit by one suspect, at most, and the time lost to all; `None` for methods that do not determine them.
+    pub(crate) hit: Option<(u64, u64)>,
+}
+
+/// The categories that pay for the suspects, the most lost time, then the most requests first; when there is no suspect,
+/// those a gate selected.
+pub(crate) fn paying(report: &Report) -> Vec<Paying<'_>> {
+    let mut hit: HashMap<&str, (u64, u64)> = HashMap::new();
+    for affected in report.suspects.iter().flat_map(|suspect| &suspect.affected) {
+        let sums = hit.entry(&affected.category).or_default();
+        *sums = (sums.0.max(affected.requests_hit), sums.1.saturating_add(affected.lost_ns));
+    }
     let ids: HashSet<&String> = report.suspects.iter().flat_map(|suspect| &suspect.categories).collect();
-    let pays = |category: &&Category| {
-        if ids.is_empty() { category.anomalous } else { ids.contains(&category.id) }
+    let pays = |category: &&Category| match (hit.is_empty(), ids.is_empty()) {
+        (false, _) => hit.contains_key(category.id.as_str()),
+        (true, false) => ids.contains(&category.id),
+        (true, true) => category.anomalous,
     };
-    report.categories.iter().filter(pays).collect()
+    let paying = |category| Paying { category, hit: hit.get(category.id.as_str()).copied() };
+    let mut out: Vec<Paying<'_>> = report.categories.iter().filter(pays).map(paying).collect();
+    // Stable: categories are ordered by requests.
+    out.sort_by_key(|paying| std::cmp::Reverse(paying.hit.map_or(0, |(_, lost_ns)| lost_ns)));
+    out
 }
 
 /// What is known of the clocks, as whole sentences; `None` when no host called another.

@@ -2,8 +2,8 @@
 
 use crate::survey::Survey;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Spread, SuspectOperation};
-use laggard_model::{OperationId, ReplicaId, TraceId};
+use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
+use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift};
 
 /// The result of the two passes over the requests.
@@ -50,6 +50,14 @@ impl MethodAnswer {
             incidents: Vec::new(),
             enough: false,
         }
+    }
+
+    /// The traces of the requests that a suspect hit.
+    pub(crate) fn hit_traces(&self, suspect: &Suspect) -> Vec<TraceId> {
+        let trace = |&(category, row): &(usize, u32)| {
+            self.surveyed.categories[category].requests[row as usize].trace
+        };
+        suspect.hit.iter().map(trace).collect()
     }
 }
 
@@ -107,8 +115,10 @@ pub(crate) struct Suspect {
     pub(crate) score: f64,
     /// The caller and callee between which the time is spent, if it is neither's own.
     pub(crate) between: Option<Between>,
-    /// Figures over all requests, if the suspect's sites were compared.
+    /// Results of comparing the suspect's sites, if they were.
     pub(crate) sites: Option<SiteFigures>,
+    /// Figures of its hit calls over all requests, if the method determines them.
+    pub(crate) hits: Option<HitFigures>,
 }
 
 /// An operation on one replica.
@@ -133,17 +143,37 @@ pub(crate) struct SuspectReplica {
 /// Results of comparing a suspect's sites.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteFigures {
-    /// Requests it made slow and requests that called it, over all categories.
-    pub(crate) requests: RequestCounts,
-    /// The slowest example traces.
-    pub(crate) traces: Vec<TraceId>,
+    pub(crate) sites: Vec<Site>,
     /// Its culprits against their peers.
     pub(crate) culprits: Vec<CulpritReplica>,
     /// Comparison with the baseline.
     pub(crate) shift: Option<Shift>,
     pub(crate) onset: Option<Onset>,
-    /// Whether calls of a chain were compared as one chain.
-    pub(crate) is_chain: bool,
+}
+
+/// Figures of a suspect's hit calls.
+#[derive(Clone, Debug)]
+pub(crate) struct HitFigures {
+    /// Requests with a hit call and requests that called it, over all categories.
+    pub(crate) requests: RequestCounts,
+    /// Median over the hit requests of the sum of their hit calls' excess over the usual time, nanoseconds.
+    pub(crate) request_effect_ns: f64,
+    /// The slowest traces of hit requests.
+    pub(crate) traces: Vec<TraceId>,
+    /// Categories with more hits than by chance, by lost time.
+    pub(crate) affected: Vec<AffectedCategory>,
+    /// The hit requests: indices into the window's table of sites, ascending.
+    pub(crate) hit: Vec<u32>,
+}
+
+/// A category with hit requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AffectedCategory {
+    pub(crate) id: Fingerprint,
+    /// Hit requests.
+    pub(crate) requests: u64,
+    /// Sum of their hit calls' excess over the usual time, weighted, nanoseconds.
+    pub(crate) lost_ns: f64,
 }
 
 /// Requests of a suspect.
@@ -192,6 +222,7 @@ impl Suspect {
             stands_out: true,
             between: None,
             sites: None,
+            hits: None,
         }
     }
 }

@@ -16,6 +16,7 @@ pub use question::DiagnoseMethod;
 pub use settings::{BaselineChoice, DiagnoseSettings};
 
 use laggard_engine::{LocalEngine, Requests};
+use laggard_model::TraceId;
 use laggard_report::{InputFacts, Report};
 use laggard_settings::{SettingError, Settings};
 use question::DiagnoseQuestion;
@@ -33,7 +34,23 @@ pub fn diagnose(
     settings: &DiagnoseSettings,
     engine: LocalEngine,
 ) -> Result<Report, SettingError> {
+    Ok(diagnose_with_hits(requests, baseline, facts, settings, engine)?.0)
+}
+
+/// Like [`diagnose`], with the traces of the requests that each suspect hit: to measure precision and recall.
+///
+/// # Errors
+/// When a setting is out of its range.
+pub fn diagnose_with_hits(
+    requests: &Requests,
+    baseline: Option<&Requests>,
+    facts: &InputFacts,
+    settings: &DiagnoseSettings,
+    engine: LocalEngine,
+) -> Result<(Report, Vec<Vec<TraceId>>), SettingError> {
     settings.check()?;
     let question = DiagnoseQuestion { requests, baseline, facts, settings, engine };
-    Ok(report::report(&question, &settings.method.answer(&question)))
+    let answer = settings.method.answer(&question);
+    let hits = answer.suspects.iter().map(|suspect| answer.hit_traces(suspect)).collect();
+    Ok((report::report(&question, &answer), hits))
 }

@@ -6,6 +6,7 @@ mod change;
 mod concentration;
 mod culprits;
 mod drift;
+mod hits;
 mod incidents;
 mod judge;
 mod latency_change;
@@ -25,6 +26,7 @@ pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
+pub use hits::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{
     Shift, SiteSettings, SiteSuspect, add_up_suspects, changed_replica_suspects, join_suspects,
@@ -33,7 +35,7 @@ pub use judge::{
 pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::find_onset;
-pub use peers::{ReplicaLevel, UnevenSite, find_uneven_sites, replica_levels};
+pub use peers::{UnevenSite, find_uneven_sites};
 pub use steady::are_steadily_slower;
 pub use table::{Observation, Site, SiteRequest, SiteTable};
 pub use table_builder::{SiteTableBuilder, Spent};

@@ -92,6 +92,7 @@ mod tests {
                 latency_ns: time_ns,
                 category: 0,
                 weight: 1.0,
+                number: 0,
             };
             builder.request(Fingerprint::from_value(1), request);
             let replicas = [ReplicaId::from_index(0)];

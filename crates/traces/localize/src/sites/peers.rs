@@ -3,9 +3,9 @@
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::{Observation, Site, SiteTable};
-use laggard_model::{OperationId, ReplicaId};
+use laggard_model::OperationId;
 use laggard_numeric::{median, parallel_map};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 /// A site with replicas that make it slow.
@@ -100,43 +100,6 @@ fn uneven(
     requests.dedup();
     Some(UnevenSite { observations, site, replicas: replicas.len(), excess_ns, requests, culprits })
 }
-
-/// The times of one replica at a site.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ReplicaLevel {
-    /// The replica.
-    pub replica: ReplicaId,
-    /// Number of its observations.
-    pub observations: u64,
-    /// Number of observations of at least 1.5 times the usual time.
-    pub slow: u64,
-    /// Geometric mean of its times over the usual times.
-    pub factor: f64,
-}
-
-/// The level of every replica with observations at a site, by replica.
-pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
-    let rows = table.rows_of(site);
-    let mut sums: BTreeMap<ReplicaId, (u64, u64, f64)> = BTreeMap::new();
-    for share in log_ratios(&Keyed::new(table), rows).shares {
-        for &replica in &table.sets[share.set as usize] {
-            let sum = sums.entry(replica).or_default();
-            sum.0 += 1;
-            sum.1 += u64::from(share.log_ratio >= SLOW_FACTOR.ln());
-            sum.2 += share.log_ratio;
-        }
-    }
-    let level = |(replica, (observations, slow, logs)): (ReplicaId, (u64, u64, f64))| ReplicaLevel {
-        replica,
-        observations,
-        slow,
-        factor: (logs / observations as f64).exp(),
-    };
-    sums.into_iter().map(level).collect()
-}
-
-/// Threshold of [`ReplicaLevel::slow`].
-const SLOW_FACTOR: f64 = 1.5;
 
 /// Each observation's mean call against the median of its category, as a logarithm, in the order of the rows.
 struct LogRatios {

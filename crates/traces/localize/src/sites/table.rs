@@ -59,6 +59,8 @@ pub struct SiteRequest {
     pub category: u32,
     /// Requests that this one represents, at least 1.
     pub weight: f32,
+    /// Its index in the order of all requests that were read.
+    pub number: u32,
 }
 
 /// Time by site, request and replica set. Requests are in order of start, then trace; observations of a site in

@@ -413,9 +413,9 @@ fn categories(report: &Report) -> Option<Section> {
     let anchors = pictures::anchors(report);
     let shown: HashSet<&str> = match report.suspects.is_empty() {
         true => HashSet::new(),
-        false => affected.iter().map(|category| category.id.as_str()).collect(),
+        false => affected.iter().map(|paying| paying.category.id.as_str()).collect(),
     };
-    let row = |category: &&Category, further: Option<[Cell; 2]>| {
+    let row = |category: &Category, further: Vec<Cell>| {
         let id = Prose::name(SpanStyle::Category, &category.id).linked(anchors.get(&category.id));
         let cells = [
             Cell::named(id),
@@ -425,9 +425,9 @@ fn categories(report: &Report) -> Option<Section> {
             Cell::duration(category.latency_p99_ns as f64),
             Cell::ratio(category.cv),
         ];
-        TableRow::new(cells.into_iter().chain(further.into_iter().flatten()))
+        TableRow::new(cells.into_iter().chain(further))
     };
-    let mut columns = vec![
+    let columns = [
         ("category", ColumnKind::Text),
         ("entry", ColumnKind::Name),
         ("requests", ColumnKind::Number),
@@ -435,14 +435,20 @@ fn categories(report: &Report) -> Option<Section> {
         ("p99", ColumnKind::Number),
         ("CV", ColumnKind::Number),
     ];
-    let brief = Table::new("Categories", &columns).at_most(MOST, &affected, |category| row(category, None));
-    columns.extend([("in the tail", ColumnKind::Number), ("verdict", ColumnKind::Text)]);
+    let is_known = affected.iter().any(|paying| paying.hit.is_some());
+    let figures = [("hit", ColumnKind::Number), ("lost", ColumnKind::Number)];
+    let brief_columns = [&columns[..], if is_known { &figures[..] } else { &[] }].concat();
+    let brief = Table::new("Categories", &brief_columns).at_most(MOST, &affected, |paying| {
+        let figures = paying.hit.map(|(hit, lost_ns)| [Cell::count(hit), Cell::duration(lost_ns as f64)]);
+        row(paying.category, figures.into_iter().flatten().collect())
+    });
+    let further = [("in the tail", ColumnKind::Number), ("verdict", ColumnKind::Text)];
     let all: Vec<&Category> = report.categories.iter().collect();
-    let all = Table::new("Categories", &columns).at_most(MOST, &all, |category| {
+    let all = Table::new("Categories", &[&columns[..], &further].concat()).at_most(MOST, &all, |category| {
         let verdict = category_verdict(category, shown.contains(category.id.as_str()));
         let excess = format!(" ({} of the excess)", numbers::share(category.tail_excess_share));
         let tail = Cell::count(category.tail_requests).then(Prose::default().faint(excess));
-        row(category, Some([tail, Cell::text(verdict)]))
+        row(category, vec![tail, Cell::text(verdict)])
     });
     let title = format!("All {}", numbers::counted_categories(report.categories.len() as u64));
     let all = Block::from(all).detail(Detail::Page);

@@ -77,7 +77,7 @@ fn input(context: &Context<'_>) -> Input {
         spans: requests.spans(),
         call_records: requests.call_records(),
         traces: requests.traces(),
-        requests: context.survey().requests,
+        requests: context.survey().requests - context.survey().partial,
         services: requests.names().services() as u64,
         operations: requests.names().operations() as u64,
         replicas: requests.names().replicas() as u64,

@@ -1,10 +1,10 @@
 //! Suspect operations, as in the report.
 
 use super::context::Context;
-use crate::diagnose::answer::{RequestCounts, Suspect as FoundSuspect};
+use crate::diagnose::answer::{AffectedCategory as FoundCategory, RequestCounts, Suspect as FoundSuspect};
 use laggard_localize::{CategoryPosition, Spread};
 use laggard_model::{OperationId, TraceId};
-use laggard_report::{Position, Scope, Suspect};
+use laggard_report::{AffectedCategory, Position, Scope, Suspect};
 use std::collections::BTreeSet;
 
 /// Most example traces per suspect.
@@ -33,8 +33,9 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
     let categories =
         suspect.categories.iter().map(|&category| context.categories()[category].id.short()).collect();
     let sites = suspect.sites.as_ref();
-    let counts = sites.map_or_else(|| request_counts(context, suspect), |sites| sites.requests);
-    let traces = sites.map_or(&[][..], |sites| &sites.traces);
+    let hits = suspect.hits.as_ref();
+    let counts = hits.map_or_else(|| request_counts(context, suspect), |hits| hits.requests);
+    let traces = hits.map_or(&[][..], |hits| &hits.traces);
     Suspect {
         rank,
         service: key.service.to_owned(),
@@ -48,6 +49,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         stands_out: suspect.stands_out,
         score: suspect.score,
         effect_ns: suspect.excess.median_ns.max(0.0) as u64,
+        request_effect_ns: hits.map_or(suspect.excess.median_ns, |hits| hits.request_effect_ns).max(0.0) as u64,
         factor: suspect.excess.median_factor,
         share: share.min(1.0),
         requests_hit: counts.hit,
@@ -56,6 +58,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         replicas_seen: suspect.replicas.len() as u64,
         scope_undecided: suspect.spread == Spread::Undecided,
         categories,
+        affected: hits.map_or_else(Vec::new, |hits| hits.affected.iter().map(affected).collect()),
         positions: suspect.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
         trace_ids: if traces.is_empty() {
             example_traces(context, suspect)
@@ -67,6 +70,14 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
         onset: sites.and_then(|sites| sites.onset.clone()),
+    }
+}
+
+fn affected(category: &FoundCategory) -> AffectedCategory {
+    AffectedCategory {
+        category: category.id.short(),
+        requests_hit: category.requests,
+        lost_ns: category.lost_ns as u64,
     }
 }
 

@@ -95,6 +95,7 @@ impl Load {
                 latency_ns: 0.0,
                 category,
                 weight: 1.0,
+                number: 0,
             });
         }
         for place in 0..self.sites {

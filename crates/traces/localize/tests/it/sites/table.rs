@@ -18,6 +18,7 @@ fn add(builder: &mut SiteTableBuilder, number: u64) {
         latency_ns: 1e6 * random.uniform(),
         category: 0,
         weight: 1.0 + random.below(3) as f32,
+        number: number as u32,
     };
     builder.request(Fingerprint::from_value(random.below(3) as u128), request);
     for _ in 0..random.below(6) {
@@ -113,6 +114,7 @@ fn calls_of_one_request_at_one_site_on_one_set_are_added_up() {
         latency_ns: 100.0,
         category: 0,
         weight: 2.0,
+        number: at as u32,
     };
     let spend = |builder: &mut SiteTableBuilder, set: usize, time_ns: f64, path_ns: f64| {
         builder.spend(Spent { site: Site::Operation(op(0)), replicas: &[replica(set)], time_ns, path_ns });

@@ -2,7 +2,7 @@
 
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{Evidence, Suspect};
-use laggard_localize::Spread;
+use laggard_localize::{Site, Spread};
 use laggard_model::OperationId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,8 @@ pub(super) fn merge_evidence(
 /// One suspect of two with the same operation: figures of the larger excess; culprits of both, except that calls in
 /// a chain are judged as a chain only.
 fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
-    let is_chain = by_sites.sites.as_ref().is_some_and(|sites| sites.is_chain);
+    let sites = by_sites.sites.iter().flat_map(|figures| &figures.sites);
+    let is_chain = sites.into_iter().any(|site| matches!(site, Site::Chain(_)));
     let mut culprits = by_sites.culprits;
     if !is_chain {
         let known = culprits.len();
@@ -93,6 +94,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         score: 0.0,
         between: by_sites.between,
         sites: by_sites.sites,
+        hits: None,
     }
 }
 

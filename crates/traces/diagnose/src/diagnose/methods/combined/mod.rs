@@ -9,6 +9,7 @@
 //! ```
 
 mod dispersion;
+mod hits;
 mod incidents;
 mod merge;
 mod patterns;
@@ -82,6 +83,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
     // Stable: the largest excess first among those that stand out, and among the others.
     suspects.sort_by_key(|suspect| !suspect.stands_out);
+    let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
+    let suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,
@@ -105,10 +108,7 @@ fn stands_out(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
-    let enough = question.settings.sites.change.requests_min;
-    let is_compared = study.window.requests.len() >= enough
-        && study.baseline.as_ref().is_some_and(|baseline| baseline.requests.len() >= enough);
-    is_compared
+    study.is_compared(question)
         || suspect.evidence.iter().any(compares)
         || (suspect.spread == Spread::Localized && differs_steadily(suspect, surveyed, study, question))
         || is_concentrated(&slow_in_order(suspect, surveyed))

@@ -95,6 +95,7 @@ fn suspect(
         score: 0.0,
         between: None,
         sites: None,
+        hits: None,
     })
 }
 

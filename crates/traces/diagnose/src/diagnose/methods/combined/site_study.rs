@@ -3,6 +3,7 @@
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
+use crate::site_calls::{SiteCall, site_calls};
 use crate::site_fold::SiteFold;
 use laggard_localize::{
     Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
@@ -91,6 +92,24 @@ impl SiteStudy {
             study.incidents = incidents(&study.window, &services, question);
         }
         study
+    }
+
+    /// The calls of the window at a site.
+    pub(crate) fn window_calls(&self, question: &DiagnoseQuestion<'_>, site: Site) -> Vec<SiteCall> {
+        site_calls(&self.union.select(&question.window(), 0), &self.window, site)
+    }
+
+    /// The calls of the baseline at a site.
+    pub(crate) fn baseline_calls(&self, question: &DiagnoseQuestion<'_>, site: Site) -> Vec<SiteCall> {
+        let (Some(table), Some(earlier)) = (&self.baseline, question.earlier()) else { return Vec::new() };
+        site_calls(&self.union.select(&earlier, 1), table, site)
+    }
+
+    /// Whether window and baseline have enough requests to be compared.
+    pub(crate) fn is_compared(&self, question: &DiagnoseQuestion<'_>) -> bool {
+        let enough = question.settings.sites.change.requests_min;
+        self.window.requests.len() >= enough
+            && self.baseline.as_ref().is_some_and(|baseline| baseline.requests.len() >= enough)
     }
 
     /// `service operation`.

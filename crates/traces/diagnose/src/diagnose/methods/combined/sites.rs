@@ -1,19 +1,15 @@
 //! Suspects by their sites: slower on some replicas, than in the baseline, or in a period.
 
 use super::site_study::SiteStudy;
-use crate::diagnose::answer::{RequestCounts, SiteFigures, SurveyResult, Suspect, SuspectReplica};
+use crate::diagnose::answer::{SiteFigures, SurveyResult, Suspect, SuspectReplica};
 use crate::diagnose::question::DiagnoseQuestion;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{
-    Culprit, Excess, ReplicaLevel, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects,
-    join_suspects, replica_levels,
+    Culprit, Excess, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects, join_suspects,
 };
-use laggard_model::{OperationId, TraceId};
+use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{Between, CulpritReplica, Onset, Shift};
 use std::collections::BTreeSet;
-
-/// Most example traces per suspect.
-const TRACES_MAX: usize = 5;
 
 /// Suspects by their sites, one per operation; without evidence and score.
 pub(super) fn suspects(
@@ -76,6 +72,7 @@ impl Adapter<'_> {
             score: 0.0,
             between: between(self.study, suspect),
             sites: Some(self.figures(suspect)),
+            hits: None,
         }
     }
 
@@ -104,46 +101,35 @@ impl Adapter<'_> {
         }
     }
 
+    /// The replicas with calls at the suspect's first site; their figures follow from the calls that are hit.
     fn replicas(&self, suspect: &SiteSuspect) -> Vec<SuspectReplica> {
-        let homes: BTreeSet<_> = self.study.window.homes_of(suspect.operation).collect();
+        let window = &self.study.window;
+        let homes: BTreeSet<_> = window.homes_of(suspect.operation).collect();
         let site = if suspect.culprits.is_empty() { suspect.sites.first() } else { suspect.sites.last() };
-        let levels = site.map_or_else(Vec::new, |&site| replica_levels(&self.study.window, site));
-        let replica = |level: &ReplicaLevel| {
-            let culprit = suspect.culprits.iter().find(|culprit| culprit.replica == level.replica);
+        let rows = site.map_or(&[][..], |&site| window.rows_of(site));
+        let sets: BTreeSet<u32> = rows.iter().map(|row| row.set).collect();
+        let replicas: BTreeSet<ReplicaId> =
+            sets.iter().flat_map(|&set| &window.sets[set as usize]).copied().collect();
+        let replica = |&replica: &ReplicaId| {
+            let culprit = suspect.culprits.iter().find(|culprit| culprit.replica == replica);
             SuspectReplica {
-                replica: level.replica,
+                replica,
                 is_culprit: culprit.is_some(),
-                calls: level.observations,
-                slow_calls: level.slow,
                 p_value: culprit.map(|culprit| culprit.p_adjusted),
-                score: 1,
-                excess_total_ns: suspect.excess_ns / suspect.culprits.len().max(1) as f64,
-                excess_median_ns: suspect.effect_ns,
-                factor: Some(level.factor),
+                calls: 0,
+                slow_calls: 0,
+                score: 0,
+                excess_total_ns: 0.0,
+                excess_median_ns: 0.0,
+                factor: None,
             }
         };
-        levels.iter().filter(|level| homes.contains(&level.replica)).map(replica).collect()
+        replicas.intersection(&homes).map(replica).collect()
     }
 
     fn figures(&self, suspect: &SiteSuspect) -> SiteFigures {
-        let requests = &self.study.window.requests;
-        let hit = || suspect.hit.iter().map(|&request| &requests[request as usize]);
-        let mut slowest: Vec<(f64, TraceId)> =
-            hit().map(|request| (request.latency_ns, request.trace)).collect();
-        slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        slowest.dedup_by_key(|&mut (_, trace)| trace);
-        let rows = suspect.sites.iter().flat_map(|&site| self.study.window.rows_of(site));
-        let mut requests: Vec<u32> = rows.map(|row| row.request).collect();
-        // Stable, because it merges lists that are sorted by site.
-        requests.sort();
-        requests.dedup();
         SiteFigures {
-            requests: RequestCounts {
-                hit: suspect.hit.len() as u64,
-                hit_estimated: hit().fold(0.0, |sum, request| sum + f64::from(request.weight)),
-                seen: requests.len() as u64,
-            },
-            traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
+            sites: suspect.sites.clone(),
             culprits: suspect.culprits.iter().map(|culprit| self.culprit(culprit)).collect(),
             shift: suspect.shift.map(|shift| Shift {
                 factor: shift.factor,
@@ -153,7 +139,6 @@ impl Adapter<'_> {
                 baseline_calls: shift.baseline_calls,
             }),
             onset: suspect.sites.first().and_then(|&site| self.study.onset(site)).map(onset),
-            is_chain: suspect.sites.iter().any(|site| matches!(site, Site::Chain(_))),
         }
     }
 

@@ -1,0 +1,413 @@
+//! Requests hit, effects, and figures of replicas and categories of every suspect: all from the same calls.
+//!
+//! ```text
+//! sites of the suspect ─► calls in the window ──┐
+//!                         normal calls:         ├─ find_hits ─► hit calls ─► requests, effects, replicas, categories
+//!                         other replicas, or ───┘
+//!                         the baseline, or
+//!                         outside slow periods
+//! ```
+
+use super::site_study::SiteStudy;
+use crate::diagnose::answer::{
+    AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
+};
+use crate::diagnose::question::DiagnoseQuestion;
+use crate::site_calls::SiteCall;
+use laggard_assembly::ShapeRule;
+use laggard_localize::{
+    CallLevel, ComparedSite, NormalCalls, RequestRow, Site, SiteRequest, WindowCall, find_hits,
+};
+use laggard_model::{Fingerprint, ReplicaId, Timestamp, TraceId};
+use laggard_numeric::{binomial_upper_tail, median_of};
+use laggard_report::CulpritReplica;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most example traces per suspect.
+const TRACES_MAX: usize = 5;
+/// Normal calls in the window with which culprits are compared; with fewer, with the baseline.
+const NORMAL_CALLS_MIN: usize = 20;
+/// Level of the test that more requests of a category are hit than by chance.
+const CHANCE_LEVEL: f64 = 0.05;
+/// Share of false discoveries among hit calls.
+const FALSE_SHARE: f64 = 0.05;
+
+/// What the calls of a suspect are compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reference {
+    /// Calls in which no culprit took part.
+    Peers,
+    Baseline,
+    /// Calls outside slow periods.
+    OutsidePeriods,
+    /// Most calls of the suspect themselves.
+    Bulk,
+}
+
+/// Applies the one definition of a hit to suspects of every finder.
+pub(super) struct HitStudy<'a> {
+    pub(super) question: &'a DiagnoseQuestion<'a>,
+    pub(super) surveyed: &'a SurveyResult,
+    pub(super) study: &'a SiteStudy,
+}
+
+/// A call of a suspect in the window.
+#[derive(Clone, Copy)]
+struct LeveledCall {
+    call: SiteCall,
+    usual_ns: f32,
+    is_judged: bool,
+    is_hit: bool,
+}
+
+impl LeveledCall {
+    fn excess_ns(&self) -> f64 {
+        f64::from(self.call.time_ns) - f64::from(self.usual_ns)
+    }
+
+    /// The logarithm of its time over the usual time.
+    fn log_ratio(&self) -> f64 {
+        f64::from(self.call.time_ns.max(1.0)).ln() - f64::from(self.usual_ns.max(1.0)).ln()
+    }
+}
+
+impl HitStudy<'_> {
+    /// The suspect with the figures of its hit calls.
+    pub(super) fn with_hits(&self, mut suspect: Suspect) -> Suspect {
+        let sites = self.sites(&suspect);
+        let calls = self.calls(&suspect, &sites);
+        let figures = self.figures(&suspect, &calls);
+        let hits: Vec<&LeveledCall> = calls.iter().filter(|call| call.is_hit).collect();
+        suspect.excess.calls = hits.len() as u64;
+        if !hits.is_empty() {
+            let excess: Vec<f64> = hits.iter().map(|call| call.excess_ns()).collect();
+            suspect.excess.median_ns = median_of(&excess);
+            let logs: Vec<f64> = hits.iter().map(|call| call.log_ratio()).collect();
+            let is_new = hits.iter().all(|call| call.usual_ns <= 0.0);
+            suspect.excess.median_factor = if is_new { f64::INFINITY } else { median_of(&logs).exp() };
+        }
+        let surveyed = |&number: &u32| self.surveyed_request(&self.study.window.requests[number as usize]);
+        let hit: BTreeSet<(usize, u32)> = figures.hit.iter().filter_map(surveyed).collect();
+        suspect.hit = hit.into_iter().collect();
+        self.set_categories(&mut suspect, &figures.affected);
+        suspect.replicas = self.replicas(&suspect, &calls);
+        self.set_culprits(&mut suspect, &calls);
+        suspect.hits = Some(figures);
+        suspect
+    }
+
+    /// The sites that were compared; for other finders those that the operation's self time is spent at.
+    fn sites(&self, suspect: &Suspect) -> Vec<Site> {
+        let compared = suspect.sites.as_ref().map_or(&[][..], |figures| &figures.sites);
+        let by_requests = |kind: &Evidence| matches!(kind, Evidence::Dispersion | Evidence::Pattern);
+        let mut sites = compared.to_vec();
+        if sites.is_empty() || suspect.evidence.iter().any(by_requests) && !sites.iter().any(is_chain) {
+            let own = |site: &Site| match *site {
+                Site::Operation(operation) => operation == suspect.operation,
+                Site::Link { caller, .. } => caller == suspect.operation,
+                Site::Chain(_) => false,
+            };
+            sites.extend(self.study.window.by_site().map(|(site, _)| site).filter(own));
+        }
+        sites.sort();
+        sites.dedup();
+        sites
+    }
+
+    fn reference(&self, suspect: &Suspect) -> Reference {
+        let has = |kind: Evidence| suspect.evidence.contains(&kind);
+        if !suspect.culprits.is_empty() {
+            Reference::Peers
+        } else if self.study.is_compared(self.question) {
+            Reference::Baseline
+        } else if has(Evidence::Period) && !has(Evidence::Dispersion) && !has(Evidence::Pattern) {
+            Reference::OutsidePeriods
+        } else {
+            Reference::Bulk
+        }
+    }
+
+    /// All calls of a suspect in the window, with their levels, in the order of sites and requests.
+    fn calls(&self, suspect: &Suspect, sites: &[Site]) -> Vec<LeveledCall> {
+        let reference = self.reference(suspect);
+        let mut calls: Vec<Vec<SiteCall>> = Vec::new();
+        let mut compared: Vec<ComparedSite> = Vec::new();
+        for &site in sites {
+            let own = self.study.window_calls(self.question, site);
+            compared.push(self.compared(suspect, site, &own, reference));
+            calls.push(own);
+        }
+        let leveled = |((call, level), compared): ((SiteCall, CallLevel), WindowCall)| LeveledCall {
+            call,
+            usual_ns: level.usual_ns,
+            is_judged: compared.is_judged,
+            is_hit: level.is_hit,
+        };
+        let levels = find_hits(&compared);
+        (calls.into_iter().zip(levels).zip(compared))
+            .flat_map(|((calls, levels), compared)| calls.into_iter().zip(levels).zip(compared.calls))
+            .map(leveled)
+            .collect()
+    }
+
+    fn compared(
+        &self,
+        suspect: &Suspect,
+        site: Site,
+        calls: &[SiteCall],
+        reference: Reference,
+    ) -> ComparedSite {
+        let window = &self.study.window;
+        let request = |call: &SiteCall| &window.requests[call.request as usize];
+        let is_culprit = |call: &SiteCall| {
+            let set = &window.sets[call.set as usize];
+            suspect.culprits.iter().any(|culprit| set.contains(culprit))
+        };
+        let periods = self.periods(suspect);
+        let onset = suspect.sites.as_ref().and_then(|figures| figures.onset.as_ref());
+        let onset = onset.map_or(Timestamp::MIN, |onset| onset.earliest);
+        let is_judged = |call: &SiteCall| match reference {
+            Reference::Peers => is_culprit(call),
+            Reference::Baseline => request(call).start >= onset,
+            Reference::OutsidePeriods => periods.iter().any(|period| period.contains(&request(call).start)),
+            Reference::Bulk => true,
+        };
+        let known = |is_normal: &dyn Fn(&SiteCall) -> bool| -> Vec<(u32, f32)> {
+            let normal = calls.iter().filter(|call| is_normal(call));
+            normal.map(|call| (request(call).category, call.time_ns)).collect()
+        };
+        let normal = match reference {
+            Reference::Peers => Some(known(&|call| !is_culprit(call)))
+                .filter(|normal| normal.len() >= NORMAL_CALLS_MIN)
+                .map(NormalCalls::Known)
+                .or_else(|| self.in_baseline(site)),
+            Reference::Baseline => self.in_baseline(site),
+            Reference::OutsidePeriods => {
+                let periods = || self.study.incidents.iter().map(|(incident, _)| incident.since..incident.until);
+                let within = |start| periods().any(|period| period.contains(&start));
+                let outside = known(&|call| !within(request(call).start));
+                Some(if outside.is_empty() { NormalCalls::New } else { NormalCalls::Known(outside) })
+            }
+            Reference::Bulk => None,
+        };
+        let judged = |call: &SiteCall| WindowCall {
+            category: request(call).category,
+            time_ns: call.time_ns,
+            is_judged: is_judged(call),
+        };
+        ComparedSite {
+            calls: calls.iter().map(judged).collect(),
+            normal: normal.unwrap_or(NormalCalls::Bulk),
+            is_slower: reference != Reference::Bulk,
+        }
+    }
+
+    /// The slow periods in which the suspect is one.
+    fn periods(&self, suspect: &Suspect) -> Vec<std::ops::Range<Timestamp>> {
+        let named = self.study.incidents.iter().filter(|(_, suspects)| {
+            suspects.iter().any(|in_period| in_period.operation == suspect.operation)
+        });
+        named.map(|(incident, _)| incident.since..incident.until).collect()
+    }
+
+    /// The calls of a site in the baseline, by number of their category in the window.
+    fn in_baseline(&self, site: Site) -> Option<NormalCalls> {
+        if !self.study.is_compared(self.question) {
+            return None;
+        }
+        let (baseline, window) = (self.study.baseline.as_ref()?, &self.study.window);
+        let unknown = window.categories.len();
+        let number = |(index, id): (usize, &Fingerprint)| {
+            window.categories.binary_search(id).unwrap_or(unknown + index) as u32
+        };
+        let numbers: Vec<u32> = baseline.categories.iter().enumerate().map(number).collect();
+        let calls = self.study.baseline_calls(self.question, site);
+        let category = |call: &SiteCall| baseline.requests[call.request as usize].category as usize;
+        let known: Vec<(u32, f32)> =
+            calls.iter().map(|call| (numbers[category(call)], call.time_ns)).collect();
+        Some(if known.is_empty() { NormalCalls::New } else { NormalCalls::Known(known) })
+    }
+
+    fn figures(&self, suspect: &Suspect, calls: &[LeveledCall]) -> HitFigures {
+        let requests = &self.study.window.requests;
+        let mut excess_by_request: BTreeMap<u32, f64> = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.is_hit) {
+            *excess_by_request.entry(call.call.request).or_default() += call.excess_ns();
+        }
+        let hit: Vec<u32> = excess_by_request.keys().copied().collect();
+        let mut seen: Vec<u32> = calls.iter().map(|call| call.call.request).collect();
+        seen.sort();
+        seen.dedup();
+        let hit_requests = || hit.iter().map(|&request| &requests[request as usize]);
+        let mut slowest: Vec<(f64, TraceId)> =
+            hit_requests().map(|request| (request.latency_ns, request.trace)).collect();
+        slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        slowest.dedup_by_key(|&mut (_, trace)| trace);
+        let excess: Vec<f64> = excess_by_request.values().copied().collect();
+        HitFigures {
+            requests: RequestCounts {
+                hit: hit.len() as u64,
+                hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
+                seen: seen.len() as u64,
+            },
+            request_effect_ns: if excess.is_empty() { suspect.excess.median_ns } else { median_of(&excess) },
+            traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
+            affected: self.affected(calls, &excess_by_request),
+            hit,
+        }
+    }
+
+    /// Categories of which more is hit than by chance, by lost time.
+    fn affected(&self, calls: &[LeveledCall], excess: &BTreeMap<u32, f64>) -> Vec<AffectedCategory> {
+        let window = &self.study.window;
+        // By number of the category: judged calls, hit calls, hit requests, lost time.
+        let mut counts: BTreeMap<u32, (u64, u64, u64, f64)> = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.is_judged) {
+            let count = counts.entry(window.requests[call.call.request as usize].category).or_default();
+            count.0 += 1;
+            count.1 += u64::from(call.is_hit);
+        }
+        for (&request, excess_ns) in excess {
+            let request = &window.requests[request as usize];
+            let count = counts.entry(request.category).or_default();
+            count.2 += 1;
+            count.3 += excess_ns * f64::from(request.weight);
+        }
+        let (judged, hit) = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        let false_hits = FALSE_SHARE * hit as f64;
+        let normal = judged as f64 - (hit as f64 - false_hits);
+        let chance = (false_hits / normal.max(1.0)).min(FALSE_SHARE);
+        let pays = |&(_, count): &(&u32, &(u64, u64, u64, f64))| {
+            count.1 > 0 && binomial_upper_tail(count.0, chance, count.1) <= CHANCE_LEVEL
+        };
+        let affected = |(&category, count): (&u32, &(u64, u64, u64, f64))| AffectedCategory {
+            id: window.categories[category as usize],
+            requests: count.2,
+            lost_ns: count.3.max(0.0),
+        };
+        let mut out: Vec<AffectedCategory> = counts.iter().filter(pays).map(affected).collect();
+        out.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then(a.id.cmp(&b.id)));
+        out
+    }
+
+    /// The affected categories that were gathered, and the operation's positions in them.
+    fn set_categories(&self, suspect: &mut Suspect, affected: &[AffectedCategory]) {
+        let categories = &self.surveyed.categories;
+        let mut indices: Vec<usize> = match self.surveyed.rule {
+            ShapeRule::Canonical => (affected.iter())
+                .filter_map(|category| categories.binary_search_by_key(&category.id, |row| row.id).ok())
+                .collect(),
+            ShapeRule::Exact => suspect.hit.iter().map(|&(category, _)| category).collect(),
+        };
+        indices.sort_unstable();
+        indices.dedup();
+        let mut positions: Vec<(usize, u32)> = Vec::new();
+        for &category in &indices {
+            let known = suspect.positions.iter().filter(|position| position.0 == category);
+            let before = positions.len();
+            positions.extend(known);
+            if positions.len() == before {
+                let called = categories[category].positions.iter().enumerate();
+                let own = called.filter(|(_, position)| position.operation == suspect.operation);
+                positions.extend(own.map(|(position, _)| (category, position as u32)));
+            }
+        }
+        (suspect.categories, suspect.positions) = (indices, positions);
+    }
+
+    /// Every replica that ran the operation at the suspect's sites, by handle.
+    fn replicas(&self, suspect: &Suspect, calls: &[LeveledCall]) -> Vec<SuspectReplica> {
+        let window = &self.study.window;
+        let homes: BTreeSet<ReplicaId> = window.homes_of(suspect.operation).collect();
+        let mut by_replica: BTreeMap<ReplicaId, Vec<LeveledCall>> = BTreeMap::new();
+        for call in calls {
+            let set = window.sets[call.call.set as usize].iter();
+            set.filter(|replica| homes.contains(replica))
+                .for_each(|&replica| by_replica.entry(replica).or_default().push(*call));
+        }
+        let figures = |(replica, calls): (ReplicaId, Vec<LeveledCall>)| {
+            let known = suspect.replicas.iter().find(|known| known.replica == replica);
+            let hits = || calls.iter().filter(|call| call.is_hit);
+            let excess: Vec<f64> = hits().map(LeveledCall::excess_ns).collect();
+            let categories: BTreeSet<u32> =
+                hits().map(|call| window.requests[call.call.request as usize].category).collect();
+            SuspectReplica {
+                replica,
+                is_culprit: suspect.culprits.contains(&replica),
+                calls: calls.len() as u64,
+                slow_calls: excess.len() as u64,
+                p_value: known.and_then(|known| known.p_value),
+                score: categories.len() as u64,
+                excess_total_ns: excess.iter().sum(),
+                excess_median_ns: median_of(&excess),
+                factor: mean_factor(&calls),
+            }
+        };
+        by_replica.into_iter().map(figures).collect()
+    }
+
+    /// Orders culprits by factor, then name, and sets the factors of those that were compared with their peers.
+    fn set_culprits(&self, suspect: &mut Suspect, calls: &[LeveledCall]) {
+        let names = self.study.union.names();
+        let factor = |replica: ReplicaId| {
+            let known = suspect.replicas.iter().find(|known| known.replica == replica);
+            known.and_then(|known| known.factor).unwrap_or(1.0)
+        };
+        let mut culprits: Vec<(f64, ReplicaId)> =
+            suspect.culprits.iter().map(|&replica| (factor(replica), replica)).collect();
+        culprits.sort_by(|a, b| {
+            b.0.total_cmp(&a.0).then_with(|| names.replica_name(a.1).cmp(names.replica_name(b.1)))
+        });
+        suspect.culprits = culprits.into_iter().map(|(_, replica)| replica).collect();
+        let Some(figures) = &mut suspect.sites else { return };
+        let sets = &self.study.window.sets;
+        for culprit in &mut figures.culprits {
+            let takes_part = |call: &&LeveledCall| {
+                let mut set = sets[call.call.set as usize].iter();
+                set.any(|&replica| names.replica_name(replica) == culprit.replica)
+            };
+            let own: Vec<LeveledCall> = calls.iter().filter(takes_part).copied().collect();
+            set_factor(culprit, &own);
+        }
+        figures.culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));
+    }
+
+    /// `(category, row)` of a request of the window among the surveyed categories, if it was gathered.
+    fn surveyed_request(&self, request: &SiteRequest) -> Option<(usize, u32)> {
+        let categories = &self.surveyed.categories;
+        let row = |category: usize| {
+            let key = |row: &RequestRow| (row.start, row.trace);
+            let rows = &categories[category].requests;
+            let row = rows.binary_search_by_key(&(request.start, request.trace), key).ok()?;
+            Some((category, row as u32))
+        };
+        if self.surveyed.rule != ShapeRule::Canonical {
+            // The table of sites groups by the canonical shape: its ids of categories are others.
+            return (0..categories.len()).rev().find_map(row);
+        }
+        let id = self.study.window.categories[request.category as usize];
+        row(categories.binary_search_by_key(&id, |category| category.id).ok()?)
+    }
+}
+
+const fn is_chain(site: &Site) -> bool {
+    matches!(site, Site::Chain(_))
+}
+
+/// Geometric mean of the times over the usual ones; `None` where nothing is usual.
+fn mean_factor(calls: &[LeveledCall]) -> Option<f64> {
+    let known: Vec<f64> = calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
+    (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64).exp())
+}
+
+/// Sets the factor of a culprit, with its 95 % interval, to that of its calls.
+fn set_factor(culprit: &mut CulpritReplica, calls: &[LeveledCall]) {
+    let logs: Vec<f64> = calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
+    if logs.len() < 2 {
+        return;
+    }
+    let mean = laggard_numeric::mean(&logs);
+    let error = 1.96 * laggard_numeric::sample_std(&logs) / (logs.len() as f64).sqrt();
+    (culprit.factor, culprit.factor_low, culprit.factor_high) =
+        (mean.exp(), (mean - error).exp(), (mean + error).exp());
+}

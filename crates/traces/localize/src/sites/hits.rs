@@ -1,0 +1,382 @@
+//! Which calls of a suspect were hit: those that take longer than normal calls, at a false discovery rate of 5 %.
+//!
+//! The p-value of a call is the upper tail of normal calls of its category. Only the slowest tenth of normal calls matters
+//! at this rate, and beyond the longest normal call there is nothing to count, so the tail is modeled: times beyond the 90 %
+//! quantile fall off like a Pareto distribution, with one exponent for all categories of a site. Calls with p-values that
+//! pass Benjamini and Hochberg's procedure over all judged calls are hit.
+//!
+//! Where all judged calls are slower, such as after an upgrade, single calls may still overlap with normal ones. If the low
+//! quantiles have moved as far as the median, every judged call is hit.
+
+use laggard_numeric::normal_upper_tail;
+
+/// False discovery rate among the calls that are declared hit.
+const LEVEL: f64 = 0.05;
+/// The tail of normal times begins at this quantile.
+const TAIL_QUANTILE: f64 = 0.9;
+/// A category's own quantiles count like this many calls of the others.
+const POOLED_CALLS: f64 = 50.0;
+/// Normal calls needed for a median of the category's own.
+const OWN_CALLS_MIN: usize = 5;
+/// Minimum spread of logarithms.
+const SPREAD_MIN: f64 = 0.01;
+/// The low quantiles of judged calls have moved by at least this part of the median's move if all calls are slower.
+const SHIFTED_PART_MIN: f64 = 0.7;
+/// If single calls explain less than this part of the difference, all calls are slower.
+const EXPLAINED_PART_MIN: f64 = 0.5;
+/// Standard errors between the medians before all calls are called slower.
+const SHIFT_ERRORS_MIN: f64 = 3.0;
+
+/// A call in the window at one site.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WindowCall {
+    /// Number of the category of its request.
+    pub category: u32,
+    /// Time, nanoseconds.
+    pub time_ns: f32,
+    /// Whether it can be hit: on a culprit replica, where there are any.
+    pub is_judged: bool,
+}
+
+/// What the calls of a site are compared with.
+#[derive(Clone, Debug)]
+pub enum NormalCalls {
+    /// Times of normal calls, nanoseconds, with the number of their category.
+    Known(Vec<(u32, f32)>),
+    /// The bulk of the judged calls themselves: at most half of a category is hit.
+    Bulk,
+    /// There were none before: every judged call is hit, and its usual time is 0.
+    New,
+}
+
+/// The calls of one site.
+#[derive(Clone, Debug)]
+pub struct ComparedSite {
+    /// Calls in the window.
+    pub calls: Vec<WindowCall>,
+    /// What they are compared with.
+    pub normal: NormalCalls,
+    /// Whether the calls as a whole are known to be slower than normal ones.
+    pub is_slower: bool,
+}
+
+/// The result for one call.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct CallLevel {
+    /// Median time of normal calls of its category, nanoseconds.
+    pub usual_ns: f32,
+    /// Whether it was hit.
+    pub is_hit: bool,
+}
+
+/// The levels of all calls of a suspect, by site, in the order of the calls.
+pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
+    let mut studies: Vec<SiteLevels> = sites.iter().map(SiteLevels::new).collect();
+    for _ in 0..ROUNDS_MAX {
+        let judged: usize = studies.iter().map(|study| study.tested).sum();
+        let mut small: Vec<f64> =
+            studies.iter().flat_map(|study| &study.p_values).copied().filter(|&p| p <= LEVEL).collect();
+        let limit = step_up_limit(&mut small, judged);
+        let changed = sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, limit));
+        if changed.fold(false, |any, changed| any | changed) {
+            continue;
+        }
+        break;
+    }
+    sites.iter().zip(studies).map(|(site, study)| study.finish(site)).collect()
+}
+
+// Limit: rounds of the search for the bulk of a suspect's calls | the last round is the result
+/// Most rounds in which the share of hit calls and the bulk of the others are estimated from each other.
+const ROUNDS_MAX: usize = 6;
+
+/// The largest p-value that passes Benjamini and Hochberg's procedure among `tested`; negative if there is none. Larger ones
+/// than the level need not be in `p_values`.
+fn step_up_limit(p_values: &mut [f64], tested: usize) -> f64 {
+    p_values.sort_unstable_by(f64::total_cmp);
+    let passes = |&(index, p): &(usize, &f64)| *p <= LEVEL * (index + 1) as f64 / tested.max(1) as f64;
+    p_values.iter().enumerate().filter(passes).last().map_or(-1.0, |(_, &p)| p)
+}
+
+struct SiteLevels {
+    usual: UsualTimes,
+    /// Logarithms of the calls' times over the usual time of their category, in the order of the calls.
+    ratios: Vec<f64>,
+    /// p-values of the calls; 1 where a call is not judged.
+    p_values: Vec<f64>,
+    hit: Vec<bool>,
+    /// Number of calls that are tested one by one.
+    tested: usize,
+}
+
+impl SiteLevels {
+    fn new(site: &ComparedSite) -> SiteLevels {
+        let normal = match &site.normal {
+            NormalCalls::Known(normal) => UsualTimes::from_normal(normal),
+            NormalCalls::Bulk => UsualTimes::from_bulk(&logs_of_judged(&site.calls), &[]),
+            NormalCalls::New => UsualTimes::default(),
+        };
+        let mut study = SiteLevels {
+            usual: normal,
+            ratios: Vec::new(),
+            p_values: Vec::new(),
+            hit: site.calls.iter().map(|call| call.is_judged).collect(),
+            tested: 0,
+        };
+        if matches!(site.normal, NormalCalls::New) {
+            return study;
+        }
+        study.measure(site);
+        study.tested = site.calls.iter().filter(|call| call.is_judged).count();
+        if study.hit_as_a_whole(site) {
+            study.p_values.clear();
+            study.tested = 0;
+        }
+        study
+    }
+
+    fn measure(&mut self, site: &ComparedSite) {
+        let log = |call: &WindowCall| log_ns(call.time_ns) - self.usual.of(call.category).median;
+        self.ratios = site.calls.iter().map(log).collect();
+        let p_value = |(call, &ratio): (&WindowCall, &f64)| match call.is_judged {
+            true => self.usual.p_value(call.category, ratio),
+            false => 1.0,
+        };
+        self.p_values = site.calls.iter().zip(&self.ratios).map(p_value).collect();
+    }
+
+    /// Marks the calls up to a p-value as hit. Returns whether the bulk has changed, so that p-values have; `None` for a site
+    /// without a bulk.
+    fn mark(&mut self, site: &ComparedSite, limit: f64) -> Option<bool> {
+        if self.p_values.is_empty() {
+            return None;
+        }
+        let hit: Vec<bool> = self.p_values.iter().map(|&p| p <= limit).collect();
+        let changed = hit != self.hit;
+        self.hit = hit;
+        if !matches!(site.normal, NormalCalls::Bulk) || !changed {
+            return None;
+        }
+        self.usual = UsualTimes::from_bulk(&logs_of_judged(&site.calls), &hits_of(&site.calls, &self.hit));
+        self.measure(site);
+        Some(true)
+    }
+
+    /// Whether all judged calls are slower; then they are marked as hit, except those that would be far too short for it.
+    fn hit_as_a_whole(&mut self, site: &ComparedSite) -> bool {
+        let NormalCalls::Known(normal) = &site.normal else { return false };
+        let mut before: Vec<f64> =
+            normal.iter().map(|&(category, time)| log_ns(time) - self.usual.of(category).median).collect();
+        let mut now: Vec<f64> = (site.calls.iter().zip(&self.ratios))
+            .filter_map(|(call, &ratio)| call.is_judged.then_some(ratio))
+            .collect();
+        if before.is_empty() || now.is_empty() {
+            return false;
+        }
+        let [low, quarter, middle] = [0.1, 0.25, 0.5].map(|share| quantile(&mut before, share));
+        let spread = (middle - quarter).max(SPREAD_MIN) / 0.674;
+        let moved = [0.1, 0.25, 0.5].map(|share| quantile(&mut now, share));
+        let moved = [moved[0] - low, moved[1] - quarter, moved[2] - middle];
+        let error = 1.25 * spread * (1.0 / now.len() as f64 + 1.0 / before.len() as f64).sqrt();
+        let is_shifted = moved[2] >= SHIFT_ERRORS_MIN * error
+            && moved[0] >= SHIFTED_PART_MIN * moved[2]
+            && moved[1] >= SHIFTED_PART_MIN * moved[2];
+        if !is_shifted && !(site.is_slower && self.explained_by_single_calls(&before, &now) < EXPLAINED_PART_MIN) {
+            return false;
+        }
+        // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.
+        let shortest = (moved[2] + 2.0 * (low - middle)).min(0.0);
+        for ((hit, call), &ratio) in self.hit.iter_mut().zip(&site.calls).zip(&self.ratios) {
+            *hit = call.is_judged && ratio >= shortest;
+        }
+        true
+    }
+
+    /// The part of the difference between the means of the logs that calls explain which are hit one by one.
+    fn explained_by_single_calls(&self, before: &[f64], now: &[f64]) -> f64 {
+        let mut small: Vec<f64> = self.p_values.iter().copied().filter(|&p| p <= LEVEL).collect();
+        let limit = step_up_limit(&mut small, now.len());
+        let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| **p <= limit);
+        let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();
+        let sum = |logs: &[f64]| logs.iter().sum::<f64>();
+        let difference = sum(now) - sum(before) * now.len() as f64 / before.len() as f64;
+        if difference > 0.0 { by_hits / difference } else { 1.0 }
+    }
+
+    fn finish(self, site: &ComparedSite) -> Vec<CallLevel> {
+        let is_new = matches!(site.normal, NormalCalls::New);
+        let level = |(call, &is_hit): (&WindowCall, &bool)| CallLevel {
+            usual_ns: if is_new { 0.0 } else { self.usual.of(call.category).median.exp() as f32 },
+            is_hit,
+        };
+        site.calls.iter().zip(&self.hit).map(level).collect()
+    }
+}
+
+/// Logarithms of the judged calls' times, with the number of their category.
+fn logs_of_judged(calls: &[WindowCall]) -> Vec<(u32, f64)> {
+    let judged = calls.iter().filter(|call| call.is_judged);
+    judged.map(|call| (call.category, log_ns(call.time_ns))).collect()
+}
+
+/// Number of calls that are hit, by category.
+fn hits_of(calls: &[WindowCall], hit: &[bool]) -> Vec<usize> {
+    let categories = calls.iter().map(|call| call.category as usize + 1).max().unwrap_or(0);
+    let mut hits = vec![0; categories];
+    calls.iter().zip(hit).filter(|(_, hit)| **hit).for_each(|(call, _)| hits[call.category as usize] += 1);
+    hits
+}
+
+fn log_ns(time_ns: f32) -> f64 {
+    f64::from(time_ns.max(1.0)).ln()
+}
+
+/// The usual logarithms of times in a category.
+#[derive(Clone, Copy, Default)]
+struct CategoryLevel {
+    median: f64,
+    /// From the median to where the tail begins.
+    reach: f64,
+}
+
+/// What calls of a site usually take, by category.
+#[derive(Default)]
+struct UsualTimes {
+    by_category: Vec<Option<CategoryLevel>>,
+    /// For other categories.
+    pooled: CategoryLevel,
+    tail: Tail,
+}
+
+enum Tail {
+    /// Exponential logarithms beyond the 90 % quantile, with this mean.
+    Pareto(f64),
+    /// Normal logarithms: the reach is one standard deviation.
+    LogNormal,
+}
+
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail::Pareto(1.0)
+    }
+}
+
+impl UsualTimes {
+    fn of(&self, category: u32) -> CategoryLevel {
+        self.by_category.get(category as usize).copied().flatten().unwrap_or(self.pooled)
+    }
+
+    /// The probability that a normal call takes so long: `ratio` is the logarithm of its time over the usual one. 1 for all
+    /// that are no longer than nine of ten.
+    fn p_value(&self, category: u32, ratio: f64) -> f64 {
+        let reach = self.of(category).reach.max(SPREAD_MIN);
+        match self.tail {
+            Tail::Pareto(_) if ratio <= reach => 1.0,
+            Tail::Pareto(mean) => (1.0 - TAIL_QUANTILE) * (-(ratio - reach) / mean).exp(),
+            Tail::LogNormal => normal_upper_tail(ratio / reach),
+        }
+    }
+
+    /// By all normal calls.
+    fn from_normal(normal: &[(u32, f32)]) -> UsualTimes {
+        let logs: Vec<(u32, f64)> = normal.iter().map(|&(category, time)| (category, log_ns(time))).collect();
+        let mut all: Vec<f64> = logs.iter().map(|&(_, log)| log).collect();
+        let overall = quantile(&mut all, 0.5);
+        let mut categories = by_category(&logs);
+        let mut medians: Vec<Option<f64>> = Vec::with_capacity(categories.len());
+        let mut ratios = Vec::with_capacity(logs.len());
+        for logs in &mut categories {
+            let own = logs.len() >= OWN_CALLS_MIN;
+            let middle = if own { quantile(logs, 0.5) } else { overall };
+            medians.push(own.then_some(middle));
+            logs.iter_mut().for_each(|log| *log -= middle);
+            ratios.extend(logs.iter().copied().filter(|_| own));
+        }
+        if ratios.is_empty() {
+            ratios = all.iter().map(|log| log - overall).collect();
+        }
+        let pooled_reach = quantile(&mut ratios, TAIL_QUANTILE).max(SPREAD_MIN);
+        let level = |(logs, median): (&mut Vec<f64>, &Option<f64>)| {
+            let calls = logs.len() as f64;
+            let own = quantile(logs, TAIL_QUANTILE);
+            let reach = (calls * own + POOLED_CALLS * pooled_reach) / (calls + POOLED_CALLS);
+            median.map(|median| CategoryLevel { median, reach })
+        };
+        let levels: Vec<Option<CategoryLevel>> = categories.iter_mut().zip(&medians).map(level).collect();
+        let beyond = |reach: f64, ratio: f64| (ratio > reach).then_some(ratio - reach);
+        let mut tail: Vec<f64> = (categories.iter().zip(&levels))
+            .filter_map(|(logs, level)| Some((logs, (*level)?)))
+            .flat_map(|(logs, level)| logs.iter().filter_map(move |&log| beyond(level.reach, log)))
+            .collect();
+        if tail.is_empty() {
+            tail = ratios.iter().filter_map(|&ratio| beyond(pooled_reach, ratio)).collect();
+        }
+        let mean = tail.iter().sum::<f64>() / tail.len().max(1) as f64;
+        // Few calls may have a shorter tail than the population by chance.
+        let mean = mean.max(SPREAD_MIN) * (1.0 + 1.0 / (tail.len().max(1) as f64).sqrt());
+        UsualTimes {
+            by_category: levels,
+            pooled: CategoryLevel { median: overall, reach: pooled_reach },
+            tail: Tail::Pareto(mean),
+        }
+    }
+
+    /// By the calls themselves, less those that are known to be hit: all but the slowest of a category. Without known hits,
+    /// half of the calls are suspected. The quantiles of the rest give the median and the spread.
+    fn from_bulk(logs: &[(u32, f64)], hits: &[usize]) -> UsualTimes {
+        let share = |category: usize, calls: usize| match hits.is_empty() {
+            true => BULK_MIN,
+            false => (1.0 - hits.get(category).copied().unwrap_or(0) as f64 / calls as f64).max(BULK_MIN),
+        };
+        let mut categories = by_category(logs);
+        let mut levels = Vec::with_capacity(categories.len());
+        let mut ratios = Vec::new();
+        for (category, logs) in categories.iter_mut().enumerate() {
+            if logs.len() < OWN_CALLS_MIN {
+                levels.push(None);
+                continue;
+            }
+            let share = share(category, logs.len());
+            let level = bulk(logs, share);
+            let rest = quantile(logs, share);
+            ratios.extend(logs.iter().filter(|&&log| log <= rest).map(|log| log - level.median));
+            levels.push(Some((level, logs.len() as f64)));
+        }
+        let mut all: Vec<f64> = logs.iter().map(|&(_, log)| log).collect();
+        let pooled = bulk(&mut all, BULK_MIN);
+        let reach = if ratios.is_empty() { pooled.reach } else { bulk(&mut ratios, 1.0).reach };
+        let blended = |(level, calls): (CategoryLevel, f64)| CategoryLevel {
+            reach: (calls * level.reach + POOLED_CALLS * reach) / (calls + POOLED_CALLS),
+            ..level
+        };
+        UsualTimes {
+            by_category: levels.into_iter().map(|level| level.map(blended)).collect(),
+            pooled,
+            tail: Tail::LogNormal,
+        }
+    }
+}
+
+/// At least this share of a category is normal.
+const BULK_MIN: f64 = 0.5;
+
+/// Median and standard deviation of the lowest `share` of some logarithms, by quantiles on both sides of the median.
+fn bulk(logs: &mut [f64], share: f64) -> CategoryLevel {
+    let [low, middle, high] = [0.16, 0.5, 0.84].map(|part| quantile(logs, part * share));
+    CategoryLevel { median: middle, reach: (middle - low).max(high - middle).max(SPREAD_MIN) }
+}
+
+/// The values of each category.
+fn by_category(logs: &[(u32, f64)]) -> Vec<Vec<f64>> {
+    let categories = logs.iter().map(|&(category, _)| category as usize + 1).max().unwrap_or(0);
+    let mut out = vec![Vec::new(); categories];
+    logs.iter().for_each(|&(category, log)| out[category as usize].push(log));
+    out
+}
+
+/// A quantile by nearest rank; 0 without values. Changes the order of the values.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    let index = (share * values.len() as f64).floor() as usize;
+    *values.select_nth_unstable_by(index.min(last), f64::total_cmp).1
+}
