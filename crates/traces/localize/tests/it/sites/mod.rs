@@ -2,6 +2,7 @@
 
 mod change;
 mod culprits;
+mod hits;
 mod incidents;
 mod onset;
 mod table;

@@ -1,0 +1,130 @@
+//! Which calls are hit.
+
+use super::Random;
+use laggard_localize::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};
+
+/// Usual times of three categories, nanoseconds.
+const USUAL_NS: [f64; 3] = [1e5, 1e6, 3e6];
+
+struct Draw {
+    random: Random,
+    sigma: f64,
+}
+
+impl Draw {
+    fn new(seed: u64) -> Draw {
+        Draw { random: Random(seed), sigma: 0.4 }
+    }
+
+    fn call(&mut self, category: usize) -> f64 {
+        USUAL_NS[category] * (self.sigma * self.random.normal()).exp()
+    }
+
+    fn normal(&mut self, calls: usize) -> NormalCalls {
+        NormalCalls::Known((0..calls).map(|at| (at as u32 % 3, self.call(at % 3) as f32)).collect())
+    }
+
+    /// Calls with the extra time of each, nanoseconds.
+    fn window(&mut self, calls: usize, extra: impl Fn(usize, f64) -> f64) -> Vec<WindowCall> {
+        let call = |at: usize| {
+            let usual = self.call(at % 3);
+            let time_ns = (usual + extra(at, usual)) as f32;
+            WindowCall { category: at as u32 % 3, time_ns, is_judged: true }
+        };
+        (0..calls).map(call).collect()
+    }
+}
+
+fn hits(levels: &[CallLevel]) -> Vec<usize> {
+    (0..levels.len()).filter(|&at| levels[at].is_hit).collect()
+}
+
+fn compared(calls: Vec<WindowCall>, normal: NormalCalls) -> ComparedSite {
+    ComparedSite { calls, normal, is_slower: true }
+}
+
+/// Shares of the named that are right, and of the right that are named.
+fn scores(named: &[usize], right: impl Fn(usize) -> bool, calls: usize) -> (f64, f64) {
+    let both = named.iter().filter(|&&at| right(at)).count() as f64;
+    let all = (0..calls).filter(|&at| right(at)).count() as f64;
+    (both / named.len().max(1) as f64, both / all)
+}
+
+#[test]
+fn some_slow_calls_among_many_normal_ones_are_named() {
+    for seed in 0..20 {
+        let mut draw = Draw::new(seed);
+        let normal = draw.normal(600);
+        let site = compared(draw.window(400, |at, _| if at % 10 == 0 { 2e7 } else { 0.0 }), normal);
+        let levels = find_hits(&[site]);
+        let (precision, recall) = scores(&hits(&levels[0]), |at| at % 10 == 0, 400);
+        assert!(precision >= 0.9 && recall == 1.0, "seed {seed}: {precision} {recall}");
+        for (at, level) in levels[0].iter().enumerate() {
+            let usual = f64::from(level.usual_ns) / USUAL_NS[at % 3];
+            assert!((0.8..1.25).contains(&usual), "seed {seed}: {usual}");
+        }
+    }
+}
+
+#[test]
+fn few_normal_calls_are_enough_for_very_slow_ones() {
+    let mut draw = Draw::new(1);
+    let normal = draw.normal(20);
+    let site = compared(draw.window(60, |at, _| if at % 6 == 0 { 5e8 } else { 0.0 }), normal);
+    let found = hits(&find_hits(&[site])[0]);
+    assert!((0..60).step_by(6).all(|at| found.contains(&at)), "{found:?}");
+    assert!(found.len() <= 13, "{found:?}");
+}
+
+#[test]
+fn normal_calls_are_not_hit() {
+    let wrong: usize = (0..40)
+        .map(|seed| {
+            let mut draw = Draw::new(100 + seed);
+            let normal = draw.normal(300);
+            let site = ComparedSite { is_slower: false, ..compared(draw.window(300, |_, _| 0.0), normal) };
+            hits(&find_hits(&[site])[0]).len()
+        })
+        .sum();
+    assert!(wrong <= 12, "{wrong} of 12,000");
+}
+
+#[test]
+fn when_all_calls_are_slower_all_are_hit() {
+    for share in [0.1, 1.0] {
+        let mut draw = Draw::new(7);
+        let normal = draw.normal(6_000);
+        let calls = draw.window(6_000, |_, usual| share * usual);
+        let found = hits(&find_hits(&[compared(calls, normal)])[0]).len();
+        assert!(found >= 5_700, "{share}: {found}");
+    }
+}
+
+#[test]
+fn only_judged_calls_are_hit() {
+    let mut draw = Draw::new(8);
+    let normal = draw.normal(300);
+    let mut calls = draw.window(300, |at, _| if at % 3 == 0 { 1e8 } else { 0.0 });
+    calls.iter_mut().enumerate().for_each(|(at, call)| call.is_judged = at % 2 == 0);
+    let found = hits(&find_hits(&[compared(calls, normal)])[0]);
+    assert!(found.iter().all(|at| at % 2 == 0));
+    assert!((0..300).step_by(6).all(|at| found.contains(&at)));
+}
+
+#[test]
+fn without_normal_calls_the_bulk_is_normal() {
+    for share in [20, 5, 3] {
+        let mut draw = Draw::new(9);
+        let calls = draw.window(900, |at, _| if (at / 3) % share == 0 { 2e7 } else { 0.0 });
+        let site = ComparedSite { is_slower: false, ..compared(calls, NormalCalls::Bulk) };
+        let (precision, recall) = scores(&hits(&find_hits(&[site])[0]), |at| (at / 3) % share == 0, 900);
+        assert!(precision >= 0.9 && recall >= 0.98, "1 in {share}: {precision} {recall}");
+    }
+}
+
+#[test]
+fn every_call_of_a_new_operation_is_hit() {
+    let mut draw = Draw::new(10);
+    let levels = find_hits(&[compared(draw.window(5, |_, _| 0.0), NormalCalls::New)]);
+    assert!(levels[0].iter().all(|level| level.is_hit && level.usual_ns == 0.0));
+}
