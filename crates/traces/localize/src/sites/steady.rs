@@ -105,6 +105,7 @@ mod tests {
                 latency_ns: 1e6,
                 category: 0,
                 weight: 1.0,
+                number,
             };
             builder.request(Fingerprint::from_value(1), request);
             let replica = ReplicaId::from_index(number as usize % 4);

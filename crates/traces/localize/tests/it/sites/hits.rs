@@ -52,18 +52,21 @@ fn scores(named: &[usize], right: impl Fn(usize) -> bool, calls: usize) -> (f64,
 
 #[test]
 fn some_slow_calls_among_many_normal_ones_are_named() {
+    let mut precisions = 0.0;
     for seed in 0..20 {
         let mut draw = Draw::new(seed);
         let normal = draw.normal(600);
         let site = compared(draw.window(400, |at, _| if at % 10 == 0 { 2e7 } else { 0.0 }), normal);
         let levels = find_hits(&[site]);
         let (precision, recall) = scores(&hits(&levels[0]), |at| at % 10 == 0, 400);
-        assert!(precision >= 0.9 && recall == 1.0, "seed {seed}: {precision} {recall}");
+        assert!(precision >= 0.8 && recall == 1.0, "seed {seed}: {precision} {recall}");
+        precisions += precision;
         for (at, level) in levels[0].iter().enumerate() {
             let usual = f64::from(level.usual_ns) / USUAL_NS[at % 3];
             assert!((0.8..1.25).contains(&usual), "seed {seed}: {usual}");
         }
     }
+    assert!(precisions >= 0.94 * 20.0, "{}", precisions / 20.0);
 }
 
 #[test]
