@@ -162,8 +162,19 @@ pub(crate) struct HitFigures {
     pub(crate) traces: Vec<TraceId>,
     /// Categories with more hits than by chance, by lost time.
     pub(crate) affected: Vec<AffectedCategory>,
+    /// The effect of the hit calls in each slow period; `None` without any.
+    pub(crate) in_periods: Vec<Option<Effect>>,
     /// The hit requests: indices into the window's table of sites, ascending.
     pub(crate) hit: Vec<u32>,
+}
+
+/// How much slower hit calls are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effect {
+    /// Median of their time beyond the usual, nanoseconds.
+    pub(crate) excess_ns: f64,
+    /// Median of their time over the usual; infinite where nothing is usual.
+    pub(crate) factor: f64,
 }
 
 /// A category with hit requests.

@@ -26,13 +26,14 @@ pub(crate) fn heat_map(context: &Context<'_>) -> Option<ReplicaHeatMap> {
         column.0 |= replica.is_culprit;
         column.1 = column.1.max(replica.factor.unwrap_or(USUAL));
     }
+    let names = context.requests.names();
     let mut order: Vec<_> = columns.into_iter().collect();
     order.sort_by(|(a, (a_culprit, a_factor)), (b, (b_culprit, b_factor))| {
-        b_culprit.cmp(a_culprit).then(b_factor.total_cmp(a_factor)).then(a.cmp(b))
+        (b_culprit.cmp(a_culprit).then(b_factor.total_cmp(a_factor)))
+            .then_with(|| names.replica_name(*a).cmp(names.replica_name(*b)))
     });
     let omitted = order.len().saturating_sub(COLUMNS_MAX);
     order.truncate(COLUMNS_MAX);
-    let names = context.requests.names();
     let cell_of = |row: &Suspect, replica: ReplicaId| {
         row.replicas.iter().find(|figures| figures.replica == replica).map(|figures| ReplicaHeatCell {
             calls: figures.calls,

@@ -10,16 +10,17 @@
 
 use super::site_study::SiteStudy;
 use crate::diagnose::answer::{
-    AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
+    AffectedCategory, Effect, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{
-    CallLevel, ComparedSite, NormalCalls, RequestRow, Site, SiteRequest, WindowCall, find_hits,
+    CallLevel, ComparedSite, Incident, NormalCalls, RequestRow, Site, SiteRequest, Spread, WindowCall,
+    find_hits,
 };
 use laggard_model::{Fingerprint, ReplicaId, Timestamp, TraceId};
-use laggard_numeric::{binomial_upper_tail, median_of};
+use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
 use laggard_report::CulpritReplica;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,20 +78,20 @@ impl HitStudy<'_> {
         let sites = self.sites(&suspect);
         let calls = self.calls(&suspect, &sites);
         let figures = self.figures(&suspect, &calls);
-        let hits: Vec<&LeveledCall> = calls.iter().filter(|call| call.is_hit).collect();
-        suspect.excess.calls = hits.len() as u64;
-        if !hits.is_empty() {
-            let excess: Vec<f64> = hits.iter().map(|call| call.excess_ns()).collect();
-            suspect.excess.median_ns = median_of(&excess);
-            let logs: Vec<f64> = hits.iter().map(|call| call.log_ratio()).collect();
-            let is_new = hits.iter().all(|call| call.usual_ns <= 0.0);
-            suspect.excess.median_factor = if is_new { f64::INFINITY } else { median_of(&logs).exp() };
+        suspect.excess.calls = calls.iter().filter(|call| call.is_hit).count() as u64;
+        if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
+            (suspect.excess.median_ns, suspect.excess.median_factor) = (effect.excess_ns, effect.factor);
         }
         let surveyed = |&number: &u32| self.surveyed_request(&self.study.window.requests[number as usize]);
         let hit: BTreeSet<(usize, u32)> = figures.hit.iter().filter_map(surveyed).collect();
         suspect.hit = hit.into_iter().collect();
         self.set_categories(&mut suspect, &figures.affected);
-        suspect.replicas = self.replicas(&suspect, &calls);
+        let by_replica = self.by_replica(&suspect, &calls);
+        let factor_min = self.question.settings.sites.culprits.factor_min;
+        if suspect.spread == Spread::Undecided && would_be_noticed(&by_replica, factor_min) {
+            suspect.spread = Spread::Everywhere;
+        }
+        suspect.replicas = self.replicas(&suspect, by_replica);
         self.set_culprits(&mut suspect, &calls);
         suspect.hits = Some(figures);
         suspect
@@ -244,7 +245,14 @@ impl HitStudy<'_> {
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
         let excess: Vec<f64> = excess_by_request.values().copied().collect();
+        let hits = || calls.iter().filter(|call| call.is_hit);
+        let start = |call: &&LeveledCall| requests[call.call.request as usize].start;
+        let in_period = |incident: &Incident| {
+            let period = incident.since..incident.until;
+            effect(hits().filter(|call| period.contains(&start(call))))
+        };
         HitFigures {
+            in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
             requests: RequestCounts {
                 hit: hit.len() as u64,
                 hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
@@ -315,8 +323,12 @@ impl HitStudy<'_> {
         (suspect.categories, suspect.positions) = (indices, positions);
     }
 
-    /// Every replica that ran the operation at the suspect's sites, by handle.
-    fn replicas(&self, suspect: &Suspect, calls: &[LeveledCall]) -> Vec<SuspectReplica> {
+    /// The calls of every replica that ran the operation at the suspect's sites.
+    fn by_replica(
+        &self,
+        suspect: &Suspect,
+        calls: &[LeveledCall],
+    ) -> BTreeMap<ReplicaId, Vec<LeveledCall>> {
         let window = &self.study.window;
         let homes: BTreeSet<ReplicaId> = window.homes_of(suspect.operation).collect();
         let mut by_replica: BTreeMap<ReplicaId, Vec<LeveledCall>> = BTreeMap::new();
@@ -325,6 +337,15 @@ impl HitStudy<'_> {
             set.filter(|replica| homes.contains(replica))
                 .for_each(|&replica| by_replica.entry(replica).or_default().push(*call));
         }
+        by_replica
+    }
+
+    fn replicas(
+        &self,
+        suspect: &Suspect,
+        by_replica: BTreeMap<ReplicaId, Vec<LeveledCall>>,
+    ) -> Vec<SuspectReplica> {
+        let window = &self.study.window;
         let figures = |(replica, calls): (ReplicaId, Vec<LeveledCall>)| {
             let known = suspect.replicas.iter().find(|known| known.replica == replica);
             let hits = || calls.iter().filter(|call| call.is_hit);
@@ -390,6 +411,36 @@ impl HitStudy<'_> {
     }
 }
 
+/// The effect of hit calls; `None` without any.
+fn effect<'c>(hits: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
+    let (excess, logs): (Vec<f64>, Vec<f64>) =
+        hits.map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY })).unzip();
+    (!excess.is_empty()).then(|| Effect { excess_ns: median_of(&excess), factor: median_of(&logs).exp() })
+}
+
+/// Standard errors that the least factor must be for a replica with it to be noticed.
+const NOTICED_ERRORS: f64 = 4.0;
+/// Logarithms further from their median than so many MAD count as that far.
+const CLAMP_MAD: f64 = 8.0;
+
+/// Whether any replica whose calls take `factor_min` times the others' would have been noticed.
+fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_min: f64) -> bool {
+    let logs = by_replica.values().flatten().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio);
+    let mut logs: Vec<f64> = logs.collect();
+    if logs.len() < 2 || by_replica.len() < 2 {
+        return false;
+    }
+    let middle = median_of(&logs);
+    let reach = CLAMP_MAD * mad(&logs, middle);
+    logs.iter_mut().for_each(|log| *log = log.clamp(middle - reach, middle + reach));
+    let (all, spread) = (logs.len() as f64, sample_std(&logs));
+    by_replica.values().all(|calls| {
+        let own = calls.len() as f64;
+        let error = spread * (1.0 / own + 1.0 / (all - own).max(1.0)).sqrt();
+        factor_min.ln() >= NOTICED_ERRORS * error
+    })
+}
+
 const fn is_chain(site: &Site) -> bool {
     matches!(site, Site::Chain(_))
 }
@@ -406,8 +457,8 @@ fn set_factor(culprit: &mut CulpritReplica, calls: &[LeveledCall]) {
     if logs.len() < 2 {
         return;
     }
-    let mean = laggard_numeric::mean(&logs);
-    let error = 1.96 * laggard_numeric::sample_std(&logs) / (logs.len() as f64).sqrt();
+    let mean = mean(&logs);
+    let error = 1.96 * sample_std(&logs) / (logs.len() as f64).sqrt();
     (culprit.factor, culprit.factor_low, culprit.factor_high) =
         (mean.exp(), (mean - error).exp(), (mean + error).exp());
 }

@@ -81,18 +81,21 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
-    // Stable: the largest excess first among those that stand out, and among the others.
-    suspects.sort_by_key(|suspect| !suspect.stands_out);
+    suspects.sort_by(|a, b| {
+        (b.stands_out.cmp(&a.stands_out))
+            .then(b.excess.total_ns.total_cmp(&a.excess.total_ns))
+            .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
+    });
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
     let suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,
-        suspects,
         ruled_out,
         cautions,
         baseline: baseline(&study),
-        incidents: incidents::incidents(&study),
+        incidents: incidents::incidents(&study, &suspects),
+        suspects,
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }
