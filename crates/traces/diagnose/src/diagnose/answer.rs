@@ -54,9 +54,8 @@ impl MethodAnswer {
 
     /// The traces of the requests that a suspect hit.
     pub(crate) fn hit_traces(&self, suspect: &Suspect) -> Vec<TraceId> {
-        let trace = |&(category, row): &(usize, u32)| {
-            self.surveyed.categories[category].requests[row as usize].trace
-        };
+        let trace =
+            |&(category, row): &(usize, u32)| self.surveyed.categories[category].requests[row as usize].trace;
         suspect.hit.iter().map(trace).collect()
     }
 }

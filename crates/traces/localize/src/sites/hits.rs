@@ -181,7 +181,9 @@ impl SiteLevels {
         let is_shifted = moved[2] >= SHIFT_ERRORS_MIN * error
             && moved[0] >= SHIFTED_PART_MIN * moved[2]
             && moved[1] >= SHIFTED_PART_MIN * moved[2];
-        if !is_shifted && !(site.is_slower && self.explained_by_single_calls(&before, &now) < EXPLAINED_PART_MIN) {
+        if !is_shifted
+            && !(site.is_slower && self.explained_by_single_calls(&before, &now) < EXPLAINED_PART_MIN)
+        {
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.

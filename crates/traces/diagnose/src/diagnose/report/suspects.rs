@@ -49,7 +49,8 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         stands_out: suspect.stands_out,
         score: suspect.score,
         effect_ns: suspect.excess.median_ns.max(0.0) as u64,
-        request_effect_ns: hits.map_or(suspect.excess.median_ns, |hits| hits.request_effect_ns).max(0.0) as u64,
+        request_effect_ns: hits.map_or(suspect.excess.median_ns, |hits| hits.request_effect_ns).max(0.0)
+            as u64,
         factor: suspect.excess.median_factor,
         share: share.min(1.0),
         requests_hit: counts.hit,

@@ -184,7 +184,8 @@ impl HitStudy<'_> {
                 .or_else(|| self.in_baseline(site)),
             Reference::Baseline => self.in_baseline(site),
             Reference::OutsidePeriods => {
-                let periods = || self.study.incidents.iter().map(|(incident, _)| incident.since..incident.until);
+                let periods =
+                    || self.study.incidents.iter().map(|(incident, _)| incident.since..incident.until);
                 let within = |start| periods().any(|period| period.contains(&start));
                 let outside = known(&|call| !within(request(call).start));
                 Some(if outside.is_empty() { NormalCalls::New } else { NormalCalls::Known(outside) })
@@ -324,11 +325,7 @@ impl HitStudy<'_> {
     }
 
     /// The calls of every replica that ran the operation at the suspect's sites.
-    fn by_replica(
-        &self,
-        suspect: &Suspect,
-        calls: &[LeveledCall],
-    ) -> BTreeMap<ReplicaId, Vec<LeveledCall>> {
+    fn by_replica(&self, suspect: &Suspect, calls: &[LeveledCall]) -> BTreeMap<ReplicaId, Vec<LeveledCall>> {
         let window = &self.study.window;
         let homes: BTreeSet<ReplicaId> = window.homes_of(suspect.operation).collect();
         let mut by_replica: BTreeMap<ReplicaId, Vec<LeveledCall>> = BTreeMap::new();
@@ -413,8 +410,9 @@ impl HitStudy<'_> {
 
 /// The effect of hit calls; `None` without any.
 fn effect<'c>(hits: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
-    let (excess, logs): (Vec<f64>, Vec<f64>) =
-        hits.map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY })).unzip();
+    let (excess, logs): (Vec<f64>, Vec<f64>) = hits
+        .map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY }))
+        .unzip();
     (!excess.is_empty()).then(|| Effect { excess_ns: median_of(&excess), factor: median_of(&logs).exp() })
 }
 
@@ -447,13 +445,15 @@ const fn is_chain(site: &Site) -> bool {
 
 /// Geometric mean of the times over the usual ones; `None` where nothing is usual.
 fn mean_factor(calls: &[LeveledCall]) -> Option<f64> {
-    let known: Vec<f64> = calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
+    let known: Vec<f64> =
+        calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
     (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64).exp())
 }
 
 /// Sets the factor of a culprit, with its 95 % interval, to that of its calls.
 fn set_factor(culprit: &mut CulpritReplica, calls: &[LeveledCall]) {
-    let logs: Vec<f64> = calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
+    let logs: Vec<f64> =
+        calls.iter().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio).collect();
     if logs.len() < 2 {
         return;
     }
