@@ -31,7 +31,8 @@ export function diagnosisSettings(): Settings | null {
 
 /** Baselines by the value of their parameter. */
 export const BASELINES: { value: string; name: string }[] = [
-  { value: "", name: "Nothing: find slow periods" },
+  { value: "", name: "Earlier requests, chosen automatically" },
+  { value: "none", name: "Nothing: find slow periods" },
   { value: "before", name: "The same length just before" },
   { value: "day", name: "The same time a day before" },
   { value: "week", name: "The same time a week before" },
@@ -44,6 +45,7 @@ const DAY_MS = 86_400_000;
 function baseline(): Settings | null {
   const span = address.span;
   if (!span) return null;
+  if (address.param("baseline") === "none") return { baseline: "none" };
   if (address.param("baseline") === "rest") return { "baseline-rest": true };
   const back = { before: span.untilMs - span.sinceMs, day: DAY_MS, week: 7 * DAY_MS }[address.param("baseline")];
   if (back !== undefined) return moved(span.sinceMs - back, span.untilMs - back - (address.param("baseline") === "before" ? 1 : 0));

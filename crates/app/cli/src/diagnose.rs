@@ -11,7 +11,7 @@ use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
-use laggard_params::{BaselineData, DiagnoseParams, Inputs, Weights};
+use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Weights};
 use laggard_report::{DeclaredReport, Report};
 use laggard_system::now;
 use std::num::NonZeroUsize;
@@ -25,7 +25,8 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --exit-code || page-somebody
-  laggard diagnose --server http://localhost:4316 --since -15m
+  laggard diagnose --server http://localhost:4316 --since -15m             compared with the hour before that
+  laggard diagnose --server http://localhost:4316 --since -15m --baseline none
 
 Exit status: 0 success, 1 suspects were found (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
@@ -37,8 +38,9 @@ pub(crate) struct Diagnose {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     question: DiagnoseParams,
-    /// Compare with these files, folders or patterns; repeat for more
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", "server"])]
+    /// Compare with these files, folders or patterns; repeat for more. With --server: `none` for no baseline; without it the
+    /// server chooses one from its earlier requests
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "baseline_rest")]
     baseline: Vec<PathBuf>,
     #[command(flatten)]
     inputs: Inputs,
@@ -62,10 +64,14 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
             "a server has read its spans already: attributes that weigh are of files",
         ));
     }
-    if let Some(answered) =
-        arguments.server.answer("diagnose", &arguments.question, &arguments.run, &verdicts)
-    {
-        return answered;
+    if arguments.server.is_set() {
+        let question = DiagnoseParams {
+            baseline: baseline_of_server(&arguments.baseline)?,
+            ..arguments.question.clone()
+        };
+        if let Some(answered) = arguments.server.answer("diagnose", &question, &arguments.run, &verdicts) {
+            return answered;
+        }
     }
     let settings = arguments.question.settings(now()).map_err(CommandError::usage)?;
     let data = if arguments.baseline.is_empty() { BaselineData::Same } else { BaselineData::Own };
@@ -96,6 +102,18 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let report = report?;
     arguments.run.write(&report)?;
     Ok(verdicts.status(&report.verdict()))
+}
+
+/// What `--baseline` means to a server, which reads no files.
+fn baseline_of_server(paths: &[PathBuf]) -> Result<BaselineMode, CommandError> {
+    match paths {
+        [] => Ok(BaselineMode::Auto),
+        [none] if none.as_os_str() == "none" => Ok(BaselineMode::None),
+        _ => Err(CommandError::usage(
+            "a server reads no files: with --server, --baseline can only be `none`; name a time with --baseline-since and \
+             --baseline-until",
+        )),
+    }
 }
 
 /// Which spans of the window's files are worth keeping.

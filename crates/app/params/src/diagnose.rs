@@ -30,6 +30,9 @@ pub struct DiagnoseParams {
     /// Compare with everything in the same files outside --since and --until
     #[cfg_attr(feature = "flags", arg(long, conflicts_with_all = ["baseline_since", "baseline_until"]))]
     pub baseline_rest: bool,
+    /// Of a server: whether it chooses a baseline from earlier stored requests when no other is named
+    #[cfg_attr(feature = "flags", arg(skip))]
+    pub baseline: BaselineMode,
     /// Only requests that enter at this service
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
@@ -51,6 +54,18 @@ pub struct DiagnoseParams {
     pub set: Vec<SetArgument>,
 }
 
+/// What a window is compared with when no baseline is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BaselineMode {
+    /// Earlier requests that the server has stored; nothing where files are read.
+    #[default]
+    Auto,
+    /// Nothing.
+    None,
+}
+
 impl Default for DiagnoseParams {
     fn default() -> DiagnoseParams {
         DiagnoseParams {
@@ -59,6 +74,7 @@ impl Default for DiagnoseParams {
             baseline_since: None,
             baseline_until: None,
             baseline_rest: false,
+            baseline: BaselineMode::Auto,
             service: None,
             sampling_probability: None,
             method: DiagnoseMethod::default().name().to_owned(),
@@ -77,6 +93,11 @@ impl FromParams for DiagnoseParams {
                 "baseline-rest cannot be used with baseline-since or baseline-until",
             ));
         }
+        if params.baseline == BaselineMode::None && (params.baseline_rest || params.names_baseline()) {
+            return Err(ParamsError::new(
+                "baseline none cannot be used with baseline-rest, baseline-since or baseline-until",
+            ));
+        }
         Ok(params)
     }
 }
@@ -84,6 +105,13 @@ impl FromParams for DiagnoseParams {
 impl DiagnoseParams {
     fn names_baseline(&self) -> bool {
         self.baseline_since.is_some() || self.baseline_until.is_some()
+    }
+
+    /// Whether a server chooses the baseline: none is named, none is declined, and the method can use one.
+    pub fn baseline_is_automatic(&self, settings: &DiagnoseSettings) -> bool {
+        self.baseline == BaselineMode::Auto
+            && settings.baseline == BaselineChoice::None
+            && settings.method.uses_baseline()
     }
 
     fn baseline(&self, now: Timestamp) -> Result<BaselineChoice, ParamsError> {
@@ -231,6 +259,8 @@ mod tests {
             (json!({"set": {"cv-mni": 1}}), "did you mean cv-min? (laggard settings diagnose lists"),
             (json!({"since": "tomorrow"}), "since: \"tomorrow\" is not a time"),
             (json!({"baseline-rest": true, "baseline-since": 1}), "baseline-rest cannot"),
+            (json!({"baseline-rest": true, "baseline": "none"}), "baseline none cannot"),
+            (json!({"baseline": "some"}), "baseline: unknown variant `some`, expected `auto` or `none`"),
         ] {
             let text = message(value.clone());
             assert!(text.contains(wanted), "{value}: {text}");

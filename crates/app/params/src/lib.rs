@@ -35,7 +35,7 @@ mod windows;
 pub use capacity::{CapacityParams, Factor, MoreServers, Seconds, SomeSeconds};
 pub use changes::ChangesParams;
 pub use compare::{CompareParams, ComparedData, WHAT_TO_COMPARE, Window};
-pub use diagnose::{BaselineData, DiagnoseParams};
+pub use diagnose::{BaselineData, BaselineMode, DiagnoseParams};
 pub use kernel::{KernelPathParams, KernelStatsParams};
 pub use kernel_diagnose::{KernelDiagnoseParams, KernelSources};
 pub use kernel_hosts::{Hosts, read_hosts};

@@ -34,6 +34,12 @@ impl View {
         (earliest, latest)
     }
 
+    /// Start of the earliest and of the latest stored request, late ones left out; `None` of an empty store.
+    pub fn extent(&self) -> Option<(Timestamp, Timestamp)> {
+        let bounds = self.traces().map(|segment| (segment.first(), segment.last()));
+        bounds.reduce(|(first, last), (earliest, latest)| (first.min(earliest), last.max(latest)))
+    }
+
     fn traces(&self) -> impl Iterator<Item = &Segment> {
         let all = self.manifest.segments.iter().map(AsRef::as_ref);
         all.filter(|segment| segment.kind == SegmentKind::Traces)

@@ -38,6 +38,9 @@ pub struct Report {
     /// What the window was compared with, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
+    /// What a server compared with because the question named no baseline; absent if it named one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automatic_baseline: Option<AutomaticBaseline>,
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
@@ -365,6 +368,27 @@ pub struct Baseline {
     pub slower_ns: f64,
     /// The part caused by a different mix of requests, nanoseconds; with `slower_ns` it makes the whole difference.
     pub mix_ns: f64,
+}
+
+/// A baseline that a server chose from its stored requests.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct AutomaticBaseline {
+    /// Which time was chosen.
+    pub choice: AutomaticChoice,
+    /// The chosen interval; both ends belong to it. Absent if none was chosen.
+    pub window: Option<Window>,
+}
+
+/// Which earlier time a window is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AutomaticChoice {
+    /// The time directly before the window.
+    Before,
+    /// The same time of day, a day earlier.
+    DayBefore,
+    /// Neither: too few requests are stored of both.
+    None,
 }
 
 /// A period in which requests were slower than in the rest of the window: from the start of its first slow minute (or

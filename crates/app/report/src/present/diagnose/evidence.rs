@@ -2,7 +2,10 @@
 
 use crate::numbers::signed_time;
 use crate::times::Calendar;
-use crate::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Suspect, names, numbers};
+use crate::{
+    AutomaticBaseline, AutomaticChoice, Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift,
+    Suspect, names, numbers,
+};
 
 /// What a shift compares with.
 pub(crate) const fn compared_with(report: &Report) -> &'static str {
@@ -124,6 +127,22 @@ pub(crate) fn change(baseline: &Baseline) -> String {
 pub(crate) fn baseline_window(baseline: &Baseline) -> Option<String> {
     let window = baseline.window.as_ref().filter(|window| window.since != window.until)?;
     Some(window.to_string())
+}
+
+/// `The baseline was chosen automatically: the time directly before the window, 2026-01-12T08:00:00Z to
+/// 2026-01-12T08:59:59Z.`
+pub(crate) fn automatic_baseline(automatic: &AutomaticBaseline) -> String {
+    let interval = automatic.window.map_or_else(String::new, |window| format!(", {window}"));
+    let time = match automatic.choice {
+        AutomaticChoice::Before => "the time directly before the window",
+        AutomaticChoice::DayBefore => "the same time a day earlier",
+        AutomaticChoice::None => {
+            return "There is no baseline: too few requests are stored of the time directly before the window and of the same \
+                    time a day earlier."
+                .to_owned();
+        }
+    };
+    format!("The baseline was chosen automatically: {time}{interval}.")
 }
 
 /// How long requests took at worst, over the usual: `16×`.

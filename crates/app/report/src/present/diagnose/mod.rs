@@ -9,8 +9,8 @@ use super::basis::basis;
 use super::facts;
 use crate::document::{
     Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic,
-    GraphicMark, PageLink, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, columns, losses,
-    missing, ruled_out,
+    GraphicMark, PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns,
+    losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -372,12 +372,16 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
     let started = facts::window(report).filter(|_| timed);
     rows.push(mean("now", report.input.requests, baseline.window_mean_ns, started));
     let table = Table::new("Mean latency before and now", &columns).columns_for(Detail::Page, &["change"]);
-    Section::new("baseline", "Against the baseline")
+    let section = Section::new("baseline", "Against the baseline")
         .remark("mean latency of requests, and why it changed")
         .introduction(
             "Mean latency of requests before and now, and how much of the difference each cause makes.",
         )
-        .block(table.rows(rows))
+        .block(table.rows(rows));
+    let chosen = report.automatic_baseline.as_ref().map(evidence::automatic_baseline);
+    chosen
+        .into_iter()
+        .fold(section, |section, sentence| section.block(Sentences::paragraphs([Prose::from(sentence)])))
 }
 
 fn replicas(report: &Report) -> Section {
@@ -478,6 +482,11 @@ fn rests_on(report: &Report) -> Section {
     let sentences = [
         Some(facts::read(&report.input)),
         facts::window(report).map(|window| format!("Requests started {window}.")),
+        report
+            .automatic_baseline
+            .as_ref()
+            .filter(|_| report.baseline.is_none())
+            .map(evidence::automatic_baseline),
         facts::sampling(&report.input.sampling),
         facts::clocks(&report.input.clocks),
         Some(format!("Method: {}.", facts::method(report))),

@@ -4,6 +4,7 @@
 //! JSON, or a form with files ─► named settings, checked ─► job ─► answer
 //! ```
 
+mod automatic_baseline;
 mod body;
 mod kernel;
 mod question;

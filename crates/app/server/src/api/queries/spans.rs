@@ -29,6 +29,9 @@ fn diagnose(query: Query<'_, DiagnoseParams>) -> Result<Work<Report>, ApiError> 
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
     let tenant_queries = TenantQueries::of(query.state, query.tenant);
+    if query.params.baseline_is_automatic(&settings) {
+        return Ok(Box::new(move |progress| tenant_queries.diagnose_with_earlier(settings, progress)));
+    }
     Ok(Box::new(move |progress| tenant_queries.diagnose(&settings, progress)))
 }
 

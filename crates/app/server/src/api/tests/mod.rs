@@ -1,6 +1,7 @@
 //! Every route, against a real store in a folder of its own.
 
 mod alerts;
+mod baselines;
 mod data;
 mod document;
 mod forms;

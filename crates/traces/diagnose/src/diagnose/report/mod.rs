@@ -52,6 +52,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
             vec![]
         },
         baseline: context.answer.baseline.clone(),
+        automatic_baseline: None,
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),
         latency: latency::latency_split(context),
