@@ -248,7 +248,7 @@ fn is_right(report: &Report, truth: &DayTruth) -> bool {
         None => is(&truth.operation),
         // All calls between the two services are slow; without spans of clients, that is time of the caller.
         Some(caller) => match &first.between {
-            None => is(caller),
+            None => first.service == caller.0,
             Some(between) => {
                 (&between.caller_service, &between.callee_service) == (&caller.0, &truth.operation.0)
             }

@@ -368,6 +368,20 @@ pub struct Baseline {
     pub slower_ns: f64,
     /// The part caused by a different mix of requests, nanoseconds; with `slower_ns` it makes the whole difference.
     pub mix_ns: f64,
+    /// Set when most operations are slower than in the baseline: the cause is what they share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_slowdown: Option<CommonSlowdown>,
+}
+
+/// Most operations take longer than in the baseline.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct CommonSlowdown {
+    /// Operations that take longer.
+    pub slower: u64,
+    /// Operations with enough calls to compare.
+    pub compared: u64,
+    /// Median factor of all compared operations.
+    pub factor: f64,
 }
 
 /// A baseline that a server chose from its stored requests.

@@ -1,7 +1,7 @@
 //! The sentence, case by case.
 
 use crate::fixtures;
-use laggard_report::{Scope, headline};
+use laggard_report::{CommonSlowdown, Scope, headline};
 
 #[test]
 fn three_replicas() {
@@ -84,6 +84,21 @@ fn a_call_slower_than_in_the_baseline() {
         "Between `frontend` and `cartservice` (`GetCart`): calls take 197 ms longer (47×) than in the baseline since \
          06:27:19 UTC (06:26:19–06:27:22), hit 1,234 of 24,000 requests and explain 71 % of the excess latency; \
          `cartservice` is to blame, on all 4 replicas; 2 other operations are suspected."
+    );
+}
+
+#[test]
+fn most_operations_are_slower_at_once() {
+    let mut report = fixtures::against_baseline();
+    let common = CommonSlowdown { slower: 9, compared: 13, factor: 1.6 };
+    report.baseline.as_mut().unwrap().common_slowdown = Some(common);
+    let sentence = headline(&report);
+    assert!(
+        sentence.starts_with(
+            "9 of 13 operations are slower than in the baseline at once (1.60× in the median): suspect what they share, \
+             such as a machine, a network, or a database. Between `frontend` and `cartservice`"
+        ),
+        "{sentence}"
     );
 }
 

@@ -8,6 +8,7 @@ use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::replica_change::find_changed_replicas;
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
+use laggard_numeric::median_of;
 use laggard_settings::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -68,6 +69,61 @@ pub struct Shift {
     pub baseline_calls: u64,
 }
 
+/// What takes longer in the window than in the baseline.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Shifted {
+    /// Operations to blame, by descending excess.
+    pub suspects: Vec<SiteSuspect>,
+    /// A slowdown of most operations at once.
+    pub common: Option<CommonSlowdown>,
+}
+
+/// Most operations take longer at once: the cause is what they share, such as a machine, a network, or a database.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CommonSlowdown {
+    /// Operations that take longer than in the baseline.
+    pub slower: usize,
+    /// Operations with enough calls to compare.
+    pub compared: usize,
+    /// Median factor of the compared operations' sites.
+    pub factor: f64,
+}
+
+/// A common slowdown concerns at least so many operations, half of those compared …
+const COMMON_COMPARED_MIN: usize = 6;
+/// … and this median factor: everything becomes a little slower with the load.
+const COMMON_FACTOR_MIN: f64 = 1.15;
+/// Calls of a compared site, in the window and in the baseline.
+const COMMON_CALLS_MIN: u64 = 20;
+
+impl CommonSlowdown {
+    fn of(changes: &[SiteChange]) -> Option<CommonSlowdown> {
+        let enough = |change: &&SiteChange| change.calls.min(change.baseline_calls) >= COMMON_CALLS_MIN;
+        let mut operations: BTreeMap<OperationId, bool> = BTreeMap::new();
+        for change in changes.iter().filter(enough) {
+            *operations.entry(change.site.operation()).or_default() |= change.slower;
+        }
+        let factors: Vec<f64> = changes.iter().filter(enough).map(|change| change.factor).collect();
+        let common = CommonSlowdown {
+            slower: operations.values().filter(|slower| **slower).count(),
+            compared: operations.len(),
+            factor: median_of(&factors),
+        };
+        let is_common = common.compared >= COMMON_COMPARED_MIN
+            && 2 * common.slower >= common.compared
+            && common.factor >= COMMON_FACTOR_MIN;
+        is_common.then_some(common)
+    }
+
+    /// The part of an excess that remains when the factor of all operations is taken away, 0 to 1.
+    pub fn share_beyond(&self, factor: f64) -> f64 {
+        if factor.is_infinite() {
+            return 1.0;
+        }
+        ((factor / self.factor - 1.0) / (factor - 1.0).max(1e-9)).clamp(0.0, 1.0)
+    }
+}
+
 /// Operations that take longer in the window than in the baseline. `services` holds the service of every operation, by
 /// handle.
 pub fn shifted_suspects(
@@ -76,7 +132,7 @@ pub fn shifted_suspects(
     services: &[ServiceId],
     settings: &SiteSettings,
     threads: NonZeroUsize,
-) -> Vec<SiteSuspect> {
+) -> Shifted {
     let changes = compare_sites(baseline, window, services, &settings.change, threads);
     let ends = blame(&changes, services);
     let slower = changes.iter().filter(|change| change.slower);
@@ -96,7 +152,7 @@ pub fn shifted_suspects(
         factor: change.factor,
         hit: change.hit.clone(),
     });
-    join_suspects(suspects.collect())
+    Shifted { suspects: join_suspects(suspects.collect()), common: CommonSlowdown::of(&changes) }
 }
 
 /// Mean calls per replica needed before a replica without calls counts as one that does not run a new operation.

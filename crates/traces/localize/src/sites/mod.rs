@@ -29,8 +29,8 @@ pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, 
 pub use hits::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{
-    Shift, SiteSettings, SiteSuspect, add_up_suspects, changed_replica_suspects, join_suspects,
-    shifted_suspects, uneven_suspects,
+    CommonSlowdown, Shift, Shifted, SiteSettings, SiteSuspect, add_up_suspects, changed_replica_suspects,
+    join_suspects, shifted_suspects, uneven_suspects,
 };
 pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;

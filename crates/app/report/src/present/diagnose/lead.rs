@@ -7,7 +7,8 @@ use crate::{Incident, Report, Scope, Suspect, names, numbers};
 
 /// What is slow, by how much, since when and with what consequence; what else there is.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
-    let mut text = if is_new(lead) { new(report, lead) } else { slow(report, lead) };
+    let mut text = common(report);
+    text.push_str(&if is_new(lead) { new(report, lead) } else { slow(report, lead) });
     text.push_str(&consequence(lead, report.input.requests));
     if lead.between.is_some() {
         text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
@@ -23,6 +24,20 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     text.push('.');
     text.push_str(&periods(report, lead));
     text
+}
+
+/// That most operations are slower at once; with a blank after it.
+fn common(report: &Report) -> String {
+    let Some(common) = report.baseline.as_ref().and_then(|baseline| baseline.common_slowdown) else {
+        return String::new();
+    };
+    format!(
+        "{} of {} are slower than in the baseline at once ({} in the median): suspect what they share, such as a machine, \
+         a network, or a database. ",
+        numbers::count(common.slower),
+        numbers::counted(common.compared, "operation"),
+        numbers::factor(common.factor)
+    )
 }
 
 /// Where the slowest requests spend their time, when nothing shows that they are new.

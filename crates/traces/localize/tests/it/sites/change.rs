@@ -1,7 +1,10 @@
 //! Comparison with a baseline: how often it is wrong, and how often it sees what is there.
 
 use super::{Load, Random, THREADS, site};
-use laggard_localize::{ChangeSettings, SiteTable, compare_sites, latency_change};
+use laggard_localize::{
+    ChangeSettings, SiteSettings, SiteTable, compare_sites, latency_change, shifted_suspects,
+};
+use laggard_model::ServiceId;
 
 fn settings() -> ChangeSettings {
     ChangeSettings::default()
@@ -245,4 +248,23 @@ fn equal_weights_only_scale_totals() {
         assert!((a.factor / b.factor - 1.0).abs() < 0.02, "{a:?} {b:?}");
     }
     assert!((weighted[0].path_excess_ns / plain[0].path_excess_ns / 10.0 - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn a_slowdown_of_most_operations_is_common() {
+    let services: Vec<ServiceId> = (0..8).map(ServiceId::from_index).collect();
+    let shifted = |slower: usize| {
+        let mut random = Random(8_000);
+        let load = Load { sites: 8, sigma: 0.3, ..Load::default() };
+        let before = load.table(&mut random, 3_000, |_, _| 1.0);
+        let after = load.table(&mut random, 600, |at, _| if at < slower { 1.6 } else { 1.0 });
+        shifted_suspects(&before, &after, &services, &SiteSettings::default(), THREADS)
+    };
+    let common = shifted(8).common.expect("all are slower");
+    assert_eq!((common.slower, common.compared), (8, 8));
+    assert!((1.5..1.7).contains(&common.factor), "{common:?}");
+    assert_eq!((common.share_beyond(1.1), common.share_beyond(f64::INFINITY)), (0.0, 1.0));
+    assert!((0.3..0.5).contains(&common.share_beyond(3.0)), "1.9 times more, of twice as much more");
+    let few = shifted(2);
+    assert_eq!((few.suspects.len(), few.common), (2, None));
 }

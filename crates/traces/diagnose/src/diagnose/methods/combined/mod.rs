@@ -24,7 +24,7 @@ use laggard_localize::{
     CategoryPosition, LatencyChange, Spread, are_steadily_slower, cloud_diag, is_concentrated,
 };
 use laggard_model::{MethodRow, Timestamp};
-use laggard_report::{Baseline, Window};
+use laggard_report::{Baseline, CommonSlowdown, Window};
 use site_study::SiteStudy;
 use std::collections::BTreeSet;
 
@@ -81,9 +81,14 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
+    // Of a common slowdown, what is beyond it counts.
+    let beyond = |suspect: &Suspect| {
+        let factor = suspect.excess.median_factor;
+        suspect.excess.total_ns * study.common.map_or(1.0, |common| common.share_beyond(factor))
+    };
     suspects.sort_by(|a, b| {
         (b.stands_out.cmp(&a.stands_out))
-            .then(b.excess.total_ns.total_cmp(&a.excess.total_ns))
+            .then(beyond(b).total_cmp(&beyond(a)))
             .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
     });
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
@@ -111,22 +116,34 @@ fn stands_out(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let compares = |kind: &Evidence| matches!(kind, Evidence::Peers | Evidence::Baseline | Evidence::Period);
+    if is_explained_by_skewed_clocks(suspect, surveyed, study, question) {
+        return false;
+    }
     study.is_compared(question)
         || suspect.evidence.iter().any(compares)
-        || (suspect.spread == Spread::Localized && differs_steadily(suspect, surveyed, study, question))
+        || (suspect.spread == Spread::Localized && differs_steadily(suspect, study))
         || is_concentrated(&slow_in_order(suspect, surveyed))
 }
 
-/// Whether the suspect's culprits are slower than the other replicas all the time, and skewed clocks do not explain it.
-fn differs_steadily(
+/// Whether the suspect's culprits are slower than the other replicas throughout the window.
+fn differs_steadily(suspect: &Suspect, study: &SiteStudy) -> bool {
+    let factor = suspect.excess.median_factor.max(1.0).sqrt();
+    are_steadily_slower(&study.window, suspect.operation, &suspect.culprits, factor)
+}
+
+/// Whether replicas are all that is slow, and the clocks of the culprits are skewed so that the self time of the operation
+/// is not known well enough to compare them.
+fn is_explained_by_skewed_clocks(
     suspect: &Suspect,
     surveyed: &SurveyResult,
     study: &SiteStudy,
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
-    let factor = suspect.excess.median_factor.max(1.0).sqrt();
-    are_steadily_slower(&study.window, suspect.operation, &suspect.culprits, factor)
-        && !(waits_for_several(suspect, surveyed, study) && have_skewed_clocks(suspect, study, question))
+    let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
+    suspect.spread == Spread::Localized
+        && suspect.evidence.iter().all(of_replicas)
+        && waits_for_several(suspect, surveyed, study)
+        && have_skewed_clocks(suspect, study, question)
 }
 
 /// Whether the operation calls several operations of other services in one request: whether they run one after the other
@@ -211,5 +228,10 @@ fn baseline(study: &SiteStudy) -> Option<Baseline> {
         window_mean_ns: change.window_mean_ns,
         slower_ns: change.slower_mean_ns,
         mix_ns: change.mix_mean_ns,
+        common_slowdown: study.common.map(|common| CommonSlowdown {
+            slower: common.slower as u64,
+            compared: common.compared as u64,
+            factor: common.factor,
+        }),
     })
 }

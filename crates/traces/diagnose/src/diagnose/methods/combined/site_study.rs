@@ -6,8 +6,9 @@ use crate::population::{Population, UnionNames};
 use crate::site_calls::{SiteCall, site_calls};
 use crate::site_fold::SiteFold;
 use laggard_localize::{
-    Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, changed_replica_suspects,
-    find_incidents, find_onset, join_suspects, latency_change, shifted_suspects, uneven_suspects,
+    CommonSlowdown, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable,
+    changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change, shifted_suspects,
+    uneven_suspects,
 };
 use laggard_model::{AdjustedCount, OperationId, ServiceId, Timestamp};
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ pub(crate) struct SiteStudy {
     pub(crate) left_out: usize,
     /// Slower than in the baseline.
     pub(crate) shifted: Vec<SiteSuspect>,
+    /// Most operations are slower than in the baseline.
+    pub(crate) common: Option<CommonSlowdown>,
     /// Slower on some replicas than on others, and not so in the baseline.
     pub(crate) uneven: Vec<SiteSuspect>,
     /// Operations that are uneven in the window and were so in the baseline.
@@ -68,10 +71,12 @@ impl SiteStudy {
         let services: Vec<ServiceId> =
             (0..names.operations()).map(|at| names.service_of(OperationId::from_index(at))).collect();
         let Tables { window, baseline, timeline, left_out } = tables;
+        let shifted = baseline.as_ref().map_or_else(Shifted::default, |baseline| {
+            shifted_suspects(baseline, &window, &services, settings, threads)
+        });
         let mut study = SiteStudy {
-            shifted: baseline.as_ref().map_or_else(Vec::new, |baseline| {
-                shifted_suspects(baseline, &window, &services, settings, threads)
-            }),
+            shifted: shifted.suspects,
+            common: shifted.common,
             uneven: uneven_suspects(&window, settings, threads),
             standing: Vec::new(),
             incidents: Vec::new(),
@@ -236,7 +241,8 @@ fn incidents(
     let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
     let study = |incident: &Incident| {
         let inside = window.only(|request| within(incident, request));
-        let mut suspects = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
+        let shifted = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
+        let mut suspects = shifted.suspects;
         let total: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
         suspects.retain(|suspect| suspect.excess_ns >= settings.share_min * total);
         // Requests in the period's table have other numbers; hits are mapped back to those of the window.
