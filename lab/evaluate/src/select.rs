@@ -1,7 +1,7 @@
 //! Parts of a data set.
 
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, SpanRow};
+use laggard_model::{ReplicaSource, Sampling, Sink, SpanAttributes, SpanRecord, SpanRow};
 use std::num::NonZeroUsize;
 
 /// The traces selected by a rule, as a separate data set. The rule sees all rows of one trace, by start.
@@ -38,5 +38,6 @@ fn copy(traces: &Traces, row: &SpanRow, into: &mut Ingest) {
         start: row.start,
         inclusive: row.inclusive,
         sampling: Sampling::default(),
+        attributes: SpanAttributes::default(),
     });
 }

@@ -7,7 +7,7 @@
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{Nanos, Sink, Timestamp};
-use laggard_report::{InputFacts, Report, Verdict};
+use laggard_report::{InputFacts, Report, Suspect, SuspectAttribute, Verdict};
 use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, DayTruth, PROFILES};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -189,16 +189,24 @@ fn print_report(case: &str, report: &Report) {
     println!("  {case}: {}", report.headline);
     for suspect in report.suspects.iter().take(4) {
         println!(
-            "    {} {} [{}] hit {} factor {:.2} share {:.2} replicas {}",
+            "    {} {} [{}] hit {} factor {:.2} share {:.2} replicas {}{}",
             suspect.service,
             suspect.operation,
             suspect.evidence.join(","),
             suspect.requests_hit,
             suspect.factor,
             suspect.share,
-            suspect.replicas.len()
+            suspect.replicas.len(),
+            attributes_text(suspect)
         );
     }
+}
+
+fn attributes_text(suspect: &Suspect) -> String {
+    let attribute = |one: &SuspectAttribute| {
+        format!(" {}={} {:.2} of {:.2}", one.key, one.value, one.hit_share, one.share)
+    };
+    suspect.attributes.iter().map(attribute).collect()
 }
 
 fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) {
@@ -239,7 +247,7 @@ fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) 
     }
 }
 
-/// Whether the first suspect is the target: its operation, and its replica where there is one.
+/// Whether the first suspect is the target: its operation, and its replica or tenant where there is one.
 fn is_right(report: &Report, truth: &DayTruth) -> bool {
     let Some(first) = report.suspects.first() else { return false };
     let is =
@@ -254,7 +262,11 @@ fn is_right(report: &Report, truth: &DayTruth) -> bool {
             }
         },
     };
+    let tenant = truth.tenant.as_ref().is_none_or(|tenant| {
+        first.attributes.iter().any(|attribute| attribute.key == "tenant" && attribute.value == *tenant)
+    });
     operation
+        && tenant
         && (truth.replicas.is_empty()
             || first.replicas.iter().any(|replica| truth.replicas.contains(replica)))
 }

@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_diagnose::{DiagnoseSettings, diagnose};
-use laggard_engine::{LocalEngine, RequestSlice, Requests, SliceFacts, SliceSummary};
+use laggard_engine::{LocalEngine, RequestSlice, Requests, SliceFacts, SliceSummary, TraceAttributes};
 use laggard_model::{
     Names, Nanos, OperationId, OperationKey, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
 };
@@ -124,7 +124,9 @@ fn simulated(spans: u64) -> Vec<Arc<RequestSlice>> {
             });
         }
     }
-    let assemble = |(names, rows)| Arc::new(RequestSlice::assemble(names, rows, SliceFacts::default()));
+    let assemble = |(names, rows)| {
+        Arc::new(RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default()))
+    };
     slices.into_iter().map(assemble).collect()
 }
 
@@ -162,7 +164,7 @@ impl Shop {
             let trace = u128::from(self.draw()) << 64 | u128::from(at * requests + request);
             self.request(&handles, trace, START_NS + SLICE_NS * at as i64 + into, &mut rows);
         }
-        RequestSlice::assemble(names, rows, SliceFacts::default())
+        RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default())
     }
 
     fn request(&mut self, handles: &Handles, trace: u128, start: i64, rows: &mut Vec<SpanRow>) {

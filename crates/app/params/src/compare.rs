@@ -1,8 +1,10 @@
 //! Parameters of `laggard compare`.
 
+use crate::diagnose::attribute_filters;
 use crate::set::{self, SetArgument};
+use crate::text::one_or_more;
 use crate::{FromParams, Moment, ParamsError, RawParams};
-use laggard_diagnose::CompareSettings;
+use laggard_diagnose::{AttributeFilter, CompareSettings};
 use laggard_model::{Nanos, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,10 @@ pub struct CompareParams {
     /// Only requests that enter at this service
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
+    /// Only requests with this attribute: KEY=VALUE, or KEY@SERVICE=VALUE for one service's; repeat for more, which must all hold
+    #[cfg_attr(feature = "flags", arg(long = "attribute", value_name = "KEY=VALUE"))]
+    #[serde(rename = "attribute", deserialize_with = "one_or_more")]
+    pub attributes: Vec<String>,
     /// Set a threshold, like level=0.001; repeat for more (`laggard settings compare` lists them)
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CompareSettings>))]
@@ -75,6 +81,14 @@ pub const WHAT_TO_COMPARE: &str = "give two sets, BEFORE AFTER (more paths with 
      or one data set and two windows (--since T compares what is before T with what is after it)";
 
 impl CompareParams {
+    /// The attributes that requests must have.
+    ///
+    /// # Errors
+    /// One that cannot be read.
+    pub fn attribute_filters(&self) -> Result<Vec<AttributeFilter>, ParamsError> {
+        attribute_filters(&self.attributes)
+    }
+
     /// The settings, every range checked.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! What `laggard diagnose` reads.
 
 use crate::set::{self, SetArgument};
+use crate::text::one_or_more;
 use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, Text};
-use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS};
+use laggard_diagnose::{AttributeFilter, BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,10 @@ pub struct DiagnoseParams {
     /// Only requests that enter at this service
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
+    /// Only requests with this attribute: KEY=VALUE, or KEY@SERVICE=VALUE for one service's; repeat for more, which must all hold
+    #[cfg_attr(feature = "flags", arg(long = "attribute", value_name = "KEY=VALUE"))]
+    #[serde(rename = "attribute", deserialize_with = "one_or_more")]
+    pub attributes: Vec<String>,
     /// Sampling probability of requests whose spans do not state it, 0 to 1
     #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
@@ -76,6 +81,7 @@ impl Default for DiagnoseParams {
             baseline_rest: false,
             baseline: BaselineMode::Auto,
             service: None,
+            attributes: Vec::new(),
             sampling_probability: None,
             method: DiagnoseMethod::default().name().to_owned(),
             top: "10".parse().expect("10 is a number from 1"),
@@ -142,6 +148,11 @@ impl DiagnoseParams {
     }
 }
 
+/// Reads attributes that requests must have.
+pub(crate) fn attribute_filters(texts: &[String]) -> Result<Vec<AttributeFilter>, ParamsError> {
+    texts.iter().map(|text| text.parse().map_err(ParamsError::new)).collect()
+}
+
 /// Where the requests of the baseline come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BaselineData {
@@ -163,6 +174,7 @@ impl DiagnoseParams {
             since: self.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
             until: self.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
             service: self.service.clone(),
+            attributes: attribute_filters(&self.attributes)?,
             sampling_probability: self.sampling_probability.as_deref().map(|share| share.0),
             suspects_max: self.top.0,
             ..DiagnoseSettings::default()
@@ -261,6 +273,7 @@ mod tests {
             (json!({"baseline-rest": true, "baseline-since": 1}), "baseline-rest cannot"),
             (json!({"baseline-rest": true, "baseline": "none"}), "baseline none cannot"),
             (json!({"baseline": "some"}), "baseline: unknown variant `some`, expected `auto` or `none`"),
+            (json!({"attribute": "tenant"}), "\"tenant\" is not KEY=VALUE"),
         ] {
             let text = message(value.clone());
             assert!(text.contains(wanted), "{value}: {text}");

@@ -3,8 +3,8 @@
 use crate::text::one_or_more;
 use crate::{FromParams, ParamsError, RawParams, Text, Windows};
 use laggard_formats::{
-    AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, find_format,
-    parse_column_option, parse_measure_option, parse_metric_option,
+    AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, SelectedAttributes,
+    find_format, parse_column_option, parse_measure_option, parse_metric_option,
 };
 use laggard_model::Nanos;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,10 @@ pub struct Inputs {
     #[cfg_attr(feature = "flags", arg(long = "column", value_name = "NAME=HEADER"))]
     #[serde(rename = "column", deserialize_with = "one_or_more")]
     pub columns: Vec<String>,
+    /// Attributes of requests and services to retain, separated by commas: version, zone, route, tenant, account, or their
+    /// own names; empty for none [default: version,zone,route,tenant,account]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "KEYS"))]
+    pub attributes: Option<String>,
 }
 
 /// Which attribute states how many requests a sampled one represents.
@@ -104,7 +108,13 @@ impl Inputs {
 
     fn reader(&self) -> Result<ReaderOptions, ParamsError> {
         let columns: Result<Vec<_>, _> = self.columns.iter().map(|text| parse_column_option(text)).collect();
-        Ok(ReaderOptions { columns: columns.map_err(ParamsError::new)?, ..ReaderOptions::default() })
+        let attributes =
+            self.attributes.as_deref().map_or_else(SelectedAttributes::default, SelectedAttributes::parse);
+        Ok(ReaderOptions {
+            columns: columns.map_err(ParamsError::new)?,
+            attributes,
+            ..ReaderOptions::default()
+        })
     }
 }
 

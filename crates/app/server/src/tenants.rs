@@ -1,7 +1,7 @@
 //! Tenants: a store for each, opened at its first request.
 
 use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
-use laggard_formats::{MessageReader, ReaderOptions};
+use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_store::{DurableFolder, Store, StoreError, StoreSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ pub(crate) struct Tenants {
     folder: PathBuf,
     store: StoreSettings,
     most: usize,
+    reader: ReaderOptions,
     open: RwLock<BTreeMap<Box<str>, Arc<Tenant>>>,
     /// Held while a store is opened, so that none is opened twice.
     opening: Mutex<()>,
@@ -64,6 +65,10 @@ impl Tenants {
             folder: settings.data.join("tenants"),
             store: store_settings(settings),
             most: settings.tenants.most as usize,
+            reader: ReaderOptions {
+                attributes: SelectedAttributes::parse(&settings.attributes),
+                ..ReaderOptions::default()
+            },
             open: RwLock::default(),
             opening: Mutex::new(()),
         };
@@ -93,11 +98,8 @@ impl Tenants {
             return Err(TenantError::TooMany);
         }
         let store = open_store(&self.folder.join(name), &self.store).await.map_err(TenantError::Store)?;
-        let tenant = Arc::new(Tenant {
-            name: name.into(),
-            store,
-            messages: MessageReader::new(&ReaderOptions::default()),
-        });
+        let tenant =
+            Arc::new(Tenant { name: name.into(), store, messages: MessageReader::new(&self.reader) });
         let mut open = self.open.write().expect("no thread panics while it holds the lock");
         open.insert(name.into(), tenant.clone());
         Ok(tenant)

@@ -5,6 +5,7 @@
 //! what could not be read is counted in [`Losses`], which accompany the data into the
 //! report.
 
+mod attributes;
 mod call_record;
 mod call_tree;
 mod fingerprint;
@@ -21,6 +22,7 @@ mod span;
 mod span_row;
 mod time;
 
+pub use attributes::{Attribute, AttributeText, SpanAttributes, attributes_in};
 pub use call_record::{CallFlag, CallRecord};
 pub use call_tree::{CallTree, NodeIndex};
 pub use fingerprint::{Fingerprint, FingerprintBuilder, mix64};
@@ -32,7 +34,7 @@ pub use kernel::{
 pub use log_histogram::{HistogramBin, LogHistogram};
 pub use losses::{Loss, LossCount, Losses};
 pub use method_row::MethodRow;
-pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
+pub use names::{AttributeSetId, Names, OperationId, OperationKey, ReplicaId, ServiceId};
 pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};
 pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};

@@ -115,11 +115,13 @@ pub enum Loss {
     SequenceLimit,
     /// Events with timestamps in microseconds: the order of events within one microsecond may be lost.
     CoarseTime,
+    /// Values of attributes beyond the limit of distinct ones, left out.
+    AttributeLimit,
 }
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 53] = [
+    pub const ALL: [Loss; 54] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -173,6 +175,7 @@ impl Loss {
         Loss::EmptyExecution,
         Loss::SequenceLimit,
         Loss::CoarseTime,
+        Loss::AttributeLimit,
     ];
 
     /// The cause's name in JSON.
@@ -285,6 +288,9 @@ impl Loss {
             Loss::SequenceLimit => ("sequence_limit", "states beyond the alignment's limit, left out"),
             Loss::CoarseTime => {
                 ("coarse_time", "kernel events with times in microseconds: order within one is lost")
+            }
+            Loss::AttributeLimit => {
+                ("attribute_limit", "attribute values beyond the limit of distinct ones, left out")
             }
             // The tests find a cause without a row of its own.
             _ => panic!("a cause without a row"),

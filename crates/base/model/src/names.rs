@@ -15,6 +15,10 @@ pub struct OperationId(u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReplicaId(u32);
 
+/// Handle of a set of attributes, valid only for its [`Names`]. The default is the empty set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct AttributeSetId(u32);
+
 macro_rules! handle {
     ($($name:ident),*) => {$(
         impl $name {
@@ -33,7 +37,7 @@ macro_rules! handle {
         }
     )*};
 }
-handle!(ServiceId, OperationId, ReplicaId);
+handle!(ServiceId, OperationId, ReplicaId, AttributeSetId);
 
 /// What an operation is: OpenTelemetry's span name within a service, by role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,13 +50,15 @@ pub struct OperationKey<'a> {
     pub kind: SpanKind,
 }
 
-/// The names of one data set: services, operations, replicas. Handles are assigned in order of first
+/// The names of one data set: services, operations, replicas, and sets of attributes. Handles are assigned in order of first
 /// appearance and are dense.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     services: Interner,
     texts: Interner,
     replicas: Interner,
+    /// Without the empty set, whose handle is 0.
+    attribute_sets: Interner,
     operations: Vec<Operation>,
     operation_index: HashMap<(ServiceId, u32, SpanKind), OperationId, BuildFast>,
 }
@@ -84,6 +90,32 @@ impl Names {
     /// The handle of a replica, made on first sight.
     pub fn replica(&mut self, name: &str) -> ReplicaId {
         ReplicaId(self.replicas.intern(name))
+    }
+
+    /// The handle of a set of attributes, a text of [`AttributeText`](crate::AttributeText).
+    pub fn attribute_set(&mut self, text: &str) -> AttributeSetId {
+        match text {
+            "" => AttributeSetId::default(),
+            text => AttributeSetId(self.attribute_sets.intern(text) + 1),
+        }
+    }
+
+    /// The handle of a set of attributes, if it has one already.
+    pub fn find_attribute_set(&self, text: &str) -> Option<AttributeSetId> {
+        match text {
+            "" => Some(AttributeSetId::default()),
+            text => self.attribute_sets.find(text).map(|number| AttributeSetId(number + 1)),
+        }
+    }
+
+    /// A set of attributes as text, for [`attributes_in`](crate::attributes_in).
+    pub fn attribute_set_text(&self, id: AttributeSetId) -> &str {
+        id.0.checked_sub(1).map_or("", |number| self.attribute_sets.text(number))
+    }
+
+    /// How many sets of attributes there are, with the empty one.
+    pub fn attribute_sets(&self) -> usize {
+        self.attribute_sets.len() + 1
     }
 
     /// The handle of an operation, if it has one already.

@@ -60,6 +60,8 @@ pub struct OwnedSpan {
     pub start: Timestamp,
     pub inclusive: Nanos,
     pub sampling: Sampling,
+    pub resource_attributes: String,
+    pub attributes: String,
 }
 
 /// A [`CallRecord`] that owns its text.
@@ -106,6 +108,8 @@ impl Sink for Collect {
             start: span.start,
             inclusive: span.inclusive,
             sampling: span.sampling,
+            resource_attributes: span.attributes.resource.to_owned(),
+            attributes: span.attributes.span.to_owned(),
         });
     }
 

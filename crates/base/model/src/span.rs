@@ -1,6 +1,6 @@
 //! One span as readers emit it.
 
-use crate::{Nanos, Sampling, SpanId, Timestamp, TraceId};
+use crate::{Nanos, Sampling, SpanAttributes, SpanId, Timestamp, TraceId};
 
 /// One span, borrowed from the reader's buffers: valid only during [`Sink::span`](crate::Sink::span).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,6 +31,8 @@ pub struct SpanRecord<'a> {
     pub inclusive: Nanos,
     /// Its sampling attributes.
     pub sampling: Sampling,
+    /// Its attributes, of those that were selected.
+    pub attributes: SpanAttributes<'a>,
 }
 
 /// OpenTelemetry's span kinds.

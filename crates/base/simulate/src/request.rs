@@ -10,7 +10,7 @@ use crate::random::{Random, Stream, mix};
 use crate::simulation::{Arrival, Simulation};
 use crate::system::CategoryIndex;
 use laggard_model::{
-    Nanos, ReplicaSource, Sampling, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Nanos, ReplicaSource, Sampling, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 use std::sync::Arc;
 
@@ -93,6 +93,7 @@ impl Request {
             start: call.start,
             inclusive: call.inclusive,
             sampling: Sampling::default(),
+            attributes: SpanAttributes::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! Requests ─ survey fold ─► categories with latencies ─ gather ─► request matrices ─ localize ─► Report
 //! ```
 
+mod attribute_filter;
 mod call_collector;
 mod compare;
 mod diagnose;
@@ -13,6 +14,7 @@ mod site_calls;
 mod site_fold;
 mod survey;
 
+pub use attribute_filter::AttributeFilter;
 pub use call_collector::CallCollector;
 pub use compare::{
     CategorySummary, CompareSettings, ComparedPopulation, OperationSummary, PathNode, PathTimes, PathTrie,

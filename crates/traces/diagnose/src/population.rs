@@ -9,9 +9,12 @@
 //! with the `Names` that created them, so comparisons use unified handles only:
 //! [`Selected`] translates them.
 
+use crate::attribute_filter::AttributeFilter;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{RequestRange, RequestView, Requests};
-use laggard_model::{CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, Timestamp};
+use laggard_model::{
+    AttributeSetId, CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, Timestamp,
+};
 
 /// Requests of one data set, in one window, that enter at one service if one is given.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +27,15 @@ pub struct Population<'a> {
     pub until: Timestamp,
     /// Only requests whose entry is of this service.
     pub service: Option<&'a str>,
+    /// Only requests with all of these attributes.
+    pub attributes: &'a [AttributeFilter],
 }
 
 impl<'a> Population<'a> {
     /// All requests of a data set.
     pub const fn all(requests: &'a Requests) -> Population<'a> {
-        Population { requests, since: Timestamp::MIN, until: Timestamp::MAX, service: None }
+        let (since, until) = (Timestamp::MIN, Timestamp::MAX);
+        Population { requests, since, until, service: None, attributes: &[] }
     }
 }
 
@@ -39,6 +45,7 @@ pub struct HandleMap {
     operations: Vec<OperationId>,
     replicas: Vec<ReplicaId>,
     services: Vec<ServiceId>,
+    attribute_sets: Vec<AttributeSetId>,
 }
 
 impl HandleMap {
@@ -58,6 +65,11 @@ impl HandleMap {
     /// The unified handle of a service.
     pub fn service(&self, service: ServiceId) -> ServiceId {
         self.services[service.index()]
+    }
+
+    /// The unified handle of a set of attributes.
+    pub fn attribute_set(&self, set: AttributeSetId) -> AttributeSetId {
+        self.attribute_sets[set.index()]
     }
 
     /// Translates the handles of a call tree.
@@ -107,6 +119,8 @@ impl UnionNames {
         }
         let replicas = (0..names.replicas()).map(ReplicaId::from_index);
         map.replicas = replicas.map(|id| self.names.replica(names.replica_name(id))).collect();
+        let sets = (0..names.attribute_sets()).map(AttributeSetId::from_index);
+        map.attribute_sets = sets.map(|id| self.names.attribute_set(names.attribute_set_text(id))).collect();
         map
     }
 
@@ -142,6 +156,7 @@ impl UnionNames {
             map: &self.maps[population_index],
             range: population.requests.within(population.since, population.until),
             service,
+            attributes: population.attributes,
         }
     }
 }
@@ -162,6 +177,7 @@ pub struct Selected<'a> {
     map: &'a HandleMap,
     range: RequestRange<'a>,
     service: Entry,
+    attributes: &'a [AttributeFilter],
 }
 
 impl<'a> Selected<'a> {
@@ -177,11 +193,13 @@ impl<'a> Selected<'a> {
 
     /// Whether a request of the window is selected.
     pub fn includes(&self, request: &RequestView<'_>) -> bool {
-        match self.service {
+        let enters = match self.service {
             Entry::Any => true,
             Entry::Of(service) => self.union.names.service_of(self.operation(request, 0)) == service,
             Entry::Nowhere => false,
-        }
+        };
+        let text = || self.union.names.attribute_set_text(self.attributes(request));
+        enters && (self.attributes.is_empty() || AttributeFilter::all_match(self.attributes, text()))
     }
 
     /// The operation of a call.
@@ -192,6 +210,11 @@ impl<'a> Selected<'a> {
     /// The replica of a call.
     pub fn replica(&self, request: &RequestView<'_>, node: usize) -> ReplicaId {
         self.map.replica(request.replica(node))
+    }
+
+    /// The attributes of a request.
+    pub fn attributes(&self, request: &RequestView<'_>) -> AttributeSetId {
+        self.map.attribute_set(request.attributes())
     }
 
     /// A request as a call tree.
@@ -219,7 +242,7 @@ impl<'a> Selected<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laggard_engine::{RequestSlice, SliceFacts};
+    use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
     use laggard_model::{OperationKey, SpanKind};
     use std::num::NonZeroUsize;
     use std::sync::Arc;
@@ -277,7 +300,12 @@ mod tests {
         let drawn = laggard_testkit::parse_spans("a - list@h1 100..200\nb a read@h1 110..130");
         let other = names(&[("x", "y")], &["h0"]);
         let union = UnionNames::of(&[&other, &drawn.names]);
-        let slice = RequestSlice::assemble(drawn.names, drawn.rows, SliceFacts::default());
+        let slice = RequestSlice::assemble(
+            drawn.names,
+            drawn.rows,
+            &TraceAttributes::default(),
+            SliceFacts::default(),
+        );
         let all = Requests::from_slices(vec![Arc::new(slice)], NonZeroUsize::MIN);
         let everything = Population::all(&all);
         let requests = |population: &Population<'_>| {

@@ -98,6 +98,7 @@ impl SiteFold<'_> {
             category: self.shapes.category_of(request.structure()) as u32,
             weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
             number: request.number() as u32,
+            attributes: self.selected.attributes(request),
         }
     }
 

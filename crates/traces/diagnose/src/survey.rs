@@ -1,5 +1,6 @@
 //! First pass: the categories, and the requests of each.
 
+use crate::attribute_filter::AttributeFilter;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, RequestView, StructureShapes};
 use laggard_localize::RequestRow;
@@ -14,6 +15,8 @@ pub struct SurveyFold<'a> {
     pub names: &'a Names,
     /// Only requests whose entry is of this service.
     pub service: Option<ServiceId>,
+    /// Only requests with all of these attributes.
+    pub attributes: &'a [AttributeFilter],
     /// Weight of requests that do not report one.
     pub assumed_count: Option<AdjustedCount>,
 }
@@ -73,7 +76,9 @@ impl SurveyFold<'_> {
 
     fn includes(&self, request: &RequestView<'_>) -> bool {
         let entry = request.tree().operation[0];
+        let text = || self.names.attribute_set_text(request.attributes());
         self.service.is_none_or(|service| self.names.service_of(entry) == service)
+            && (self.attributes.is_empty() || AttributeFilter::all_match(self.attributes, text()))
     }
 }
 

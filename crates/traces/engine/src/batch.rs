@@ -2,8 +2,9 @@
 
 use crate::ingest::cut;
 use laggard_model::{
-    CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId, ReplicaSource, SampleRecord,
-    Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
+    AttributeSetId, CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId,
+    ReplicaSource, SampleRecord, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId,
+    WeightSource,
 };
 
 /// The contents of one message or file, with handles into its own names: what a receiver passes to a store, and
@@ -21,6 +22,8 @@ pub struct Batch {
     pub samples: Samples,
     /// Trace ids as received, if that differs from their display text.
     pub texts: Vec<(TraceId, Box<str>)>,
+    /// Sets of attributes of traces; a trace may have several, which are united.
+    pub attributes: Vec<(TraceId, AttributeSetId)>,
     /// What was lost in reading.
     pub losses: Losses,
     /// Counts of spans by how they were identified and weighted.
@@ -134,6 +137,17 @@ impl Batch {
         self.names.replica(cut(name))
     }
 
+    fn record_attributes(&mut self, trace: TraceId, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let added = (trace, self.names.attribute_set(text));
+        // Spans of one resource come in runs.
+        if !self.attributes.iter().rev().take(2).any(|known| *known == added) {
+            self.attributes.push(added);
+        }
+    }
+
     fn record_text(&mut self, trace: TraceId, text: Option<&str>) {
         let Some(text) = text else { return };
         if self.texts.last().is_none_or(|(last, _)| *last != trace) {
@@ -145,6 +159,8 @@ impl Batch {
 impl Sink for Batch {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.record_text(span.trace_id, span.trace_text);
+        self.record_attributes(span.trace_id, span.attributes.resource);
+        self.record_attributes(span.trace_id, span.attributes.span);
         self.origins.identities[span.replica_source as usize] += 1;
         self.origins.weight_sources[span.sampling.source as usize] += 1;
         if let Some(sampler) = span.sampling.tail_sampler {

@@ -1,12 +1,13 @@
 //! Handles of one set of names in another.
 
-use laggard_model::{Names, OperationId, ReplicaId};
+use laggard_model::{AttributeSetId, Names, OperationId, ReplicaId};
 
 /// A map from the handles of one set of names to those of another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleMap {
     pub(crate) operations: Vec<OperationId>,
     pub(crate) replicas: Vec<ReplicaId>,
+    pub(crate) attribute_sets: Vec<AttributeSetId>,
 }
 
 impl HandleMap {
@@ -18,7 +19,10 @@ impl HandleMap {
         let replicas = (0..from.replicas())
             .map(|at| into.replica(from.replica_name(ReplicaId::from_index(at))))
             .collect();
-        HandleMap { operations, replicas }
+        let attribute_sets = (0..from.attribute_sets())
+            .map(|at| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(at))))
+            .collect();
+        HandleMap { operations, replicas, attribute_sets }
     }
 
     /// Handles that stay what they are.
@@ -26,6 +30,7 @@ impl HandleMap {
         HandleMap {
             operations: (0..names.operations()).map(OperationId::from_index).collect(),
             replicas: (0..names.replicas()).map(ReplicaId::from_index).collect(),
+            attribute_sets: (0..names.attribute_sets()).map(AttributeSetId::from_index).collect(),
         }
     }
 
@@ -35,5 +40,9 @@ impl HandleMap {
 
     pub(crate) fn replica(&self, id: ReplicaId) -> ReplicaId {
         self.replicas[id.index()]
+    }
+
+    pub(crate) fn attribute_set(&self, id: AttributeSetId) -> AttributeSetId {
+        self.attribute_sets[id.index()]
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::handles::HandleMap;
 use crate::thin::Thinning;
+use crate::trace_attributes::TraceAttributes;
 use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
@@ -41,6 +42,7 @@ pub struct Ingest {
     spans: Vec<Vec<SpanRow>>,
     calls: Vec<Vec<CallRow>>,
     texts: HashMap<TraceId, Box<str>>,
+    attributes: TraceAttributes,
     losses: Losses,
     identities: [u64; ReplicaSource::ALL.len()],
     weight_sources: [u64; WeightSource::ALL.len()],
@@ -77,6 +79,7 @@ impl Ingest {
             spans: vec![Vec::new(); BUCKETS],
             calls: vec![Vec::new(); BUCKETS],
             texts: HashMap::new(),
+            attributes: TraceAttributes::default(),
             losses: Losses::none(),
             identities: [0; ReplicaSource::ALL.len()],
             weight_sources: [0; WeightSource::ALL.len()],
@@ -107,6 +110,8 @@ impl Ingest {
             }));
         }
         self.texts.extend(later.texts);
+        let sets = |set| map.attribute_set(set);
+        self.attributes.merge(&later.attributes, sets, &mut self.names, &mut self.losses);
         self.losses.merge(&later.losses);
         add_all(&mut self.identities, &later.identities);
         add_all(&mut self.weight_sources, &later.weight_sources);
@@ -141,6 +146,7 @@ impl Ingest {
             names: self.names,
             buckets: work.into_iter().map(|bucket| bucket.spans).collect(),
             texts: self.texts,
+            attributes: self.attributes,
             losses,
             identities: self.identities,
             weight_sources: self.weight_sources,
@@ -218,12 +224,13 @@ impl Ingest {
             thinning.apply(bucket, |row| row.request);
         }
         self.texts.retain(|&trace, _| thinning.retains(trace));
+        self.attributes.retain(|trace| thinning.retains(trace));
     }
 
     fn bytes(&self) -> usize {
         let spans: usize = self.spans.iter().map(|bucket| size_of_val(&bucket[..])).sum();
         let calls: usize = self.calls.iter().map(|bucket| size_of_val(&bucket[..])).sum();
-        spans + calls + self.texts.len() * TEXT_BYTES
+        spans + calls + self.texts.len() * TEXT_BYTES + self.attributes.bytes()
     }
 }
 
@@ -252,6 +259,7 @@ impl Sink for Ingest {
             incomplete: false,
             adjusted_count: span.sampling.adjusted_count,
         };
+        self.attributes.add_span(row.trace, span.attributes, &mut self.names, &mut self.losses);
         self.spans[bucket_of(row.trace)].push(row);
         self.count_row();
     }
@@ -333,7 +341,7 @@ pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laggard_model::{SpanId, Status};
+    use laggard_model::{SpanAttributes, SpanId, Status};
 
     #[test]
     fn few_rows_in_many_buckets_are_held_to_the_limit_too() {
@@ -354,6 +362,7 @@ mod tests {
                 start: Timestamp::from_unix_ns(0),
                 inclusive: Nanos::from_ns(1),
                 sampling: Sampling::default(),
+                attributes: SpanAttributes::default(),
             });
         }
         let traces = ingest.finish(NonZeroUsize::MIN);

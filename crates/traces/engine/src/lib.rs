@@ -24,6 +24,7 @@ mod structure_index;
 mod structure_shapes;
 mod summary;
 mod thin;
+mod trace_attributes;
 mod traces;
 mod view;
 
@@ -34,5 +35,6 @@ pub use requests::Requests;
 pub use slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 pub use structure_shapes::{ShapeCategory, StructureShapes};
 pub use summary::{SliceSummary, SummaryCategory, SummaryCell, SummaryKind};
+pub use trace_attributes::{AttributeLimit, TraceAttributes};
 pub use traces::{TraceText, Traces};
 pub use view::{RequestRange, RequestView};

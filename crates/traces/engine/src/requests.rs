@@ -15,8 +15,8 @@ use crate::traces::Traces;
 use crate::view::{RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
-    Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler, Timestamp, TraceId,
-    WeightSource,
+    AttributeSetId, Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler,
+    Timestamp, TraceId, WeightSource,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -45,6 +45,7 @@ pub(crate) struct MappedSlice {
     pub(crate) slice: Arc<RequestSlice>,
     /// Common handles by the slice's own.
     pub(crate) replicas: Arc<[ReplicaId]>,
+    pub(crate) attribute_sets: Arc<[AttributeSetId]>,
     /// Common structures by the slice's own.
     structures: Vec<u32>,
 }
@@ -88,6 +89,7 @@ impl Requests {
                     .map(|structure| index.number_of(structure, &map.operations, &mut exchanged))
                     .collect(),
                 replicas: map.replicas.into(),
+                attribute_sets: map.attribute_sets.into(),
                 slice,
             })
             .collect();
@@ -98,8 +100,9 @@ impl Requests {
     /// Requests of a span table, which is dropped bucket by bucket as its traces are assembled.
     pub fn from_traces(mut traces: Traces, threads: NonZeroUsize) -> Requests {
         let buckets: Vec<_> = std::mem::take(&mut traces.buckets);
+        let attributes = &traces.attributes;
         let slices = in_order(buckets, threads, |rows| {
-            RequestSlice::from_sorted_rows(Names::new(), &rows, SliceFacts::default())
+            RequestSlice::from_sorted_rows(Names::new(), &rows, attributes, SliceFacts::default())
         });
         Requests::from_table(traces, slices, threads)
     }
@@ -108,7 +111,7 @@ impl Requests {
     pub fn from_trace_table(traces: &Traces, threads: NonZeroUsize) -> Requests {
         let buckets: Vec<_> = traces.buckets.iter().collect();
         let slices = in_order(buckets, threads, |rows| {
-            RequestSlice::from_sorted_rows(Names::new(), rows, SliceFacts::default())
+            RequestSlice::from_sorted_rows(Names::new(), rows, &traces.attributes, SliceFacts::default())
         });
         Requests::from_table(traces.without_rows(), slices, threads)
     }
@@ -126,6 +129,7 @@ impl Requests {
         };
         let mut index = StructureIndex::default();
         let replicas: Arc<[ReplicaId]> = map.replicas.into();
+        let attribute_sets: Arc<[AttributeSetId]> = map.attribute_sets.into();
         let parts = (slices.into_iter())
             .map(|mut slice| MappedSlice {
                 // Only the common structures are needed from here on.
@@ -134,6 +138,7 @@ impl Requests {
                     .map(|structure| index.insert(structure))
                     .collect(),
                 replicas: Arc::clone(&replicas),
+                attribute_sets: Arc::clone(&attribute_sets),
                 slice: Arc::new(slice),
             })
             .collect();

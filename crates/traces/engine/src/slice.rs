@@ -7,7 +7,7 @@
 use crate::Origins;
 use laggard_assembly::ClockAgreement;
 use laggard_model::{
-    AdjustedCount, Losses, Names, Nanos, OperationId, ReplicaId, Status, Timestamp, TraceId,
+    AdjustedCount, AttributeSetId, Losses, Names, Nanos, OperationId, ReplicaId, Status, Timestamp, TraceId,
 };
 
 /// Assembled requests of some traces, with handles into its own names.
@@ -68,6 +68,8 @@ pub struct SlicedRequest {
     pub complete: bool,
     /// How many requests it represents; `None` if unknown.
     pub adjusted_count: Option<AdjustedCount>,
+    /// Attributes of its trace.
+    pub attributes: AttributeSetId,
 }
 
 /// Times, replicas and outcomes of calls; columns of equal length.

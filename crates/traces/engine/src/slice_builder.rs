@@ -2,8 +2,9 @@
 
 use crate::slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
 use crate::structure_index::StructureIndex;
+use crate::trace_attributes::TraceAttributes;
 use laggard_assembly::{AssembledTrace, Request, assemble};
-use laggard_model::{Names, SpanRow, Timestamp, TraceId};
+use laggard_model::{AttributeSetId, Names, SpanRow, Timestamp, TraceId};
 
 /// Collects requests in any order and puts them into that of a [`RequestSlice`].
 #[derive(Debug, Default)]
@@ -17,21 +18,31 @@ pub(crate) struct SliceBuilder {
 impl RequestSlice {
     /// Assembles complete traces.
     ///
-    /// `names` are those behind the handles of `rows`, which may come in any order: of several copies of a span
+    /// `names` are those behind the handles of `rows` and `attributes`, which may come in any order: of several copies of a span
     /// the first counts. `facts` are facts from reading (losses, origins, texts); those of
     /// assembly are added. `O(S log S)` for `S` rows.
-    pub fn assemble(names: Names, mut rows: Vec<SpanRow>, facts: SliceFacts) -> RequestSlice {
+    pub fn assemble(
+        names: Names,
+        mut rows: Vec<SpanRow>,
+        attributes: &TraceAttributes,
+        facts: SliceFacts,
+    ) -> RequestSlice {
         // Stable, so that the first of several copies of a span is the first that was read.
         rows.sort_by_key(|row| (row.trace, row.start, row.span));
-        RequestSlice::from_sorted_rows(names, &rows, facts)
+        RequestSlice::from_sorted_rows(names, &rows, attributes, facts)
     }
 
     /// The same from rows in order of trace, start and span id.
-    pub(crate) fn from_sorted_rows(names: Names, rows: &[SpanRow], facts: SliceFacts) -> RequestSlice {
+    pub(crate) fn from_sorted_rows(
+        names: Names,
+        rows: &[SpanRow],
+        attributes: &TraceAttributes,
+        facts: SliceFacts,
+    ) -> RequestSlice {
         let mut builder = SliceBuilder { facts, ..SliceBuilder::default() };
         builder.calls.reserve(rows.len());
         for trace in rows.chunk_by(|a, b| a.trace == b.trace) {
-            builder.add_trace(trace);
+            builder.add_trace(trace, attributes);
         }
         builder.finish(names)
     }
@@ -39,15 +50,16 @@ impl RequestSlice {
 
 impl SliceBuilder {
     /// Takes all rows of one trace, in order of start and span id.
-    fn add_trace(&mut self, rows: &[SpanRow]) {
+    fn add_trace(&mut self, rows: &[SpanRow], attributes: &TraceAttributes) {
         let assembled = assemble(rows);
+        let attributes = attributes.of(rows[0].trace);
         for request in &assembled.requests {
-            self.add_request(rows[0].trace, request);
+            self.add_request(rows[0].trace, request, attributes);
         }
         self.facts.add_trace(rows, assembled);
     }
 
-    fn add_request(&mut self, trace: TraceId, request: &Request) {
+    fn add_request(&mut self, trace: TraceId, request: &Request, attributes: AttributeSetId) {
         let tree = &request.tree;
         let structure = self.structures.number(tree.into());
         let first_call = self.calls.next();
@@ -59,6 +71,7 @@ impl SliceBuilder {
             status: request.status,
             complete: request.complete,
             adjusted_count: request.adjusted_count,
+            attributes,
         });
         self.calls.replica.extend_from_slice(&tree.replica);
         self.calls.status.extend_from_slice(&tree.status);

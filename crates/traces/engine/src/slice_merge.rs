@@ -55,7 +55,12 @@ impl SliceBuilder {
             into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
             into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
             into.path_time.extend_from_slice(&from.path_time[calls]);
-            self.requests.push(crate::SlicedRequest { structure: number, first_call, ..*request });
+            self.requests.push(crate::SlicedRequest {
+                structure: number,
+                first_call,
+                attributes: map.attribute_set(request.attributes),
+                ..*request
+            });
         }
     }
 }

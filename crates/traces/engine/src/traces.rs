@@ -1,5 +1,6 @@
 //! The span table after reading.
 
+use crate::trace_attributes::TraceAttributes;
 use laggard_model::{Losses, Names, ReplicaSource, SpanRow, TailSampler, Timestamp, TraceId, WeightSource};
 use std::collections::HashMap;
 
@@ -9,6 +10,7 @@ pub struct Traces {
     pub(crate) names: Names,
     pub(crate) buckets: Vec<Vec<SpanRow>>,
     pub(crate) texts: HashMap<TraceId, Box<str>>,
+    pub(crate) attributes: TraceAttributes,
     pub(crate) losses: Losses,
     pub(crate) identities: [u64; ReplicaSource::ALL.len()],
     pub(crate) weight_sources: [u64; WeightSource::ALL.len()],
@@ -37,6 +39,7 @@ impl Traces {
             names: self.names.clone(),
             buckets: Vec::new(),
             texts: self.texts.clone(),
+            attributes: TraceAttributes::default(),
             losses: self.losses.clone(),
             ..*self
         }

@@ -2,7 +2,7 @@
 
 use crate::requests::{MappedSlice, Requests};
 use crate::slice::{SlicedRequest, TreeStructure};
-use laggard_model::{AdjustedCount, CallTree, Nanos, ReplicaId, Status, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, AttributeSetId, CallTree, Nanos, ReplicaId, Status, Timestamp, TraceId};
 
 /// Requests that follow each other in the order of start and trace.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,7 @@ pub struct RequestView<'a> {
     replicas: &'a [ReplicaId],
     common: &'a [ReplicaId],
     call_status: &'a [Status],
+    attributes: AttributeSetId,
     self_time: &'a [Nanos],
     inclusive_time: &'a [Nanos],
     path_time: &'a [Nanos],
@@ -82,6 +83,7 @@ impl<'a> RequestView<'a> {
             replicas: &calls.replica[places.clone()],
             common: &part.replicas,
             call_status: &calls.status[places.clone()],
+            attributes: part.attribute_sets[request.attributes.index()],
             self_time: &calls.self_time[places.clone()],
             inclusive_time: &calls.inclusive_time[places.clone()],
             path_time: &calls.path_time[places],
@@ -116,6 +118,11 @@ impl<'a> RequestView<'a> {
     /// How many requests it represents; `None` if unknown.
     pub fn adjusted_count(&self) -> Option<AdjustedCount> {
         self.request.adjusted_count
+    }
+
+    /// Attributes of its trace.
+    pub fn attributes(&self) -> AttributeSetId {
+        self.attributes
     }
 
     /// Its structure: an index into [`Requests::structures`].

@@ -7,10 +7,10 @@
 //! {"http.route":"/cart"}
 //! ```
 
-use crate::conventions::{OperationAttributes, ResourceAttributes};
+use crate::conventions::{OperationAttributes, ResourceAttributes, SelectedAttributes, SpanSelection};
 use crate::lax_json::{AnyValue, LaxText};
-use crate::sampling::{SamplingAttributes, WeightAttributes};
-use laggard_model::{SpanKind, Status};
+use crate::sampling::{SamplingAttributes, WantedAttributes};
+use laggard_model::{AttributeText, SpanKind, Status};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -28,7 +28,27 @@ impl<'a> AttributeSink<'a> for OperationAttributes<'a> {
     }
 }
 
-impl<'a> AttributeSink<'a> for ResourceAttributes {
+/// Attributes of a resource or a process.
+#[derive(Debug)]
+pub(crate) struct ResourceTags<'w> {
+    pub(crate) selected: &'w SelectedAttributes,
+    pub(crate) resource: ResourceAttributes,
+}
+
+impl<'w> ResourceTags<'w> {
+    /// No attributes yet.
+    pub(crate) fn new(selected: &'w SelectedAttributes) -> Self {
+        ResourceTags { selected, resource: ResourceAttributes::default() }
+    }
+}
+
+impl<'a> AttributeSink<'a> for ResourceTags<'_> {
+    fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+        self.resource.add(name.as_bytes(), &value, self.selected.key_of_resource(name.as_bytes()));
+    }
+}
+
+impl<'a> AttributeSink<'a> for SpanSelection<'_> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
         self.add(name.as_bytes(), &value);
     }
@@ -37,45 +57,48 @@ impl<'a> AttributeSink<'a> for ResourceAttributes {
 /// Sampling attributes.
 #[derive(Debug)]
 pub(crate) struct SamplingTags<'a, 'w> {
-    pub(crate) weights: &'w WeightAttributes,
+    pub(crate) wanted: &'w WantedAttributes,
     pub(crate) sampling: SamplingAttributes<'a>,
 }
 
 impl<'a> AttributeSink<'a> for SamplingTags<'a, '_> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        self.sampling.add(self.weights, name.as_bytes(), value);
+        self.sampling.add(self.wanted, name.as_bytes(), value);
     }
 }
 
 /// Tags of a Jaeger or Zipkin span for which OTLP has fields.
 #[derive(Debug)]
 pub(crate) struct SpanTags<'a, 'w> {
-    weights: &'w WeightAttributes,
+    wanted: &'w WantedAttributes,
     pub(crate) sampling: SamplingAttributes<'a>,
     pub(crate) operation: OperationAttributes<'a>,
     /// Resource attributes that exporters copy to every span.
     pub(crate) resource: ResourceAttributes,
     pub(crate) kind: Option<SpanKind>,
     pub(crate) status: Status,
+    /// The selected attributes of the span.
+    pub(crate) attributes: AttributeText,
 }
 
 impl<'w> SpanTags<'_, 'w> {
     /// No tags yet.
-    pub(crate) fn new(weights: &'w WeightAttributes) -> Self {
+    pub(crate) fn new(wanted: &'w WantedAttributes) -> Self {
         SpanTags {
-            weights,
+            wanted,
             sampling: SamplingAttributes::default(),
             operation: OperationAttributes::default(),
             resource: ResourceAttributes::default(),
             kind: None,
             status: Status::Unset,
+            attributes: AttributeText::default(),
         }
     }
 }
 
 impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
     fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
-        let Some(value) = self.sampling.add(self.weights, name.as_bytes(), value) else {
+        let Some(value) = self.sampling.add(self.wanted, name.as_bytes(), value) else {
             return;
         };
         match name {
@@ -92,7 +115,9 @@ impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
             // A peer's name or address as often as one's own.
             "hostname" | "ip" | "service.name" => {}
             _ => {
-                self.resource.add(name.as_bytes(), &value);
+                let selected = &self.wanted.selected;
+                selected.add_of_span(name.as_bytes(), &value, &mut self.attributes);
+                self.resource.add(name.as_bytes(), &value, selected.key_of_service(name.as_bytes()));
                 self.operation.add(name.as_bytes(), value);
             }
         }

@@ -247,6 +247,11 @@ impl Header {
             .or_else(|| named(stem).map(text))
     }
 
+    /// The titles, as in the file.
+    pub(crate) fn titles(&self) -> &[String] {
+        &self.titles
+    }
+
     /// The titles, for examples of losses.
     pub(crate) fn into_titles(self) -> Vec<String> {
         self.titles

@@ -1,5 +1,6 @@
 //! The interface between bytes and records.
 
+use crate::conventions::SelectedAttributes;
 use laggard_model::Sink;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -76,6 +77,8 @@ pub struct ReaderOptions {
     pub weight_attribute: Option<String>,
     /// Attribute (or column) with a span's sampling probability, like Datadog's `_sample_rate`.
     pub probability_attribute: Option<String>,
+    /// Attributes of requests and services that are retained.
+    pub attributes: SelectedAttributes,
     /// What some format alone needs.
     pub own: FormatSettings,
 }

@@ -2,7 +2,8 @@
 
 use crate::conventions::ResourceNames;
 use laggard_model::{
-    Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status,
+    Timestamp, TraceId,
 };
 
 // Limit: bytes of spans that wait for their resource or process | `oversized_record`
@@ -22,6 +23,8 @@ pub(crate) struct SpanFields<'a> {
     pub(crate) start: Timestamp,
     pub(crate) inclusive: Nanos,
     pub(crate) sampling: Sampling,
+    /// A text of [`AttributeText`](laggard_model::AttributeText).
+    pub(crate) attributes: &'a str,
 }
 
 impl SpanFields<'_> {
@@ -41,6 +44,7 @@ impl SpanFields<'_> {
             start: self.start,
             inclusive: self.inclusive,
             sampling: self.sampling,
+            attributes: SpanAttributes { resource: names.attributes.as_str(), span: self.attributes },
         });
     }
 }
@@ -85,9 +89,10 @@ pub(crate) struct PendingSpans {
 #[derive(Debug)]
 struct PendingSpan {
     fields: SpanFields<'static>,
-    /// Ends in `text` of the trace id, the operation and the resource's key; each starts at the end before.
+    /// Ends in `text` of the trace id, the operation, the attributes and the resource's key; each starts at the end before.
     trace_text_end: usize,
     operation_end: usize,
+    attributes_end: usize,
     key_end: usize,
 }
 
@@ -106,6 +111,8 @@ impl PendingSpans {
         let trace_text_end = self.text.len();
         self.text.push_str(span.operation);
         let operation_end = self.text.len();
+        self.text.push_str(span.attributes);
+        let attributes_end = self.text.len();
         self.text.push_str(key);
         let key_end = self.text.len();
         let fields = SpanFields {
@@ -119,8 +126,9 @@ impl PendingSpans {
             start: span.start,
             inclusive: span.inclusive,
             sampling: span.sampling,
+            attributes: "",
         };
-        self.spans.push(PendingSpan { fields, trace_text_end, operation_end, key_end });
+        self.spans.push(PendingSpan { fields, trace_text_end, operation_end, attributes_end, key_end });
     }
 
     /// Emits every span with the names that `resource` returns for its key, and is empty again.
@@ -135,9 +143,10 @@ impl PendingSpans {
             let fields = SpanFields {
                 trace_text: (!trace_text.is_empty()).then_some(trace_text),
                 operation: &self.text[span.trace_text_end..span.operation_end],
+                attributes: &self.text[span.operation_end..span.attributes_end],
                 ..span.fields
             };
-            fields.emit(resource(&self.text[span.operation_end..span.key_end]), sink);
+            fields.emit(resource(&self.text[span.attributes_end..span.key_end]), sink);
             from = span.key_end;
         }
         self.clear();
@@ -182,6 +191,7 @@ mod tests {
             start: Timestamp::from_unix_ns(1),
             inclusive: Nanos::from_ns(2),
             sampling: Sampling::default(),
+            attributes: "tenant\u{1f}\u{1f}acme\u{1e}",
         }
     }
 

@@ -15,6 +15,8 @@ pub struct FlushBatch {
     pub spans: Vec<SpanRow>,
     /// Trace ids as received, if that differs from their display text; sorted by trace.
     pub texts: Vec<(TraceId, Box<str>)>,
+    /// Sets of attributes of traces that have any, as text; sorted by trace.
+    pub attributes: Vec<(TraceId, Box<str>)>,
     /// Samples, in order of arrival.
     pub samples: Samples,
     /// Losses since the last flush batch: in reading, in converting calls, for lack of memory.

@@ -8,8 +8,8 @@ use crate::segments::{
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
-    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanRecord, SpanRow, Timestamp, TraceId,
-    WeightSource,
+    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanRecord, SpanRow,
+    Timestamp, TraceId, WeightSource,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -253,6 +253,7 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
     for row in table.rows.iter().filter(|row| (since..=until).contains(&row.start)) {
         let key = table.names.operation_key(row.operation);
         let text = table.texts.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
+        let attributes = table.attributes.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
         let adjusted_count = row.adjusted_count;
         let source = adjusted_count.map_or(WeightSource::Unknown, |_| WeightSource::Column);
         sink.span(&SpanRecord {
@@ -269,6 +270,10 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
             start: row.start,
             inclusive: row.inclusive,
             sampling: Sampling { adjusted_count, source, tail_sampler: None },
+            attributes: SpanAttributes {
+                resource: "",
+                span: attributes.map_or("", |at| &*table.attributes[at].1),
+            },
         });
     }
 }

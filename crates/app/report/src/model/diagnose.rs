@@ -283,7 +283,7 @@ pub struct Suspect {
     /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern`
     /// (some are slow in the same way, apart from the others), `peers` (some replicas are slower than others),
     /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
-    /// window).
+    /// window), `attribute` (slower for requests with one value of an attribute than for others).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
@@ -295,6 +295,35 @@ pub struct Suspect {
     /// Since when it is slow, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
+    /// Attributes that its slow requests have and others do not, or whose requests are slower there; the most
+    /// distinctive first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<SuspectAttribute>,
+}
+
+/// An attribute of the requests that a suspect makes slow, compared with the other requests that call it.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct SuspectAttribute {
+    /// `version`, `zone`, `route`, `tenant`, `account`, or the configured name.
+    pub key: String,
+    /// Value.
+    pub value: String,
+    /// The service that it describes; missing for an attribute of the request itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// Slow requests that have it.
+    pub requests_hit: u64,
+    /// Requests that call the operation and have it.
+    pub requests: u64,
+    /// Share of the slow requests that have it, 0..1.
+    pub hit_share: f64,
+    /// Share of all requests that call the operation that have it, 0..1.
+    pub share: f64,
+    /// Time that requests with it spend there over the time of the others, where it was compared; else missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+    /// p-value adjusted over all tested values.
+    pub p_value: f64,
 }
 
 /// A category in which a suspect made requests slow.

@@ -18,6 +18,7 @@ pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
 
+use laggard_formats::DEFAULT_ATTRIBUTES;
 use laggard_settings::{Choice, settings};
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -51,6 +52,8 @@ settings! {
         token_file ("token_file"): Option<PathBuf> = None, any();
         /// Names, beside addresses and `localhost`, under which browsers may reach it
         names ("names", "entries"): Vec<String> = Vec::new(), at_least(0.0);
+        /// Attributes of requests and services to retain, separated by commas: these short names, or attributes' own names
+        attributes ("attributes"): String = DEFAULT_ATTRIBUTES.to_owned(), any();
     }
     groups {
         /// The store of each tenant.

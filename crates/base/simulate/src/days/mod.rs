@@ -21,10 +21,11 @@ pub use settings::{DayFault, DayFaultKind, DaySettings};
 
 use crate::Error;
 use crate::random::{Random, Stream};
+use laggard_model::{Attribute, AttributeText};
 use request::Drawing;
 use schedule::Schedule;
 use system::System;
-use target::FaultTarget;
+use target::{FaultTarget, TENANTS};
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -35,6 +36,8 @@ pub struct Day {
     system: System,
     schedule: Schedule,
     fault: Option<(DayFault, FaultTarget)>,
+    /// The attribute of the requests of every tenant.
+    tenants: Vec<AttributeText>,
 }
 
 /// What a fault hits, by name.
@@ -63,7 +66,12 @@ impl Day {
             None => None,
         };
         let schedule = Schedule::new(settings, &system);
-        Ok(Day { settings: settings.clone(), system, schedule, fault })
+        let tenants = (0..TENANTS).map(|tenant| {
+            let mut text = AttributeText::default();
+            text.add(Attribute { key: "tenant", service: "", value: &tenant_name(tenant) });
+            text
+        });
+        Ok(Day { settings: settings.clone(), tenants: tenants.collect(), system, schedule, fault })
     }
 
     /// What the fault hits, if there is one.
@@ -82,7 +90,7 @@ impl Day {
                 let hit = instances.filter(|instance| instance.service == service && instance.slot == slot);
                 hit.map(|instance| instance.name.clone()).collect()
             }),
-            tenant: target.tenant.map(|tenant| format!("tenant-{tenant}")),
+            tenant: target.tenant.map(tenant_name),
         })
     }
 
@@ -134,6 +142,10 @@ impl Day {
         let until = self.settings.start_unix_ns + i64::from(fault.until_s) * SECOND;
         (since..until).contains(&time).then_some((fault, target))
     }
+}
+
+fn tenant_name(tenant: usize) -> String {
+    format!("tenant-{tenant}")
 }
 
 /// When a request enters.

@@ -6,7 +6,7 @@ use super::system::{Call, ITEMS_MAX, Times};
 use super::target::TENANTS;
 use crate::random::{Random, Stream};
 use laggard_model::{
-    Nanos, ReplicaSource, Sampling, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Nanos, ReplicaSource, Sampling, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 
 /// A request with its spans in the order in which they started. Lost spans are not in it.
@@ -20,6 +20,7 @@ pub struct DayRequest {
     pub spans: Vec<DaySpan>,
     /// Whether a fault changed the request.
     pub is_hit: bool,
+    tenant: usize,
 }
 
 /// One span.
@@ -66,6 +67,10 @@ impl DayRequest {
             start: Timestamp::from_unix_ns(span.start + instance.clock_ns),
             inclusive: Nanos::from_ns((span.end - span.start) as u64),
             sampling: Sampling::default(),
+            attributes: SpanAttributes {
+                resource: "",
+                span: if span.parent.is_none() { day.tenants[self.tenant].as_str() } else { "" },
+            },
         }
     }
 }
@@ -90,12 +95,12 @@ impl<'a> Drawing<'a> {
         let service = day.system.operations[operation].service;
         let instance = drawing.balance(service, start);
         drawing.serve(operation, instance, None, start);
-        let Drawing { mut random, mut spans, is_hit, .. } = drawing;
+        let Drawing { mut random, mut spans, is_hit, tenant, .. } = drawing;
         let lost = day.settings.lost_spans;
         if lost > 0.0 {
             spans.retain(|_| !random.chance(lost));
         }
-        DayRequest { trace_id, start: Timestamp::from_unix_ns(start), spans, is_hit }
+        DayRequest { trace_id, start: Timestamp::from_unix_ns(start), spans, is_hit, tenant }
     }
 
     /// An active instance of a service.

@@ -3,8 +3,8 @@
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests, contract};
 use laggard_metrics_questions::{CountingPoint, SpanSampleFold, add_span_samples, visits};
 use laggard_model::{
-    AdjustedCount, Loss, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanId, SpanKind,
-    SpanRecord, Status, Timestamp, TraceId,
+    AdjustedCount, Loss, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanAttributes, SpanId,
+    SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 use laggard_samples::{Grid, SampleTable, WindowSettings, WindowTable};
 use std::num::NonZeroUsize;
@@ -40,6 +40,7 @@ fn push(ingest: &mut Ingest, trace: u64, start_ms: i64, weight: Option<f64>, lin
             start: Timestamp::from_unix_ns((start_ms + from) * 1_000_000),
             inclusive: Nanos::from_ms((to - from) as u64),
             sampling: Sampling { adjusted_count: weight.and_then(AdjustedCount::new), ..Sampling::default() },
+            attributes: SpanAttributes::default(),
         });
     }
 }

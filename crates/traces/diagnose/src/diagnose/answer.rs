@@ -4,7 +4,7 @@ use crate::survey::Survey;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
-use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift};
+use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift, SuspectAttribute};
 
 /// The result of the two passes over the requests.
 pub(crate) struct SurveyResult {
@@ -73,6 +73,8 @@ pub(crate) enum Evidence {
     Baseline,
     /// Slower in a period than in the rest of the window.
     Period,
+    /// Slower for requests with one value of an attribute than for others.
+    Attribute,
 }
 
 impl Evidence {
@@ -84,6 +86,7 @@ impl Evidence {
             Evidence::Peers => "peers",
             Evidence::Baseline => "baseline",
             Evidence::Period => "period",
+            Evidence::Attribute => "attribute",
         }
     }
 }
@@ -118,6 +121,8 @@ pub(crate) struct Suspect {
     pub(crate) sites: Option<SiteFigures>,
     /// Figures of its hit calls over all requests, if the method determines them.
     pub(crate) hits: Option<HitFigures>,
+    /// Attributes that its slow requests have and others do not, the most distinctive first.
+    pub(crate) attributes: Vec<SuspectAttribute>,
 }
 
 /// An operation on one replica.
@@ -233,6 +238,7 @@ impl Suspect {
             between: None,
             sites: None,
             hits: None,
+            attributes: Vec::new(),
         }
     }
 }

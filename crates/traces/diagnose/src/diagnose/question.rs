@@ -80,6 +80,7 @@ impl DiagnoseQuestion<'_> {
             shapes,
             names: self.requests.names(),
             service: settings.service.as_deref().map(|wanted| find_service(self.requests, wanted)),
+            attributes: &settings.attributes,
             assumed_count: settings.sampling_probability.and_then(AdjustedCount::from_probability),
         };
         let range = self.requests.within(settings.since, settings.until);

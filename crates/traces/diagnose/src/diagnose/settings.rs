@@ -1,5 +1,6 @@
 //! Settings of `diagnose`.
 
+use crate::attribute_filter::AttributeFilter;
 use crate::diagnose::question::DiagnoseMethod;
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SiteSettings};
 use laggard_model::Timestamp;
@@ -32,6 +33,8 @@ settings! {
         until: Timestamp = Timestamp::MAX;
         /// Only requests that enter at this service.
         service: Option<String> = None;
+        /// Only requests with all of these attributes.
+        attributes: Vec<AttributeFilter> = Vec::new();
         /// Sampling probability of requests that do not report theirs: above 0, at most 1.
         sampling_probability: Option<f64> = None;
         /// Most suspects reported.
@@ -43,8 +46,10 @@ impl DiagnoseSettings {
     /// Name and value of every setting, for the report.
     pub(crate) fn rows(&self) -> Vec<Setting> {
         let probability = self.sampling_probability.map_or_else(String::new, |share| share.to_string());
+        let attributes: Vec<String> = self.attributes.iter().map(AttributeFilter::to_string).collect();
         let first = [
             ("service", self.service.clone().unwrap_or_default()),
+            ("attribute", attributes.join(", ")),
             ("sampling-probability", probability),
             ("top", self.suspects_max.to_string()),
         ];

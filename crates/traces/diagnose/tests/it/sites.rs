@@ -5,8 +5,8 @@ use laggard_diagnose::{Population, SiteFold, UnionNames};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests, contract};
 use laggard_localize::{Site, SiteTable};
 use laggard_model::{
-    AdjustedCount, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp,
-    TraceId,
+    AdjustedCount, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord,
+    Status, Timestamp, TraceId,
 };
 use laggard_simulate::{Scenario, Settings};
 use std::num::NonZeroUsize;
@@ -37,6 +37,7 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
             start: Timestamp::from_unix_ns(from),
             inclusive: Nanos::from_ns((to - from) as u64),
             sampling: Sampling { adjusted_count: weight.and_then(AdjustedCount::new), ..Sampling::default() },
+            attributes: SpanAttributes::default(),
         });
     }
     Requests::from_traces(ingest.finish(THREADS), THREADS)

@@ -2,7 +2,8 @@
 
 use laggard_engine::{Fold, Ingest, IngestSettings, LocalEngine, RequestView, Requests, contract};
 use laggard_model::{
-    Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, Timestamp,
+    TraceId,
 };
 use std::num::NonZeroUsize;
 
@@ -21,6 +22,7 @@ pub(crate) fn record(trace: u64, span: u64) -> SpanRecord<'static> {
         start: Timestamp::from_unix_ns((trace % 1_000_000 * 10 + span) as i64),
         inclusive: Nanos::from_ns(1 + span),
         sampling: Sampling::default(),
+        attributes: SpanAttributes::default(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Slices: assembled once, merged, thinned, and queried as one.
 
-use laggard_engine::{Ingest, IngestSettings, RequestSlice, Requests, SliceFacts, SliceSummary, SummaryKind};
+use laggard_engine::{
+    Ingest, IngestSettings, RequestSlice, Requests, SliceFacts, SliceSummary, SummaryKind, TraceAttributes,
+};
 use laggard_model::{
-    Loss, Names, Nanos, OperationKey, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, SpanRow,
-    Status, Timestamp, TraceId,
+    Loss, Names, Nanos, OperationKey, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
+    SpanRecord, SpanRow, Status, Timestamp, TraceId,
 };
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -33,7 +35,7 @@ fn row(names: &mut Names, fields: SpanFields) -> SpanRow {
 fn slice(spans: &[SpanFields]) -> RequestSlice {
     let mut names = Names::new();
     let rows = spans.iter().map(|&fields| row(&mut names, fields)).collect();
-    RequestSlice::assemble(names, rows, SliceFacts::default())
+    RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default())
 }
 
 /// `TRACE START complete OPERATION@REPLICA self/inclusive/path …`, in the order of the requests.
@@ -152,6 +154,7 @@ fn files_and_slices_give_the_same_requests() {
             start: Timestamp::from_unix_ns(start),
             inclusive: Nanos::from_ns(length),
             sampling: Sampling::default(),
+            attributes: SpanAttributes::default(),
         });
     }
     ingest.lose(Loss::MalformedRecord, &|| "line 3".to_owned());
@@ -243,7 +246,7 @@ fn a_summary_of_very_many_shapes_pools_the_rarest() {
         }
     }
     let summary = SliceSummary::from_slice(
-        &RequestSlice::assemble(names, rows, SliceFacts::default()),
+        &RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default()),
         Nanos::from_secs(1),
     );
     let of = |kind: fn(SummaryKind) -> bool| -> u64 {

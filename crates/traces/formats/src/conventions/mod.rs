@@ -1,12 +1,15 @@
 //! OpenTelemetry's semantic conventions, old and new: which attributes name a service, its replica and an
-//! operation. The manual's pages on OTLP and Jaeger state the same rules for users.
+//! operation, and which are retained. The manual's pages on OTLP and Jaeger state the same rules for users.
 
 mod operation;
 mod resource;
+mod selected;
 mod template;
 
 pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
 pub(crate) use resource::{ResourceAttributes, ResourceNames};
+pub(crate) use selected::SpanSelection;
+pub use selected::{DEFAULT_ATTRIBUTES, SelectedAttributes};
 pub(crate) use template::replace_ids;
 
 /// The name used when none is specified.

@@ -1,12 +1,14 @@
 //! From the attributes of a resource (OTLP) or a process (Jaeger) to a service and a replica.
 
 use super::UNKNOWN;
-use laggard_model::ReplicaSource;
+use laggard_model::{Attribute, AttributeText, ReplicaSource};
 
 /// The attributes that identify a service or a replica; the first non-empty value of each counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResourceAttributes {
     values: [String; ResourceKey::COUNT],
+    /// Key and value of every selected attribute.
+    selected: Vec<(String, String)>,
 }
 
 /// Service and replica of every span of one resource.
@@ -18,6 +20,8 @@ pub(crate) struct ResourceNames {
     pub(crate) replica_source: ReplicaSource,
     /// Name of the host, else its id; empty when unknown.
     pub(crate) host: String,
+    /// The selected attributes of the service.
+    pub(crate) attributes: AttributeText,
 }
 
 impl Default for ResourceNames {
@@ -64,7 +68,13 @@ impl ResourceKey {
 }
 
 impl ResourceAttributes {
-    pub(crate) fn add(&mut self, name: &[u8], value: &str) {
+    /// Adds an attribute; `selected_key` is its key if it is retained.
+    pub(crate) fn add(&mut self, name: &[u8], value: &str, selected_key: Option<&str>) {
+        if let Some(key) = selected_key
+            && !self.selected.iter().any(|(known, _)| known == key)
+        {
+            self.selected.push((key.to_owned(), value.to_owned()));
+        }
         let Some(key) = ResourceKey::from_name(name) else {
             return;
         };
@@ -80,6 +90,22 @@ impl ResourceAttributes {
 
     /// The names these attributes give, the replica by the first source that is present.
     pub(crate) fn names(&self) -> ResourceNames {
+        self.names_in("")
+    }
+
+    /// The same in a format that names the service itself, unless that name is empty.
+    pub(crate) fn names_in(&self, service: &str) -> ResourceNames {
+        let mut names = self.identify();
+        if !service.is_empty() {
+            names.service = service.to_owned();
+        }
+        for (key, value) in &self.selected {
+            names.attributes.add(Attribute { key, service: &names.service, value });
+        }
+        names
+    }
+
+    fn identify(&self) -> ResourceNames {
         let service = match self.get(ResourceKey::ServiceName) {
             "" => UNKNOWN,
             service => service,
@@ -106,6 +132,7 @@ impl ResourceAttributes {
                 replica: String::new(),
                 replica_source,
                 host,
+                attributes: AttributeText::default(),
             };
         };
         let mut replica = self.get(key).to_owned();
@@ -115,7 +142,8 @@ impl ResourceAttributes {
             replica.push(separator);
             replica.push_str(self.get(key));
         }
-        ResourceNames { service: service.to_owned(), replica, replica_source, host }
+        let (service, attributes) = (service.to_owned(), AttributeText::default());
+        ResourceNames { service, replica, replica_source, host, attributes }
     }
 }
 
@@ -127,7 +155,7 @@ mod tests {
     fn check(attributes: &[(&str, &str)], replica: &str, source: ReplicaSource) {
         let mut selected = ResourceAttributes::default();
         for (name, value) in attributes {
-            selected.add(name.as_bytes(), value);
+            selected.add(name.as_bytes(), value, None);
         }
         let names = selected.names();
         assert_eq!((names.replica.as_str(), names.replica_source), (replica, source));

@@ -18,8 +18,8 @@ use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Rec
 use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
-use crate::sampling::WeightAttributes;
-use laggard_model::{Loss, Sink};
+use crate::sampling::WantedAttributes;
+use laggard_model::{AttributeText, Loss, Sink};
 use span::{JaegerSpan, Processes};
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 fn open(options: &ReaderOptions) -> Box<dyn Reader> {
-    let documents = JaegerDocuments { weights: WeightAttributes::new(options), ..JaegerDocuments::default() };
+    let documents = JaegerDocuments { wanted: WantedAttributes::new(options), ..JaegerDocuments::default() };
     Box::new(Jaeger { scanner: Scanner::new(), documents })
 }
 
@@ -94,7 +94,9 @@ struct JaegerDocuments {
     /// Spans of the innermost document that has any.
     pending: PendingSpans,
     namer: OperationNamer,
-    weights: WeightAttributes,
+    /// The selected attributes of the last span.
+    attributes: AttributeText,
+    wanted: WantedAttributes,
     repaired: String,
 }
 
@@ -189,11 +191,11 @@ impl JaegerDocuments {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        let Some(fields) = span.fields(&mut self.namer, &self.weights, sink) else {
+        let Some(fields) = span.fields(&mut self.namer, &mut self.attributes, &self.wanted, sink) else {
             return;
         };
         let processes = self.open.last().and_then(|document| document.processes.as_ref());
-        match (span.process_names(), processes) {
+        match (span.process_names(&self.wanted.selected), processes) {
             (Some(names), _) => fields.emit(&names, sink),
             (None, Some(processes)) => match processes.get(span.process_id()) {
                 Some(names) => fields.emit(names, sink),
@@ -204,8 +206,8 @@ impl JaegerDocuments {
     }
 
     fn processes(&mut self, value: &[u8], sink: &mut dyn Sink) {
-        let processes = match lax_json::parse::<Processes>(value, &mut self.repaired) {
-            Ok(processes) => processes.0,
+        let processes = match lax_json::parse::<Processes<'_>>(value, &mut self.repaired) {
+            Ok(processes) => processes.names(&self.wanted.selected),
             Err(error) => {
                 sink.lose(Loss::MalformedRecord, &|| format!("processes: {error}"));
                 HashMap::new()

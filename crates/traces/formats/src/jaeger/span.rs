@@ -1,11 +1,11 @@
 //! One span and the processes of Jaeger JSON.
 
-use crate::attributes_json::{self, SpanTags};
-use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::attributes_json::{self, ResourceTags, SpanTags};
+use crate::conventions::{OperationNamer, ResourceNames, SelectedAttributes};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
-use crate::sampling::{SpanRef, WeightAttributes};
-use laggard_model::{Loss, Sink, SpanId, SpanKind, Timestamp, TraceId};
+use crate::sampling::{SpanRef, WantedAttributes};
+use laggard_model::{AttributeText, Loss, Sink, SpanId, SpanKind, Timestamp, TraceId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -62,29 +62,25 @@ struct ProcessJson<'a> {
     tag: Option<&'a RawValue>,
 }
 
-/// Names of the processes of a trace, by their ids.
-#[derive(Default)]
-pub(super) struct Processes(pub(super) HashMap<String, ResourceNames>);
+/// The processes of a trace, by their ids.
+#[derive(Default, Deserialize)]
+pub(super) struct Processes<'a>(#[serde(borrow)] Option<HashMap<String, Option<ProcessJson<'a>>>>);
 
-impl<'de> Deserialize<'de> for Processes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Processes, D::Error> {
-        let written = Option::<HashMap<String, Option<ProcessJson<'de>>>>::deserialize(deserializer)?;
-        let named = written.unwrap_or_default().into_iter();
-        Ok(Processes(named.filter_map(|(id, process)| Some((id, process?.names()))).collect()))
+impl Processes<'_> {
+    /// The names of every process.
+    pub(super) fn names(self, selected: &SelectedAttributes) -> HashMap<String, ResourceNames> {
+        let written = self.0.unwrap_or_default().into_iter();
+        written.filter_map(|(id, process)| Some((id, process?.names(selected)))).collect()
     }
 }
 
 impl ProcessJson<'_> {
-    fn names(&self) -> ResourceNames {
+    fn names(&self, selected: &SelectedAttributes) -> ResourceNames {
         // Tags that cannot be read leave the replica unknown, as if they were missing.
-        let mut tags = ResourceAttributes::default();
+        let mut tags = ResourceTags::new(selected);
         let _ = attributes_json::read(self.tags, &mut tags);
         let _ = attributes_json::read(self.tag, &mut tags);
-        let mut names = tags.names();
-        if !self.service_name.as_str().is_empty() {
-            names.service = self.service_name.as_str().to_owned();
-        }
-        names
+        tags.resource.names_in(self.service_name.as_str())
     }
 }
 
@@ -104,18 +100,19 @@ impl JaegerSpan<'_> {
     }
 
     /// The names of the process that is written into the span.
-    pub(super) fn process_names(&self) -> Option<ResourceNames> {
+    pub(super) fn process_names(&self, selected: &SelectedAttributes) -> Option<ResourceNames> {
         let tells_more = |process: &&ProcessJson<'_>| {
             !process.service_name.as_str().is_empty() || self.process_id().is_empty()
         };
-        self.process.as_ref().filter(tells_more).map(ProcessJson::names)
+        self.process.as_ref().filter(tells_more).map(|process| process.names(selected))
     }
 
     /// The span's fields; `None` when it lacks what a span must have, which is counted.
     pub(super) fn fields<'b>(
         &'b self,
         namer: &'b mut OperationNamer,
-        weights: &WeightAttributes,
+        attributes: &'b mut AttributeText,
+        wanted: &WantedAttributes,
         sink: &mut dyn Sink,
     ) -> Option<SpanFields<'b>> {
         let trace_text = self.trace_id.as_str();
@@ -135,7 +132,7 @@ impl JaegerSpan<'_> {
         };
         let parent = self.parent(trace.id);
         // Tags that cannot be read cost a name or a kind, not the span.
-        let mut tags = SpanTags::new(weights);
+        let mut tags = SpanTags::new(wanted);
         let _ = attributes_json::read(self.tags, &mut tags);
         let _ = attributes_json::read(self.tag, &mut tags);
         let name = self.operation_name.as_str();
@@ -157,6 +154,10 @@ impl JaegerSpan<'_> {
             start: Timestamp::from_unix_ns(start),
             inclusive: inclusive_of_length(span_id, length, sink),
             sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
+            attributes: {
+                *attributes = tags.attributes;
+                attributes.as_str()
+            },
         })
     }
 

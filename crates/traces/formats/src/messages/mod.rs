@@ -18,7 +18,7 @@ use crate::metrics::remote_write::{RemoteWrite, RemoteWriteVersion};
 use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{OtlpProtobuf, Signal};
-use crate::sampling::WeightAttributes;
+use crate::sampling::WantedAttributes;
 use crate::zipkin::Zipkin;
 use laggard_model::Sink;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -80,7 +80,7 @@ pub struct MessageContents {
 /// receive the acknowledgment, gives the same samples again.
 #[derive(Debug)]
 pub struct MessageReader {
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     metrics: Mutex<MetricSamples>,
     remote: Mutex<RemoteWrite>,
 }
@@ -89,7 +89,7 @@ impl MessageReader {
     /// A reader that has seen nothing; of the options those for metrics and sampling weights count.
     pub fn new(options: &ReaderOptions) -> MessageReader {
         MessageReader {
-            weights: WeightAttributes::new(options),
+            wanted: WantedAttributes::new(options),
             metrics: Mutex::new(MetricSamples::new(&options.get::<Vec<MetricRule>>())),
             remote: Mutex::new(RemoteWrite::new(&options.get::<Vec<MetricRule>>())),
         }
@@ -118,21 +118,21 @@ impl MessageReader {
                 damage
             }
             MessageKind::TracesJson => {
-                let mut reader = OtlpJson::new(&self.weights, MetricSamples::default());
+                let mut reader = OtlpJson::new(&self.wanted, MetricSamples::default());
                 read_json(&mut reader, message, sink)
             }
             MessageKind::MetricsJson => {
                 let mut metrics = self.metrics();
-                let mut reader = OtlpJson::new(&self.weights, std::mem::take(&mut *metrics));
+                let mut reader = OtlpJson::new(&self.wanted, std::mem::take(&mut *metrics));
                 let damage = read_json(&mut reader, message, sink);
                 *metrics = reader.take_metrics();
                 damage
             }
             MessageKind::LogsProtobuf => logs::read_protobuf(message, sink),
             MessageKind::LogsJson => logs::read_json(message, sink),
-            MessageKind::ZipkinJson => read_zipkin(Zipkin::new(&self.weights), message, sink)?,
+            MessageKind::ZipkinJson => read_zipkin(Zipkin::new(&self.wanted), message, sink)?,
             MessageKind::ZipkinProtobuf => {
-                crate::zipkin::protobuf::read(message, Zipkin::new(&self.weights), sink)?;
+                crate::zipkin::protobuf::read(message, Zipkin::new(&self.wanted), sink)?;
                 None
             }
             MessageKind::RemoteWrite => return self.remote().read(RemoteWriteVersion::One, message, sink),
@@ -142,7 +142,7 @@ impl MessageReader {
     }
 
     fn protobuf(&self, message: &[u8], metrics: MetricSamples, signal: Signal) -> OtlpProtobuf {
-        OtlpProtobuf::new(Some(message.len() as u64), &self.weights, metrics).only(signal)
+        OtlpProtobuf::new(Some(message.len() as u64), &self.wanted, metrics).only(signal)
     }
 
     /// A thread that fails while it reads loses only the state of series.

@@ -19,7 +19,7 @@ use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json;
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{self, OtlpProtobuf};
-use crate::sampling::WeightAttributes;
+use crate::sampling::WantedAttributes;
 use laggard_model::{Loss, Sink};
 use std::io::{self, Read};
 
@@ -117,7 +117,7 @@ impl Encoding {
 struct Otlp {
     choose: fn(u8) -> Encoding,
     stream: Option<Stream>,
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     /// Until the stream begins.
     metrics: MetricSamples,
 }
@@ -125,7 +125,7 @@ struct Otlp {
 impl Otlp {
     fn new(choose: fn(u8) -> Encoding, options: &ReaderOptions) -> Otlp {
         let metrics = MetricSamples::new(&options.get::<Vec<MetricRule>>());
-        Otlp { choose, stream: None, weights: WeightAttributes::new(options), metrics }
+        Otlp { choose, stream: None, wanted: WantedAttributes::new(options), metrics }
     }
 }
 
@@ -142,12 +142,12 @@ impl Reader for Otlp {
         let stream = self.stream.get_or_insert_with(|| {
             let metrics = std::mem::take(&mut self.metrics);
             match (self.choose)(first) {
-                Encoding::Json => Stream::FrameMessage(FrameMessage::json(&self.weights, metrics)),
+                Encoding::Json => Stream::FrameMessage(FrameMessage::json(&self.wanted, metrics)),
                 Encoding::Protobuf => {
-                    Stream::FrameMessage(FrameMessage::protobuf(None, &self.weights, metrics))
+                    Stream::FrameMessage(FrameMessage::protobuf(None, &self.wanted, metrics))
                 }
                 Encoding::Framed => Stream::Frames(Box::new(OtlpFrames {
-                    weights: self.weights.clone(),
+                    wanted: self.wanted.clone(),
                     metrics,
                     ..OtlpFrames::default()
                 })),
@@ -178,24 +178,24 @@ enum FrameMessage {
 }
 
 impl FrameMessage {
-    fn json(weights: &WeightAttributes, metrics: MetricSamples) -> FrameMessage {
-        FrameMessage::Json(Box::new(OtlpJson::new(weights, metrics)))
+    fn json(wanted: &WantedAttributes, metrics: MetricSamples) -> FrameMessage {
+        FrameMessage::Json(Box::new(OtlpJson::new(wanted, metrics)))
     }
 
-    fn protobuf(length: Option<u64>, weights: &WeightAttributes, metrics: MetricSamples) -> FrameMessage {
-        FrameMessage::Protobuf(Box::new(OtlpProtobuf::new(length, weights, metrics)))
+    fn protobuf(length: Option<u64>, wanted: &WantedAttributes, metrics: MetricSamples) -> FrameMessage {
+        FrameMessage::Protobuf(Box::new(OtlpProtobuf::new(length, wanted, metrics)))
     }
 
     /// A message that starts with this byte, which takes `metrics`; `None` when none does.
     fn starting(
         first: u8,
         length: Option<u64>,
-        weights: &WeightAttributes,
+        wanted: &WantedAttributes,
         metrics: &mut MetricSamples,
     ) -> Option<FrameMessage> {
         match first {
-            b'{' => Some(FrameMessage::json(weights, std::mem::take(metrics))),
-            0x0A => Some(FrameMessage::protobuf(length, weights, std::mem::take(metrics))),
+            b'{' => Some(FrameMessage::json(wanted, std::mem::take(metrics))),
+            0x0A => Some(FrameMessage::protobuf(length, wanted, std::mem::take(metrics))),
             _ => None,
         }
     }
@@ -231,7 +231,7 @@ struct OtlpFrames {
     held: Vec<u8>,
     /// Messages begun, for examples of losses.
     messages: u64,
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     /// While no message is being read, which has it then.
     metrics: MetricSamples,
 }
@@ -331,7 +331,7 @@ impl OtlpFrames {
     /// Starts on a message by its first byte.
     fn begin(&mut self, length: u64, first: u8, sink: &mut dyn Sink) {
         let number = self.messages;
-        self.next = match FrameMessage::starting(first, Some(length), &self.weights, &mut self.metrics) {
+        self.next = match FrameMessage::starting(first, Some(length), &self.wanted, &mut self.metrics) {
             Some(message) => FrameAction::Plain { left: length, message },
             None if first != ZSTD_MAGIC[0] => {
                 sink.lose(Loss::MalformedRecord, &|| {
@@ -352,7 +352,7 @@ impl OtlpFrames {
     /// Reads the compressed message that is held, and is ready for the next length.
     fn unpack(&mut self, sink: &mut dyn Sink) {
         let number = self.messages;
-        if let Err(error) = unpack(&self.held, number, &self.weights, &mut self.metrics, sink) {
+        if let Err(error) = unpack(&self.held, number, &self.wanted, &mut self.metrics, sink) {
             sink.lose(Loss::CorruptCompression, &|| format!("message {number}: {error}"));
         }
         self.held.clear();
@@ -367,12 +367,12 @@ impl OtlpFrames {
 fn unpack(
     packed: &[u8],
     number: u64,
-    weights: &WeightAttributes,
+    wanted: &WantedAttributes,
     metrics: &mut MetricSamples,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
     let mut message = None;
-    let unpacked = unpack_into(&mut message, packed, number, weights, metrics, sink);
+    let unpacked = unpack_into(&mut message, packed, number, wanted, metrics, sink);
     if let Some(mut message) = message {
         *metrics = message.take_metrics();
     }
@@ -384,7 +384,7 @@ fn unpack_into(
     message: &mut Option<FrameMessage>,
     packed: &[u8],
     number: u64,
-    weights: &WeightAttributes,
+    wanted: &WantedAttributes,
     metrics: &mut MetricSamples,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
@@ -403,7 +403,7 @@ fn unpack_into(
             return Ok(());
         }
         if message.is_none() {
-            *message = FrameMessage::starting(chunk[0], None, weights, metrics);
+            *message = FrameMessage::starting(chunk[0], None, wanted, metrics);
         }
         let Some(message) = message else {
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));

@@ -11,16 +11,16 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use crate::attributes_json::{self, SamplingTags};
-use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::attributes_json::{self, ResourceTags, SamplingTags};
+use crate::conventions::{OperationNamer, ResourceNames};
 use crate::format::Sniff;
 use crate::json_sniff;
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
-use crate::sampling::{SamplingAttributes, WeightAttributes};
-use laggard_model::{Loss, Sink, TailSampler};
+use crate::sampling::{SamplingAttributes, WantedAttributes};
+use laggard_model::{AttributeText, Loss, Sink, TailSampler};
 use span::{AttributesJson, OtlpSpanJson};
 
 /// Names of members that only OTLP has.
@@ -53,8 +53,8 @@ pub(crate) struct OtlpJson {
 
 impl OtlpJson {
     /// A reader.
-    pub(crate) fn new(weights: &WeightAttributes, metrics: MetricSamples) -> OtlpJson {
-        let documents = OtlpDocuments { weights: weights.clone(), metrics, ..OtlpDocuments::default() };
+    pub(crate) fn new(wanted: &WantedAttributes, metrics: MetricSamples) -> OtlpJson {
+        let documents = OtlpDocuments { wanted: wanted.clone(), metrics, ..OtlpDocuments::default() };
         OtlpJson { scanner: Scanner::new(), documents }
     }
 
@@ -113,9 +113,11 @@ struct OtlpDocuments {
     resource: Option<ResourceNames>,
     /// The mark of a tail sampler on the current scope.
     tail_sampler: Option<TailSampler>,
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     pending: PendingSpans,
     namer: OperationNamer,
+    /// The selected attributes of the last span.
+    attributes: AttributeText,
     repaired: String,
     metrics: MetricSamples,
     waiting: WaitingMetrics,
@@ -187,7 +189,7 @@ impl OtlpDocuments {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        let Some(mut fields) = span.fields(&mut self.namer, &self.weights, sink) else {
+        let Some(mut fields) = span.fields(&mut self.namer, &mut self.attributes, &self.wanted, sink) else {
             return;
         };
         fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
@@ -198,7 +200,7 @@ impl OtlpDocuments {
     }
 
     fn resource(&mut self, value: &[u8], sink: &mut dyn Sink) {
-        let mut attributes = ResourceAttributes::default();
+        let mut attributes = ResourceTags::new(&self.wanted.selected);
         let read =
             lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired).and_then(|resource| {
                 attributes_json::read(resource.and_then(|it| it.attributes), &mut attributes)
@@ -206,7 +208,7 @@ impl OtlpDocuments {
         if let Err(error) = read {
             sink.lose(Loss::MalformedRecord, &|| format!("a resource: {error}"));
         }
-        let names = attributes.names();
+        let names = attributes.resource.names();
         self.emit_pending(&names, sink);
         self.resource = Some(names);
     }
@@ -228,7 +230,7 @@ impl OtlpDocuments {
 
     /// Reads a scope, which applies to the spans after it. One that cannot be read has no sampler mark.
     fn scope(&mut self, value: &[u8]) {
-        let mut tags = SamplingTags { weights: &self.weights, sampling: SamplingAttributes::default() };
+        let mut tags = SamplingTags { wanted: &self.wanted, sampling: SamplingAttributes::default() };
         let read = lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired)
             .and_then(|scope| attributes_json::read(scope.and_then(|it| it.attributes), &mut tags));
         self.tail_sampler = read.ok().and_then(|()| tags.sampling.tail_sampler());

@@ -2,11 +2,11 @@
 
 use super::id;
 use crate::attributes_json::{self, SamplingTags};
-use crate::conventions::{NameQuality, OperationAttributes, OperationNamer};
+use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, SpanSelection};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
-use crate::sampling::{self, SamplingAttributes, SpanRef, WeightAttributes};
-use laggard_model::{Loss, Sampling, Sink, SpanId, SpanKind, Status, Timestamp};
+use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
+use laggard_model::{AttributeText, Loss, Sampling, Sink, SpanId, SpanKind, Status, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -48,7 +48,8 @@ impl OtlpSpanJson<'_> {
     pub(super) fn fields<'b>(
         &'b self,
         namer: &'b mut OperationNamer,
-        weights: &WeightAttributes,
+        attributes: &'b mut AttributeText,
+        wanted: &WantedAttributes,
         sink: &mut dyn Sink,
     ) -> Option<SpanFields<'b>> {
         let trace_text = self.trace_id.as_str();
@@ -77,16 +78,26 @@ impl OtlpSpanJson<'_> {
             status: self.status.map_or(Status::Unset, |status| read_status(status.get())),
             start,
             inclusive: inclusive_time(span_id, start, end, sink),
-            sampling: self.sampling(span_id, weights, sink),
+            sampling: self.sampling(span_id, wanted, sink),
+            attributes: self.select(attributes, wanted),
         })
     }
 
-    fn sampling(&self, span: SpanId, weights: &WeightAttributes, sink: &mut dyn Sink) -> Sampling {
+    fn select<'b>(&self, text: &'b mut AttributeText, wanted: &WantedAttributes) -> &'b str {
+        text.clear();
+        if self.attributes.is_some_and(|json| wanted.selected.may_be_in(json.get())) {
+            let mut selection = SpanSelection { selected: &wanted.selected, text: &mut *text };
+            let _ = attributes_json::read(self.attributes, &mut selection);
+        }
+        text.as_str()
+    }
+
+    fn sampling(&self, span: SpanId, wanted: &WantedAttributes, sink: &mut dyn Sink) -> Sampling {
         let trace_state = self.trace_state.as_str();
-        if !self.attributes.is_some_and(|json| weights.may_be_in(json.get())) {
+        if !self.attributes.is_some_and(|json| wanted.may_be_in(json.get())) {
             return sampling::from_trace_state(trace_state, span, sink);
         }
-        let mut tags = SamplingTags { weights, sampling: SamplingAttributes::default() };
+        let mut tags = SamplingTags { wanted, sampling: SamplingAttributes::default() };
         let _ = attributes_json::read(self.attributes, &mut tags);
         tags.sampling.settle(SpanRef { trace_state, span }, sink)
     }

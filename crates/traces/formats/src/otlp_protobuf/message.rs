@@ -3,10 +3,14 @@
 //! Field numbers: <https://github.com/open-telemetry/opentelemetry-proto>, `trace/v1/trace.proto`,
 //! `common/v1/common.proto`, `resource/v1/resource.proto`.
 
-use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
+use crate::conventions::{
+    NameQuality, OperationAttributes, OperationNamer, ResourceAttributes, SelectedAttributes,
+};
 use crate::pending::{SpanFields, inclusive_time};
-use crate::sampling::{self, SamplingAttributes, SpanRef, WeightAttributes};
-use laggard_model::{Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId};
+use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
+use laggard_model::{
+    AttributeText, Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId,
+};
 use laggard_wire::{Fields, Value, WireError};
 use std::borrow::Cow;
 
@@ -23,6 +27,7 @@ pub(super) struct WireSpan<'a> {
     start: Timestamp,
     inclusive: Nanos,
     sampling: Sampling,
+    has_selected: bool,
 }
 
 /// A span's fields as they are on the wire; absent ones are empty or zero, which is the same in protobuf.
@@ -39,10 +44,12 @@ struct SpanWire<'a> {
     status: &'a [u8],
     /// Whether an attribute is a sampling attribute.
     is_weighted: bool,
+    /// Whether an attribute is one of those that are retained.
+    has_selected: bool,
 }
 
 #[inline]
-fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<SpanWire<'a>, WireError> {
+fn read_wire<'a>(message: &'a [u8], wanted: &WantedAttributes) -> Result<SpanWire<'a>, WireError> {
     let mut wire = SpanWire::default();
     for field in Fields::new(message) {
         match field? {
@@ -54,7 +61,11 @@ fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<SpanWi
             (6, Value::Varint(kind)) => wire.kind = kind,
             (7, Value::Fixed64(time)) => wire.start_time_unix_nano = time,
             (8, Value::Fixed64(time)) => wire.end_time_unix_nano = time,
-            (9, Value::Bytes(pair)) => wire.is_weighted |= may_be_weighted(pair, weights),
+            (9, Value::Bytes(pair)) => {
+                let key = key_of(pair);
+                wire.is_weighted |= key.is_none_or(|key| wanted.is_relevant(key));
+                wire.has_selected |= key.is_none_or(|key| wanted.selected.is_relevant(key));
+            }
             (15, Value::Bytes(bytes)) => wire.status = bytes,
             _ => {}
         }
@@ -75,10 +86,10 @@ pub(super) enum SpanError {
 #[inline]
 pub(super) fn read_span<'a>(
     message: &'a [u8],
-    weights: &WeightAttributes,
+    wanted: &WantedAttributes,
     sink: &mut dyn Sink,
 ) -> Result<WireSpan<'a>, SpanError> {
-    let Ok(wire) = read_wire(message, weights) else {
+    let Ok(wire) = read_wire(message, wanted) else {
         sink.lose(Loss::MalformedRecord, &|| "a span that is no message".to_owned());
         return Err(SpanError::Counted);
     };
@@ -104,19 +115,17 @@ pub(super) fn read_span<'a>(
         status: if wire.status.is_empty() { Status::Unset } else { read_status(wire.status) },
         start,
         inclusive: inclusive_time(span_id, start, end, sink),
-        sampling: read_sampling(message, &wire, span_id, weights, sink),
+        sampling: read_sampling(message, &wire, span_id, wanted, sink),
+        has_selected: wire.has_selected,
     })
 }
 
-/// Whether a `KeyValue` may be a sampling attribute. All known writers put the key first; where it
-/// does not, the pair must be examined.
+/// The key of a `KeyValue`. All known writers put it first; where it is not, the pair must be examined.
 #[inline]
-fn may_be_weighted(pair: &[u8], weights: &WeightAttributes) -> bool {
+fn key_of(pair: &[u8]) -> Option<&[u8]> {
     match pair {
-        [0x0A, length @ 0..0x80, rest @ ..] => {
-            rest.get(..usize::from(*length)).is_some_and(|key| weights.is_relevant(key))
-        }
-        _ => true,
+        [0x0A, length @ 0..0x80, rest @ ..] => Some(rest.get(..usize::from(*length)).unwrap_or_default()),
+        _ => None,
     }
 }
 
@@ -125,7 +134,7 @@ fn read_sampling(
     message: &[u8],
     wire: &SpanWire<'_>,
     span: SpanId,
-    weights: &WeightAttributes,
+    wanted: &WantedAttributes,
     sink: &mut dyn Sink,
 ) -> Sampling {
     if wire.trace_state.is_empty() && !wire.is_weighted {
@@ -135,31 +144,31 @@ fn read_sampling(
     if !wire.is_weighted {
         return sampling::from_trace_state(trace_state, span, sink);
     }
-    sampling_attributes(message, 9, weights).settle(SpanRef { trace_state, span }, sink)
+    sampling_attributes(message, 9, wanted).settle(SpanRef { trace_state, span }, sink)
 }
 
 /// The sampling attributes of a message, in the field of this number.
 fn sampling_attributes<'a>(
     message: &'a [u8],
     number: u32,
-    weights: &WeightAttributes,
+    wanted: &WantedAttributes,
 ) -> SamplingAttributes<'a> {
     let mut attributes = SamplingAttributes::default();
     for (field, value) in Fields::new(message).map_while(Result::ok) {
         if let Value::Bytes(pair) = value
             && field == number
             && let Some((key, value)) = read_pair(pair)
-            && weights.is_relevant(key)
+            && wanted.is_relevant(key)
         {
-            attributes.add(weights, key, read_value(value));
+            attributes.add(wanted, key, read_value(value));
         }
     }
     attributes
 }
 
 /// The mark of a tail sampler on a scope; the Collector leaves its there.
-pub(super) fn read_scope(message: &[u8], weights: &WeightAttributes) -> Option<TailSampler> {
-    sampling_attributes(message, 3, weights).tail_sampler()
+pub(super) fn read_scope(message: &[u8], wanted: &WantedAttributes) -> Option<TailSampler> {
+    sampling_attributes(message, 3, wanted).tail_sampler()
 }
 
 fn has(message: &[u8], wanted: fn(u32, Value<'_>) -> bool) -> bool {
@@ -237,6 +246,24 @@ impl<'a> WireSpan<'a> {
             start: self.start,
             inclusive: self.inclusive,
             sampling: self.sampling,
+            attributes: "",
+        }
+    }
+
+    /// Writes the selected attributes into `text`.
+    #[inline]
+    pub(super) fn select(&self, selected: &SelectedAttributes, text: &mut AttributeText) {
+        text.clear();
+        if !self.has_selected {
+            return;
+        }
+        for field in Fields::new(self.message).map_while(Result::ok) {
+            let (9, Value::Bytes(pair)) = field else { continue };
+            if let Some((key, value)) = read_pair(pair)
+                && selected.is_relevant(key)
+            {
+                selected.add_of_span(key, &read_value(value), text);
+            }
         }
     }
 
@@ -261,11 +288,15 @@ impl<'a> WireSpan<'a> {
 }
 
 /// Adds a resource's attributes.
-pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes) -> Result<(), WireError> {
+pub(super) fn read_resource(
+    message: &[u8],
+    attributes: &mut ResourceAttributes,
+    selected: &SelectedAttributes,
+) -> Result<(), WireError> {
     for field in Fields::new(message) {
         let (1, Value::Bytes(pair)) = field? else { continue };
         let (key, value) = read_pair(pair).ok_or(WireError)?;
-        attributes.add(key, &read_value(value));
+        attributes.add(key, &read_value(value), selected.key_of_resource(key));
     }
     Ok(())
 }

@@ -19,8 +19,8 @@ mod tests;
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
-use crate::sampling::WeightAttributes;
-use laggard_model::{Loss, Sink, TailSampler};
+use crate::sampling::WantedAttributes;
+use laggard_model::{AttributeText, Loss, Sink, TailSampler};
 use laggard_wire::{Contents, Header};
 use message::SpanError;
 
@@ -86,9 +86,11 @@ struct SpanRecords {
     resource: Option<ResourceNames>,
     /// The mark of a tail sampler on the current scope.
     tail_sampler: Option<TailSampler>,
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     pending: PendingSpans,
     namer: OperationNamer,
+    /// The selected attributes of the last span.
+    selected: AttributeText,
     metrics: MetricSamples,
     waiting: WaitingMetrics,
     /// `None` when each record must be examined.
@@ -99,7 +101,7 @@ impl OtlpProtobuf {
     /// A reader for one message of `length` bytes, or of all bytes there are.
     pub(crate) fn new(
         length: Option<u64>,
-        weights: &WeightAttributes,
+        wanted: &WantedAttributes,
         metrics: MetricSamples,
     ) -> OtlpProtobuf {
         let request = OpenMessage { level: MessageLevel::Request, end: length.unwrap_or(u64::MAX) };
@@ -110,7 +112,7 @@ impl OtlpProtobuf {
             position: 0,
             held: Vec::new(),
             damage: None,
-            records: SpanRecords { weights: weights.clone(), metrics, ..SpanRecords::default() },
+            records: SpanRecords { wanted: wanted.clone(), metrics, ..SpanRecords::default() },
         }
     }
 
@@ -357,7 +359,7 @@ impl SpanRecords {
 
     /// Reads a resource. A second one of the same spans adds to the first, as protobuf requires.
     fn resource(&mut self, message: &[u8], sink: &mut dyn Sink) {
-        if message::read_resource(message, &mut self.attributes).is_err() {
+        if message::read_resource(message, &mut self.attributes, &self.wanted.selected).is_err() {
             sink.lose(Loss::MalformedRecord, &|| "a resource that is no message".to_owned());
         }
         let names = self.attributes.names();
@@ -384,7 +386,7 @@ impl SpanRecords {
 
     /// Reads a scope, which applies to the spans after it.
     fn scope(&mut self, message: &[u8]) {
-        self.tail_sampler = message::read_scope(message, &self.weights);
+        self.tail_sampler = message::read_scope(message, &self.wanted);
     }
 
     #[inline]
@@ -392,7 +394,7 @@ impl SpanRecords {
         if self.signal == Some(Signal::Metrics) {
             return self.metric(message, sink);
         }
-        let span = match message::read_span(message, &self.weights, sink) {
+        let span = match message::read_span(message, &self.wanted, sink) {
             Ok(span) => span,
             Err(SpanError::Metric) if self.signal == Some(Signal::Traces) => {
                 return sink.lose(Loss::InvalidId, &|| "a span without ids".to_owned());
@@ -401,7 +403,9 @@ impl SpanRecords {
             Err(SpanError::Counted) => return,
         };
         let name = span.name();
+        span.select(&self.wanted.selected, &mut self.selected);
         let mut fields = span.fields(&name, &mut self.namer);
+        fields.attributes = self.selected.as_str();
         fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
         match &self.resource {
             Some(names) => fields.emit(names, sink),

@@ -200,3 +200,18 @@ fn weights_and_the_marks_of_tail_samplers() {
     let collector = Some(TailSampler::Collector);
     assert_eq!(found, [(Some(4.0), collector), (Some(10.0), collector), (Some(1.0), None), (None, None)]);
 }
+
+#[test]
+fn attributes_of_resources_and_spans_are_retained() {
+    let resource = resource("cart").attribute(1, "service.version", "1.4.3");
+    let spans =
+        scope([span(1, "a").attribute(9, "user.id", "7").attribute(9, "tenant.id", "acme"), span(2, "b")]);
+    let input = request(Encoder::default().message(1, resource).message(2, spans));
+    check_contract(open, &input);
+    let found: Vec<_> = (read(open, &input).spans.into_iter())
+        .map(|span| (span.resource_attributes, span.attributes))
+        .collect();
+    let version = "version\u{1f}cart\u{1f}1.4.3\u{1e}".to_owned();
+    let tenant = "tenant\u{1f}\u{1f}acme\u{1e}".to_owned();
+    assert_eq!(found, [(version.clone(), tenant), (version, String::new())]);
+}

@@ -10,8 +10,8 @@ use crate::table::{FirstLine, Table, TableReader};
 use crate::time_text::{TimeFormat, TimeUnit};
 use columns::RequestColumns;
 use laggard_model::{
-    FingerprintBuilder, Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status,
-    Timestamp, TraceId,
+    FingerprintBuilder, Loss, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
+    SpanRecord, Status, Timestamp, TraceId,
 };
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -156,5 +156,6 @@ fn span<'a>(request: &RowRequest<'a>, operation: &'a str, at: usize, length_ns: 
         start: request.start,
         inclusive: Nanos::from_ns(u64::try_from(length_ns).unwrap_or(0)),
         sampling: Sampling::default(),
+        attributes: SpanAttributes::default(),
     }
 }

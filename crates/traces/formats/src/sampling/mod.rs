@@ -6,6 +6,7 @@
 
 mod trace_state;
 
+use crate::conventions::SelectedAttributes;
 use crate::format::ReaderOptions;
 use laggard_model::{AdjustedCount, Loss, Sampling, Sink, SpanId, TailSampler, WeightSource};
 use std::borrow::Cow;
@@ -15,19 +16,22 @@ use trace_state::StateWeight;
 /// The tag in which Jaeger and Zipkin exporters store the trace state.
 const TRACE_STATE_TAG: &[u8] = b"w3c.tracestate";
 
-/// The attributes that the user named.
+/// The attributes that the user named, and those that are retained.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WeightAttributes {
+pub(crate) struct WantedAttributes {
     count: Option<Arc<str>>,
     probability: Option<Arc<str>>,
+    /// Attributes of requests and services that are retained.
+    pub(crate) selected: SelectedAttributes,
 }
 
-impl WeightAttributes {
-    pub(crate) fn new(options: &ReaderOptions) -> WeightAttributes {
+impl WantedAttributes {
+    pub(crate) fn new(options: &ReaderOptions) -> WantedAttributes {
         let shared = |name: &Option<String>| name.as_deref().map(Arc::from);
-        WeightAttributes {
+        WantedAttributes {
             count: shared(&options.weight_attribute),
             probability: shared(&options.probability_attribute),
+            selected: options.attributes.clone(),
         }
     }
 
@@ -113,7 +117,7 @@ impl<'a> SamplingAttributes<'a> {
     /// Adds an attribute if it is a sampling attribute; returns the value otherwise.
     pub(crate) fn add(
         &mut self,
-        names: &WeightAttributes,
+        names: &WantedAttributes,
         name: &[u8],
         value: Cow<'a, str>,
     ) -> Option<Cow<'a, str>> {
@@ -206,7 +210,7 @@ fn settle_trace_state(
     }
 }
 
-/// How a column of a table encodes weights.
+/// How a column of a table encodes wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WeightColumn {
     Count(WeightSource),
@@ -254,8 +258,12 @@ mod tests {
     use super::*;
     use laggard_model::Collect;
 
-    fn names() -> WeightAttributes {
-        WeightAttributes { count: Some("SampleRate".into()), probability: Some("_sample_rate".into()) }
+    fn names() -> WantedAttributes {
+        WantedAttributes {
+            count: Some("SampleRate".into()),
+            probability: Some("_sample_rate".into()),
+            ..WantedAttributes::default()
+        }
     }
 
     fn settled(trace_state: &str, attributes: &[(&str, &'static str)]) -> (Sampling, u64) {

@@ -5,7 +5,7 @@ use crate::delimited::RecordFields;
 use crate::format::{FormatError, ReaderOptions};
 use crate::sampling::WeightColumn;
 use crate::time_text::{TimeFormat, TimeUnit};
-use laggard_model::{ReplicaSource, WeightSource};
+use laggard_model::{Attribute, AttributeText, ReplicaSource, WeightSource};
 
 const TRACE: Column = Column { name: "trace_id", synonyms: &["trace"] };
 const SPAN: Column = Column { name: "span_id", synonyms: &["span"] };
@@ -65,6 +65,16 @@ pub(super) struct SpanColumns {
     /// The column of the weight, and its encoding.
     pub(super) weight: Option<(usize, WeightColumn)>,
     replicas: Vec<ReplicaColumn>,
+    attributes: Vec<AttributeColumn>,
+}
+
+/// A column of a selected attribute.
+#[derive(Clone, Debug)]
+struct AttributeColumn {
+    index: usize,
+    key: String,
+    /// Whether it describes the span's service.
+    of_service: bool,
 }
 
 impl Default for SpanColumns {
@@ -82,6 +92,7 @@ impl Default for SpanColumns {
             kind: None,
             weight: None,
             replicas: Vec::new(),
+            attributes: Vec::new(),
         }
     }
 }
@@ -133,7 +144,18 @@ impl SpanColumns {
             kind,
             weight,
             replicas,
+            attributes: find_attributes(header, options),
         })
+    }
+
+    /// Writes the selected attributes of a row into `text`.
+    #[inline]
+    pub(super) fn select(&self, row: &RecordFields<'_>, text: &mut AttributeText) {
+        text.clear();
+        for column in &self.attributes {
+            let service = if column.of_service { row.get(self.service) } else { "" };
+            text.add(Attribute { key: &column.key, service, value: row.get(column.index) });
+        }
     }
 
     /// What identifies the row's replica; `joined` is a buffer for values of two columns.
@@ -174,6 +196,15 @@ fn find_weight(header: &Header, options: &ReaderOptions) -> Option<(usize, Weigh
         .or_else(|| header.find(&ADJUSTED_COUNT).map(count))
         .or_else(|| header.find(&SAMPLING_PROBABILITY).map(probability))
         .or_else(|| header.find(&TRACE_STATE).map(|at| (at, WeightColumn::TraceState)))
+}
+
+fn find_attributes(header: &Header, options: &ReaderOptions) -> Vec<AttributeColumn> {
+    let selected = |(index, title): (usize, &String)| {
+        let name = title.strip_prefix("attr.").unwrap_or(title);
+        let (key, of_service) = options.attributes.column(name)?;
+        Some(AttributeColumn { index, key: key.to_owned(), of_service })
+    };
+    header.titles().iter().enumerate().filter_map(selected).collect()
 }
 
 fn find_replicas(header: &Header) -> Vec<ReplicaColumn> {

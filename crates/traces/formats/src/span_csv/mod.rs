@@ -9,7 +9,8 @@ use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Rec
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{
-    Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp,
+    AttributeText, Loss, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord,
+    Status, Timestamp,
 };
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -38,6 +39,8 @@ struct SpanTable {
     columns: SpanColumns,
     trace_ids: TraceIdReader,
     replica_text: String,
+    /// The selected attributes of the last row.
+    attributes: AttributeText,
 }
 
 impl SpanTable {
@@ -47,6 +50,7 @@ impl SpanTable {
             columns: SpanColumns::default(),
             trace_ids: TraceIdReader::default(),
             replica_text: String::new(),
+            attributes: AttributeText::default(),
         }
     }
 }
@@ -71,6 +75,7 @@ impl Table for SpanTable {
         let sampling = columns
             .weight
             .map_or_else(Sampling::default, |(at, column)| column.sampling(row.get(at), span_id, sink));
+        columns.select(row, &mut self.attributes);
         sink.span(&SpanRecord {
             trace_id: trace.id,
             trace_text: (!trace.is_canonical).then_some(trace_text),
@@ -85,6 +90,7 @@ impl Table for SpanTable {
             start: times.start,
             inclusive: times.inclusive,
             sampling,
+            attributes: SpanAttributes { resource: "", span: self.attributes.as_str() },
         });
         if times.is_negative {
             sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));

@@ -16,7 +16,7 @@ use crate::conventions::OperationNamer;
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer};
 use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
-use crate::sampling::WeightAttributes;
+use crate::sampling::WantedAttributes;
 use laggard_model::{Loss, Sink};
 use span::ZipkinSpan;
 
@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 fn open(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Zipkin::new(&WeightAttributes::new(options)))
+    Box::new(Zipkin::new(&WantedAttributes::new(options)))
 }
 
 pub(crate) struct Zipkin {
@@ -40,8 +40,8 @@ pub(crate) struct Zipkin {
 }
 
 impl Zipkin {
-    pub(crate) fn new(weights: &WeightAttributes) -> Zipkin {
-        let spans = Spans { weights: weights.clone(), ..Spans::default() };
+    pub(crate) fn new(wanted: &WantedAttributes) -> Zipkin {
+        let spans = Spans { wanted: wanted.clone(), ..Spans::default() };
         Zipkin { scanner: Scanner::new(), spans }
     }
 
@@ -70,7 +70,7 @@ struct ZipkinLevel;
 #[derive(Debug, Default)]
 struct Spans {
     namer: OperationNamer,
-    weights: WeightAttributes,
+    wanted: WantedAttributes,
     repaired: String,
 }
 
@@ -93,7 +93,7 @@ impl Visitor<ZipkinLevel> for Spans {
             Ok(None) => return,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        span.emit(&mut self.namer, &self.weights, sink);
+        span.emit(&mut self.namer, &self.wanted, sink);
     }
 
     fn leave(&mut self, _: ZipkinLevel, _: &mut dyn Sink) {}

@@ -4,7 +4,7 @@ use crate::attributes_json::{self, SpanTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames, UNKNOWN};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
-use crate::sampling::{SpanRef, WeightAttributes};
+use crate::sampling::{SpanRef, WantedAttributes};
 use laggard_model::{Loss, Nanos, ReplicaSource, Sink, SpanId, SpanKind, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -70,7 +70,7 @@ struct SpanTimes {
 
 impl ZipkinSpan<'_> {
     /// Emits the span; what prevents that is counted.
-    pub(super) fn emit(&self, namer: &mut OperationNamer, weights: &WeightAttributes, sink: &mut dyn Sink) {
+    pub(super) fn emit(&self, namer: &mut OperationNamer, wanted: &WantedAttributes, sink: &mut dyn Sink) {
         let trace_text = self.trace_id.as_str();
         if self.is_version_1() {
             return sink.lose(Loss::MalformedRecord, &|| {
@@ -91,7 +91,7 @@ impl ZipkinSpan<'_> {
         let name = self.name.as_str();
         let quality = namer.assess(name);
         // Tags that cannot be read cost a name or a status, not the span.
-        let mut tags = SpanTags::new(weights);
+        let mut tags = SpanTags::new(wanted);
         let _ = attributes_json::read(self.tags, &mut tags);
         let fields = SpanFields {
             trace_id: trace.id,
@@ -104,6 +104,7 @@ impl ZipkinSpan<'_> {
             start: Timestamp::from_unix_ns(times.start),
             inclusive: inclusive(span_id, times.length, sink),
             sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
+            attributes: tags.attributes.as_str(),
         };
         fields.emit(&self.names(&tags.resource), sink);
     }
@@ -136,14 +137,13 @@ impl ZipkinSpan<'_> {
 
     /// The service, and the replica by a tag that identifies it or by the address.
     fn names(&self, tags: &ResourceAttributes) -> ResourceNames {
-        let mut names = tags.names();
         let Some(endpoint) = &self.local_endpoint else {
-            return names;
+            return tags.names();
         };
-        names.service = match endpoint.service_name.as_str() {
-            "" => UNKNOWN.to_owned(),
-            service => service.to_owned(),
-        };
+        let mut names = tags.names_in(match endpoint.service_name.as_str() {
+            "" => UNKNOWN,
+            service => service,
+        });
         if names.replica_source == ReplicaSource::Unknown {
             endpoint.write_address(&mut names.replica);
             if !names.replica.is_empty() {

@@ -4,7 +4,8 @@ use crate::samples;
 use laggard_formats::contract::{HostileCases, check_all, check_hostile, check_splits, check_truncations};
 use laggard_formats::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
 use laggard_model::{
-    Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Loss, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status,
+    Timestamp, TraceId,
 };
 use std::fs;
 use std::panic::catch_unwind;
@@ -40,6 +41,7 @@ fn span(sink: &mut dyn Sink, text: &str) {
         start: Timestamp::default(),
         inclusive: Nanos::ZERO,
         sampling: Sampling::default(),
+        attributes: SpanAttributes::default(),
     });
 }
 

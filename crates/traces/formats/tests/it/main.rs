@@ -1,6 +1,7 @@
 //! Integration tests of the readers and of the road from paths to records.
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
+mod attributes;
 mod contract;
 mod input;
 mod real_data;

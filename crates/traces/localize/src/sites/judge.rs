@@ -1,5 +1,6 @@
 //! From sites that are slower than in the baseline, or slower on some replicas, to suspect operations.
 
+use crate::sites::attributes::AttributeSettings;
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
@@ -26,6 +27,8 @@ settings! {
     groups {
         /// The comparison with a baseline.
         change: ChangeSettings;
+        /// The tests of attributes.
+        attributes: AttributeSettings;
         /// The search for culprit replicas.
         culprits: CulpritSettings;
         /// The search for slow periods.

@@ -1,5 +1,6 @@
 //! Sites: where requests spend time, and how that time differs between replicas, periods and baselines.
 
+mod attributes;
 mod blame;
 mod blocks;
 mod change;
@@ -22,6 +23,10 @@ mod table;
 mod table_builder;
 mod table_parts;
 
+pub use attributes::{
+    AttributeGroups, AttributeSettings, AttributeTest, AttributedRequest, UnevenAttribute, attribute_tests,
+    uneven_attributes,
+};
 pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use concentration::is_concentrated;

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::sites::table::SiteRequest;
     use crate::sites::table_builder::{SiteTableBuilder, Spent};
-    use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
+    use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, TraceId};
 
     fn site() -> Site {
         Site::Chain(OperationId::from_index(0))
@@ -93,6 +93,7 @@ mod tests {
                 category: 0,
                 weight: 1.0,
                 number: 0,
+                attributes: AttributeSetId::default(),
             };
             builder.request(Fingerprint::from_value(1), request);
             let replicas = [ReplicaId::from_index(0)];

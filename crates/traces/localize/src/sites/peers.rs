@@ -3,7 +3,7 @@
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::{Observation, Site, SiteTable};
-use laggard_model::OperationId;
+use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{median, parallel_map};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -41,8 +41,9 @@ pub fn find_uneven_sites(
     let sites = compared_sites(table);
     let choices = sites.len();
     let keyed = Keyed::new(table);
-    let uneven_sites =
-        parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
+    let uneven_sites = parallel_map(&sites, threads, |&(site, rows)| {
+        uneven(&keyed, &table.sets, site, rows, choices, settings)
+    });
     uneven_sites.into_iter().flatten().collect()
 }
 
@@ -59,21 +60,23 @@ pub(crate) fn compared_sites(table: &SiteTable) -> Vec<(Site, &[Observation])> {
     table.by_site().filter(|(site, _)| compared(site)).collect()
 }
 
-fn uneven(
+/// Searches one site; sets of its observations are indices into `sets`.
+pub(crate) fn uneven(
     table: &Keyed<'_>,
+    sets: &[Vec<ReplicaId>],
     site: Site,
     rows: &[Observation],
     choices: usize,
     settings: &CulpritSettings,
 ) -> Option<UnevenSite> {
     let ratios = log_ratios(table, rows);
-    let culprits = find_culprits(&ratios.shares, &table.sets, choices, settings);
+    let culprits = find_culprits(&ratios.shares, sets, choices, settings);
     if culprits.is_empty() {
         return None;
     }
-    let replicas: BTreeSet<_> = rows.iter().flat_map(|row| &table.sets[row.set as usize]).collect();
+    let replicas: BTreeSet<_> = rows.iter().flat_map(|row| &sets[row.set as usize]).collect();
     let slow = |row: &Observation| {
-        let set = &table.sets[row.set as usize];
+        let set = &sets[row.set as usize];
         culprits
             .iter()
             .filter(|culprit| set.contains(&culprit.replica))
@@ -81,7 +84,7 @@ fn uneven(
             .reduce(f64::max)
     };
     let levels = ratios.levels_of(|share| {
-        let set = &table.sets[share.set as usize];
+        let set = &sets[share.set as usize];
         !culprits.iter().any(|culprit| set.contains(&culprit.replica))
     });
     let mut excess_ns = 0.0;

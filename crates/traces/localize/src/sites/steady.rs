@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::sites::table::SiteRequest;
     use crate::sites::table_builder::{SiteTableBuilder, Spent};
-    use laggard_model::{Fingerprint, Timestamp, TraceId};
+    use laggard_model::{AttributeSetId, Fingerprint, Timestamp, TraceId};
     use std::num::NonZeroUsize;
 
     /// 1,600 calls on four replicas in turn: 1 ms, or 5 ms where `slow` says so of a request.
@@ -105,6 +105,7 @@ mod tests {
                 latency_ns: 1e6,
                 category: 0,
                 weight: 1.0,
+                attributes: AttributeSetId::default(),
                 number,
             };
             builder.request(Fingerprint::from_value(1), request);

@@ -1,6 +1,6 @@
 //! Where time is spent, over all requests: the input of the default method.
 
-use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use std::collections::BTreeSet;
 
 /// Where requests spend time: in an operation, or between two operations.
@@ -61,6 +61,8 @@ pub struct SiteRequest {
     pub weight: f32,
     /// Its index in the order of all requests that were read.
     pub number: u32,
+    /// Attributes of its trace.
+    pub attributes: AttributeSetId,
 }
 
 /// Time by site, request and replica set. Requests are in order of start, then trace; observations of a site in

@@ -18,8 +18,10 @@ pub(crate) use close::{CloseCriteria, ClosedTraces};
 pub(crate) use naming::NAMES_MAX;
 
 use crate::{ClosePoint, LogPosition};
-use laggard_engine::{Batch, Origins, SampleRow, Samples};
-use laggard_model::{CallRow, Losses, OperationId, ReplicaId, SpanRow, TraceId};
+use laggard_engine::{AttributeLimit, Batch, Origins, SampleRow, Samples};
+use laggard_model::{
+    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanRow, TraceId,
+};
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
 
@@ -36,10 +38,12 @@ pub(crate) struct OpenTrace {
     )]
     calls: Option<Box<Vec<CallRow>>>,
     text: Option<Box<str>>,
+    /// The set of its attributes; empty without any.
+    attributes: Box<str>,
 }
 
 /// Memory of an open trace besides its rows, in bytes: its table entry, and slack.
-const TRACE_BYTES: usize = 160;
+const TRACE_BYTES: usize = 176;
 
 /// Memory of a row, bytes, with the slack of growing vectors.
 const SPAN_BYTES: usize = size_of::<SpanRow>() * 3 / 2;
@@ -57,7 +61,7 @@ impl OpenTrace {
     fn bytes(&self) -> usize {
         let calls = self.calls.as_ref().map_or(0, |calls| calls.len());
         let text = self.text.as_ref().map_or(0, |text| TEXT_BYTES + text.len());
-        TRACE_BYTES + self.spans.len() * SPAN_BYTES + calls * CALL_BYTES + text
+        TRACE_BYTES + self.spans.len() * SPAN_BYTES + calls * CALL_BYTES + text + self.attributes.len()
     }
 }
 
@@ -72,6 +76,7 @@ pub(crate) struct Intake {
     oversized: Vec<TraceId>,
     samples: Samples,
     sample_texts: HashMap<Box<str>, u32>,
+    attribute_limit: AttributeLimit,
     losses: Losses,
     origins: Origins,
     position: LogPosition,
@@ -105,7 +110,11 @@ pub(crate) fn bytes_max(batch: &Batch) -> usize {
                 .map(|at| TEXT_BYTES + batch.names.replica_name(ReplicaId::from_index(at)).len()),
         )
         .sum();
+    let attributes: usize = (batch.attributes.iter())
+        .map(|(_, set)| TEXT_BYTES + batch.names.attribute_set_text(*set).len())
+        .sum();
     batch.spans.len() * (SPAN_BYTES + TRACE_BYTES)
+        + attributes
         + batch.calls.len() * (CALL_BYTES + TRACE_BYTES)
         + samples_bytes(&batch.samples)
         + texts
@@ -136,10 +145,31 @@ impl Intake {
             trace.text = Some(text.clone());
             self.bytes += TEXT_BYTES + text.len();
         }
+        self.ingest_attributes(batch);
         if part == RecordPart::All {
             self.ingest_samples(&batch.samples);
             self.losses.merge(&batch.losses);
             self.origins.merge(&batch.origins);
+        }
+    }
+
+    fn ingest_attributes(&mut self, batch: &Batch) {
+        if batch.attributes.is_empty() {
+            return;
+        }
+        let texts = (0..batch.names.attribute_sets())
+            .map(|at| batch.names.attribute_set_text(AttributeSetId::from_index(at)));
+        let admitted: Vec<AttributeText> =
+            texts.map(|text| self.attribute_limit.admit(text, &mut self.losses)).collect();
+        for (id, set) in &batch.attributes {
+            let Some(trace) = self.traces.get_mut(id) else { continue };
+            let added = admitted[set.index()].as_str();
+            if *trace.attributes == *added {
+                continue;
+            }
+            let union = AttributeText::union(&trace.attributes, added);
+            self.bytes += union.as_str().len() - trace.attributes.len();
+            trace.attributes = union.as_str().into();
         }
     }
 

@@ -14,7 +14,7 @@ impl ClosedTraces {
     pub(crate) fn pack(self) -> FlushBatch {
         let mut renaming = NameCopier::new(&self.names);
         let mut losses = self.losses;
-        let (mut spans, mut texts) = (Vec::new(), Vec::new());
+        let (mut spans, mut texts, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
         spans.reserve(self.traces.iter().map(|(_, trace)| trace.rows()).sum());
         for (id, mut trace) in self.traces {
             if let Some(calls) = &mut trace.calls {
@@ -26,6 +26,7 @@ impl ClosedTraces {
             trace.spans.sort_by_key(|row| (row.start, row.span));
             push_distinct(id, &trace.spans, &mut spans, &mut losses);
             texts.extend(trace.text.map(|text| (id, text)));
+            attributes.extend((!trace.attributes.is_empty()).then_some((id, trace.attributes)));
         }
         for row in &mut spans {
             row.operation = renaming.operation(row.operation);
@@ -35,6 +36,7 @@ impl ClosedTraces {
             names: renaming.to,
             spans,
             texts,
+            attributes,
             samples: self.samples,
             losses,
             origins: self.origins,

@@ -180,3 +180,19 @@ fn ages_follow_the_head() {
     intake.record_time(Duration::from_secs(1));
     assert_eq!(intake.ages().come_by(Duration::from_secs(2)), 1);
 }
+
+#[test]
+fn a_trace_has_the_attributes_of_all_its_batches() {
+    let mut intake = Intake::new(LogPosition::default());
+    for (number, key) in [(1, "tenant"), (2, "zone"), (3, "zone")] {
+        let mut batch = batch(&[(5, number)]);
+        let mut text = laggard_model::AttributeText::default();
+        text.add(laggard_model::Attribute { key, service: "", value: "a" });
+        batch.attributes.push((TraceId::from_value(5), batch.names.attribute_set(text.as_str())));
+        intake.ingest(number, &batch, RecordPart::All);
+    }
+    let batch = intake.close(&CloseCriteria { idle_through: 3, ..NOTHING }).unwrap().pack();
+    let keys: Vec<&str> =
+        laggard_model::attributes_in(&batch.attributes[0].1).map(|attribute| attribute.key).collect();
+    assert_eq!((keys, batch.attributes.len(), intake.bytes()), (vec!["tenant", "zone"], 1, 0));
+}

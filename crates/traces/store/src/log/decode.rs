@@ -7,8 +7,8 @@ use super::encode::{
 use super::numbers;
 use laggard_engine::{Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AdjustedCount, CallFlag, CallRow, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, SpanId,
-    SpanKind, SpanRow, Timestamp, TraceId,
+    AdjustedCount, AttributeSetId, CallFlag, CallRow, Losses, Names, Nanos, OperationId, OperationKey,
+    ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId,
 };
 
 /// Why bytes cannot be decoded as a batch.
@@ -33,7 +33,7 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
         VERSION => {}
         other => return Err(DecodeError::Version(other)),
     }
-    let (names, handles) = from.names()?;
+    let (mut names, handles) = from.names()?;
     let traces = from.traces(SPAN_BYTES_MIN)?;
     let spans = from.spans(&traces, &handles)?;
     let traces = from.traces(CALL_BYTES_MIN)?;
@@ -42,10 +42,11 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
     let texts = from.texts()?;
     let losses = from.losses()?;
     let origins = from.origins()?;
+    let attributes = if from.rest.is_empty() { Vec::new() } else { from.attributes(&mut names)? };
     if !from.rest.is_empty() {
         return Err(DecodeError::Malformed);
     }
-    Ok(Batch { names, spans, calls, samples, texts, losses, origins })
+    Ok(Batch { names, spans, calls, samples, texts, attributes, losses, origins })
 }
 
 struct ByteReader<'a> {
@@ -182,6 +183,16 @@ impl<'a> ByteReader<'a> {
     fn texts(&mut self) -> Decoded<Vec<(TraceId, Box<str>)>> {
         let count = self.count(17)?;
         (0..count).map(|_| Ok((self.id()?, self.text()?.into()))).collect()
+    }
+
+    fn attributes(&mut self, names: &mut Names) -> Decoded<Vec<(TraceId, AttributeSetId)>> {
+        let count = self.count(1)?;
+        let mut sets = Vec::with_capacity(count);
+        for _ in 0..count {
+            sets.push(names.attribute_set(self.text()?));
+        }
+        let count = self.count(17)?;
+        (0..count).map(|_| Ok((self.id()?, self.handle(&sets)?))).collect()
     }
 
     fn losses(&mut self) -> Decoded<Losses> {

@@ -2,7 +2,9 @@
 
 use super::numbers::measure_number;
 use laggard_engine::{Batch, Samples};
-use laggard_model::{CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanKind, SpanRow, TraceId};
+use laggard_model::{
+    AttributeSetId, CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanKind, SpanRow, TraceId,
+};
 use laggard_wire::put_varint;
 
 /// First byte of every payload.
@@ -38,6 +40,7 @@ pub(crate) fn encode_batch(batch: &Batch, out: &mut Vec<u8>) {
         counts.iter().for_each(|&count| put_number(count, out));
     }
     put_number(batch.origins.call_records, out);
+    put_attributes(batch, out);
 }
 
 fn put_names(names: &Names, out: &mut Vec<u8>) {
@@ -142,6 +145,22 @@ fn put_texts(texts: &[(TraceId, Box<str>)], out: &mut Vec<u8>) {
     for (id, text) in texts {
         out.extend_from_slice(&id.value().to_le_bytes());
         put_text(text, out);
+    }
+}
+
+/// Nothing for a batch without attributes, as in logs of earlier versions.
+fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
+    if batch.attributes.is_empty() {
+        return;
+    }
+    put_number(batch.names.attribute_sets() as u64, out);
+    for at in 0..batch.names.attribute_sets() {
+        put_text(batch.names.attribute_set_text(AttributeSetId::from_index(at)), out);
+    }
+    put_number(batch.attributes.len() as u64, out);
+    for (id, set) in &batch.attributes {
+        out.extend_from_slice(&id.value().to_le_bytes());
+        put_number(set.index() as u64, out);
     }
 }
 

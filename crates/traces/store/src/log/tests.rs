@@ -29,11 +29,16 @@ fn same(a: &Batch, b: &Batch) -> bool {
         }
     }
     let samples = |batch: &Batch| format!("{:?}", batch.samples);
+    let attributes = |batch: &Batch| {
+        let text = |set| batch.names.attribute_set_text(set).to_owned();
+        batch.attributes.iter().map(|&(id, set)| (id, text(set))).collect::<Vec<_>>()
+    };
     names_a == names_b
         && a.spans == b.spans
         && a.calls == b.calls
         && samples(a) == samples(b)
         && a.texts == b.texts
+        && attributes(a) == attributes(b)
         && a.losses == b.losses
         && a.origins == b.origins
 }
@@ -108,6 +113,9 @@ prop_compose! {
             let time = Timestamp::from_unix_ns(*time);
             let (measure, value) = (Measure::Calls, *value);
             batch.sample(&SampleRecord { time, measure, server: text, tier: "", transaction: "t", callee: text, value });
+        }
+        for (id, text) in &texts {
+            batch.attributes.push((TraceId::from_value(*id), batch.names.attribute_set(text)));
         }
         batch.texts = texts.into_iter().map(|(id, text)| (TraceId::from_value(id), text.into())).collect();
         batch.losses.add_many(Loss::Cycle, lost, || "here".to_owned());

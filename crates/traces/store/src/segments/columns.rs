@@ -68,6 +68,14 @@ pub(crate) fn optional_texts<'a>(
     named(batch, name)?.as_string_opt::<i32>().ok_or_else(|| wrong_type(name))
 }
 
+/// The same of a column that earlier versions did not write.
+pub(crate) fn optional_texts_if_present<'a>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<&'a StringArray>, SegmentError> {
+    batch.column_by_name(name).map(|_| optional_texts(batch, name)).transpose()
+}
+
 /// A column of few distinct texts: a number for each row, and the text of each number.
 pub(crate) struct DictionaryColumn<'a> {
     pub(crate) keys: &'a [i32],

@@ -49,7 +49,11 @@ impl SegmentsInner {
         let (grouped, of) = (Arc::clone(batch), Arc::clone(&runs));
         let plan = move || {
             let placement = |at: usize| placement(&known, &of[at], slice);
-            let context = GroupContext { names: grouped.names.clone(), texts: grouped.texts.clone() };
+            let context = GroupContext {
+                names: grouped.names.clone(),
+                texts: grouped.texts.clone(),
+                attributes: grouped.attributes.clone(),
+            };
             Ok((plan::group(&grouped.spans, &of, limits, placement), context))
         };
         let (groups, context) = busy(plan).await?;

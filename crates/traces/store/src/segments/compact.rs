@@ -214,7 +214,8 @@ impl SegmentsInner {
                 }
             };
             let groups = plan::group(&table.rows, &runs, limits, placement);
-            Ok((groups, GroupContext { names: table.names, texts: table.texts }))
+            let SpanTable { names, texts, attributes, .. } = table;
+            Ok((groups, GroupContext { names, texts, attributes }))
         };
         let (groups, context) = locate(&inputs[0], busy(plan).await)?;
         locate(&inputs[0], self.write_spans(&Arc::new(context), groups, Arrival::from_segments(inputs)).await)

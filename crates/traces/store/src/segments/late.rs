@@ -12,7 +12,7 @@ use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
-use laggard_engine::{RequestSlice, SliceFacts};
+use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
 use laggard_model::{Losses, ReplicaId, Timestamp, TraceId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -196,9 +196,10 @@ async fn assemble_tables(mut tables: Vec<(u64, SpanTable)>) -> Result<RequestSli
     busy(job).await
 }
 
-fn assemble(table: SpanTable) -> RequestSlice {
+fn assemble(mut table: SpanTable) -> RequestSlice {
+    let attributes = TraceAttributes::from_texts(&table.attributes, &mut table.names);
     let notes = SliceFacts { texts: table.texts, ..SliceFacts::default() };
-    RequestSlice::assemble(table.names, table.rows, notes)
+    RequestSlice::assemble(table.names, table.rows, &attributes, notes)
 }
 
 /// A slice without its facts about some traces; `part` has those.

@@ -200,6 +200,6 @@ pub(crate) fn bytes_of(slice: &RequestSlice) -> usize {
     let call = size_of::<ReplicaId>() + size_of::<Status>() + 3 * size_of::<Nanos>();
     let nodes: usize = slice.structures.iter().map(|structure| structure.len() * 16 + 72).sum();
     let texts: usize = slice.facts.texts.iter().map(|(_, text)| text.len() + 48).sum();
-    let names = (slice.names.operations() + slice.names.replicas()) * 128;
+    let names = (slice.names.operations() + slice.names.replicas() + slice.names.attribute_sets()) * 128;
     size_of_val(&slice.requests[..]) + slice.calls.replica.len() * call + nodes + texts + names + 1024
 }

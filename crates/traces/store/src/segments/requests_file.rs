@@ -7,12 +7,13 @@ use super::name_columns::{NameColumns, read_statuses, trace_at, trace_column, tr
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::DataType;
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts, SlicedRequest};
-use laggard_model::{AdjustedCount, Names, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, AttributeSetId, Names, Timestamp, TraceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ const FACTS_KEY: &str = "laggard.facts";
 /// Rows of one row group.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-fn request_columns() -> [Column; 13] {
+fn request_columns() -> [Column; 14] {
     [
         Column::trace(),
         Column::plain("trace_text", DataType::Utf8).optional(),
@@ -38,6 +39,7 @@ fn request_columns() -> [Column; 13] {
         Column::number("structure", DataType::UInt32),
         Column::number("first_call", DataType::UInt32),
         Column::number("calls", DataType::UInt32).derived(),
+        Column::plain("attributes", DataType::Utf8).optional().dictionary(),
     ]
 }
 
@@ -68,6 +70,8 @@ fn column_values(
     let entry = |request: &SlicedRequest| slice.structures[request.structure as usize].operation[0];
     let keys = |key: &dyn Fn(&SlicedRequest) -> usize| requests.iter().map(|row| key(row) as i32).collect();
     let latency = |row: &SlicedRequest| slice.calls.inclusive_time[row.first_call as usize].ns();
+    let attributes =
+        |row: &SlicedRequest| Some(names.attribute_set_text(row.attributes)).filter(|text| !text.is_empty());
     let numbers = |number: &dyn Fn(&SlicedRequest) -> u32| -> ArrayRef {
         Arc::new(UInt32Array::from_iter_values(requests.iter().map(number)))
     };
@@ -87,6 +91,7 @@ fn column_values(
         numbers(&|row| row.structure),
         numbers(&|row| row.first_call),
         numbers(&|row| slice.structures[row.structure as usize].len() as u32),
+        Arc::new(StringArray::from_iter(requests.iter().map(attributes))),
     ])
 }
 
@@ -98,7 +103,7 @@ pub(crate) struct DecodedRequests {
     pub(crate) facts: SliceFacts,
 }
 
-/// Reads requests; replicas named in the facts are added to `names`.
+/// Reads requests; replicas named in the facts, and attributes, are added to `names`.
 pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedRequests, SegmentError> {
     let metadata = table::footer(&ranges)?;
     let facts = table::metadata_text(&metadata, FACTS_KEY)
@@ -109,12 +114,12 @@ pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedReq
     let mut out = DecodedRequests { requests: Vec::new(), facts: facts.read(names) };
     out.requests.reserve(usize::try_from(rows).unwrap_or(0));
     for batch in table::batches(ranges, metadata, &request_columns(), None)? {
-        add_batch(&mut out, &batch?)?;
+        add_batch(&mut out, &batch?, names)?;
     }
     Ok(out)
 }
 
-fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), SegmentError> {
+fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch, names: &mut Names) -> Result<(), SegmentError> {
     let traces = columns::traces(batch, "trace")?;
     let texts = columns::optional_texts(batch, "trace_text")?;
     let starts = columns::numbers::<Int64Type>(batch, "start_ns")?;
@@ -124,6 +129,7 @@ fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), Segme
     let adjusted = columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?;
     let structures = columns::numbers::<UInt32Type>(batch, "structure")?;
     let first_calls = columns::numbers::<UInt32Type>(batch, "first_call")?;
+    let attributes = columns::optional_texts_if_present(batch, "attributes")?;
     for at in 0..batch.num_rows() {
         let trace = trace_at(traces, at);
         let count = adjusted.is_valid(at).then(|| f64::from(adjusted.value(at)));
@@ -135,6 +141,9 @@ fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), Segme
             status: statuses[status.keys[at] as usize],
             complete: complete.value(at),
             adjusted_count: count.and_then(AdjustedCount::new),
+            attributes: attributes
+                .filter(|column| column.is_valid(at))
+                .map_or_else(AttributeSetId::default, |column| names.attribute_set(column.value(at))),
         });
         let known = out.facts.texts.last().is_some_and(|(last, _)| *last == trace);
         if texts.is_valid(at) && !known {

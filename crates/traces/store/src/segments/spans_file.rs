@@ -30,6 +30,15 @@ pub(crate) struct SpanTable {
     pub(crate) rows: Vec<SpanRow>,
     /// Sorted by trace.
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
+    /// Sets of attributes of traces that have any, sorted by trace.
+    pub(crate) attributes: Vec<(TraceId, Box<str>)>,
+}
+
+/// What is stored once a trace; each sorted by trace, and perhaps of more traces than are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TraceTexts<'a> {
+    pub(crate) texts: &'a [(TraceId, Box<str>)],
+    pub(crate) attributes: &'a [(TraceId, Box<str>)],
 }
 
 /// Which traces to read.
@@ -52,7 +61,7 @@ impl TraceFilter<'_> {
     }
 }
 
-fn span_columns() -> [Column; 13] {
+fn span_columns() -> [Column; 14] {
     [
         Column::trace().dictionary(),
         Column::plain("trace_text", DataType::Utf8).optional(),
@@ -67,14 +76,15 @@ fn span_columns() -> [Column; 13] {
         Column::text("status"),
         Column::plain("incomplete", DataType::Boolean),
         Column::plain("adjusted_count", DataType::Float32).optional(),
+        Column::plain("attributes", DataType::Utf8).optional().dictionary(),
     ]
 }
 
-/// Writes spans, which are sorted; `texts` are sorted by trace and may be of more traces than there are here.
+/// Writes spans, which are sorted.
 pub(crate) fn encode(
     names: &Names,
     rows: &[SpanRow],
-    texts: &[(TraceId, Box<str>)],
+    texts: TraceTexts<'_>,
     rows_per_group: usize,
 ) -> Result<EncodedFile, SegmentError> {
     let groups = rows.chunks(rows_per_group).map(distinct_traces);
@@ -100,12 +110,12 @@ fn column_values(
     known: &NameColumns,
     names: &Names,
     rows: &[SpanRow],
-    texts: &[(TraceId, Box<str>)],
+    texts: TraceTexts<'_>,
 ) -> Result<Vec<ArrayRef>, SegmentError> {
     let keys = |key: &dyn Fn(&SpanRow) -> usize| rows.iter().map(|row| key(row) as i32).collect::<Vec<i32>>();
     Ok(vec![
         trace_column(rows.iter().map(|row| row.trace))?,
-        trace_text_column(rows.iter().map(|row| row.trace), texts),
+        trace_text_column(rows.iter().map(|row| row.trace), texts.texts),
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.span.value()))),
         Arc::new(rows.iter().map(|row| row.parent.map(SpanId::value)).collect::<UInt64Array>()),
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.start.unix_ns()))),
@@ -117,6 +127,7 @@ fn column_values(
         columns::text_column(keys(&|row| row.status as usize), &known.statuses)?,
         Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.incomplete)))),
         Arc::new(rows.iter().map(|row| row.adjusted_count.map(AdjustedCount::get)).collect::<Float32Array>()),
+        trace_text_column(rows.iter().map(|row| row.trace), texts.attributes),
     ])
 }
 
@@ -149,6 +160,13 @@ fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) 
         if let Some(text) = text.filter(|_| out.texts.last().is_none_or(|(last, _)| *last != trace)) {
             out.texts.push((trace, text.into()));
         }
+        let attributes =
+            columns.attributes.filter(|column| column.is_valid(at)).map(|column| column.value(at));
+        if let Some(text) =
+            attributes.filter(|_| out.attributes.last().is_none_or(|(last, _)| *last != trace))
+        {
+            out.attributes.push((trace, text.into()));
+        }
     }
     Ok(())
 }
@@ -168,6 +186,7 @@ struct SpanColumns<'a> {
     status_keys: &'a [i32],
     incomplete: &'a BooleanArray,
     adjusted: &'a Float32Array,
+    attributes: Option<&'a StringArray>,
 }
 
 impl<'a> SpanColumns<'a> {
@@ -192,6 +211,7 @@ impl<'a> SpanColumns<'a> {
             status_keys: statuses.keys,
             incomplete: columns::booleans(batch, "incomplete")?,
             adjusted: columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?,
+            attributes: columns::optional_texts_if_present(batch, "attributes")?,
         })
     }
 

@@ -10,7 +10,7 @@ use super::shared::{JOIN, SegmentsInner, wall_clock};
 use super::table::EncodedFile;
 use super::{calls_file, requests_file, samples_file, spans_file};
 use futures::TryStreamExt;
-use laggard_engine::{RequestSlice, SliceFacts};
+use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
 use laggard_model::{Names, SpanRow, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub(crate) struct GroupContext {
     pub(crate) names: Names,
     /// Sorted by trace.
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
+    /// Sets of attributes, sorted by trace.
+    pub(crate) attributes: Vec<(TraceId, Box<str>)>,
 }
 
 /// The fields of a [`Segment`] that do not derive from its rows.
@@ -169,9 +171,11 @@ fn encode_spans(
     fields: SegmentFields,
     rows_per_group: usize,
 ) -> Result<EncodedSegment, SegmentError> {
-    let (names, rows) = in_own_names(&context.names, group.rows);
+    let (mut names, rows) = in_own_names(&context.names, group.rows);
     let texts = texts_of(&rows, &context.texts);
-    let spans = spans_file::encode(&names, &rows, &texts, rows_per_group)?;
+    let attributes = texts_of(&rows, &context.attributes);
+    let trace_texts = spans_file::TraceTexts { texts: &texts, attributes: &attributes };
+    let spans = spans_file::encode(&names, &rows, trace_texts, rows_per_group)?;
     let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
     let starts = || rows.iter().map(|row| row.start.unix_ns());
     segment.first_ns = starts().min().unwrap_or(segment.slice_ns);
@@ -181,7 +185,9 @@ fn encode_spans(
     segment.spans = rows.len() as u64;
     let mut files = vec![(FileKind::Spans, spans)];
     if segment.kind == SegmentKind::Traces {
-        let slice = RequestSlice::assemble(names, rows, SliceFacts { texts, ..SliceFacts::default() });
+        let attributes = TraceAttributes::from_texts(&attributes, &mut names);
+        let facts = SliceFacts { texts, ..SliceFacts::default() };
+        let slice = RequestSlice::assemble(names, rows, &attributes, facts);
         segment.requests = slice.requests.len() as u64;
         files.push((FileKind::Requests, requests_file::encode(&slice)?));
         files.push((FileKind::Calls, calls_file::encode_calls(&slice)?));

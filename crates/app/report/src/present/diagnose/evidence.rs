@@ -4,7 +4,7 @@ use crate::numbers::signed_time;
 use crate::times::Calendar;
 use crate::{
     AutomaticBaseline, AutomaticChoice, Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift,
-    Suspect, names, numbers,
+    Suspect, SuspectAttribute, names, numbers,
 };
 
 /// What a shift compares with.
@@ -88,9 +88,36 @@ pub(crate) fn words(evidence: &[String]) -> Vec<String> {
         "peers" => "some replicas are slower than their peers".to_owned(),
         "baseline" => "slower than in the baseline".to_owned(),
         "period" => "slower in some periods than in the rest of the window".to_owned(),
+        "attribute" => "slower for requests with one value of an attribute than for others".to_owned(),
         other => names::label(other, 40),
     };
     evidence.iter().take(8).map(word).collect()
+}
+
+/// Columns given to an attribute.
+const ATTRIBUTE_ROOM: usize = 60;
+
+/// "`tenant=acme`", or "`version=1.4.3` of `checkout`".
+fn attribute_name(attribute: &SuspectAttribute) -> String {
+    let quoted = |text: &str| format!("`{}`", names::label(text, ATTRIBUTE_ROOM).replace('`', "'"));
+    let name = quoted(&format!("{}={}", attribute.key, attribute.value));
+    match &attribute.service {
+        Some(service) => format!("{name} of {}", quoted(service)),
+        None => name,
+    }
+}
+
+/// "98 % of the requests hit have `tenant=acme` (12 % of all that call it)", or how much slower the others are.
+pub(crate) fn attribute(attribute: &SuspectAttribute) -> String {
+    let name = attribute_name(attribute);
+    let slower =
+        attribute.factor.map(|factor| format!("take {} the time of others", numbers::factor(factor)));
+    let share = numbers::share(attribute.hit_share);
+    let all = format!("{} of all that call it", numbers::share(attribute.share));
+    match slower {
+        Some(slower) => format!("requests with {name} ({all}) {slower}"),
+        None => format!("{share} of the requests hit have {name} ({all})"),
+    }
 }
 
 /// Part of the change against the baseline.

@@ -1,6 +1,6 @@
 //! The sentence about the lead suspect.
 
-use super::evidence::{compared_with, incidents_of, is_new, is_the_shift, sides};
+use super::evidence::{attribute, compared_with, incidents_of, is_new, is_the_shift, sides};
 use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
 use crate::times::Calendar;
 use crate::{Incident, Report, Scope, Suspect, names, numbers};
@@ -10,6 +10,7 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     let mut text = common(report);
     text.push_str(&if is_new(lead) { new(report, lead) } else { slow(report, lead) });
     text.push_str(&consequence(lead, report.input.requests));
+    text.push_str(&attributes(lead));
     if lead.between.is_some() {
         text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
     }
@@ -44,13 +45,19 @@ fn common(report: &Report) -> String {
 pub(super) fn tail_sentence(report: &Report, lead: &Suspect) -> String {
     let seen = report.input.requests;
     format!(
-        "Nothing shows that anything is slower than it should be. The slowest requests spend their time in {}{}: {}{}. \
+        "Nothing shows that anything is slower than it should be. The slowest requests spend their time in {}{}: {}{}{}. \
          This may be what the system always does; a baseline would settle it.",
         operation(lead),
         lead.between.as_ref().map_or_else(String::new, |_| " or its calls".to_owned()),
         times(report, lead),
         consequence(lead, seen),
+        attributes(lead),
     )
+}
+
+/// What sets the requests apart, with a semicolon before it; of several attributes the first.
+fn attributes(lead: &Suspect) -> String {
+    lead.attributes.first().map_or_else(String::new, |first| format!("; {}", attribute(first)))
 }
 
 fn slow(report: &Report, lead: &Suspect) -> String {

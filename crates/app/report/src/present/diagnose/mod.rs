@@ -199,9 +199,11 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
     let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(shift, against));
     let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
     let certainty = suspect.shift.as_ref().map(evidence::certainty);
+    let attributes: Vec<String> = suspect.attributes.iter().map(evidence::attribute).collect();
     row.note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())
+        .note(Detail::Summary, "and", attributes.join("; "))
         .note(Detail::Full, "with", certainty.unwrap_or_default())
         .note(Detail::Full, "because", evidence::words(&suspect.evidence).join("; "))
 }

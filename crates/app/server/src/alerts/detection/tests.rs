@@ -3,7 +3,9 @@
 use super::super::lifecycle::AlertState;
 use super::*;
 use laggard_engine::{Ingest, IngestSettings};
-use laggard_model::{ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, TraceId};
+use laggard_model::{
+    ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, TraceId,
+};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ fn requests(minutes: std::ops::Range<i64>, is_slow: impl Fn(i64) -> bool) -> Arc
                 start: Timestamp::from_unix_ns(start),
                 inclusive: Nanos::from_ns(inclusive as u64),
                 sampling: Sampling::default(),
+                attributes: SpanAttributes::default(),
             });
         };
         span(1, None, "web", "buy", start, 6 * MS + db);

@@ -113,6 +113,7 @@ fn has_enough(requests: &Requests, window: Window, settings: &DiagnoseSettings) 
         since: window.since,
         until: window.until,
         service: settings.service.as_deref(),
+        attributes: &settings.attributes,
         ..Population::all(requests)
     };
     let union = UnionNames::from_populations(&[population]);

@@ -121,12 +121,14 @@ impl TenantQueries {
     ) -> Result<Comparison, ApiError> {
         let requests = self.requests(&windows, progress)?;
         progress.stage("comparing", 0)?;
+        let attributes = question.attribute_filters()?;
         let populations = [0, 1].map(|side| ComparedPopulation {
             population: Population {
                 requests: &requests,
                 since: windows[side].since,
                 until: windows[side].until,
                 service: question.service.as_deref(),
+                attributes: &attributes,
             },
             facts: stored_facts(&requests),
             label: ["the window before", "the window after"][side].to_owned(),

@@ -16,8 +16,8 @@ use axum::{Extension, Router};
 use http::{HeaderMap, Method, Request, StatusCode};
 use laggard_engine::Batch;
 use laggard_model::{
-    Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status,
-    Timestamp, TraceId,
+    Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
+    SpanRecord, Status, Timestamp, TraceId,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -199,6 +199,7 @@ fn span<'a>(
         start: Timestamp::from_unix_ns(start),
         inclusive: Nanos::from_ns(inclusive as u64),
         sampling: Sampling::default(),
+        attributes: SpanAttributes::default(),
     }
 }
 

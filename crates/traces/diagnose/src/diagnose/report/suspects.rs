@@ -71,6 +71,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
         onset: sites.and_then(|sites| sites.onset.clone()),
+        attributes: suspect.attributes.clone(),
     }
 }
 

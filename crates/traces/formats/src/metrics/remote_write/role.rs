@@ -7,7 +7,7 @@ use crate::metrics::groups::PointNames;
 use crate::metrics::mappings::{Mapping, Mappings, MetricOrigin};
 use crate::metrics::series::{count_measure, outbound_measure, summed};
 use crate::metrics::{Attributes, is_idle};
-use laggard_model::{Measure, ReplicaSource};
+use laggard_model::{AttributeText, Measure, ReplicaSource};
 use std::sync::{Arc, LazyLock};
 
 /// Labels of a server, of its tier and of a host, the first that is present: as queried by `--prometheus`.
@@ -128,6 +128,7 @@ impl SeriesRole {
             replica: text(&SERVER),
             replica_source: ReplicaSource::Unknown,
             host: text(&HOST),
+            attributes: AttributeText::default(),
         };
         let mut names = PointNames::from_point(&self.mapping, labels, &resource)?;
         if names.transaction == UNKNOWN {

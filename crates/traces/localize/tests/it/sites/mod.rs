@@ -8,7 +8,7 @@ mod onset;
 mod table;
 
 use laggard_localize::{Observation, Site, SiteRequest, SiteTable};
-use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use std::num::NonZeroUsize;
 
 /// More than one, so that tests see what threads do.
@@ -97,6 +97,7 @@ impl Load {
                 category,
                 weight: 1.0,
                 number: 0,
+                attributes: AttributeSetId::default(),
             });
         }
         for place in 0..self.sites {

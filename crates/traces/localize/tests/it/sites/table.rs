@@ -2,7 +2,7 @@
 
 use super::Random;
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
@@ -19,6 +19,7 @@ fn add(builder: &mut SiteTableBuilder, number: u64) {
         category: 0,
         weight: 1.0 + random.below(3) as f32,
         number: number as u32,
+        attributes: AttributeSetId::default(),
     };
     builder.request(Fingerprint::from_value(random.below(3) as u128), request);
     for _ in 0..random.below(6) {
@@ -115,6 +116,7 @@ fn calls_of_one_request_at_one_site_on_one_set_are_added_up() {
         category: 0,
         weight: 2.0,
         number: at as u32,
+        attributes: AttributeSetId::default(),
     };
     let spend = |builder: &mut SiteTableBuilder, set: usize, time_ns: f64, path_ns: f64| {
         builder.spend(Spent { site: Site::Operation(op(0)), replicas: &[replica(set)], time_ns, path_ns });

@@ -1,9 +1,10 @@
 //! The contents of slices in a comparable representation: names instead of handles, in a fixed order.
 
 use crate::{FlushBatch, View};
-use laggard_engine::{RequestSlice, SliceFacts};
+use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
 use laggard_model::{
-    Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Status, Timestamp,
+    Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanAttributes, SpanRecord, Status,
+    Timestamp,
 };
 use std::collections::BTreeMap;
 
@@ -74,7 +75,12 @@ fn request(slice: &RequestSlice, at: usize) -> String {
     let nodes: Vec<String> = (0..structure.len()).map(node).collect();
     let (start, trace) = (request.start.unix_ns(), request.trace);
     let of_it = (request.status, request.complete, request.adjusted_count);
-    format!("{start} {trace} {of_it:?} [{}]", nodes.join("; "))
+    // Stores of earlier versions have no attributes.
+    let attributes = match slice.names.attribute_set_text(request.attributes) {
+        "" => String::new(),
+        text => format!(" {text:?}"),
+    };
+    format!("{start} {trace} {of_it:?} [{}]{attributes}", nodes.join("; "))
 }
 
 /// The contents of flush batches when they are assembled at once.
@@ -83,13 +89,15 @@ pub(super) fn expected(batches: &[FlushBatch]) -> SliceContents {
     let mut notes = SliceFacts::default();
     for batch in batches {
         let (names, rows, texts) = (batch.names.clone(), batch.spans.clone(), batch.texts.clone());
-        let table = crate::segments::SpanTable { names, rows, texts };
+        let table = crate::segments::SpanTable { names, rows, texts, attributes: batch.attributes.clone() };
         all = crate::segments::SpanTable::merge(vec![all, table]);
         notes.losses.merge(&batch.losses);
         notes.origins.merge(&batch.origins);
     }
     notes.texts = all.texts;
-    SliceContents::from_slices([&RequestSlice::assemble(all.names, all.rows, notes)])
+    let attributes = TraceAttributes::from_texts(&all.attributes, &mut all.names);
+    let slice = RequestSlice::assemble(all.names, all.rows, &attributes, notes);
+    SliceContents::from_slices([&slice])
 }
 
 /// All that a view answers about requests.
@@ -108,7 +116,9 @@ pub(super) struct TextSink {
 
 impl Sink for TextSink {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        self.spans.push(format!("{span:?}"));
+        // As in the expected texts of stores without attributes.
+        let none = format!(", attributes: {:?}", SpanAttributes::default());
+        self.spans.push(format!("{span:?}").replace(&none, ""));
     }
 
     fn call(&mut self, _call: &laggard_model::CallRecord<'_>) {

@@ -3,8 +3,8 @@
 use crate::FlushBatch;
 use laggard_engine::{Origins, SampleRow, Samples};
 use laggard_model::{
-    AdjustedCount, Loss, Losses, Measure, Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status,
-    Timestamp, TraceId,
+    AdjustedCount, Attribute, AttributeText, Loss, Losses, Measure, Names, Nanos, OperationKey, SpanId,
+    SpanKind, SpanRow, Status, Timestamp, TraceId,
 };
 use proptest::prelude::*;
 
@@ -57,6 +57,8 @@ pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
         batch.spans.sort_by_key(|row| (row.trace, row.start, row.span));
         batch.texts.sort_by_key(|(trace, _)| *trace);
         batch.texts.dedup_by_key(|(trace, _)| *trace);
+        batch.attributes.sort_by_key(|(trace, _)| *trace);
+        batch.attributes.dedup_by_key(|(trace, _)| *trace);
         batch.origins = Origins { call_records: batch.spans.len() as u64, ..Origins::default() };
     }
     batches.retain(|batch| !batch.spans.is_empty());
@@ -90,6 +92,11 @@ fn add(batch: &mut FlushBatch, span: &RandomSpan) {
     });
     if span.trace.is_multiple_of(3) {
         batch.texts.push((trace, format!("order-{}", span.trace).into()));
+    }
+    if span.trace.is_multiple_of(2) {
+        let mut text = AttributeText::default();
+        text.add(Attribute { key: "tenant", service: "", value: &format!("t{}", span.trace % 4) });
+        batch.attributes.push((trace, text.as_str().into()));
     }
 }
 

@@ -18,8 +18,10 @@ pub(super) fn evidence_by_operation(
     let baseline = study.shifted.iter().map(|suspect| (suspect.operation, Evidence::Baseline));
     let periods = study.incidents.iter().flat_map(|(_, suspects)| suspects);
     let periods = periods.map(|suspect| (suspect.operation, Evidence::Period));
+    let attributes = study.uneven_values.iter();
+    let attributes = attributes.map(|one| (one.found.suspect.operation, Evidence::Attribute));
     let mut evidence: BTreeMap<OperationId, BTreeSet<Evidence>> = BTreeMap::new();
-    for (operation, kind) in named.chain(peers).chain(baseline).chain(periods) {
+    for (operation, kind) in named.chain(peers).chain(baseline).chain(periods).chain(attributes) {
         evidence.entry(operation).or_default().insert(kind);
     }
     evidence
@@ -95,6 +97,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         between: by_sites.between,
         sites: by_sites.sites,
         hits: None,
+        attributes: Vec::new(),
     }
 }
 

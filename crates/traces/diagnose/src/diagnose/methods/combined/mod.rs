@@ -5,9 +5,11 @@
 //! patterns ─── some requests share operations that are slow ────────┤
 //! peers ────── some replicas are slower than others ────────────────┤  merge by operation, rank by
 //! baseline ─── slower than before ──────────────────────────────────┤  time on the critical path
-//! periods ──── slower than in the rest of the window ───────────────┘
+//! periods ──── slower than in the rest of the window ───────────────┤
+//! attributes ─ slower for some tenants, versions, zones ────────────┘
 //! ```
 
+mod attributes;
 mod dispersion;
 mod hits;
 mod incidents;
@@ -92,7 +94,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
             .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
     });
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
-    let suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
+    let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
+    attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,
@@ -108,7 +111,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
 
 /// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
 /// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
-/// is as usual was left out before.
+/// is as usual was left out before. Tenants differ by nature, versions and zones of one service should not.
 fn stands_out(
     suspect: &Suspect,
     surveyed: &SurveyResult,
@@ -122,6 +125,7 @@ fn stands_out(
     study.is_compared(question)
         || suspect.evidence.iter().any(compares)
         || (suspect.spread == Spread::Localized && differs_steadily(suspect, study))
+        || attributes::differs_by_service(study, suspect.operation)
         || is_concentrated(&slow_in_order(suspect, surveyed))
 }
 

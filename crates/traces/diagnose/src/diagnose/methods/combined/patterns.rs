@@ -96,6 +96,7 @@ fn suspect(
         between: None,
         sites: None,
         hits: None,
+        attributes: Vec::new(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
+use super::attributes::{self, AttributeValues, UnevenValue};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
@@ -34,6 +35,10 @@ pub(crate) struct SiteStudy {
     /// Slow periods with their suspects.
     pub(crate) incidents: Vec<(Incident, Vec<SiteSuspect>)>,
     pub(crate) change: Option<LatencyChange>,
+    /// Values of the requests' attributes.
+    pub(crate) attributes: AttributeValues,
+    /// Operations at which requests with one value are slower than the others.
+    pub(crate) uneven_values: Vec<UnevenValue>,
 }
 
 /// What is compared: tables in unified handles.
@@ -81,6 +86,8 @@ impl SiteStudy {
             standing: Vec::new(),
             incidents: Vec::new(),
             change: baseline.as_ref().map(|baseline| latency_change(baseline, &window)),
+            attributes: AttributeValues::new(union.names()),
+            uneven_values: Vec::new(),
             union,
             window,
             baseline,
@@ -96,6 +103,17 @@ impl SiteStudy {
         } else {
             study.incidents = incidents(&study.window, &services, question);
         }
+        let explained = study.uneven.iter().map(|suspect| suspect.operation);
+        let explained: BTreeSet<OperationId> = explained.chain(study.standing.iter().copied()).collect();
+        study.uneven_values = attributes::uneven(
+            &study.attributes,
+            &study.window,
+            study.baseline.as_ref(),
+            study.union.names(),
+            &explained,
+            settings,
+            threads,
+        );
         study
     }
 
@@ -146,19 +164,21 @@ impl<'a> DiagnoseQuestion<'a> {
             since: self.settings.since,
             until: self.settings.until,
             service: self.settings.service.as_deref(),
+            attributes: &self.settings.attributes,
         }
     }
 
     /// The population of the baseline: traces of its own, or other requests of the same traces.
     fn earlier(&self) -> Option<Population<'a>> {
         let service = self.settings.service.as_deref();
+        let attributes = &self.settings.attributes[..];
         match (self.baseline, self.settings.baseline) {
             (Some(requests), BaselineChoice::Within { since, until }) => {
-                Some(Population { requests, since, until, service })
+                Some(Population { requests, since, until, service, attributes })
             }
-            (Some(requests), _) => Some(Population { service, ..Population::all(requests) }),
+            (Some(requests), _) => Some(Population { service, attributes, ..Population::all(requests) }),
             (None, BaselineChoice::None) => None,
-            (None, _) => Some(Population { service, ..Population::all(self.requests) }),
+            (None, _) => Some(Population { service, attributes, ..Population::all(self.requests) }),
         }
     }
 

@@ -30,7 +30,8 @@ fn by_operation(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Vec<SiteS
     let shifted = study.shifted.iter().filter(|suspect| suspect.excess_ns >= share_min * total);
     let incidents = study.incidents.iter().flat_map(|(_, suspects)| suspects.iter().cloned());
     let incidents = add_up_suspects(incidents.collect());
-    join_suspects(shifted.chain(&study.uneven).chain(&incidents).cloned().collect())
+    let by_attribute = study.uneven_values.iter().map(|one| &one.found.suspect);
+    join_suspects(shifted.chain(&study.uneven).chain(&incidents).chain(by_attribute).cloned().collect())
 }
 
 struct Adapter<'a> {
@@ -73,6 +74,7 @@ impl Adapter<'_> {
             between: between(self.study, suspect),
             sites: Some(self.figures(suspect)),
             hits: None,
+            attributes: Vec::new(),
         }
     }
 

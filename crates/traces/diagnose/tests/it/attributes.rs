@@ -1,0 +1,147 @@
+//! Attributes of requests as an explanation of slowness.
+
+use crate::simulated::THREADS;
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
+use laggard_model::{
+    Attribute, AttributeText, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
+    SpanRecord, Status, Timestamp, TraceId,
+};
+use laggard_report::{InputFacts, Report, SuspectAttribute};
+
+/// A small generator, so that a case depends on nothing else.
+struct Random(u64);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as f64) / (1_u64 << 31) as f64
+    }
+
+    /// About 1, with a standard deviation of a tenth.
+    fn noise(&mut self) -> f64 {
+        1.0 + 0.1 * ((0..12).map(|_| self.unit()).sum::<f64>() - 6.0)
+    }
+}
+
+/// A request of `front` that calls `cart`.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    tenant: usize,
+    is_new: bool,
+    /// A random number for whatever a case needs.
+    luck: f64,
+    second: usize,
+}
+
+const REQUESTS: usize = 1_500;
+
+/// A request every second; `slow` gives the factor of the time that `cart` needs.
+fn requests(seed: u64, from_s: usize, slow: impl Fn(&Drawn) -> f64) -> Requests {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + from_s as u64);
+    let mut ingest = Ingest::new(IngestSettings::default());
+    let text = |key: &str, service: &str, value: &str| {
+        let mut text = AttributeText::default();
+        text.add(Attribute { key, service, value });
+        text
+    };
+    for at in 0..REQUESTS {
+        let unit = random.unit();
+        let drawn = Drawn {
+            tenant: [0.4, 0.6, 0.75, 0.9].iter().filter(|&&until| unit >= until).count(),
+            is_new: random.unit() < 0.25,
+            luck: random.unit(),
+            second: at,
+        };
+        let tenant = text("tenant", "", &format!("t{}", drawn.tenant));
+        let version = text("version", "cart", if drawn.is_new { "1.4.3" } else { "1.4.2" });
+        let cart_ns = (20e6 * random.noise() * slow(&drawn)) as u64;
+        let front_ns = (10e6 * random.noise()) as u64 + cart_ns;
+        let start = (from_s + at) as i64 * 1_000_000_000;
+        let span = |id: u64, parent: Option<u64>, service, start, length_ns, attributes| SpanRecord {
+            trace_id: TraceId::from_value((from_s + at) as u128 + 1),
+            trace_text: None,
+            span_id: SpanId::new(id).unwrap(),
+            parent: parent.and_then(SpanId::new),
+            service,
+            replica: service,
+            replica_source: ReplicaSource::Column,
+            operation: "run",
+            kind: SpanKind::Server,
+            status: Status::Unset,
+            start: Timestamp::from_unix_ns(start),
+            inclusive: Nanos::from_ns(length_ns),
+            sampling: Sampling::default(),
+            attributes,
+        };
+        let own = SpanAttributes { resource: "", span: tenant.as_str() };
+        ingest.span(&span(1, None, "front", start, front_ns, own));
+        let of_cart = SpanAttributes { resource: version.as_str(), span: "" };
+        ingest.span(&span(2, Some(1), "cart", start + 5_000_000, cart_ns, of_cart));
+    }
+    Requests::from_traces(ingest.finish(THREADS), THREADS)
+}
+
+fn report(requests: &Requests, baseline: Option<&Requests>) -> Report {
+    let settings = DiagnoseSettings { baseline: BaselineChoice::None, ..DiagnoseSettings::default() };
+    diagnose(requests, baseline, &InputFacts::default(), &settings, LocalEngine::new(THREADS)).unwrap()
+}
+
+fn named(report: &Report) -> Vec<&SuspectAttribute> {
+    report.suspects.iter().flat_map(|suspect| &suspect.attributes).collect()
+}
+
+fn check_named(report: &Report, key: &str, value: &str, service: Option<&str>) {
+    let first = report.suspects.first().unwrap_or_else(|| panic!("no suspect: {}", report.headline));
+    assert_eq!(first.service, "cart", "{}", report.headline);
+    let attribute = first.attributes.first().unwrap_or_else(|| panic!("no attribute: {}", report.headline));
+    let found = (attribute.key.as_str(), attribute.value.as_str(), attribute.service.as_deref());
+    assert_eq!(found, (key, value, service), "{}", report.headline);
+    assert!(attribute.hit_share > 0.9 && attribute.share < 0.5, "{attribute:?}");
+    assert!(report.headline.contains(&format!("`{key}={value}`")), "{}", report.headline);
+}
+
+#[test]
+fn a_slow_version_is_named_without_and_with_a_baseline() {
+    let slow = |drawn: &Drawn| if drawn.is_new { 1.6 } else { 1.0 };
+    let (window, usual) = (requests(1, 10_000, slow), requests(2, 0, |_| 1.0));
+    check_named(&report(&window, None), "version", "1.4.3", Some("cart"));
+    check_named(&report(&window, Some(&usual)), "version", "1.4.3", Some("cart"));
+    assert_eq!(report(&window, None).verdict, laggard_report::Verdict::Suspects);
+    // Slower all the time: no suspect, and nothing is named.
+    let before = requests(3, 0, slow);
+    let standing = report(&window, Some(&before));
+    assert_eq!(standing.verdict, laggard_report::Verdict::Healthy, "{}", standing.headline);
+}
+
+#[test]
+fn a_slow_tenant_is_named_without_and_with_a_baseline() {
+    let slow = |drawn: &Drawn| if drawn.tenant == 1 { 1.6 } else { 1.0 };
+    let (window, usual) = (requests(4, 10_000, slow), requests(5, 0, |_| 1.0));
+    check_named(&report(&window, Some(&usual)), "tenant", "t1", None);
+    let alone = report(&window, None);
+    check_named(&alone, "tenant", "t1", None);
+    // Tenants may differ by nature.
+    assert_eq!(alone.verdict, laggard_report::Verdict::Tail);
+}
+
+#[test]
+fn rare_slow_requests_of_one_tenant_are_explained_by_it() {
+    let slow = |drawn: &Drawn| if drawn.tenant == 2 && drawn.luck < 0.4 { 6.0 } else { 1.0 };
+    check_named(&report(&requests(6, 0, slow), None), "tenant", "t2", None);
+}
+
+#[test]
+fn attributes_that_have_nothing_to_do_with_it_are_not_named() {
+    for seed in 0..30 {
+        let random = |drawn: &Drawn| if drawn.luck < 0.05 { 6.0 } else { 1.0 };
+        let found = report(&requests(100 + seed, 0, random), None);
+        assert!(!found.suspects.is_empty());
+        assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "seed {seed}: {}", found.headline);
+        // A slow period, in which all tenants are hit alike.
+        let period = |drawn: &Drawn| if (600..700).contains(&drawn.second) { 4.0 } else { 1.0 };
+        let found = report(&requests(200 + seed, 0, period), None);
+        assert!(!found.suspects.is_empty());
+        assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "seed {seed}: {}", found.headline);
+    }
+}
