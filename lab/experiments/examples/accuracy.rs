@@ -154,8 +154,8 @@ fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
 fn categories_of(requests: &Requests, engine: LocalEngine, mode: Mode) -> HashMap<TraceId, String> {
     let rule = if mode == Mode::Paper { ShapeRule::Exact } else { ShapeRule::Canonical };
     let shapes = requests.shapes(rule, engine.threads());
-    let fold =
-        SurveyFold { shapes, names: requests.names(), service: None, attributes: &[], assumed_count: None };
+    let names = requests.names();
+    let fold = SurveyFold { shapes, names, structures: None, attributes: &[], assumed_count: None };
     let survey = engine.fold(requests.all(), &fold);
     let rows = survey.categories.iter();
     rows.flat_map(|(id, category)| category.requests.iter().map(|row| (row.trace, id.short()))).collect()

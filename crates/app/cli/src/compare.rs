@@ -168,13 +168,14 @@ fn answer(
     threads: NonZeroUsize,
 ) -> Result<Comparison, CommandError> {
     let attributes = arguments.question.attribute_filters().map_err(CommandError::usage)?;
+    let selection = arguments.question.selection();
     let populations = [0, 1].map(|at| ComparedPopulation {
         population: Population {
             requests: &sets[at].requests,
             since: windows[at].since,
             until: windows[at].until,
-            service: arguments.question.service.as_deref(),
             attributes: &attributes,
+            selection: &selection,
         },
         facts: sets[at].facts.clone(),
         label: label(&sets[at].paths, windows[at]),

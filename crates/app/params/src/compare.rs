@@ -4,7 +4,7 @@ use crate::diagnose::attribute_filters;
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
 use crate::{FromParams, Moment, ParamsError, RawParams};
-use laggard_diagnose::{AttributeFilter, CompareSettings};
+use laggard_diagnose::{AttributeFilter, CompareSettings, RequestSelection};
 use laggard_model::{Nanos, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,12 @@ pub struct CompareParams {
     #[cfg_attr(feature = "flags", arg(long = "attribute", value_name = "KEY=VALUE"))]
     #[serde(rename = "attribute", deserialize_with = "one_or_more")]
     pub attributes: Vec<String>,
+    /// Only requests that enter at this operation: NAME or SERVICE:NAME
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub operation: Option<String>,
+    /// Only requests of this category: its id as reports print it, or a unique beginning of it
+    #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
+    pub category: Option<String>,
     /// Set a threshold, like level=0.001; repeat for more (`laggard settings compare` lists them)
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
     #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CompareSettings>))]
@@ -87,6 +93,15 @@ impl CompareParams {
     /// One that cannot be read.
     pub fn attribute_filters(&self) -> Result<Vec<AttributeFilter>, ParamsError> {
         attribute_filters(&self.attributes)
+    }
+
+    /// Which requests are compared.
+    pub fn selection(&self) -> RequestSelection {
+        RequestSelection {
+            service: self.service.clone(),
+            operation: self.operation.clone(),
+            category: self.category.clone(),
+        }
     }
 
     /// The settings, every range checked.

@@ -3,7 +3,9 @@
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
 use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, Text};
-use laggard_diagnose::{AttributeFilter, BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS};
+use laggard_diagnose::{
+    AttributeFilter, BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, RequestSelection,
+};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,12 @@ pub struct DiagnoseParams {
     #[cfg_attr(feature = "flags", arg(long = "attribute", value_name = "KEY=VALUE"))]
     #[serde(rename = "attribute", deserialize_with = "one_or_more")]
     pub attributes: Vec<String>,
+    /// Only requests that enter at this operation: NAME or SERVICE:NAME
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub operation: Option<String>,
+    /// Only requests of this category: its id as reports print it, or a unique beginning of it
+    #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
+    pub category: Option<String>,
     /// Sampling probability of requests whose spans do not state it, 0 to 1
     #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
@@ -82,6 +90,8 @@ impl Default for DiagnoseParams {
             baseline: BaselineMode::Auto,
             service: None,
             attributes: Vec::new(),
+            operation: None,
+            category: None,
             sampling_probability: None,
             method: DiagnoseMethod::default().name().to_owned(),
             top: "10".parse().expect("10 is a number from 1"),
@@ -173,8 +183,12 @@ impl DiagnoseParams {
             baseline: self.baseline(now)?,
             since: self.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
             until: self.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
-            service: self.service.clone(),
             attributes: attribute_filters(&self.attributes)?,
+            selection: RequestSelection {
+                service: self.service.clone(),
+                operation: self.operation.clone(),
+                category: self.category.clone(),
+            },
             sampling_probability: self.sampling_probability.as_deref().map(|share| share.0),
             suspects_max: self.top.0,
             ..DiagnoseSettings::default()

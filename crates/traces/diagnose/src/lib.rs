@@ -10,6 +10,7 @@ mod call_collector;
 mod compare;
 mod diagnose;
 mod population;
+mod selection;
 mod site_calls;
 mod site_fold;
 mod survey;
@@ -22,5 +23,6 @@ pub use compare::{
 };
 pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose, diagnose_with_hits};
 pub use population::{HandleMap, Population, Selected, UnionNames};
+pub use selection::RequestSelection;
 pub use site_fold::SiteFold;
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

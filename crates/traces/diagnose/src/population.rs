@@ -10,13 +10,16 @@
 //! [`Selected`] translates them.
 
 use crate::attribute_filter::AttributeFilter;
-use laggard_assembly::ShapePosition;
+use crate::selection::{ALL_REQUESTS, RequestSelection};
+use laggard_assembly::{ShapePosition, ShapeRule};
 use laggard_engine::{RequestRange, RequestView, Requests};
 use laggard_model::{
     AttributeSetId, CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, Timestamp,
 };
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-/// Requests of one data set, in one window, that enter at one service if one is given.
+/// Requests of one data set, in one window, and of one kind if one is named.
 #[derive(Clone, Copy, Debug)]
 pub struct Population<'a> {
     /// The data set.
@@ -25,17 +28,17 @@ pub struct Population<'a> {
     pub since: Timestamp,
     /// Requests that start after this are left out.
     pub until: Timestamp,
-    /// Only requests whose entry is of this service.
-    pub service: Option<&'a str>,
+    /// Only requests that match this.
+    pub selection: &'a RequestSelection,
     /// Only requests with all of these attributes.
     pub attributes: &'a [AttributeFilter],
 }
 
 impl<'a> Population<'a> {
     /// All requests of a data set.
-    pub const fn all(requests: &'a Requests) -> Population<'a> {
+    pub fn all(requests: &'a Requests) -> Population<'a> {
         let (since, until) = (Timestamp::MIN, Timestamp::MAX);
-        Population { requests, since, until, service: None, attributes: &[] }
+        Population { requests, since, until, selection: &ALL_REQUESTS, attributes: &[] }
     }
 }
 
@@ -139,44 +142,28 @@ impl UnionNames {
         &self.operations
     }
 
-    /// The unified handle of a service by its name.
-    pub fn find_service(&self, name: &str) -> Option<ServiceId> {
-        (0..self.names.services()).map(ServiceId::from_index).find(|&id| self.names.service_name(id) == name)
-    }
-
-    /// Selects requests of the n-th population and translates their handles.
+    /// Selects requests of the n-th population and translates their handles. Categories are those of canonical shapes.
     pub fn select<'a>(&'a self, population: &Population<'a>, population_index: usize) -> Selected<'a> {
-        let service = match population.service.map(|name| self.find_service(name)) {
-            None => Entry::Any,
-            Some(Some(service)) => Entry::Of(service),
-            Some(None) => Entry::Nowhere,
-        };
+        // Shapes are computed before, with more threads, except for a category of compared sets.
+        let (rule, threads) = (ShapeRule::Canonical, NonZeroUsize::MIN);
         Selected {
             union: self,
             map: &self.maps[population_index],
             range: population.requests.within(population.since, population.until),
-            service,
+            structures: population.selection.structures(population.requests, rule, threads),
             attributes: population.attributes,
         }
     }
 }
 
-/// Where selected requests enter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Entry {
-    Any,
-    Of(ServiceId),
-    /// At an unknown service: no request is selected.
-    Nowhere,
-}
-
 /// The selected requests of one population, in unified handles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Selected<'a> {
     union: &'a UnionNames,
     map: &'a HandleMap,
     range: RequestRange<'a>,
-    service: Entry,
+    /// Whether requests of each structure are selected; `None` if all are.
+    structures: Option<Arc<[bool]>>,
     attributes: &'a [AttributeFilter],
 }
 
@@ -193,13 +180,9 @@ impl<'a> Selected<'a> {
 
     /// Whether a request of the window is selected.
     pub fn includes(&self, request: &RequestView<'_>) -> bool {
-        let enters = match self.service {
-            Entry::Any => true,
-            Entry::Of(service) => self.union.names.service_of(self.operation(request, 0)) == service,
-            Entry::Nowhere => false,
-        };
         let text = || self.union.names.attribute_set_text(self.attributes(request));
-        enters && (self.attributes.is_empty() || AttributeFilter::all_match(self.attributes, text()))
+        self.structures.as_ref().is_none_or(|structures| structures[request.structure()])
+            && (self.attributes.is_empty() || AttributeFilter::all_match(self.attributes, text()))
     }
 
     /// The operation of a call.
@@ -244,8 +227,6 @@ mod tests {
     use super::*;
     use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
     use laggard_model::{OperationKey, SpanKind};
-    use std::num::NonZeroUsize;
-    use std::sync::Arc;
 
     fn names(services: &[(&str, &str)], replicas: &[&str]) -> Names {
         let mut names = Names::new();
@@ -321,8 +302,37 @@ mod tests {
         assert_eq!(requests(&Population { since: time(101), ..everything }), []);
         assert_eq!(requests(&Population { until: time(99), ..everything }), []);
         assert_eq!(requests(&Population { since: time(100), until: time(100), ..everything }), trees);
-        assert_eq!(requests(&Population { service: Some("s"), ..everything }), trees);
-        assert_eq!(requests(&Population { service: Some("x"), ..everything }), []);
-        assert_eq!(requests(&Population { service: Some("nobody"), ..everything }), []);
+        let service =
+            |name: &str| RequestSelection { service: Some(name.to_owned()), ..ALL_REQUESTS.clone() };
+        let operation =
+            |name: &str| RequestSelection { operation: Some(name.to_owned()), ..ALL_REQUESTS.clone() };
+        let shapes = all.shapes(ShapeRule::Canonical, NonZeroUsize::MIN);
+        let category = |id: &str| RequestSelection { category: Some(id.to_owned()), ..ALL_REQUESTS.clone() };
+        let id = shapes.categories()[0].id.short();
+        for selection in
+            [service("s"), operation("list"), operation("s:list"), category(&id), category(&id[..3])]
+        {
+            assert_eq!(requests(&Population { selection: &selection, ..everything }), trees, "{selection:?}");
+            assert_eq!(selection.check(&[&all], ShapeRule::Canonical, NonZeroUsize::MIN), Ok(()));
+        }
+        for selection in
+            [service("x"), service("nobody"), operation("read"), operation("x:list"), category("")]
+        {
+            assert_eq!(requests(&Population { selection: &selection, ..everything }), [], "{selection:?}");
+        }
+        let message = |selection: RequestSelection| {
+            let checked = selection.check(&[&all], ShapeRule::Canonical, NonZeroUsize::MIN);
+            checked.expect_err("unknown").to_string()
+        };
+        assert_eq!(
+            message(operation("lisst")),
+            "no request enters at operation \"lisst\"; did you mean s:list?"
+        );
+        assert_eq!(
+            message(operation("pay")),
+            "no request enters at operation \"pay\"; the most frequent are s:list"
+        );
+        let unknown = format!("there is no category \"zz\"; the most frequent are {id}");
+        assert_eq!(message(category("zz")), unknown);
     }
 }

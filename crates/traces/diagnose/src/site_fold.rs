@@ -50,7 +50,7 @@ impl<'a> SiteFold<'a> {
         engine: LocalEngine,
     ) -> SiteFold<'a> {
         let requests = selected.range().requests();
-        let mut finder = SiteFinder::new(selected);
+        let mut finder = SiteFinder::new(selected.clone());
         let forms = requests.structures().iter().map(|structure| finder.sites_of(structure)).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
         let categories = shapes.categories().iter().map(|category| category.id).collect();

@@ -4,8 +4,9 @@ use crate::attribute_filter::AttributeFilter;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, RequestView, StructureShapes};
 use laggard_localize::RequestRow;
-use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, ServiceId, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, Timestamp, TraceId};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Groups complete requests by the shape of their call tree.
 pub struct SurveyFold<'a> {
@@ -13,8 +14,8 @@ pub struct SurveyFold<'a> {
     pub shapes: &'a StructureShapes,
     /// Names behind the requests' handles.
     pub names: &'a Names,
-    /// Only requests whose entry is of this service.
-    pub service: Option<ServiceId>,
+    /// Whether requests of each structure are selected; `None` if all are.
+    pub structures: Option<Arc<[bool]>>,
     /// Only requests with all of these attributes.
     pub attributes: &'a [AttributeFilter],
     /// Weight of requests that do not report one.
@@ -75,9 +76,8 @@ impl SurveyFold<'_> {
     }
 
     fn includes(&self, request: &RequestView<'_>) -> bool {
-        let entry = request.tree().operation[0];
         let text = || self.names.attribute_set_text(request.attributes());
-        self.service.is_none_or(|service| self.names.service_of(entry) == service)
+        self.structures.as_ref().is_none_or(|structures| structures[request.structure()])
             && (self.attributes.is_empty() || AttributeFilter::all_match(self.attributes, text()))
     }
 }

@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::StatusCode;
-use laggard_diagnose::{BaselineChoice, DiagnoseSettings};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, RequestSelection};
 use laggard_model::Timestamp;
 use laggard_params::{Moment, Window};
 use laggard_report::Report;
@@ -266,7 +266,7 @@ fn diagnose(
         since: question.window.since,
         until: question.window.until,
         baseline: BaselineChoice::Within { since: question.baseline.since, until: question.baseline.until },
-        service,
+        selection: RequestSelection { service, ..RequestSelection::default() },
         ..DiagnoseSettings::default()
     };
     let report = tenant_queries.diagnose(&settings(question.service.clone()), progress)?;

@@ -43,7 +43,7 @@ pub struct ComparedPopulation<'a> {
 /// Compares two sets, before and after.
 ///
 /// # Errors
-/// When a setting is out of its range.
+/// When a setting is out of its range, or the selection names what does not exist.
 pub fn compare(
     sets: [&ComparedPopulation<'_>; 2],
     settings: &CompareSettings,
@@ -51,10 +51,12 @@ pub fn compare(
 ) -> Result<Comparison, SettingError> {
     settings.check()?;
     let populations = sets.map(|set| set.population);
+    let requests = populations.map(|population| population.requests);
+    populations[1].selection.check(&requests, settings.rule, engine.threads())?;
     let union = UnionNames::from_populations(&populations);
     let summary = |index: usize| {
         let selected = union.select(&populations[index], index);
-        let fold = PopulationFold::new(selected, settings, engine);
+        let fold = PopulationFold::new(selected.clone(), settings, engine);
         engine.fold(selected.range(), &fold)
     };
     let (before, after) = (summary(0), summary(1));
@@ -78,7 +80,7 @@ pub fn compare(
         paths: paths::path_changes(&before, &after, &union, settings),
         ruled_out: vec![],
         cautions: vec![],
-        settings: settings.rows(populations[1].service),
+        settings: settings.rows(populations[1].selection),
     };
     paths::inherit(&mut comparison.paths, &comparison.operations, settings.change_min);
     comparison.verdict = verdict(&comparison, summaries, settings);

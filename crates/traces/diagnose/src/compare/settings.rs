@@ -1,5 +1,6 @@
 //! Settings of a comparison.
 
+use crate::selection::RequestSelection;
 use laggard_assembly::ShapeRule;
 use laggard_report::Setting;
 use laggard_settings::{Settings, settings};
@@ -28,9 +29,8 @@ settings! {
 
 impl CompareSettings {
     /// Every setting under its command-line name.
-    pub(super) fn rows(&self, service: Option<&str>) -> Vec<Setting> {
-        let first = ("service", service.unwrap_or_default().to_owned());
-        let rows = std::iter::once(first).chain(self.values());
+    pub(super) fn rows(&self, selection: &RequestSelection) -> Vec<Setting> {
+        let rows = selection.rows().into_iter().chain(self.values());
         rows.map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
     }
 }

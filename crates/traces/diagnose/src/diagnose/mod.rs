@@ -26,7 +26,7 @@ use question::DiagnoseQuestion;
 /// thresholds or methods.
 ///
 /// # Errors
-/// When a setting is out of its range.
+/// When a setting is out of its range, or the selection names what does not exist.
 pub fn diagnose(
     requests: &Requests,
     baseline: Option<&Requests>,
@@ -40,7 +40,7 @@ pub fn diagnose(
 /// Like [`diagnose`], with the traces of the requests that each suspect hit: to measure precision and recall.
 ///
 /// # Errors
-/// When a setting is out of its range.
+/// When a setting is out of its range, or the selection names what does not exist.
 pub fn diagnose_with_hits(
     requests: &Requests,
     baseline: Option<&Requests>,
@@ -50,6 +50,7 @@ pub fn diagnose_with_hits(
 ) -> Result<(Report, Vec<Vec<TraceId>>), SettingError> {
     settings.check()?;
     let question = DiagnoseQuestion { requests, baseline, facts, settings, engine };
+    question.check_selection()?;
     let answer = settings.method.answer(&question);
     let hits = answer.suspects.iter().map(|suspect| answer.hit_traces(suspect)).collect();
     Ok((report::report(&question, &answer), hits))

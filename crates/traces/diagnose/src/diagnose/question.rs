@@ -7,8 +7,9 @@ use crate::survey::{SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::Mode;
-use laggard_model::{AdjustedCount, Fingerprint, Loss, ServiceId};
+use laggard_model::{AdjustedCount, Fingerprint, Loss};
 use laggard_report::InputFacts;
+use laggard_settings::SettingError;
 use std::fmt;
 
 /// A method of `diagnose`: what a row of [`METHODS`](crate::METHODS) selects.
@@ -68,19 +69,30 @@ pub(crate) struct DiagnoseQuestion<'a> {
 }
 
 impl DiagnoseQuestion<'_> {
+    /// What requests of one category have in common.
+    fn shape_rule(&self) -> ShapeRule {
+        match self.settings.clouddiag.mode {
+            Mode::Robust => ShapeRule::Canonical,
+            Mode::Paper => ShapeRule::Exact,
+        }
+    }
+
+    /// Checks that the names of the selection exist.
+    pub(crate) fn check_selection(&self) -> Result<(), SettingError> {
+        let sets: Vec<&Requests> = [Some(self.requests), self.baseline].into_iter().flatten().collect();
+        self.settings.selection.check(&sets, self.shape_rule(), self.engine.threads())
+    }
+
     /// Surveys all requests of the window, and collects the calls of categories with at least `requests_min` requests.
     pub(crate) fn survey(&self, requests_min: u64) -> SurveyResult {
         let settings = self.settings;
-        let rule = match settings.clouddiag.mode {
-            Mode::Robust => ShapeRule::Canonical,
-            Mode::Paper => ShapeRule::Exact,
-        };
+        let rule = self.shape_rule();
         let shapes = self.requests.shapes(rule, self.engine.threads());
         let fold = SurveyFold {
             shapes,
             names: self.requests.names(),
-            service: settings.service.as_deref().map(|wanted| find_service(self.requests, wanted)),
             attributes: &settings.attributes,
+            structures: settings.selection.structures(self.requests, rule, self.engine.threads()),
             assumed_count: settings.sampling_probability.and_then(AdjustedCount::from_probability),
         };
         let range = self.requests.within(settings.since, settings.until);
@@ -121,15 +133,6 @@ fn rows_within(
 
 /// No matrix is cut to fewer rows than this to make all of them fit.
 const ROWS_MIN: usize = 200;
-
-/// The handle of a service; of an unknown one, a handle that no operation has.
-fn find_service(requests: &Requests, wanted: &str) -> ServiceId {
-    let names = requests.names();
-    (0..names.services())
-        .map(ServiceId::from_index)
-        .find(|&id| names.service_name(id) == wanted)
-        .unwrap_or_else(|| ServiceId::from_index(names.services()))
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use crate::attribute_filter::AttributeFilter;
 use crate::diagnose::question::DiagnoseMethod;
+use crate::selection::RequestSelection;
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SiteSettings};
 use laggard_model::Timestamp;
 use laggard_report::Setting;
@@ -31,8 +32,8 @@ settings! {
         since: Timestamp = Timestamp::MIN;
         /// Requests that start after this are left out.
         until: Timestamp = Timestamp::MAX;
-        /// Only requests that enter at this service.
-        service: Option<String> = None;
+        /// Only requests that match this.
+        selection: RequestSelection = RequestSelection::default();
         /// Only requests with all of these attributes.
         attributes: Vec<AttributeFilter> = Vec::new();
         /// Sampling probability of requests that do not report theirs: above 0, at most 1.
@@ -48,12 +49,11 @@ impl DiagnoseSettings {
         let probability = self.sampling_probability.map_or_else(String::new, |share| share.to_string());
         let attributes: Vec<String> = self.attributes.iter().map(AttributeFilter::to_string).collect();
         let first = [
-            ("service", self.service.clone().unwrap_or_default()),
             ("attribute", attributes.join(", ")),
             ("sampling-probability", probability),
             ("top", self.suspects_max.to_string()),
         ];
-        let rows = first.into_iter().chain(self.values());
+        let rows = self.selection.rows().into_iter().chain(first).chain(self.values());
         rows.map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
     }
 }

@@ -15,8 +15,8 @@ fn quiet() -> Requests {
 
 fn surveyed(requests: &Requests) -> Survey {
     let shapes = requests.shapes(ShapeRule::Canonical, THREADS);
-    let fold =
-        SurveyFold { shapes, names: requests.names(), service: None, attributes: &[], assumed_count: None };
+    let names = requests.names();
+    let fold = SurveyFold { shapes, names, structures: None, attributes: &[], assumed_count: None };
     contract::check(&fold, requests.all());
     LocalEngine::new(THREADS).fold(requests.all(), &fold)
 }

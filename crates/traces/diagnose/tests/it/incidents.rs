@@ -2,7 +2,7 @@
 //! `lab/experiments/examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
-use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, RequestSelection, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
@@ -151,10 +151,10 @@ fn windows_and_services_select_requests() {
     let half = DiagnoseSettings { since: Timestamp::from_unix_ns(middle), ..DiagnoseSettings::default() };
     let later = report_with(&incident, &half);
     assert!(later.input.requests > 0 && later.input.requests < whole.input.requests);
-    let nobody = DiagnoseSettings { service: Some("nobody".to_owned()), ..DiagnoseSettings::default() };
+    let nobody = only_service("nobody");
     let none = report_with(&incident, &nobody);
     assert_eq!((none.verdict, none.input.requests), (Verdict::InsufficientData, 0));
-    let entry = DiagnoseSettings { service: Some("front-end".to_owned()), ..DiagnoseSettings::default() };
+    let entry = only_service("front-end");
     assert_eq!(report_with(&incident, &entry).input.requests, whole.input.requests);
 }
 
@@ -207,4 +207,9 @@ fn principal_components_in_the_papers_form_run_to_the_end() {
     assert_eq!((report.method.as_str(), report.mode.as_str()), ("pca", "paper"));
     assert_eq!(report.verdict, Verdict::Suspects);
     assert!(report.suspects.iter().all(|suspect| suspect.share >= 0.0 && suspect.factor.is_finite()));
+}
+
+fn only_service(service: &str) -> DiagnoseSettings {
+    let selection = RequestSelection { service: Some(service.to_owned()), ..RequestSelection::default() };
+    DiagnoseSettings { selection, ..DiagnoseSettings::default() }
 }

@@ -112,8 +112,8 @@ fn has_enough(requests: &Requests, window: Window, settings: &DiagnoseSettings) 
     let population = Population {
         since: window.since,
         until: window.until,
-        service: settings.service.as_deref(),
         attributes: &settings.attributes,
+        selection: &settings.selection,
         ..Population::all(requests)
     };
     let union = UnionNames::from_populations(&[population]);

@@ -122,13 +122,14 @@ impl TenantQueries {
         let requests = self.requests(&windows, progress)?;
         progress.stage("comparing", 0)?;
         let attributes = question.attribute_filters()?;
+        let selection = question.selection();
         let populations = [0, 1].map(|side| ComparedPopulation {
             population: Population {
                 requests: &requests,
                 since: windows[side].since,
                 until: windows[side].until,
-                service: question.service.as_deref(),
                 attributes: &attributes,
+                selection: &selection,
             },
             facts: stored_facts(&requests),
             label: ["the window before", "the window after"][side].to_owned(),

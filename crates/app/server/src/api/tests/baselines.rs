@@ -64,6 +64,35 @@ async fn a_slow_quarter_after_a_quiet_hour_is_compared_with_that_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_can_be_limited_to_one_operation_or_category() {
+    let server = TestServer::with_shop().await;
+    let all = diagnosed(&server, json!({"since": START})).await;
+    assert_eq!(all["input"]["requests"], 210);
+    let category = all["categories"][0]["id"].as_str().unwrap();
+    let limits = [
+        ("operation", "buy"),
+        ("operation", "web:buy"),
+        ("category", category),
+        ("category", &category[..4]),
+    ];
+    for (name, value) in limits {
+        let report = diagnosed(&server, json!({"since": START, name: value})).await;
+        assert_eq!(report["input"]["requests"], 200, "{name} {value}");
+    }
+    for (name, value, message) in [
+        ("operation", "bui", "no request enters at operation \"bui\"; did you mean web:buy?"),
+        ("operation", "query", "the most frequent are web:buy, api:ping"),
+        ("category", "zz", "there is no category \"zz\""),
+    ] {
+        for path in ["diagnose", "compare"] {
+            let settings = json!({"since": START + 300 * SECOND, name: value});
+            let detail = server.post(&format!("/api/v1/{path}?wait=true"), settings).await.problem(400);
+            assert!(detail.contains(message), "{detail}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_always_slow_is_no_suspect() {
     let server = TestServer::empty().await;
     server.append(shop_between(0, 75, 0)).await;

@@ -124,7 +124,9 @@ fn nothing_selected(context: &Context<'_>) -> Option<String> {
         0 => String::new(),
         spans => format!(" {spans} spans lie more than an hour outside the window."),
     };
-    Some(format!("No request matches --since, --until, --service and --attribute.{stored_range}{far}"))
+    Some(format!(
+        "No request matches --since, --until, --service, --operation, --category and --attribute.{stored_range}{far}"
+    ))
 }
 
 fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {

@@ -163,22 +163,22 @@ impl<'a> DiagnoseQuestion<'a> {
             requests: self.requests,
             since: self.settings.since,
             until: self.settings.until,
-            service: self.settings.service.as_deref(),
             attributes: &self.settings.attributes,
+            selection: &self.settings.selection,
         }
     }
 
     /// The population of the baseline: traces of its own, or other requests of the same traces.
     fn earlier(&self) -> Option<Population<'a>> {
-        let service = self.settings.service.as_deref();
+        let selection = &self.settings.selection;
         let attributes = &self.settings.attributes[..];
         match (self.baseline, self.settings.baseline) {
             (Some(requests), BaselineChoice::Within { since, until }) => {
-                Some(Population { requests, since, until, service, attributes })
+                Some(Population { requests, since, until, selection, attributes })
             }
-            (Some(requests), _) => Some(Population { service, attributes, ..Population::all(requests) }),
+            (Some(requests), _) => Some(Population { selection, attributes, ..Population::all(requests) }),
             (None, BaselineChoice::None) => None,
-            (None, _) => Some(Population { service, attributes, ..Population::all(self.requests) }),
+            (None, _) => Some(Population { selection, attributes, ..Population::all(self.requests) }),
         }
     }
 
