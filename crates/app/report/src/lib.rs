@@ -26,6 +26,7 @@ mod model {
     mod compare;
     mod diagnose;
     mod kernel;
+    mod published;
     mod samples;
     mod signature;
 
@@ -35,6 +36,7 @@ mod model {
     pub(crate) use diagnose::losses;
     pub use diagnose::*;
     pub use kernel::*;
+    pub use published::*;
     pub(crate) use samples::server_name;
     pub use samples::{SampleSummary, SampledServer};
     pub use signature::*;

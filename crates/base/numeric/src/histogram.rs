@@ -30,7 +30,8 @@ impl HistogramBins {
         }
         let range = high - low;
         if number == 0 || range <= 0.0 || !range.is_finite() {
-            return HistogramBins { rule, low: 0.0, width: 0.0, count: 1 };
+            let low = if low.is_finite() { low } else { 0.0 };
+            return HistogramBins { rule, low, width: 0.0, count: 1 };
         }
         let count = match rule {
             BinRule::SquareRoot => (number as f64).sqrt().ceil(),
@@ -42,6 +43,16 @@ impl HistogramBins {
     /// How many there are, at least 1.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Ends of the bins, growing, in the unit of the values; one more than bins. Both ends of the only bin are equal.
+    pub fn edges(&self) -> Vec<f64> {
+        let edge = |index: usize| self.low + self.width * index as f64;
+        let value = |scaled: f64| match self.rule {
+            BinRule::SquareRoot => scaled,
+            BinRule::LogSturges => scaled.exp(),
+        };
+        (0..=self.count).map(|index| value(edge(index))).collect()
     }
 
     /// Share of the values in each bin; all 0 for an empty sample. A value outside the range counts in the
@@ -91,10 +102,19 @@ fn surprise(p: f64, middle: f64) -> f64 {
     if p > 0.0 { p * (p / middle).ln() } else { 0.0 }
 }
 
-/// For each distribution, its distances to all others over all distances of all (Mi et al. 2012, Eq. 4):
-/// `ratio_j = Σ_k d(j,k) / Σ_j Σ_k d(j,k)`. The ratios sum to 1; each is `1/H` when nothing differs, and
-/// nears one half for a single one that deviates. Time `O(H² · bins)`.
-pub fn dissimilarity_ratios(distributions: &[Vec<f64>]) -> Vec<f64> {
+/// How much a distribution differs from others over the same bins.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Dissimilarity {
+    /// Mean Jensen–Shannon distance to the others, 0 to `√ln 2`; 0 without others.
+    pub distance: f64,
+    /// Its distances to all others over all distances of all (Mi et al. 2012, Eq. 4), 0..1:
+    /// `ratio_j = Σ_k d(j,k) / Σ_j Σ_k d(j,k)`. The ratios sum to 1; each is `1/H` when nothing differs, and nears one
+    /// half for a single one that deviates.
+    pub ratio: f64,
+}
+
+/// The dissimilarity of each of `H` distributions. Time `O(H² · bins)`.
+pub fn dissimilarities(distributions: &[Vec<f64>]) -> Vec<Dissimilarity> {
     let mut sums = vec![0.0; distributions.len()];
     for j in 0..distributions.len() {
         for k in j + 1..distributions.len() {
@@ -105,7 +125,12 @@ pub fn dissimilarity_ratios(distributions: &[Vec<f64>]) -> Vec<f64> {
     }
     let total: f64 = sums.iter().sum();
     let even = 1.0 / distributions.len().max(1) as f64;
-    sums.iter().map(|&sum| if total > 0.0 { sum / total } else { even }).collect()
+    let others = distributions.len().saturating_sub(1).max(1) as f64;
+    let dissimilarity = |&sum: &f64| Dissimilarity {
+        distance: sum / others,
+        ratio: if total > 0.0 { sum / total } else { even },
+    };
+    sums.iter().map(dissimilarity).collect()
 }
 
 #[cfg(test)]
@@ -144,12 +169,29 @@ mod tests {
     fn the_odd_one_of_four_has_half_of_the_distance() {
         let mut distributions = vec![vec![1.0, 0.0]; 3];
         distributions.push(vec![0.0, 1.0]);
-        let ratios = dissimilarity_ratios(&distributions);
-        for (found, wanted) in ratios.iter().zip([1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5]) {
-            assert!((found - wanted).abs() < 1e-15);
+        let apart = 2.0_f64.ln().sqrt();
+        let wanted = [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5].into_iter();
+        for (found, wanted) in dissimilarities(&distributions).iter().zip(wanted) {
+            assert!((found.ratio - wanted).abs() < 1e-15);
+            // The odd one is that far from all three, each of the others from one of three.
+            assert!((found.distance - 2.0 * wanted * apart).abs() < 1e-15);
         }
-        assert_eq!(dissimilarity_ratios(&distributions[..2]), [0.5, 0.5]);
-        assert_eq!(dissimilarity_ratios(&[vec![1.0]]), [1.0]);
-        assert!(dissimilarity_ratios(&[]).is_empty());
+        let ratios = |distributions: &[Vec<f64>]| -> Vec<f64> {
+            dissimilarities(distributions).iter().map(|found| found.ratio).collect()
+        };
+        assert_eq!(ratios(&distributions[..2]), [0.5, 0.5]);
+        assert_eq!(ratios(&[vec![1.0]]), [1.0]);
+        assert!(ratios(&[]).is_empty());
+    }
+
+    #[test]
+    fn edges_enclose_the_values() {
+        let bins = HistogramBins::from_values([1.0, 5.0, 9.0, 2.0].into_iter(), BinRule::SquareRoot);
+        assert_eq!(bins.edges(), [1.0, 5.0, 9.0]);
+        let edges = HistogramBins::from_values([1.0, 8.0].into_iter(), BinRule::LogSturges).edges();
+        for (found, wanted) in edges.iter().zip([1.0, 8.0_f64.sqrt(), 8.0]) {
+            assert!((found - wanted).abs() < 1e-12);
+        }
+        assert_eq!(HistogramBins::from_values([7.0].into_iter(), BinRule::SquareRoot).edges(), [7.0, 7.0]);
     }
 }

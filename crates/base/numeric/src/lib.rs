@@ -34,7 +34,7 @@ mod weighted;
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
 pub use f_distribution::f_upper_tail;
-pub use histogram::{BinRule, HistogramBins, dissimilarity_ratios, jensen_shannon_distance};
+pub use histogram::{BinRule, Dissimilarity, HistogramBins, dissimilarities, jensen_shannon_distance};
 pub use levenshtein::{levenshtein_matches, levenshtein_within};
 pub use mann_whitney::{
     Alternative, EXACT_POOL_MAX, MannWhitney, PERMUTATION_POOL_MAX, mann_whitney, mann_whitney_asymptotic,
@@ -46,7 +46,7 @@ pub use multiple_testing::benjamini_hochberg;
 pub use nnls::{INTERVAL_LANES, NnlsSolver, NonNegativeFit, interval_residuals, nnls, residuals_upto};
 pub use normal_equations::{NormalEquations, PrefixSums};
 pub use parallel::parallel_map;
-pub use principal_components::{PrincipalComponents, principal_components};
+pub use principal_components::{PrincipalComponents, numerical_rank, principal_components};
 pub use quantiles::{chi_square_quantile, chi_square_upper_tail, normal_quantile};
 pub use residual_limit::{hall_buckley_eagleson_limit, jackson_mudholkar_limit};
 pub use robust_pca::{RobustPca, RobustPcaSettings, outlier_pursuit, robust_pca};

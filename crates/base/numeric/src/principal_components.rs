@@ -55,6 +55,22 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
     PrincipalComponents { means, variances, loadings }
 }
 
+/// A singular value counts for the rank above this share of the largest.
+pub(crate) const SINGULAR_VALUE_MIN: f64 = 1e-5;
+
+/// Singular values above 1e-5 of the largest, as [`RobustPca::rank`](crate::RobustPca::rank). Columns are not centered.
+/// Time as for [`principal_components`]; 0 if it is empty or a value is not finite.
+pub fn numerical_rank(matrix: &Matrix) -> usize {
+    if matrix.data().is_empty() || matrix.data().iter().any(|value| !value.is_finite()) {
+        return 0;
+    }
+    let tall = matrix.rows() >= matrix.cols();
+    let products = if tall { column_products(matrix) } else { column_products(&matrix.transposed()) };
+    let squares = products.symmetric_eigenvalues();
+    let largest = squares.iter().copied().fold(0.0, f64::max);
+    squares.iter().filter(|&&square| square > SINGULAR_VALUE_MIN * SINGULAR_VALUE_MIN * largest).count()
+}
+
 impl PrincipalComponents {
     /// The smallest number of components that hold at least `share` of all variance; 0 if nothing varies.
     pub fn components_holding(&self, share: f64) -> usize {
@@ -70,10 +86,16 @@ impl PrincipalComponents {
         enough.map_or(self.loadings.rows(), |at| at + 1).min(self.loadings.rows())
     }
 
-    /// Share of all variance that the first `count` components hold, 0..1; 0 if nothing varies.
-    pub fn share_of_first(&self, count: usize) -> f64 {
+    /// Share of all variance that the first 1, 2, … components hold together, 0..1, up to all of them; empty if nothing
+    /// varies.
+    pub fn cumulative_shares(&self) -> Vec<f64> {
         let total: f64 = self.variances.iter().sum();
-        if total > 0.0 { self.variances.iter().take(count).sum::<f64>() / total } else { 0.0 }
+        let mut sum = 0.0;
+        let next = |variance: &f64| {
+            sum += variance;
+            (sum / total).min(1.0)
+        };
+        self.variances[..self.loadings.rows()].iter().map(next).collect()
     }
 
     /// Variances outside of the first `retained` components, without rounding errors.
@@ -199,9 +221,19 @@ mod tests {
             let found = principal_components(&matrix);
             assert_eq!((found.components_holding(0.95), found.loadings.rows()), (0, 0));
             assert_eq!(found.principal_columns(3), []);
-            assert_eq!(found.share_of_first(2), 0.0);
+            assert_eq!(found.cumulative_shares(), []);
+            assert_eq!(numerical_rank(&matrix), 0);
             assert_eq!(found.squared_prediction_errors(&matrix, 2), vec![0.0; matrix.rows()]);
         }
+    }
+
+    #[test]
+    fn ranks_of_small_matrices() {
+        // The third column is the sum of the others; the last row repeats the first.
+        let rows = Matrix::from_row_major(3, 3, vec![1.0, 2.0, 3.0, 0.0, 1.0, 1.0, 1.0, 2.0, 3.0]);
+        assert_eq!((numerical_rank(&rows), numerical_rank(&rows.transposed())), (2, 2));
+        assert_eq!(numerical_rank(&Matrix::from_row_major(1, 2, vec![0.0, 5.0])), 1);
+        assert_eq!(numerical_rank(&Matrix::from_row_major(1, 2, vec![f64::NAN, 5.0])), 0);
     }
 
     /// With fewer rows than columns the other Gram matrix is used; the result must be the same.

@@ -17,17 +17,19 @@ mod pca_rank;
 mod sites;
 
 pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
-pub use cloud_diag::decompose::{Decomposed, PositionFinding, decompose};
+pub use cloud_diag::decompose::{Decomposed, MatrixRanks, PositionFinding, decompose};
 pub use cloud_diag::gate::{DispersionGate, gate, gate_weighted};
 pub use cloud_diag::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
-pub use cloud_diag::settings::{CloudDiagSettings, Mode, TimeKind};
-pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
+pub use cloud_diag::settings::{CloudDiagSettings, Mode, Sparsity, TimeKind};
+pub use cloud_diag::{
+    CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag, cloud_diag_with_ranks,
+};
 pub use patterns::{
     Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
     latency_patterns,
 };
 pub use pca_rank::{
-    ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
-    Split, SplitDoubt, cluster_sequences, major_clusters, mi,
+    CallCluster, ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate,
+    ReplicaHistogram, ReplicaHistograms, Split, SplitDoubt, cluster_sequences, major_clusters, mi,
 };
 pub use sites::*;

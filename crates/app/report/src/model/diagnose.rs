@@ -1,6 +1,7 @@
 //! The report as data. Field names and meanings are schema version 1.
 
 use crate::instants::instants;
+use crate::{MatrixRanks, PcaDetails};
 use laggard_model::Losses;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -51,6 +52,9 @@ pub struct Report {
     pub heat_map: Option<ReplicaHeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
     pub latency: Option<LatencySplit>,
+    /// With method `pca`: clusters, components, and times of replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pca: Option<PcaDetails>,
     /// Every setting used, so that the run can be repeated.
     pub settings: Vec<Setting>,
 }
@@ -197,6 +201,9 @@ pub struct Category {
     pub tail_requests: u64,
     /// Share of the category's total latency that tail requests spend beyond the median, 0..1.
     pub tail_excess_share: f64,
+    /// With method `clouddiag`: ranks of the request matrix and its parts, if it was decomposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<MatrixRanks>,
     /// The call tree in depth-first pre-order; only for categories that hold a suspect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<TreeNode>,

@@ -1,5 +1,6 @@
 //! The shrinkage of singular values as a matrix to multiply with.
 
+use crate::principal_components::SINGULAR_VALUE_MIN;
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 use pulp::Arch;
 
@@ -75,7 +76,7 @@ impl Shrinkage {
     /// Singular values above 1e-5 of the largest.
     pub(super) fn numerical_rank(&self) -> usize {
         let Some(largest) = self.singular_values.first() else { return 0 };
-        self.singular_values.iter().filter(|value| **value > 1e-5 * largest).count()
+        self.singular_values.iter().filter(|value| **value > SINGULAR_VALUE_MIN * largest).count()
     }
 }
 

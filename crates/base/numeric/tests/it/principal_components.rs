@@ -2,7 +2,7 @@
 
 use crate::golden::{assert_close, assert_relative, indices, items, load, matrix, number, numbers};
 use laggard_numeric::{
-    BinRule, HistogramBins, dissimilarity_ratios, hall_buckley_eagleson_limit, jackson_mudholkar_limit,
+    BinRule, HistogramBins, dissimilarities, hall_buckley_eagleson_limit, jackson_mudholkar_limit,
     jensen_shannon_distance, levenshtein_within, principal_components,
 };
 use serde_json::Value;
@@ -19,6 +19,12 @@ fn components_errors_and_anomalous_rows() {
         }
         for (j, wanted) in numbers(&case["eigenvalues"]).into_iter().enumerate() {
             assert_close(found.variances[j], wanted, 1e-8, &format!("{name}: variance {j}"));
+        }
+        let eigenvalues = numbers(&case["eigenvalues"]);
+        let all: f64 = eigenvalues.iter().sum();
+        for (j, share) in found.cumulative_shares().into_iter().enumerate() {
+            let wanted = eigenvalues[..=j].iter().sum::<f64>() / all;
+            assert_close(share, wanted, 1e-8, &format!("{name}: share of the first {j}"));
         }
         let kept = found.components_holding(number(&case["gamma"]));
         assert_eq!(kept as u64, case["k"].as_u64().expect("k"), "{name}");
@@ -91,8 +97,8 @@ fn jensen_shannon_distances_and_ratios() {
                 assert_close(*found, wanted, 1e-10, name);
             }
         }
-        for (found, wanted) in dissimilarity_ratios(&shares).iter().zip(numbers(&wanted["ratio_sqrt"])) {
-            assert_close(*found, wanted, 1e-10, name);
+        for (found, wanted) in dissimilarities(&shares).iter().zip(numbers(&wanted["ratio_sqrt"])) {
+            assert_close(found.ratio, wanted, 1e-10, name);
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::survey::Survey;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
-use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift, SuspectAttribute};
+use laggard_report::{
+    Baseline, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift, SuspectAttribute,
+};
 
 /// The result of the two passes over the requests.
 pub(crate) struct SurveyResult {
@@ -32,6 +34,8 @@ pub(crate) struct MethodAnswer {
     pub(crate) baseline: Option<Baseline>,
     /// Slow periods inside the window.
     pub(crate) incidents: Vec<Incident>,
+    /// Clusters, components, and times of replicas of method `pca`.
+    pub(crate) pca: Option<PcaDetails>,
     /// Whether requests outside the analyzed categories were enough for an answer as well.
     pub(crate) enough: bool,
 }
@@ -48,6 +52,7 @@ impl MethodAnswer {
             cautions: Vec::new(),
             baseline: None,
             incidents: Vec::new(),
+            pca: None,
             enough: false,
         }
     }
@@ -207,6 +212,8 @@ pub(crate) struct CategoryAnalysis {
     pub(crate) gate: DispersionGate,
     /// One per position of the call tree, if the method analyzed positions.
     pub(crate) positions: Option<Vec<PositionAnalysis>>,
+    /// Ranks of its decomposed matrix, if the method reports them.
+    pub(crate) ranks: Option<MatrixRanks>,
 }
 
 /// The analysis of one position.

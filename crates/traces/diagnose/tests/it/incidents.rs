@@ -6,7 +6,7 @@ use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, RequestSelection, diagn
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
-use laggard_report::{InputFacts, Report, Scope, Verdict};
+use laggard_report::{ClusterRole, InputFacts, Report, Scope, Verdict};
 use laggard_simulate::{Scenario, Settings};
 use std::collections::BTreeSet;
 
@@ -190,6 +190,22 @@ fn principal_components_name_the_operation_and_the_dead_hosts() {
     assert_eq!(report.suspects[0].scope, Scope::Replicas);
     assert_eq!(blamed(&report), guilty(&incident));
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
+    let pca = report.pca.as_ref().expect("what the paper shows");
+    for cluster in pca.clusters.iter().filter(|cluster| cluster.role == ClusterRole::Major) {
+        let components = cluster.components.as_ref().expect("major clusters are analyzed");
+        assert!(components.requests >= cluster.requests && cluster.cumulative_share <= 1.0);
+        assert!(components.cumulative_variance.is_sorted() && components.normal >= 1);
+    }
+    let times = &pca.replica_times[0];
+    assert_eq!(
+        (&times.service, &times.operation),
+        (&report.suspects[0].service, &report.suspects[0].operation)
+    );
+    assert!(blamed(&report).contains(times.replicas[0].replica.as_str()), "the culprits differ most");
+    for replica in &times.replicas {
+        assert_eq!(replica.shares.len() + 1, times.edges_ns.len());
+        assert!((replica.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    }
     let row = report.settings.iter().find(|row| row.name == "pca-variance").expect("a row");
     assert_eq!(row.value, "0.95");
 }
@@ -212,4 +228,21 @@ fn principal_components_in_the_papers_form_run_to_the_end() {
 fn only_service(service: &str) -> DiagnoseSettings {
     let selection = RequestSelection { service: Some(service.to_owned()), ..RequestSelection::default() };
     DiagnoseSettings { selection, ..DiagnoseSettings::default() }
+}
+
+#[test]
+fn clouddiag_reports_the_ranks_of_decomposed_matrices() {
+    let incident = incident(&small(Scenario::Failover, 41));
+    let settings = DiagnoseSettings {
+        method: DiagnoseMethod::from_name("clouddiag").unwrap(),
+        ..DiagnoseSettings::default()
+    };
+    let published = report_with(&incident, &settings);
+    let ranked = published.categories.iter().filter(|category| category.ranks.is_some());
+    assert!(ranked.clone().count() > 0 && ranked.clone().all(|category| category.anomalous));
+    for ranks in ranked.filter_map(|category| category.ranks) {
+        assert!(1 <= ranks.low_rank && ranks.low_rank <= ranks.matrix, "{ranks:?}");
+    }
+    let default = report(&incident);
+    assert!(default.pca.is_none() && default.categories.iter().all(|category| category.ranks.is_none()));
 }

@@ -2,11 +2,11 @@
 //! (CloudDiag §4.2, algorithms §3.2 to 3.4).
 
 use super::gate::DispersionGate;
-use super::settings::CloudDiagSettings;
+use super::settings::{CloudDiagSettings, Sparsity};
 use crate::category::CategoryCalls;
 use laggard_numeric::{
-    Matrix, RobustPcaSettings, Weights, column_cosines, median, median_of, robust_pca, weighted_mad,
-    weighted_median,
+    Matrix, RobustPcaSettings, Weights, column_cosines, median, median_of, numerical_rank, outlier_pursuit,
+    robust_pca, weighted_mad, weighted_median,
 };
 use std::num::NonZeroUsize;
 
@@ -41,8 +41,34 @@ pub struct Decomposed {
     pub sparse: Vec<f64>,
     /// Columns that were decomposed.
     pub columns: usize,
+    /// Numerical rank of the low-rank part.
+    pub low_rank: usize,
     /// Whether the decomposition converged.
     pub converged: bool,
+}
+
+/// Numerical ranks of a category's request matrix and its parts (CloudDiag, Table 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatrixRanks {
+    /// Of the times, `M`.
+    pub matrix: usize,
+    /// Of the low-rank part, `L`.
+    pub low_rank: usize,
+    /// Of the sparse part, `E`.
+    pub sparse: usize,
+}
+
+impl Decomposed {
+    /// The ranks of the matrix and its parts. Time as for two iterations of the decomposition.
+    pub(super) fn ranks(&self, category: &CategoryCalls) -> MatrixRanks {
+        let times = category.matrix();
+        let sparse = Matrix::from_row_major(times.rows(), times.cols(), self.sparse.clone());
+        MatrixRanks {
+            matrix: numerical_rank(&times),
+            low_rank: self.low_rank,
+            sparse: numerical_rank(&sparse),
+        }
+    }
 }
 
 /// Decomposes a category's request matrix.
@@ -70,12 +96,17 @@ pub fn decompose(
         threads,
         ..RobustPcaSettings::default()
     };
-    let parts = robust_pca(scaled.clone(), &pca_settings);
+    let split = match settings.sparsity {
+        Sparsity::Entries => robust_pca,
+        Sparsity::Columns => outlier_pursuit,
+    };
+    let parts = split(scaled.clone(), &pca_settings);
     let cosines = column_cosines(&scaled, &parts.low_rank);
     let sizes = request_sizes(&times, &positions);
     let mut out = Decomposed {
         sparse: vec![0.0; times.rows() * times.cols()],
         columns: columns.len(),
+        low_rank: parts.rank,
         converged: parts.converged,
         positions: vec![],
     };

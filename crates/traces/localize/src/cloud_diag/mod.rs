@@ -12,7 +12,7 @@ pub(crate) mod replicas;
 pub(crate) mod settings;
 
 use crate::category::{CategoryCalls, RequestRow};
-use decompose::{Decomposed, PositionFinding, decompose};
+use decompose::{Decomposed, MatrixRanks, PositionFinding, decompose};
 use evidence::OperationEvidence;
 use gate::{DispersionGate, gate_weighted};
 use laggard_model::{OperationId, ReplicaId};
@@ -45,6 +45,8 @@ pub struct CategoryFinding {
     pub converged: bool,
     /// Columns left out of the decomposition because the matrix was full.
     pub columns_left_out: usize,
+    /// Ranks of the decomposed matrix, if wanted.
+    pub ranks: Option<MatrixRanks>,
 }
 
 /// A suspect operation.
@@ -106,8 +108,30 @@ pub fn cloud_diag(
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> CloudDiag {
+    analyze(categories, settings, threads, |_, _| None)
+}
+
+/// [`cloud_diag`] with the ranks of every decomposed matrix, which cost as much as two iterations each.
+pub fn cloud_diag_with_ranks(
+    categories: &[CategoryCalls],
+    settings: &CloudDiagSettings,
+    threads: NonZeroUsize,
+) -> CloudDiag {
+    analyze(categories, settings, threads, |decomposed, category| Some(decomposed.ranks(category)))
+}
+
+fn analyze(
+    categories: &[CategoryCalls],
+    settings: &CloudDiagSettings,
+    threads: NonZeroUsize,
+    ranks: impl Fn(&Decomposed, &CategoryCalls) -> Option<MatrixRanks> + Sync,
+) -> CloudDiag {
     let steps = settings.mode.steps();
-    let studies = parallel_map(categories, threads, |category| study(category, settings));
+    let studies = parallel_map(categories, threads, |category| {
+        let mut study = study(category, settings);
+        study.ranks = study.decomposed.as_ref().and_then(|decomposed| ranks(decomposed, category));
+        study
+    });
     let evidence =
         OperationEvidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
     let mut suspects: Vec<SuspectOperation> = evidence
@@ -133,6 +157,7 @@ pub(crate) struct Study {
     pub(crate) gate: DispersionGate,
     pub(crate) scales: Vec<CallScale>,
     pub(crate) decomposed: Option<Decomposed>,
+    pub(crate) ranks: Option<MatrixRanks>,
 }
 
 impl Study {
@@ -142,6 +167,7 @@ impl Study {
             gate: self.gate,
             converged: self.decomposed.as_ref().is_none_or(|done| done.converged),
             columns_left_out: left_out,
+            ranks: self.ranks,
             positions: self.decomposed.map(|done| done.positions),
         }
     }
@@ -150,7 +176,7 @@ impl Study {
 fn study(category: &CategoryCalls, settings: &CloudDiagSettings) -> Study {
     let gate = gate_weighted(&category.latencies(), Weights::from_slice(&category.weights()), settings);
     let decomposed = gate.anomalous.then(|| decompose(category, &gate, settings, NonZeroUsize::MIN));
-    Study { gate, scales: call_scales(category, settings), decomposed }
+    Study { gate, scales: call_scales(category, settings), decomposed, ranks: None }
 }
 
 /// The smallest weight becomes 1, so that equal weights change no bit of the result.

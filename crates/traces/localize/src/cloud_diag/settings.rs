@@ -31,6 +31,21 @@ impl Choice for TimeKind {
         &[("self", TimeKind::SelfTime), ("inclusive", TimeKind::Inclusive)];
 }
 
+/// What few of the sparse part `E` of a request matrix are not zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sparsity {
+    /// Entries: robust PCA.
+    #[default]
+    Entries,
+    /// Columns, hence positions: outlier pursuit (Xu, Caramanis, Sanghavi 2010).
+    Columns,
+}
+
+impl Choice for Sparsity {
+    const CHOICES: &'static [(&'static str, Sparsity)] =
+        &[("entries", Sparsity::Entries), ("columns", Sparsity::Columns)];
+}
+
 settings! {
     group "clouddiag";
     /// Thresholds of CloudDiag; other methods share its mode, sizes, tails, and replica tests.
@@ -76,6 +91,8 @@ settings! {
         values_max ("values-max", "values"): usize = 4_000_000, within(1000.0, 1e9), "cost: bounds time and memory for any window";
         /// Most columns of a request matrix; those with the largest excess are used
         columns_max ("columns-max", "columns"): usize = 256, within(2.0, 2048.0), "cost";
+        /// What the sparse part of a request matrix has few of: entries (robust PCA) or columns (outlier pursuit)
+        sparsity ("sparsity"): Sparsity = Sparsity::Entries, choice(), "Mi 2013, section 4.2, describes both; measured";
         /// Robust PCA: growth of the penalty
         growth ("growth"): f64 = 1.5, within(1.01, 10.0), "Lin et al. 2009";
         /// Robust PCA: relative residual to stop at; with mode=paper the default is 1e-7

@@ -15,7 +15,7 @@ mod table;
 
 pub use clusters::{ClusterSize, MajorClusters, MinorFate, cluster_sequences, major_clusters};
 pub use columns::ColumnFinding;
-pub use replicas::ReplicaRatio;
+pub use replicas::{ReplicaHistogram, ReplicaHistograms};
 pub use settings::MiSettings;
 pub use split::{Split, SplitDoubt};
 
@@ -36,14 +36,31 @@ pub struct Mi {
     /// Suspect operations, the most suspicious first. Positions and categories are those of the clusters'
     /// first categories.
     pub suspects: Vec<SuspectOperation>,
-    /// How much the replicas of each suspect differ from each other, in the order of the suspects.
-    pub ratios: Vec<Vec<ReplicaRatio>>,
+    /// Times of the replicas of each suspect, and how much they differ, in the order of the suspects.
+    pub histograms: Vec<ReplicaHistograms>,
+    /// All clusters before smaller ones join: by entry operation, then largest first. The major ones are in the order of
+    /// `clusters`.
+    pub call_clusters: Vec<CallCluster>,
     /// Sum over analyzed clusters of every request's latency beyond the cluster's median, nanoseconds.
     pub excess_ns: f64,
     /// Requests that no cluster covers, because none is similar.
     pub uncovered_requests: u64,
     /// Those of `uncovered_requests` that were not compared because there were too many call trees.
     pub uncompared_requests: u64,
+}
+
+/// Requests with one sequence of calls (robust mode: one call tree).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallCluster {
+    /// Its first category.
+    pub category: usize,
+    /// Its requests.
+    pub requests: u64,
+    /// Calls of a request, loops collapsed.
+    pub positions: usize,
+    /// What became of a minor cluster; `None` for a major one. It joins a cluster of the same entry operation, counted
+    /// from the largest.
+    pub minor: Option<MinorFate>,
 }
 
 /// The result for one major cluster.
@@ -82,7 +99,7 @@ pub fn mi(
     let evidence = suspects::ClusterEvidence { categories, studies: &studies, shared };
     for suspect in evidence.suspects() {
         out.suspects.push(suspect.operation);
-        out.ratios.push(suspect.ratios);
+        out.histograms.push(suspect.histograms);
     }
     out.clusters = studies.into_iter().map(Study::finding).collect();
     out
@@ -186,6 +203,13 @@ fn members_of_service(
         let positions = sizes[group].sequence.len();
         groups[group].iter().map(move |&category| Member::same(service[category], positions))
     };
+    let call_cluster = |group: usize, minor| CallCluster {
+        category: service[groups[group][0]],
+        requests: sizes[group].requests,
+        positions: sizes[group].sequence.len(),
+        minor,
+    };
+    out.call_clusters.extend(clustered.majors.iter().map(|&major| call_cluster(major, None)));
     let mut members: Vec<Vec<Member>> = clustered.majors.iter().map(|&major| same(major).collect()).collect();
     for (minor, fate) in clustered.minors {
         let lost = match fate {
@@ -198,6 +222,7 @@ fn members_of_service(
                     .expect("it joins a major cluster");
                 let fits = theirs.len().saturating_mul(ours.len()) <= ALIGNED_CELLS_MAX;
                 if fits {
+                    out.call_clusters.push(call_cluster(minor, Some(MinorFate::Joins(index))));
                     let aligned = groups[minor].iter();
                     members[index]
                         .extend(aligned.map(|&index| Member::aligned(service[index], theirs, ours)));
@@ -207,6 +232,7 @@ fn members_of_service(
             }
             lost => lost,
         };
+        out.call_clusters.push(call_cluster(minor, Some(lost)));
         out.uncovered_requests += sizes[minor].requests;
         out.uncompared_requests += if lost == MinorFate::NotCompared { sizes[minor].requests } else { 0 };
     }

@@ -3,7 +3,7 @@
 use crate::cloud_diag::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
 use laggard_model::ReplicaId;
-use laggard_numeric::{BinRule, HistogramBins, dissimilarity_ratios, mad, median_of};
+use laggard_numeric::{BinRule, Dissimilarity, HistogramBins, dissimilarities, mad, median_of};
 use std::collections::BTreeMap;
 
 /// Robust: replicas with fewer values are not ranked because their histograms are noise.
@@ -29,13 +29,26 @@ pub(crate) struct Observation {
     pub(crate) ratio: f64,
 }
 
-/// How much a replica's times differ from those of the others.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ReplicaRatio {
+/// Times of the replicas of an operation in common bins.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ReplicaHistograms {
+    /// Ends of the bins, nanoseconds, growing; one more than bins.
+    pub edges_ns: Vec<f64>,
+    /// By replica.
+    pub replicas: Vec<ReplicaHistogram>,
+}
+
+/// Times of a replica, and how much they differ from those of the others.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReplicaHistogram {
     /// The replica.
     pub replica: ReplicaId,
-    /// The replica's Jensen–Shannon distances to all others over all pairwise distances, 0..1; `1/H` when none differs.
-    pub ratio: f64,
+    /// Number of its times.
+    pub values: u64,
+    /// Share of its times in each bin, 0..1.
+    pub shares: Vec<f64>,
+    /// Mean Jensen–Shannon distance to the others, and share of all distances.
+    pub dissimilarity: Dissimilarity,
 }
 
 /// The result for all replicas of one operation.
@@ -43,26 +56,26 @@ pub struct ReplicaRatio {
 pub(crate) struct ReplicaJudgment {
     pub(crate) spread: Spread,
     pub(crate) tests: Vec<ReplicaTest>,
-    pub(crate) ratios: Vec<ReplicaRatio>,
+    pub(crate) histograms: ReplicaHistograms,
 }
 
 /// Judges the replicas of one operation: in paper mode by their dissimilarity ratios, in robust mode by the
 /// tests against all others, with the ratios as evidence.
 pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> ReplicaJudgment {
-    let ratios = replica_ratios(observed, shared.mode);
+    let histograms = replica_histograms(observed, shared.mode);
     let (spread, mut tests) =
         test_replicas(&for_test(observed), shared.replica_level, shared.replica_factor_min);
     if shared.mode == Mode::Robust {
-        return ReplicaJudgment { spread, tests, ratios };
+        return ReplicaJudgment { spread, tests, histograms };
     }
-    let unlike = unlike_the_others(&ratios);
+    let unlike = unlike_the_others(&histograms.replicas);
     tests.iter_mut().for_each(|test| test.flagged = unlike.contains(&test.replica));
     let spread = match (unlike.is_empty(), tests.len() >= REPLICAS_MIN) {
         (false, _) => Spread::Localized,
         (true, true) => Spread::Everywhere,
         (true, false) => Spread::Undecided,
     };
-    ReplicaJudgment { spread, tests, ratios }
+    ReplicaJudgment { spread, tests, histograms }
 }
 
 fn for_test(observed: &[Observation]) -> ReplicaObservations {
@@ -82,7 +95,7 @@ fn for_test(observed: &[Observation]) -> ReplicaObservations {
 }
 
 /// Eq. 2 to 5: histograms over common bins, their distances, and each replica's share of all distances.
-fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
+fn replica_histograms(observed: &[Observation], mode: Mode) -> ReplicaHistograms {
     let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
     for observation in observed {
         by_replica.entry(observation.replica).or_default().push(observation.time_ns);
@@ -98,17 +111,21 @@ fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
     ranked.sort_by_key(|&(replica, _)| replica);
     let bins = HistogramBins::from_values(ranked.iter().flat_map(|(_, values)| values.iter().copied()), rule);
     let shares: Vec<Vec<f64>> = ranked.iter().map(|(_, values)| bins.shares(values)).collect();
-    let ratios = dissimilarity_ratios(&shares);
-    ranked.iter().zip(ratios).map(|(&(replica, _), ratio)| ReplicaRatio { replica, ratio }).collect()
+    let dissimilarities = dissimilarities(&shares);
+    let replicas =
+        ranked.iter().zip(shares).zip(dissimilarities).map(|(((replica, values), shares), dissimilarity)| {
+            ReplicaHistogram { replica: *replica, values: values.len() as u64, shares, dissimilarity }
+        });
+    ReplicaHistograms { edges_ns: bins.edges(), replicas: replicas.collect() }
 }
 
 /// The paper's "differs significantly", which has no threshold there: a robust z and a least factor.
-fn unlike_the_others(ratios: &[ReplicaRatio]) -> Vec<ReplicaId> {
-    let values: Vec<f64> = ratios.iter().map(|ratio| ratio.ratio).collect();
+fn unlike_the_others(replicas: &[ReplicaHistogram]) -> Vec<ReplicaId> {
+    let values: Vec<f64> = replicas.iter().map(|found| found.dissimilarity.ratio).collect();
     let center = median_of(&values);
     let spread = mad(&values, center);
     let differs = |ratio: f64| ratio - center > RATIO_Z_MIN * spread && ratio > RATIO_FACTOR_MIN * center;
-    ratios.iter().filter(|ratio| differs(ratio.ratio)).map(|ratio| ratio.replica).collect()
+    replicas.iter().filter(|found| differs(found.dissimilarity.ratio)).map(|found| found.replica).collect()
 }
 
 #[cfg(test)]
@@ -138,7 +155,7 @@ mod tests {
                 judgment.tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
             assert_eq!((judgment.spread, named), (Spread::Localized, vec![4]), "{mode:?}");
             // One that differs from five equal ones has half of all distances.
-            assert!((judgment.ratios[4].ratio - 0.5).abs() < 1e-12);
+            assert!((judgment.histograms.replicas[4].dissimilarity.ratio - 0.5).abs() < 1e-12);
         }
     }
 
@@ -146,15 +163,18 @@ mod tests {
     fn replicas_with_few_values_are_not_ranked_in_robust_mode() {
         let mut observed = incident();
         observed.extend(times(9, &[100.0; 19]));
-        let ranked = |mode| judge(&observed, &CloudDiagSettings::new(mode)).ratios.len();
+        let ranked = |mode| judge(&observed, &CloudDiagSettings::new(mode)).histograms.replicas.len();
         assert_eq!((ranked(Mode::Paper), ranked(Mode::Robust)), (7, 6));
     }
 
     #[test]
     fn one_replica_or_none_is_undecided() {
         let judgment = judge(&times(0, &[5.0, 6.0]), &CloudDiagSettings::new(Mode::Paper));
-        assert_eq!((judgment.spread, judgment.ratios[0].ratio), (Spread::Undecided, 1.0));
+        assert_eq!(
+            (judgment.spread, judgment.histograms.replicas[0].dissimilarity.ratio),
+            (Spread::Undecided, 1.0)
+        );
         let judgment = judge(&[], &CloudDiagSettings::default());
-        assert!(judgment.tests.is_empty() && judgment.ratios.is_empty());
+        assert!(judgment.tests.is_empty() && judgment.histograms.replicas.is_empty());
     }
 }

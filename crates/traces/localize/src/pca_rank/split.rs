@@ -14,8 +14,8 @@ use laggard_numeric::{
 const FIT_MAD: f64 = 3.0;
 /// Robust: level at which more requests must be beyond the limit than expected by chance.
 const EVIDENCE_LEVEL: f64 = 0.001;
-/// The intrinsic dimension is reported as the share of the variance in this many components.
-const FIRST_COMPONENTS: usize = 10;
+/// The cumulative variance is reported for at least so many components.
+const COMPONENTS_REPORTED: usize = 10;
 
 /// Why a cluster has no anomalous requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,8 +40,9 @@ pub struct Split {
     pub doubt: SplitDoubt,
     /// Number of components of the normal subspace.
     pub components: usize,
-    /// Share of the variance in the first ten components, 0..1.
-    pub variance_of_first: f64,
+    /// Cumulative share of the variance in the first 1, 2, … components, 0..1: up to those of the normal subspace, and
+    /// at least ten if there are so many.
+    pub cumulative_variance: Vec<f64>,
     /// Limit of the squared prediction error, nanoseconds squared.
     pub limit: f64,
     /// Number of rows beyond the limit.
@@ -82,9 +83,11 @@ pub(crate) fn split(table: &CallTable, settings: &MiSettings, shared: &CloudDiag
     let errors = components.squared_prediction_errors(&table.times, component_count);
     let anomalous: Vec<bool> = errors.iter().map(|&error| error > limit).collect();
     let beyond = anomalous.iter().filter(|&&is| is).count() as u64;
+    let mut cumulative_variance = components.cumulative_shares();
+    cumulative_variance.truncate(component_count.max(COMPONENTS_REPORTED));
     let out = Split {
         components: component_count,
-        variance_of_first: components.share_of_first(FIRST_COMPONENTS),
+        cumulative_variance,
         limit,
         beyond,
         principal: components.principal_columns(component_count),

@@ -1,7 +1,7 @@
 //! From flagged positions to suspect operations with their replicas (Mi 2012 §4.3 and §5).
 
 use super::Study;
-use super::replicas::{Observation, ReplicaRatio, judge};
+use super::replicas::{Observation, ReplicaHistograms, judge};
 use crate::category::{Call, CategoryCalls};
 use crate::cloud_diag::replicas::{ReplicaTest, Spread};
 use crate::cloud_diag::settings::{CloudDiagSettings, Mode};
@@ -17,10 +17,10 @@ pub(crate) struct ClusterEvidence<'a> {
     pub(crate) shared: &'a CloudDiagSettings,
 }
 
-/// A suspect operation with the distance ratios of its replicas.
+/// A suspect operation with the histograms of its replicas.
 pub(crate) struct Suspect {
     pub(crate) operation: SuspectOperation,
-    pub(crate) ratios: Vec<ReplicaRatio>,
+    pub(crate) histograms: ReplicaHistograms,
     /// Mean excess of the anomalous requests times their number, over all flagged positions.
     excess_ns: f64,
 }
@@ -124,7 +124,11 @@ impl ClusterEvidence<'_> {
             let anomalous = study.split.anomalous.iter().filter(|&&is| is).count();
             study.columns[flagged.column].excess_ns * anomalous as f64
         };
-        Suspect { operation, ratios: judgment.ratios, excess_ns: columns_flagged.iter().map(total).sum() }
+        Suspect {
+            operation,
+            histograms: judgment.histograms,
+            excess_ns: columns_flagged.iter().map(total).sum(),
+        }
     }
 
     /// The genuine values of flagged columns, by column, then row.

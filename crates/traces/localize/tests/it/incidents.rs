@@ -1,7 +1,8 @@
 //! Small made-up incidents whose answer a reader can see.
 
 use laggard_localize::{
-    Call, CategoryCalls, CategoryPosition, CloudDiagSettings, Mode, RequestRow, Spread, cloud_diag,
+    Call, CategoryCalls, CategoryPosition, CloudDiagSettings, Mode, RequestRow, Sparsity, Spread, cloud_diag,
+    cloud_diag_with_ranks, decompose, gate,
 };
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use std::num::NonZeroUsize;
@@ -162,4 +163,49 @@ fn slow_requests_that_were_all_kept_do_not_hide_their_replica() {
     let plain = diagnose(category(10, sometimes_slow), Mode::Robust).categories[0].gate;
     assert_eq!(gate.tail_requests, plain.tail_requests);
     assert!(slow > 10.0 && gate.tail_excess_share < plain.tail_excess_share);
+}
+
+/// Times of all positions in proportion to the size of the request, with `slow(position, request)` times that.
+fn proportional(slow: impl Fn(u32, u32) -> f64) -> CategoryCalls {
+    let mut out = category(10, |_, _, _| 1.0);
+    out.requests.iter_mut().for_each(|request| request.latency_ns = 0);
+    for call in &mut out.calls {
+        let size = 1.0 + f64::from(call.request * 37 % 600) / 600.0;
+        let usual_ns = 1e9 * f64::from(call.position + 1) * size;
+        call.time_ns = (usual_ns * slow(call.position, call.request)) as u64;
+        out.requests[call.request as usize].latency_ns += call.time_ns;
+    }
+    out
+}
+
+/// All times of a request are its size times those of its positions: rank 1. What is slow at one position adds 1.
+#[test]
+fn ranks_of_a_matrix_and_its_parts() {
+    let slow = |position, request: u32| if position == 3 && request % 12 == 5 { 40.0 } else { 1.0 };
+    let data = [proportional(slow)];
+    let settings = CloudDiagSettings { tolerance: 1e-7, ..CloudDiagSettings::default() };
+    let found = cloud_diag_with_ranks(&data, &settings, NonZeroUsize::MIN);
+    let ranks = found.categories[0].ranks.expect("it is decomposed");
+    assert_eq!((ranks.matrix, ranks.low_rank, ranks.sparse), (2, 1, 1));
+    let plain = cloud_diag(&data, &settings, NonZeroUsize::MIN);
+    assert_eq!((plain.categories[0].ranks, plain.suspects), (None, found.suspects));
+}
+
+/// Outlier pursuit puts the position that has nothing to do with the others into the sparse part, and only that one.
+#[test]
+fn the_sparse_part_can_be_columns() {
+    let apart =
+        |position, request: u32| if position == 3 { 1.0 + f64::from(request * 59 % 101) } else { 1.0 };
+    let data = proportional(apart);
+    let deviating = |sparsity| {
+        let settings = CloudDiagSettings { sparsity, ..CloudDiagSettings::new(Mode::Paper) };
+        let gate = gate(&data.latencies(), &settings);
+        let done = decompose(&data, &gate, &settings, NonZeroUsize::MIN);
+        let columns = done.positions.len();
+        let has_deviation =
+            |column: &usize| done.sparse.iter().skip(*column).step_by(columns).any(|value| value.abs() > 1e6);
+        (0..columns).filter(has_deviation).collect::<Vec<_>>()
+    };
+    assert_eq!(deviating(Sparsity::Columns), [3]);
+    assert_ne!(deviating(Sparsity::Entries), [3]);
 }

@@ -3,7 +3,7 @@
 use crate::pipeline::{category, close, indices, list, number};
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiagSettings, ClusterSize, MiSettings, MinorFate, Mode,
-    RequestRow, SplitDoubt, Spread, cluster_sequences, major_clusters, mi,
+    ReplicaHistogram, RequestRow, SplitDoubt, Spread, cluster_sequences, major_clusters, mi,
 };
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use laggard_testkit::golden;
@@ -57,6 +57,9 @@ fn the_literal_chain_agrees_with_the_reference() {
         let found = mi(&[category], &MiSettings::default(), &settings, THREADS);
         let cluster = &found.clusters[0];
         assert_eq!(Some(cluster.split.components as u64), wanted["k"].as_u64());
+        // The first k components are the fewest that hold 95 % of the variance.
+        let (k, shares) = (cluster.split.components, &cluster.split.cumulative_variance);
+        assert_eq!(shares.iter().position(|&share| share >= 0.95), Some(k - 1));
         // The reference is in microseconds, ours in nanoseconds.
         let limit = number(&wanted["q"]) * 1e6;
         close(cluster.split.limit / limit, 1.0, 1e-6, "limit");
@@ -128,8 +131,17 @@ fn half_of_the_calls_on_one_replica() {
     assert_eq!((suspect.hit.len(), suspect.excess.calls), (50, 50));
     assert!((29e6..31e6).contains(&suspect.excess.median_ns));
     assert!(suspect.excess.total_ns <= found.excess_ns * 1.01);
-    let most = found.ratios[0].iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)).expect("a ratio");
-    assert_eq!(most.replica, ReplicaId::from_index(5));
+    let histograms = &found.histograms[0];
+    let ratio = |histogram: &&ReplicaHistogram| histogram.dissimilarity.ratio;
+    let most = histograms.replicas.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).expect("a ratio");
+    assert_eq!((most.replica, most.values), (ReplicaId::from_index(5), 100));
+    // Half of its calls take 30 ms longer; nobody else's do.
+    let above = |histogram: &ReplicaHistogram| -> f64 {
+        let bins = histograms.edges_ns.windows(2).zip(&histogram.shares);
+        bins.filter(|(edges, _)| edges[0] > 5e6).map(|(_, share)| share).sum()
+    };
+    assert!((above(most) - 0.5).abs() < 1e-12);
+    assert!(histograms.replicas.iter().all(|other| other.replica == most.replica || above(other) == 0.0));
     assert_eq!(found, mi(&data, &MiSettings::default(), &CloudDiagSettings::default(), NonZeroUsize::MIN));
 }
 
@@ -151,6 +163,9 @@ fn requests_of_a_minor_cluster_count_in_the_major_one() {
     let minor = requests(2, &[0, 1, 9, 2, 3], 80, |row| row % 8 == 3);
     let found = mi(&[major, minor], &MiSettings::default(), &CloudDiagSettings::default(), THREADS);
     assert_eq!((found.clusters.len(), found.uncovered_requests), (1, 0));
+    let [first, second] = found.call_clusters[..] else { panic!("two clusters") };
+    assert_eq!((first.category, first.requests, first.positions, first.minor), (0, 400, 4, None));
+    assert_eq!((second.category, second.requests, second.minor), (1, 80, Some(MinorFate::Joins(0))));
     assert_eq!((&found.clusters[0].categories, found.clusters[0].requests), (&vec![0, 1], 480));
     let suspect = &found.suspects[0];
     assert_eq!((suspect.operation, &suspect.categories), (OperationId::from_index(2), &vec![0]));

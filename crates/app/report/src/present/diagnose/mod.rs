@@ -4,6 +4,7 @@ pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;
 mod pictures;
+mod published;
 
 use super::basis::basis;
 use super::facts;
@@ -50,6 +51,7 @@ const SIDE_ROOM: usize = 44;
 impl Present for Report {
     fn present(&self) -> Document {
         let calendar = Calendar::of(self);
+        let [clusters, replica_times, ranks] = published::sections(self);
         let sections = [
             missing(&self.missing),
             suspects(self, &calendar, SuspectListing::Suspect),
@@ -62,6 +64,9 @@ impl Present for Report {
             pictures::trees(self),
             (!self.replicas.is_empty()).then(|| replicas(self)),
             categories(self),
+            clusters,
+            replica_times,
+            ranks,
             cautions(&self.cautions),
             ruled_out(&self.ruled_out),
             Some(losses(&self.input.losses)),

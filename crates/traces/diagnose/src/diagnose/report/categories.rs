@@ -50,6 +50,7 @@ fn category(
         latency_p99_ns: p99 as u64,
         tail_requests: finding.map_or(0, |finding| finding.gate.tail_requests),
         tail_excess_share: finding.map_or(0.0, |finding| finding.gate.tail_excess_share),
+        ranks: finding.and_then(|finding| finding.ranks),
         tree: Vec::new(),
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),
         latency: latency::latency_split(context),
+        pca: context.answer.pca.clone(),
         settings: context.settings.rows(),
         suspects,
     };

@@ -3,8 +3,9 @@
 use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
-use laggard_localize::{CategoryFinding, CloudDiag, PositionFinding, cloud_diag};
+use laggard_localize::{CategoryFinding, CloudDiag, PositionFinding, cloud_diag_with_ranks};
 use laggard_model::MethodRow;
+use laggard_report::MatrixRanks;
 
 pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     method: DiagnoseMethod::new("clouddiag", false, diagnose),
@@ -18,7 +19,7 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
 fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
     let surveyed = question.survey(settings.requests_min);
-    let answer = cloud_diag(&surveyed.categories, settings, question.engine.threads());
+    let answer = cloud_diag_with_ranks(&surveyed.categories, settings, question.engine.threads());
     MethodAnswer {
         ruled_out: ruled_out(question, &surveyed, &answer),
         cautions: cautions(&answer),
@@ -39,7 +40,12 @@ pub(crate) fn category_analysis(finding: &CategoryFinding) -> CategoryAnalysis {
         share: position.share.min(1.0),
     };
     let positions = finding.positions.as_ref().map(|positions| positions.iter().map(position).collect());
-    CategoryAnalysis { gate: finding.gate, positions }
+    let ranks = finding.ranks.map(|ranks| MatrixRanks {
+        matrix: ranks.matrix as u64,
+        low_rank: ranks.low_rank as u64,
+        sparse: ranks.sparse as u64,
+    });
+    CategoryAnalysis { gate: finding.gate, positions, ranks }
 }
 
 /// Categories that were analyzed and are normal.

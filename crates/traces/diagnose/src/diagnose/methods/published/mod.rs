@@ -2,3 +2,4 @@
 
 pub(crate) mod clouddiag;
 pub(crate) mod pca;
+mod pca_details;

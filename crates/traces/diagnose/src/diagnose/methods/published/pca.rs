@@ -1,5 +1,6 @@
 //! Mi et al. 2012: clusters of call trees, anomalous requests by PCA, operations by rank tests, replicas.
 
+use super::pca_details::details;
 use crate::diagnose::answer::{CategoryAnalysis, MethodAnswer, PositionAnalysis, SurveyResult, Suspect};
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
@@ -27,6 +28,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         cautions: cautions(question, &answer),
         categories: category_analyses(question, &surveyed, &answer),
         excess_ns: answer.excess_ns,
+        pca: Some(details(question, &surveyed, &answer)),
         suspects: (answer.suspects.into_iter())
             .map(|suspect| Suspect::from_operation(suspect, Vec::new()))
             .collect(),
@@ -51,7 +53,11 @@ fn category_analyses(
         ..gate(latencies, &question.settings.clouddiag)
     };
     let mut out: Vec<CategoryAnalysis> = (surveyed.categories.iter())
-        .map(|category| CategoryAnalysis { gate: unjudged(&category.latencies()), positions: None })
+        .map(|category| CategoryAnalysis {
+            gate: unjudged(&category.latencies()),
+            positions: None,
+            ranks: None,
+        })
         .collect();
     for cluster in answer.clusters.iter().filter(|cluster| is_analyzed(cluster)) {
         for &category in &cluster.categories {
