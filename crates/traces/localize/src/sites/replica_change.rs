@@ -21,10 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// The window is cut into this many parts with equally many requests; a part of the baseline has as many, if it has enough.
-const PARTS: usize = 16;
+/// Long parts, because what slows a replica down for a moment lasts from one part to the next.
+const PARTS: usize = 8;
 const BASELINE_PARTS_MAX: usize = 128;
 /// Fewest parts in which a replica and its peers have calls.
-const COMPARED_PARTS_MIN: usize = 8;
+const COMPARED_PARTS_MIN: usize = 6;
+/// Smallest standard deviation of what replicas drift against each other, as a logarithm.
+const DRIFT_MIN: f64 = 0.02;
 /// A replica is a culprit when it has become slower than its peers by at least this factor …
 const FACTOR_MIN: f64 = 1.1;
 /// … and than it was itself, since a peer may have become faster.
@@ -172,9 +175,12 @@ fn log_ratio(table: &Keyed<'_>, row: &Observation, expected: &Expected) -> f64 {
     (f64::from(row.time_ns).max(1.0) / (f64::from(row.calls) * expected.call_ns(category))).ln()
 }
 
-/// A weighted mean with its variance.
+/// A weighted mean of the values of some parts.
 struct WeightedMean {
     mean: f64,
+    /// Sum of the weights.
+    weight: f64,
+    /// Variance of a value of weight 1.
     variance: f64,
     degrees: f64,
 }
@@ -184,13 +190,28 @@ impl WeightedMean {
         if values.len() < COMPARED_PARTS_MIN {
             return None;
         }
-        let total: f64 = values.iter().map(|(_, weight)| weight).sum();
-        let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>() / total;
+        let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight;
         let degrees = values.len() as f64 - 1.0;
         let squares: f64 = values.iter().map(|(value, weight)| weight * (value - mean).powi(2)).sum();
-        Some(WeightedMean { mean, variance: squares / degrees / total, degrees })
+        Some(WeightedMean { mean, weight, variance: squares / degrees, degrees })
     }
 }
+
+/// What is known of a replica from the baseline.
+struct Before {
+    /// Mean difference to its peers.
+    difference: f64,
+    /// Variance of that mean.
+    variance: f64,
+    /// Noise of its parts: variance of a value of weight 1, with its degrees of freedom.
+    noise: (f64, f64),
+    /// Its own level.
+    own: f64,
+}
+
+/// Degrees of freedom that parts count as, against the variance between batches.
+const PARTS_DEGREES: f64 = 8.0;
 
 impl SiteParts {
     fn new(
@@ -227,46 +248,64 @@ impl SiteParts {
     fn test(&self, replica: ReplicaId) -> Option<ReplicaChange> {
         let differences = self.window.differences(replica, &self.left_out);
         let now = WeightedMean::of(&differences)?;
-        let (before, before_variance, own_before) = self.before(replica)?;
-        let change = now.mean - before;
-        let variance = now.variance.max(self.batch_variance(replica)) + before_variance;
+        let before = self.before(replica)?;
+        let change = now.mean - before.difference;
+        // The noise of the baseline as well: a change within the window is no noise.
+        let (noise, noise_degrees) = before.noise;
+        let degrees = now.degrees + noise_degrees;
+        let by_parts = (now.variance * now.degrees + noise * noise_degrees) / degrees / now.weight;
+        let variance =
+            by_parts.max(self.batch_variance(replica, by_parts)) + before.variance + DRIFT_MIN.powi(2);
         let error = variance.sqrt().max(1e-6);
-        let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before).collect();
-        let own = self.window.total(replica)?.mean() - own_before;
+        let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before.difference).collect();
+        let own = self.window.total(replica)?.mean() - before.own;
         let least = FACTOR_MIN.ln();
         Some(ReplicaChange {
             change,
             error,
-            degrees: now.degrees,
-            p_value: student_upper_tail(change / error, now.degrees),
+            degrees,
+            p_value: student_upper_tail(change / error, degrees),
             p_adjusted: 1.0,
             matters: change >= least && median_of(&values) >= least && own >= OWN_FACTOR_MIN.ln(),
             flagged: false,
         })
     }
 
-    /// Mean difference between a replica and its peers in the baseline with its variance, and the replica's own level. A
-    /// replica that the baseline does not have was like any other.
-    fn before(&self, replica: ReplicaId) -> Option<(f64, f64, f64)> {
-        let none = BTreeSet::new();
-        if let Some(known) = WeightedMean::of(&self.baseline.differences(replica, &none)) {
-            return Some((known.mean, known.variance, self.baseline.total(replica)?.mean()));
+    /// A replica in the baseline. One that the baseline does not have was like any other.
+    fn before(&self, replica: ReplicaId) -> Option<Before> {
+        if let Some(known) = WeightedMean::of(&self.baseline.differences(replica, &self.left_out)) {
+            return Some(Before {
+                difference: known.mean,
+                variance: known.variance / known.weight,
+                noise: (known.variance, known.degrees),
+                own: self.baseline.total(replica)?.mean(),
+            });
         }
         let all: Vec<f64> = (self.baseline.by_replica.keys())
-            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other, &none)))
+            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other, &self.left_out)))
             .map(|known| known.mean)
             .collect();
         let mut total = LogSum::default();
         self.baseline.by_replica.values().flatten().for_each(|sum| total.add(*sum));
-        (all.len() >= 2).then(|| (0.0, sample_std(&all).powi(2), total.mean()))
+        (all.len() >= 2).then(|| Before {
+            difference: 0.0,
+            variance: sample_std(&all).powi(2),
+            noise: (0.0, 0.0),
+            own: total.mean(),
+        })
     }
 
-    /// Variance of a replica's difference to its peers between batches of the baseline as long as the window.
-    fn batch_variance(&self, replica: ReplicaId) -> f64 {
-        let differences = self.baseline.differences(replica, &BTreeSet::new());
+    /// Variance of a replica's difference to its peers between batches of the baseline as long as the window. There are few
+    /// batches, so that it is shrunk towards what the parts say.
+    fn batch_variance(&self, replica: ReplicaId, by_parts: f64) -> f64 {
+        let differences = self.baseline.differences(replica, &self.left_out);
         let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
         let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
-        if levels.len() < 3 { 0.0 } else { sample_std(&levels).powi(2) }
+        if levels.len() < 3 {
+            return 0.0;
+        }
+        let degrees = levels.len() as f64 - 1.0;
+        (degrees * sample_std(&levels).powi(2) + PARTS_DEGREES * by_parts) / (degrees + PARTS_DEGREES)
     }
 
     /// The site, if some replicas are flagged.
