@@ -9,6 +9,7 @@ mod attribute_filter;
 mod call_collector;
 mod compare;
 mod diagnose;
+mod outcome_fold;
 mod population;
 mod selection;
 mod site_calls;

@@ -12,6 +12,7 @@
 mod category;
 mod cloud_diag;
 pub mod compare;
+mod failures;
 mod patterns;
 mod pca_rank;
 mod sites;
@@ -24,6 +25,7 @@ pub use cloud_diag::settings::{CloudDiagSettings, Mode, Sparsity, TimeKind};
 pub use cloud_diag::{
     CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag, cloud_diag_with_ranks,
 };
+pub use failures::*;
 pub use patterns::{
     Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
     latency_patterns,

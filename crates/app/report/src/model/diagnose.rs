@@ -287,10 +287,16 @@ pub struct Suspect {
     /// another (network, queueing, and the caller's work around the call).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
+    /// What it does that it did not do before, apart from taking longer: it fails, no longer calls other operations, or calls
+    /// them for the first time or more often.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behavior: Vec<BehaviorChange>,
     /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern`
     /// (some are slow in the same way, apart from the others), `peers` (some replicas are slower than others),
     /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
-    /// window), `attribute` (slower for requests with one value of an attribute than for others).
+    /// window), `attribute` (slower for requests with one value of an attribute than for others),
+    /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early), `new-calls` and
+    /// `more-calls` (calls other operations for the first time, or more often).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
@@ -342,6 +348,35 @@ pub struct AffectedCategory {
     pub requests_hit: u64,
     /// Sum of these calls' time beyond the usual, weighted, in nanoseconds.
     pub lost_ns: u64,
+}
+
+/// How an operation behaves differently, apart from the time it takes.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct BehaviorChange {
+    /// `errors`, `missing-calls`, `new-calls` or `more-calls`.
+    pub kind: String,
+    /// The operations that it calls less or more often, the largest difference first; empty for errors.
+    pub callees: Vec<Callee>,
+    /// Share of its calls that fail by themselves, or that call the first callee; for `more-calls`, calls of the first callee
+    /// per call.
+    pub rate: f64,
+    /// The same in the baseline, or on the other replicas.
+    pub usual_rate: f64,
+    /// Whether `usual_rate` is that of the other replicas.
+    pub is_against_peers: bool,
+    /// p-value of the difference, adjusted over everything compared (Benjamini–Hochberg).
+    pub p_value: f64,
+    /// Its calls that were counted.
+    pub calls: u64,
+}
+
+/// An operation that is called.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct Callee {
+    /// Service.
+    pub service: String,
+    /// Operation.
+    pub operation: String,
 }
 
 /// A replica against its peers.

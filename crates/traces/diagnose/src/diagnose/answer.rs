@@ -5,7 +5,7 @@ use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{
-    Baseline, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift, SuspectAttribute,
+    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift, SuspectAttribute,
 };
 
 /// The result of the two passes over the requests.
@@ -80,6 +80,14 @@ pub(crate) enum Evidence {
     Period,
     /// Slower for requests with one value of an attribute than for others.
     Attribute,
+    /// Fails more often.
+    Errors,
+    /// No longer calls another operation.
+    MissingCalls,
+    /// Calls another operation for the first time.
+    NewCalls,
+    /// Calls another operation more often.
+    MoreCalls,
 }
 
 impl Evidence {
@@ -92,6 +100,10 @@ impl Evidence {
             Evidence::Baseline => "baseline",
             Evidence::Period => "period",
             Evidence::Attribute => "attribute",
+            Evidence::Errors => "errors",
+            Evidence::MissingCalls => "missing-calls",
+            Evidence::NewCalls => "new-calls",
+            Evidence::MoreCalls => "more-calls",
         }
     }
 }
@@ -122,6 +134,8 @@ pub(crate) struct Suspect {
     pub(crate) score: f64,
     /// The caller and callee between which the time is spent, if it is neither's own.
     pub(crate) between: Option<Between>,
+    /// What it does that it did not do before, apart from taking longer.
+    pub(crate) behavior: Vec<BehaviorChange>,
     /// Results of comparing the suspect's sites, if they were.
     pub(crate) sites: Option<SiteFigures>,
     /// Figures of its hit calls over all requests, if the method determines them.
@@ -228,6 +242,15 @@ pub(crate) struct PositionAnalysis {
 }
 
 impl Suspect {
+    /// Adds what another suspect of the same operation does.
+    pub(crate) fn add_behavior(&mut self, other: Suspect) {
+        self.behavior.extend(other.behavior);
+        self.evidence.extend(other.evidence);
+        self.evidence.sort_unstable();
+        self.evidence.dedup();
+        self.stands_out = true;
+    }
+
     /// A suspect of a published method: ranked by the categories it makes slow.
     pub(crate) fn from_operation(suspect: SuspectOperation, evidence: Vec<Evidence>) -> Suspect {
         Suspect {
@@ -243,6 +266,7 @@ impl Suspect {
             hit: suspect.hit,
             stands_out: true,
             between: None,
+            behavior: Vec::new(),
             sites: None,
             hits: None,
             attributes: Vec::new(),

@@ -5,6 +5,7 @@
 mod attributes;
 mod baselines;
 mod comparison;
+mod failures;
 mod folds;
 mod incidents;
 mod sampling;

@@ -11,7 +11,7 @@ use laggard_model::{
 use laggard_simulate::{Scenario, Settings};
 use std::num::NonZeroUsize;
 
-/// Lines of `TRACE ID PARENT SERVICE/OPERATION@REPLICA FROM..TO [KIND] [xWEIGHT]`, in nanoseconds; `-` for no parent.
+/// Lines of `TRACE ID PARENT SERVICE/OPERATION@REPLICA FROM..TO [KIND] [error] [xWEIGHT]`, in nanoseconds; `-` for no parent.
 pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
@@ -33,7 +33,7 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
             replica_source: ReplicaSource::Column,
             operation,
             kind: rest.iter().find_map(|word| SpanKind::parse(word)).unwrap_or(SpanKind::Unspecified),
-            status: Status::Unset,
+            status: if rest.contains(&"error") { Status::Error } else { Status::Unset },
             start: Timestamp::from_unix_ns(from),
             inclusive: Nanos::from_ns((to - from) as u64),
             sampling: Sampling { adjusted_count: weight.and_then(AdjustedCount::new), ..Sampling::default() },

@@ -1,5 +1,6 @@
 //! From sites that are slower than in the baseline, or slower on some replicas, to suspect operations.
 
+use crate::failures::FailureSettings;
 use crate::sites::attributes::AttributeSettings;
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
@@ -33,6 +34,8 @@ settings! {
         culprits: CulpritSettings;
         /// The search for slow periods.
         scan: ScanSettings;
+        /// The search for operations that fail or stop early.
+        failures: FailureSettings;
     }
 }
 

@@ -23,6 +23,9 @@ mod table;
 mod table_builder;
 mod table_parts;
 
+pub(crate) use blocks::Blocks;
+pub(crate) use sets::Fast;
+
 pub use attributes::{
     AttributeGroups, AttributeSettings, AttributeTest, AttributedRequest, UnevenAttribute, attribute_tests,
     uneven_attributes,

@@ -89,6 +89,10 @@ pub(crate) fn words(evidence: &[String]) -> Vec<String> {
         "baseline" => "slower than in the baseline".to_owned(),
         "period" => "slower in some periods than in the rest of the window".to_owned(),
         "attribute" => "slower for requests with one value of an attribute than for others".to_owned(),
+        "errors" => "its calls fail more often".to_owned(),
+        "missing-calls" => "it no longer makes calls that it made before".to_owned(),
+        "new-calls" => "it makes calls that it never made before".to_owned(),
+        "more-calls" => "it makes more calls than before".to_owned(),
         other => names::label(other, 40),
     };
     evidence.iter().take(8).map(word).collect()

@@ -1,5 +1,6 @@
 //! The sentence about the lead suspect.
 
+use super::behavior;
 use super::evidence::{attribute, compared_with, incidents_of, is_new, is_the_shift, sides};
 use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
 use crate::times::Calendar;
@@ -7,10 +8,20 @@ use crate::{Incident, Report, Scope, Suspect, names, numbers};
 
 /// What is slow, by how much, since when and with what consequence; what else there is.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
+    let is_behavior = behavior::is_all(lead);
     let mut text = common(report);
-    text.push_str(&if is_new(lead) { new(report, lead) } else { slow(report, lead) });
-    text.push_str(&consequence(lead, report.input.requests));
-    text.push_str(&attributes(lead));
+    text.push_str(&match is_behavior {
+        true => behaves(report, lead),
+        false if is_new(lead) => new(report, lead),
+        false => slow(report, lead),
+    });
+    if !is_behavior {
+        text.push_str(&consequence(lead, report.input.requests));
+        text.push_str(&attributes(lead));
+        if !lead.behavior.is_empty() {
+            text.push_str(&format!("; it {}", behavior::phrases(report, lead)));
+        }
+    }
     if lead.between.is_some() {
         text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
     }
@@ -58,6 +69,17 @@ pub(super) fn tail_sentence(report: &Report, lead: &Suspect) -> String {
 /// What sets the requests apart, with a semicolon before it; of several attributes the first.
 fn attributes(lead: &Suspect) -> String {
     lead.attributes.first().map_or_else(String::new, |first| format!("; {}", attribute(first)))
+}
+
+/// What fails, stops early, or makes other calls, and how many requests it hits.
+fn behaves(report: &Report, lead: &Suspect) -> String {
+    let hit = requests_hit(lead.requests_hit, report.input.requests);
+    let location = if lead.replicas.is_empty() { String::new() } else { format!(" on {}", location(lead)) };
+    let effect = match lead.effect_ns {
+        0 => "this hit".to_owned(),
+        effect => format!("this adds {} to", numbers::time(effect)),
+    };
+    format!("{}{location} {}; {effect} {hit}", operation(lead), behavior::phrases(report, lead))
 }
 
 fn slow(report: &Report, lead: &Suspect) -> String {

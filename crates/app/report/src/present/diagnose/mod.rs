@@ -1,5 +1,6 @@
 //! Why requests are slow: suspects, slow periods, replicas, and what speaks for them.
 
+mod behavior;
 pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;
@@ -101,9 +102,17 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     };
     let compared = evidence::is_the_shift(lead);
     let mut figures = Vec::new();
+    let is_failing = behavior::is_failing(lead);
     let title = if compared { "Calls take" } else { "Slow calls take" };
-    figures.push(Figure::new(title, Cell::excess(lead.effect_ns), ""));
-    if lead.factor.is_finite() {
+    if !is_failing {
+        figures.push(Figure::new(title, Cell::excess(lead.effect_ns), ""));
+    }
+    if let (true, Some(change)) = (is_failing, lead.behavior.first()) {
+        let usual = format!("{} before", numbers::share(change.usual_rate));
+        let title = if change.kind == "errors" { "Calls that fail" } else { "Calls made in" };
+        figures.push(Figure::new(title, Cell::share(change.rate), usual));
+    }
+    if !is_failing && lead.factor.is_finite() {
         let usual = match compared {
             true => format!("the time in {}", evidence::compared_with(report)),
             false => "the usual".to_owned(),
@@ -114,7 +123,7 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
         let since = Cell::worded(CellKind::Time, calendar.onset(onset), Axis::instant(onset.at));
         figures.push(Figure::new("Since", since, "UTC"));
     }
-    if lead.share.is_finite() {
+    if !is_failing && lead.share.is_finite() {
         figures.push(Figure::new("Explains", Cell::share(lead.share), "of the excess latency"));
     }
     let all = format!("of {}", numbers::count(input.requests));
@@ -122,7 +131,8 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     if !report.incidents.is_empty() {
         figures.push(Figure::new("Slow periods", Cell::count(report.incidents.len() as u64), ""));
     }
-    figures.push(Figure::new("Slow on", Cell::text(facts::location(lead)), ""));
+    let title = if is_failing { "On" } else { "Slow on" };
+    figures.push(Figure::new(title, Cell::text(facts::location(lead)), ""));
     figures
 }
 
@@ -156,13 +166,14 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
         if !suspect.kind.is_empty() {
             name = name.plain(" (").named(SpanStyle::Label, &suspect.kind).plain(")");
         }
+        let time = |cell: Cell| if behavior::is_failing(suspect) { Cell::empty() } else { cell };
         let row = TableRow::new([
             Cell::count(suspect.rank.into()),
             Cell::named(name),
-            Cell::excess(suspect.effect_ns).tone(Tone::Bad),
-            Cell::worded(CellKind::Factor, evidence::factor(suspect), suspect.factor),
-            Cell::share(suspect.share),
-            Cell::bar(suspect.share),
+            time(Cell::excess(suspect.effect_ns).tone(Tone::Bad)),
+            time(Cell::worded(CellKind::Factor, evidence::factor(suspect), suspect.factor)),
+            time(Cell::share(suspect.share)),
+            time(Cell::bar(suspect.share)),
             Cell::count(suspect.requests_hit),
         ]);
         let row = reasons(report, suspect, calendar, row.note(Detail::Summary, "on", replicas_of(suspect)));
@@ -171,10 +182,11 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
     let section = match listing {
         SuspectListing::Suspect => Section::new("suspects", title)
             .remark("what makes requests slow, the most suspicious first")
-            .introduction(
-                "Operations whose own time makes requests slow, the most suspicious first. \u{201c}Explains\u{201d} is \
+            .introduction(format!(
+                "Operations whose own time makes requests slow{}, the most suspicious first. \u{201c}Explains\u{201d} is \
                  the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
-            ),
+                if listed.iter().any(|suspect| behavior::is_failing(suspect)) { ", or that fail or stop early" } else { "" }
+            )),
         SuspectListing::Tail => Section::new("tail", title)
             .remark("where other slow requests spend their time; it may be usual")
             .introduction(
@@ -205,7 +217,8 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
     let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
     let certainty = suspect.shift.as_ref().map(evidence::certainty);
     let attributes: Vec<String> = suspect.attributes.iter().map(evidence::attribute).collect();
-    row.note(Detail::Summary, "between", between.unwrap_or_default())
+    row.note(Detail::Summary, "it", behavior::phrases(report, suspect))
+        .note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())
         .note(Detail::Summary, "and", attributes.join("; "))

@@ -22,7 +22,9 @@ struct Implication<'a> {
 /// Replicas that differ from their peers, by score (categories over all operations), then excess.
 pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
     let mut by_host: BTreeMap<Host, Vec<Implication<'_>>> = BTreeMap::new();
-    for suspect in &context.answer.suspects {
+    // Replicas where an operation fails are named with it; this list is of slow ones.
+    let slow = context.answer.suspects.iter().filter(|suspect| suspect.behavior.is_empty());
+    for suspect in slow {
         for figures in culprits(suspect) {
             let host = host(context, figures.replica, suspect.operation);
             by_host.entry(host).or_default().push(Implication { operation: suspect.operation, figures });

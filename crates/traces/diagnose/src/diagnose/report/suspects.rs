@@ -67,6 +67,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
             traces.iter().map(|&trace| context.requests.trace_text(trace)).collect()
         },
         between: suspect.between.clone(),
+        behavior: suspect.behavior.clone(),
         evidence: suspect.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),

@@ -6,11 +6,13 @@
 //! peers ────── some replicas are slower than others ────────────────┤  merge by operation, rank by
 //! baseline ─── slower than before ──────────────────────────────────┤  time on the critical path
 //! periods ──── slower than in the rest of the window ───────────────┤
-//! attributes ─ slower for some tenants, versions, zones ────────────┘
+//! attributes ─ slower for some tenants, versions, zones ────────────┤
+//! failures ─── fails or stops early more often than before ─────────┘
 //! ```
 
 mod attributes;
 mod dispersion;
+mod failures;
 mod hits;
 mod incidents;
 mod merge;
@@ -96,6 +98,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
     let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
+    let failures = failures::find(question, &surveyed, &study);
+    let suspects = failures::join(suspects, failures);
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,

@@ -94,6 +94,7 @@ fn suspect(
         stands_out: false,
         score: 0.0,
         between: None,
+        behavior: Vec::new(),
         sites: None,
         hits: None,
         attributes: Vec::new(),

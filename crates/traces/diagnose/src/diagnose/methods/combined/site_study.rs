@@ -158,7 +158,7 @@ impl SiteStudy {
 
 impl<'a> DiagnoseQuestion<'a> {
     /// The requests of the window.
-    fn window(&self) -> Population<'a> {
+    pub(super) fn window(&self) -> Population<'a> {
         Population {
             requests: self.requests,
             since: self.settings.since,
@@ -169,7 +169,7 @@ impl<'a> DiagnoseQuestion<'a> {
     }
 
     /// The population of the baseline: traces of its own, or other requests of the same traces.
-    fn earlier(&self) -> Option<Population<'a>> {
+    pub(super) fn earlier(&self) -> Option<Population<'a>> {
         let selection = &self.settings.selection;
         let attributes = &self.settings.attributes[..];
         match (self.baseline, self.settings.baseline) {

@@ -34,11 +34,12 @@ fn by_operation(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Vec<SiteS
     join_suspects(shifted.chain(&study.uneven).chain(&incidents).chain(by_attribute).cloned().collect())
 }
 
-struct Adapter<'a> {
-    surveyed: &'a SurveyResult,
-    study: &'a SiteStudy,
+/// Suspects in the numbers of the surveyed categories.
+pub(super) struct Adapter<'a> {
+    pub(super) surveyed: &'a SurveyResult,
+    pub(super) study: &'a SiteStudy,
     /// Whether there were enough requests to compare replicas.
-    is_compared: bool,
+    pub(super) is_compared: bool,
 }
 
 impl Adapter<'_> {
@@ -48,11 +49,7 @@ impl Adapter<'_> {
             .filter_map(|&request| self.surveyed_request(&requests[request as usize]))
             .collect();
         let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
-        let called = |category: usize| {
-            let positions = self.surveyed.categories[category].positions.iter().enumerate();
-            let here = positions.filter(|(_, position)| position.operation == suspect.operation);
-            here.map(move |(position, _)| (category, position as u32))
-        };
+        let called = |category: usize| self.positions(category, suspect.operation);
         let replicas = self.replicas(suspect);
         Suspect {
             operation: suspect.operation,
@@ -72,14 +69,26 @@ impl Adapter<'_> {
             stands_out: false,
             score: 0.0,
             between: between(self.study, suspect),
+            behavior: Vec::new(),
             sites: Some(self.figures(suspect)),
             hits: None,
             attributes: Vec::new(),
         }
     }
 
+    /// `(category, position)` of the calls of an operation in a category.
+    pub(super) fn positions(
+        &self,
+        category: usize,
+        operation: OperationId,
+    ) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let positions = self.surveyed.categories[category].positions.iter().enumerate();
+        let here = positions.filter(move |(_, position)| position.operation == operation);
+        here.map(move |(position, _)| (category, position as u32))
+    }
+
     /// `(category, row)` of a request of the window among the surveyed categories, if it was gathered.
-    fn surveyed_request(&self, request: &SiteRequest) -> Option<(usize, u32)> {
+    pub(super) fn surveyed_request(&self, request: &SiteRequest) -> Option<(usize, u32)> {
         let categories = &self.surveyed.categories;
         let row = |category: usize| {
             let key = |row: &RequestRow| (row.start, row.trace);

@@ -1,0 +1,384 @@
+//! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
+
+use super::site_study::SiteStudy;
+use super::sites::Adapter;
+use crate::diagnose::answer::{
+    AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
+};
+use crate::diagnose::question::DiagnoseQuestion;
+use crate::outcome_fold::OutcomeFold;
+use crate::population::{Population, Selected};
+use laggard_localize::{
+    CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, ReplicaRate, RequestNumbers, Spread,
+    changed_calls, error_rises, find_frequent_culprits, uneven_errors,
+};
+use laggard_model::{OperationId, ReplicaId};
+use laggard_report::{BehaviorChange, Callee};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most example traces per suspect.
+const TRACES_MAX: usize = 5;
+/// Most callees per suspect.
+const CALLEES_MAX: usize = 5;
+/// A change is a consequence of errors when this share of the requests that it hits has them.
+const CONSEQUENCE_SHARE: f64 = 0.5;
+
+/// Suspects by failures; those that hit the most requests first.
+pub(super) struct Failures {
+    /// Operations that fail or stop early.
+    pub(super) failing: Vec<Suspect>,
+    /// Operations that call others for the first time, or more often, which takes time.
+    pub(super) calling: Vec<Suspect>,
+}
+
+pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, study: &SiteStudy) -> Failures {
+    let search = Search::new(question, surveyed, study);
+    let settings = &question.settings.sites;
+    let (errors, changes) = match search.earlier() {
+        Some(earlier) => (
+            error_rises(&earlier, &search.outcomes, &settings.failures),
+            changed_calls(&earlier, &search.outcomes, &settings.failures),
+        ),
+        None => {
+            let culprits = &settings.culprits;
+            let replica_of = |number, node| search.replica_of(number, node);
+            (uneven_errors(&search.outcomes, &settings.failures, culprits, replica_of), Vec::new())
+        }
+    };
+    let failed: BTreeSet<u32> = errors.iter().flat_map(|rise| rise.hit.iter().map(|hit| hit.row)).collect();
+    let is_own = |change: &CallChange| {
+        let consequences = change.hit.iter().filter(|hit| failed.contains(&hit.row)).count();
+        (consequences as f64) < CONSEQUENCE_SHARE * change.hit.len() as f64
+    };
+    let (missing, calling): (Vec<_>, Vec<_>) =
+        changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
+    let failing = errors.iter().map(|rise| search.failing(rise));
+    let failing = one_per_operation(failing.chain(missing.iter().map(|change| search.changed(change))));
+    let calling = calling.iter().map(|change| search.changed(change));
+    let total = study.window.latency_total_ns();
+    let takes_time = |suspect: &Suspect| suspect.excess.total_ns >= settings.failures.share_min * total;
+    Failures { failing, calling: one_per_operation(calling.filter(takes_time)) }
+}
+
+/// Joins suspects of one operation: the first one's figures, every change.
+fn one_per_operation(suspects: impl Iterator<Item = Suspect>) -> Vec<Suspect> {
+    let mut joined: Vec<Suspect> = Vec::new();
+    for suspect in suspects {
+        match joined.iter_mut().find(|known| known.operation == suspect.operation) {
+            Some(known) => known.add_behavior(suspect),
+            None => joined.push(suspect),
+        }
+    }
+    joined.sort_by_key(|suspect| std::cmp::Reverse(hits(suspect)));
+    joined
+}
+
+fn hits(suspect: &Suspect) -> u64 {
+    suspect.hits.as_ref().map_or(suspect.hit.len() as u64, |hits| hits.requests.hit)
+}
+
+/// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
+/// what fails precedes the slow suspects that hit no more other requests than it does itself.
+pub(super) fn join(slow: Vec<Suspect>, failures: Failures) -> Vec<Suspect> {
+    let mut all = slow;
+    for suspect in failures.calling {
+        if let Some(known) = all.iter_mut().find(|known| known.operation == suspect.operation) {
+            known.add_behavior(suspect);
+            continue;
+        }
+        let larger = |known: &&Suspect| known.excess.total_ns >= suspect.excess.total_ns;
+        let index = all.iter().take_while(larger).count();
+        all.insert(index, suspect);
+    }
+    let mut first = 0;
+    for mut suspect in failures.failing {
+        if let Some(index) = all.iter().position(|known| known.operation == suspect.operation) {
+            let known = all.remove(index);
+            first -= usize::from(index < first);
+            suspect.evidence.extend(known.evidence);
+            suspect.evidence.sort_unstable();
+        }
+        let index = all[first..].iter().position(|slow| explains(&suspect, slow));
+        let index = index.map_or(all.len(), |index| first + index);
+        all.insert(index, suspect);
+        first = index + 1;
+    }
+    all
+}
+
+fn explains(failing: &Suspect, slow: &Suspect) -> bool {
+    let (Some(failed), Some(slowed)) = (&failing.hits, &slow.hits) else { return true };
+    let common = slowed.hit.iter().filter(|row| failed.hit.binary_search(row).is_ok()).count() as u64;
+    failed.requests.hit >= slowed.requests.hit.saturating_sub(common)
+}
+
+struct Search<'a> {
+    question: &'a DiagnoseQuestion<'a>,
+    study: &'a SiteStudy,
+    adapter: Adapter<'a>,
+    selected: Selected<'a>,
+    outcomes: OutcomeTable,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        question: &'a DiagnoseQuestion<'a>,
+        surveyed: &'a SurveyResult,
+        study: &'a SiteStudy,
+    ) -> Search<'a> {
+        let selected = study.union.select(&question.window(), 0);
+        let outcomes = question.engine.fold(selected.range(), &OutcomeFold::new(selected, &study.window));
+        let adapter = Adapter { surveyed, study, is_compared: true };
+        Search { question, study, adapter, selected, outcomes }
+    }
+
+    /// Outcomes in the baseline, if there are enough requests to compare.
+    fn earlier(&self) -> Option<OutcomeTable> {
+        let fewest = self.question.settings.sites.change.requests_min;
+        let rows = self.study.baseline.as_ref()?;
+        if rows.requests.len().min(self.study.window.requests.len()) < fewest {
+            return None;
+        }
+        let population: Population<'_> = self.question.earlier()?;
+        let selected = self.study.union.select(&population, 1);
+        Some(self.question.engine.fold(selected.range(), &OutcomeFold::new(selected, rows)))
+    }
+
+    fn replica_of(&self, number: u32, node: u32) -> ReplicaId {
+        let request = self.selected.range().requests().request(number as usize);
+        self.selected.replica(&request, node as usize)
+    }
+
+    fn failing(&self, rise: &ErrorRise) -> Suspect {
+        let is_event = |errors: &[bool], node: usize, parents: &[Option<u32>]| {
+            let calls_failed =
+                (node + 1..parents.len()).any(|below| parents[below] == Some(node as u32) && errors[below]);
+            errors[node] && !calls_failed
+        };
+        let rates = self.rates(rise.operation, |view| {
+            let errors: Vec<bool> =
+                view.call_status().iter().map(|status| *status == laggard_model::Status::Error).collect();
+            let parents = &view.tree().parent;
+            let events = |node: usize| Some(is_event(&errors, node, parents));
+            self.events(view, rise.operation, events)
+        });
+        let behavior = BehaviorChange {
+            kind: Evidence::Errors.name().to_owned(),
+            callees: Vec::new(),
+            rate: rise.rate,
+            usual_rate: rise.usual_rate,
+            is_against_peers: !rise.replicas.is_empty(),
+            p_value: rise.p_adjusted,
+            calls: rise.calls,
+        };
+        let mut suspect = self.suspect(rise.operation, Evidence::Errors, behavior, &rise.hit, rates);
+        if !rise.replicas.is_empty() {
+            suspect.evidence.push(Evidence::Peers);
+            suspect.evidence.sort_unstable();
+        }
+        suspect
+    }
+
+    fn changed(&self, change: &CallChange) -> Suspect {
+        let callee = change.callees.first().copied();
+        let calls_it = |view: &laggard_engine::RequestView<'_>, node: usize| {
+            let parents = view.tree().parent.iter().enumerate();
+            let mut called = parents.filter(|(_, parent)| **parent == Some(node as u32));
+            called.any(|(below, _)| Some(self.selected.operation(view, below)) == callee)
+        };
+        let rates = self.rates(change.caller, |view| {
+            let events = |node: usize| {
+                let failed = view.call_status()[node] == laggard_model::Status::Error;
+                (!failed).then(|| calls_it(view, node) != (change.kind == CallChangeKind::Missing))
+            };
+            self.events(view, change.caller, events)
+        });
+        let evidence = match change.kind {
+            CallChangeKind::Missing => Evidence::MissingCalls,
+            CallChangeKind::New => Evidence::NewCalls,
+            CallChangeKind::More => Evidence::MoreCalls,
+        };
+        let names = self.study.union.names();
+        let name = |&operation: &OperationId| {
+            let key = names.operation_key(operation);
+            Callee { service: key.service.to_owned(), operation: key.operation.to_owned() }
+        };
+        let behavior = BehaviorChange {
+            kind: evidence.name().to_owned(),
+            callees: change.callees.iter().take(CALLEES_MAX).map(name).collect(),
+            rate: change.rate,
+            usual_rate: change.usual_rate,
+            is_against_peers: false,
+            p_value: change.p_adjusted,
+            calls: change.calls,
+        };
+        let mut suspect = self.suspect(change.caller, evidence, behavior, &change.hit, rates);
+        if let Some(hits) = &mut suspect.hits {
+            // Where a call was not always made before, only some of the requests without it are hit.
+            let changed = change.difference.abs().round() as u64;
+            let part = changed as f64 / hits.requests.hit.max(1) as f64;
+            if part < 1.0 {
+                hits.requests.hit = changed;
+                hits.requests.hit_estimated *= part;
+            }
+        }
+        if change.kind != CallChangeKind::Missing {
+            suspect.excess = self.extra_time(change);
+            if let Some(hits) = &mut suspect.hits {
+                hits.request_effect_ns = suspect.excess.median_ns;
+            }
+        }
+        suspect
+    }
+
+    /// The time of the calls beyond the usual number.
+    fn extra_time(&self, change: &CallChange) -> Excess {
+        let (mut calls, mut time) = (0.0, 0.0);
+        for hit in &change.hit {
+            let view = self.selected.range().requests().request(hit.number as usize);
+            for node in 1..view.calls() {
+                let parent =
+                    view.tree().parent[node].map(|parent| self.selected.operation(&view, parent as usize));
+                let called = self.selected.operation(&view, node);
+                if parent == Some(change.caller) && change.callees.first() == Some(&called) {
+                    calls += 1.0;
+                    time += view.inclusive_time()[node].ns() as f64;
+                }
+            }
+        }
+        let total_ns = change.difference * time / f64::max(calls, 1.0);
+        Excess {
+            calls: change.hit.len() as u64,
+            total_ns,
+            median_ns: total_ns / change.hit.len().max(1) as f64,
+            median_factor: change.rate / change.usual_rate,
+        }
+    }
+
+    /// Calls of an operation in a request, by replica, and how many of them are events; `is_event` returns `None` for calls
+    /// that do not count.
+    fn events(
+        &self,
+        view: &laggard_engine::RequestView<'_>,
+        operation: OperationId,
+        is_event: impl Fn(usize) -> Option<bool>,
+    ) -> Vec<(ReplicaId, bool)> {
+        let here = (0..view.calls()).filter(|&node| self.selected.operation(view, node) == operation);
+        here.filter_map(|node| Some((self.selected.replica(view, node), is_event(node)?))).collect()
+    }
+
+    fn rates(
+        &self,
+        operation: OperationId,
+        events: impl Fn(&laggard_engine::RequestView<'_>) -> Vec<(ReplicaId, bool)>,
+    ) -> Rates {
+        let mut rates = Rates::default();
+        let calls_it = |tree: &usize| self.outcomes.trees[*tree].operation.contains(&operation);
+        let trees: BTreeSet<usize> = (0..self.outcomes.trees.len()).filter(calls_it).collect();
+        let clean = trees.iter().flat_map(|&tree| &self.outcomes.clean[tree]);
+        let failed = self.outcomes.failed.iter().filter(|failed| trees.contains(&(failed.tree as usize)));
+        for request in clean.chain(failed.map(|failed| &failed.request)) {
+            rates.requests += 1;
+            let view = self.selected.range().requests().request(request.number as usize);
+            for (replica, is_event) in events(&view) {
+                let rate =
+                    rates.replicas.entry(replica).or_insert(ReplicaRate { replica, calls: 0, slow: 0 });
+                rate.calls += 1;
+                rate.slow += u64::from(is_event);
+            }
+        }
+        rates
+    }
+
+    fn suspect(
+        &self,
+        operation: OperationId,
+        evidence: Evidence,
+        behavior: BehaviorChange,
+        requests: &[RequestNumbers],
+        rates: Rates,
+    ) -> Suspect {
+        let replicas: Vec<ReplicaRate> = rates.replicas.into_values().collect();
+        let found = find_frequent_culprits(&replicas, &self.question.settings.sites.culprits);
+        let culprits: Vec<ReplicaId> = found.iter().map(|culprit| culprit.replica).collect();
+        let rows = requests.iter().map(|request| &self.study.window.requests[request.row as usize]);
+        let hit: BTreeSet<(usize, u32)> =
+            rows.clone().filter_map(|row| self.adapter.surveyed_request(row)).collect();
+        let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
+        let positions = categories.iter().flat_map(|&category| self.adapter.positions(category, operation));
+        let mut traces: Vec<_> = rows.clone().map(|row| row.trace).collect();
+        traces.dedup();
+        Suspect {
+            operation,
+            evidence: vec![evidence],
+            spread: if culprits.is_empty() { Spread::Everywhere } else { Spread::Localized },
+            replicas: replicas
+                .iter()
+                .map(|rate| SuspectReplica {
+                    replica: rate.replica,
+                    is_culprit: culprits.contains(&rate.replica),
+                    calls: rate.calls,
+                    slow_calls: rate.slow,
+                    p_value: found
+                        .iter()
+                        .find(|culprit| culprit.replica == rate.replica)
+                        .map(|culprit| culprit.p_adjusted),
+                    score: 1,
+                    excess_total_ns: 0.0,
+                    excess_median_ns: 0.0,
+                    factor: None,
+                })
+                .collect(),
+            culprits,
+            positions: positions.collect(),
+            categories: categories.into_iter().collect(),
+            excess: Excess {
+                calls: requests.len() as u64,
+                total_ns: 0.0,
+                median_ns: 0.0,
+                median_factor: 1.0,
+            },
+            hit: hit.into_iter().collect(),
+            stands_out: true,
+            score: 0.0,
+            between: None,
+            behavior: vec![behavior],
+            sites: None,
+            attributes: Vec::new(),
+            hits: Some(HitFigures {
+                requests: RequestCounts {
+                    hit: requests.len() as u64,
+                    hit_estimated: rows.clone().map(|row| f64::from(row.weight)).sum(),
+                    seen: rates.requests,
+                },
+                request_effect_ns: 0.0,
+                traces: traces.into_iter().take(TRACES_MAX).collect(),
+                affected: self.affected(rows.map(|row| row.category)),
+                in_periods: vec![None; self.study.incidents.len()],
+                hit: requests.iter().map(|request| request.row).collect(),
+            }),
+        }
+    }
+
+    /// The categories of requests, those with the most of them first.
+    fn affected(&self, categories: impl Iterator<Item = u32>) -> Vec<AffectedCategory> {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        categories.for_each(|category| *counts.entry(category).or_default() += 1);
+        let id = |category: u32| self.study.window.categories[category as usize];
+        let affected = counts.into_iter().map(|(category, requests)| AffectedCategory {
+            id: id(category),
+            requests,
+            lost_ns: 0.0,
+        });
+        let mut affected: Vec<AffectedCategory> = affected.collect();
+        affected.sort_by_key(|category| std::cmp::Reverse(category.requests));
+        affected
+    }
+}
+
+/// Calls by replica, and the requests that they are of.
+#[derive(Default)]
+struct Rates {
+    replicas: BTreeMap<ReplicaId, ReplicaRate>,
+    requests: u64,
+}

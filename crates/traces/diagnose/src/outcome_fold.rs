@@ -1,0 +1,88 @@
+//! Which calls requests make, and which of them fail.
+
+use crate::population::Selected;
+use laggard_engine::{Fold, RequestView};
+use laggard_localize::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers, SiteTable};
+use laggard_model::Status;
+
+/// Collects the outcomes of the requests of a table of sites, in unified handles.
+pub(crate) struct OutcomeFold<'a> {
+    selected: Selected<'a>,
+    /// The requests that count, by start and trace; others are left out.
+    rows: &'a SiteTable,
+}
+
+/// Requests of structures before these are numbered.
+#[derive(Default)]
+pub(crate) struct PartialOutcomes {
+    clean: Vec<(u32, RequestNumbers)>,
+    failed: Vec<FailedRequest>,
+}
+
+impl<'a> OutcomeFold<'a> {
+    pub(crate) fn new(selected: Selected<'a>, rows: &'a SiteTable) -> OutcomeFold<'a> {
+        OutcomeFold { selected, rows }
+    }
+}
+
+impl Fold for OutcomeFold<'_> {
+    type Partial = PartialOutcomes;
+    type Output = OutcomeTable;
+
+    fn start(&self) -> PartialOutcomes {
+        PartialOutcomes::default()
+    }
+
+    fn add(&self, partial: &mut PartialOutcomes, request: &RequestView<'_>) {
+        if !request.is_complete() {
+            return;
+        }
+        let key = (request.start(), request.trace());
+        let Ok(row) = self.rows.requests.binary_search_by_key(&key, |row| (row.start, row.trace)) else {
+            return;
+        };
+        let numbers = RequestNumbers { row: row as u32, number: request.number() as u32 };
+        let statuses = request.call_status();
+        let structure = request.structure() as u32;
+        if !statuses.contains(&Status::Error) {
+            partial.clean.push((structure, numbers));
+            return;
+        }
+        let errors = (0..).zip(statuses).filter(|&(_, &status)| status == Status::Error);
+        let errors = errors.map(|(node, _)| node).collect();
+        partial.failed.push(FailedRequest { request: numbers, tree: structure, errors });
+    }
+
+    fn merge(&self, into: &mut PartialOutcomes, later: PartialOutcomes) {
+        into.clean.extend(later.clean);
+        into.failed.extend(later.failed);
+    }
+
+    fn finish(&self, partial: PartialOutcomes) -> OutcomeTable {
+        let structures = self.selected.range().requests().structures();
+        let mut table = OutcomeTable { rows: self.rows.requests.len(), ..OutcomeTable::default() };
+        let mut numbers: Vec<Option<u32>> = vec![None; structures.len()];
+        let mut number = |table: &mut OutcomeTable, structure: u32| {
+            *numbers[structure as usize].get_or_insert_with(|| {
+                let tree = &structures[structure as usize];
+                let unified =
+                    |operation: &laggard_model::OperationId| self.selected.operations()[operation.index()];
+                table.trees.push(OutcomeTree {
+                    operation: tree.operation.iter().map(unified).collect(),
+                    parent: tree.parent.clone(),
+                });
+                table.clean.push(Vec::new());
+                (table.trees.len() - 1) as u32
+            })
+        };
+        for (structure, request) in partial.clean {
+            let tree = number(&mut table, structure);
+            table.clean[tree as usize].push(request);
+        }
+        for failed in partial.failed {
+            let tree = number(&mut table, failed.tree);
+            table.failed.push(FailedRequest { tree, ..failed });
+        }
+        table
+    }
+}

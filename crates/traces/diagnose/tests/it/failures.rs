@@ -1,0 +1,130 @@
+//! Operations that fail, return early, or make other calls than before.
+
+use crate::simulated::THREADS;
+use crate::sites::traces_of;
+use laggard_diagnose::{DiagnoseSettings, diagnose};
+use laggard_engine::{LocalEngine, Requests};
+use laggard_report::{InputFacts, Report, Verdict};
+use std::fmt::Write;
+
+/// What `cart` does in a request.
+#[derive(Clone, Copy)]
+enum Cart {
+    /// Reads its `store` so many times.
+    Reads(u64),
+    /// Returns at once with an error.
+    Fails,
+}
+
+/// `shop` calls `cart` over the network on one of three replicas, `cart` checks the session and reads its `store`; a
+/// request a second, from a second on. `cart` returns what `cart` does, by request and replica.
+fn shop(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart) -> Requests {
+    let mut state = from as u64 + 1;
+    let mut noisy = move |usual_ns: f64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let uniform = (state >> 33) as f64 / (1_u64 << 31) as f64;
+        (usual_ns * (0.4 * (uniform - 0.5) * 3.0_f64.sqrt()).exp()) as u64
+    };
+    let mut text = String::new();
+    for request in 0..requests {
+        let (trace, start) = (1 + from + request, (from + request) as u64 * 1_000_000_000);
+        let pod = request * 7 % 3;
+        let doing = cart(request, pod);
+        let reads = match doing {
+            Cart::Reads(reads) => (0..reads).map(|_| noisy(1e6)).collect(),
+            Cart::Fails => Vec::new(),
+        };
+        let error = if matches!(doing, Cart::Fails) { "error" } else { "" };
+        let (own, check) = (noisy(if error.is_empty() { 1e6 } else { 1e5 }), noisy(2e5));
+        let calls = if error.is_empty() { check + reads.iter().sum::<u64>() } else { 0 };
+        let mut span = |id: &str, place: &str, from: u64, length: u64, rest: &str| {
+            writeln!(text, "{trace} {id} {place} {from}..{} {rest}", from + length).expect("text grows");
+        };
+        let network = 400_000;
+        span("a", "- shop/buy@shop-1", start, own + calls + network + 500_000, &format!("server {error}"));
+        span("b", "a shop/call-cart@shop-1", start + 1, own + calls + network, &format!("client {error}"));
+        let place = format!("b cart/get@cart-{pod}");
+        let mut next = start + 200_000;
+        span("c", &place, next, own + calls, &format!("server {error}"));
+        if error.is_empty() {
+            next += own / 2;
+            span("d", &format!("c cart/check@cart-{pod}"), next, check, "internal");
+            next += check;
+            for (number, read) in reads.into_iter().enumerate() {
+                span(&format!("e{number}"), &format!("c cart/read@cart-{pod}"), next, read, "client");
+                next += read;
+            }
+        }
+    }
+    traces_of(text.lines())
+}
+
+fn usual() -> Requests {
+    shop(0, 1_200, |_, _| Cart::Reads(1))
+}
+
+fn report(window: &Requests, baseline: Option<&Requests>) -> Report {
+    let (facts, settings) = (InputFacts::default(), DiagnoseSettings::default());
+    diagnose(window, baseline, &facts, &settings, LocalEngine::new(THREADS)).unwrap()
+}
+
+/// The first suspect as `SERVICE OPERATION REPLICAS EVIDENCE`.
+fn first(report: &Report) -> String {
+    let Some(first) = report.suspects.first() else { return format!("{:?}", report.verdict) };
+    let (replicas, evidence) = (first.replicas.join(","), first.evidence.join(","));
+    format!("{} {} [{replicas}] {evidence}", first.service, first.operation)
+}
+
+#[test]
+fn one_of_three_replicas_returns_at_once_with_an_error() {
+    let window = shop(5_000, 600, |_, pod| if pod == 1 { Cart::Fails } else { Cart::Reads(1) });
+    let compared = report(&window, Some(&usual()));
+    assert_eq!(compared.verdict, Verdict::Suspects);
+    assert_eq!(first(&compared), "cart get [cart-1] errors", "{}", compared.headline);
+    assert_eq!(compared.suspects[0].requests_hit, 200);
+    assert_eq!(
+        compared.headline,
+        "`cart` operation `get` on 1 of 3 replicas (cart-1) fails in 33 % of its calls, 0 % in the baseline; this hit \
+         200 of 600 requests."
+    );
+    let alone = report(&window, None);
+    assert_eq!(alone.verdict, Verdict::Suspects);
+    assert_eq!(first(&alone), "cart get [cart-1] peers,errors", "{}", alone.headline);
+}
+
+#[test]
+fn an_early_return_is_named_where_old_and_new_trees_diverge() {
+    let window = shop(5_000, 600, |request, _| Cart::Reads(u64::from(request % 10 != 3)));
+    let report = report(&window, Some(&usual()));
+    assert_eq!(report.verdict, Verdict::Suspects);
+    assert_eq!(first(&report), "cart get [] missing-calls", "{}", report.headline);
+    assert_eq!(report.suspects[0].requests_hit, 60);
+    let [change] = &report.suspects[0].behavior[..] else { panic!("{:?}", report.suspects[0].behavior) };
+    assert_eq!((change.callees[0].operation.as_str(), change.usual_rate), ("read", 1.0));
+    assert!((change.rate - 0.9).abs() < 1e-9);
+    assert!(report.headline.contains("calls `cart read` in 90 % of its calls, 100 % in the baseline"));
+}
+
+#[test]
+fn repeated_calls_are_named_with_their_caller() {
+    let window = shop(5_000, 600, |_, _| Cart::Reads(6));
+    let report = report(&window, Some(&usual()));
+    let caller = report.suspects.iter().find(|suspect| suspect.operation == "get").expect("a suspect");
+    assert!(caller.evidence.contains(&"more-calls".to_owned()), "{:?}", caller.evidence);
+    assert_eq!((caller.behavior[0].rate, caller.behavior[0].usual_rate), (6.0, 1.0));
+}
+
+/// One call in a hundred fails and one in four makes no call: before, and now.
+#[test]
+fn what_failed_as_often_before_is_no_suspect() {
+    let usual = |request: usize, _| match request * 37 % 100 {
+        0 => Cart::Fails,
+        number => Cart::Reads(u64::from(number % 4 != 1)),
+    };
+    let (baseline, window) = (shop(0, 2_400, usual), shop(5_000, 600, usual));
+    assert_eq!(first(&report(&window, Some(&baseline))), "Healthy");
+    // A burst of errors within a few seconds is no change.
+    let burst =
+        |request: usize, pod| if (300..315).contains(&request) { Cart::Fails } else { usual(request, pod) };
+    assert_eq!(first(&report(&shop(5_000, 600, burst), Some(&baseline))), "Healthy");
+}
