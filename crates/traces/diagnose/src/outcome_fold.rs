@@ -1,13 +1,15 @@
 //! Which calls requests make, and which of them fail.
 
 use crate::population::Selected;
-use laggard_engine::{Fold, RequestView};
+use laggard_engine::{Fold, RequestView, TreeStructure};
 use laggard_localize::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers, SiteTable};
-use laggard_model::Status;
+use laggard_model::{OperationId, Status};
 
 /// Collects the outcomes of the requests of a table of sites, in unified handles.
 pub(crate) struct OutcomeFold<'a> {
-    selected: Selected<'a>,
+    structures: &'a [TreeStructure],
+    /// Unified handles of operations.
+    operations: &'a [OperationId],
     /// The requests that count, by start and trace; others are left out.
     rows: &'a SiteTable,
 }
@@ -20,8 +22,12 @@ pub(crate) struct PartialOutcomes {
 }
 
 impl<'a> OutcomeFold<'a> {
-    pub(crate) fn new(selected: Selected<'a>, rows: &'a SiteTable) -> OutcomeFold<'a> {
-        OutcomeFold { selected, rows }
+    pub(crate) fn new(selected: &Selected<'a>, rows: &'a SiteTable) -> OutcomeFold<'a> {
+        OutcomeFold {
+            structures: selected.range().requests().structures(),
+            operations: selected.operations(),
+            rows,
+        }
     }
 }
 
@@ -59,14 +65,13 @@ impl Fold for OutcomeFold<'_> {
     }
 
     fn finish(&self, partial: PartialOutcomes) -> OutcomeTable {
-        let structures = self.selected.range().requests().structures();
+        let structures = self.structures;
         let mut table = OutcomeTable { rows: self.rows.requests.len(), ..OutcomeTable::default() };
         let mut numbers: Vec<Option<u32>> = vec![None; structures.len()];
         let mut number = |table: &mut OutcomeTable, structure: u32| {
             *numbers[structure as usize].get_or_insert_with(|| {
                 let tree = &structures[structure as usize];
-                let unified =
-                    |operation: &laggard_model::OperationId| self.selected.operations()[operation.index()];
+                let unified = |operation: &OperationId| self.operations[operation.index()];
                 table.trees.push(OutcomeTree {
                     operation: tree.operation.iter().map(unified).collect(),
                     parent: tree.parent.clone(),

@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
         study: &'a SiteStudy,
     ) -> Search<'a> {
         let selected = study.union.select(&question.window(), 0);
-        let outcomes = question.engine.fold(selected.range(), &OutcomeFold::new(selected, &study.window));
+        let outcomes = question.engine.fold(selected.range(), &OutcomeFold::new(&selected, &study.window));
         let adapter = Adapter { surveyed, study, is_compared: true };
         Search { question, study, adapter, selected, outcomes }
     }
@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
         }
         let population: Population<'_> = self.question.earlier()?;
         let selected = self.study.union.select(&population, 1);
-        Some(self.question.engine.fold(selected.range(), &OutcomeFold::new(selected, rows)))
+        Some(self.question.engine.fold(selected.range(), &OutcomeFold::new(&selected, rows)))
     }
 
     fn replica_of(&self, number: u32, node: u32) -> ReplicaId {
