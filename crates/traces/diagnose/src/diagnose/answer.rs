@@ -5,7 +5,8 @@ use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{
-    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift, SuspectAttribute,
+    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift,
+    SuspectAttribute,
 };
 
 /// The result of the two passes over the requests.
