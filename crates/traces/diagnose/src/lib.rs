@@ -20,7 +20,7 @@ pub use attribute_filter::AttributeFilter;
 pub use call_collector::CallCollector;
 pub use compare::{
     CategorySummary, CompareSettings, ComparedPopulation, OperationSummary, PathNode, PathTimes, PathTrie,
-    PopulationFold, PopulationSummary, Sample, compare,
+    PopulationFold, PopulationSummary, ReplicaSummary, Sample, compare,
 };
 pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose, diagnose_with_hits};
 pub use population::{HandleMap, Population, Selected, UnionNames};

@@ -158,6 +158,33 @@ pub struct OperationChange {
     pub time: Option<MeasuredShift>,
     /// Calls per request that calls it, tested among requests with the same entry.
     pub calls: Option<MeasuredShift>,
+    /// Replicas with enough requests in both sets to be compared with themselves.
+    pub replicas_compared: u64,
+    /// Those whose time per call changed beyond chance, the largest part of the change first.
+    pub replicas: Vec<ReplicaChange>,
+}
+
+/// One operation on one replica, compared with itself.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct ReplicaChange {
+    /// The replica.
+    pub replica: String,
+    /// `slower` or `faster`.
+    pub change: Change,
+    /// Its calls before.
+    pub calls_before: u64,
+    /// Its calls after.
+    pub calls_after: u64,
+    /// Its share of the operation's calls after, 0..1.
+    pub calls_share: f64,
+    /// Share of its calls that moved, 0..1.
+    pub moved_share: f64,
+    /// Median difference of the calls that moved, after minus before, among requests of the same kind, nanoseconds.
+    pub shift_ns: f64,
+    /// Median time per call before, nanoseconds.
+    pub median_before_ns: f64,
+    /// Two-sided p-value of the rank test, after Benjamini–Hochberg over all replicas of all operations.
+    pub p_value: f64,
 }
 
 /// Counts and means of one operation in one set.

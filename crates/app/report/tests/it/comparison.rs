@@ -68,6 +68,8 @@ fn operation(name: &str, change: Change) -> OperationChange {
         change_per_request_ns: 4.1e5,
         time: moved.then(|| shift(2e5)),
         calls: moved.then(|| shift(1.5)),
+        replicas_compared: 0,
+        replicas: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::population::Selected;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes};
 use laggard_localize::compare::{Moments, OperationObservation};
-use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, Timestamp, TraceId};
+use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, ReplicaId, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Example traces per category.
@@ -32,6 +32,8 @@ pub struct PopulationSummary {
     pub paths: PathTrie,
     /// Operations that complete requests call.
     pub operations: BTreeMap<OperationId, OperationSummary>,
+    /// The same on each replica.
+    pub replicas: BTreeMap<(OperationId, ReplicaId), ReplicaSummary>,
     /// Complete and partial selected requests.
     pub requests: u64,
     /// Partial ones among them.
@@ -65,6 +67,18 @@ pub struct OperationSummary {
     /// A sample of those requests.
     pub sample: Sample,
 }
+
+/// One operation on one replica.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReplicaSummary {
+    /// Calls.
+    pub calls: u64,
+    /// A sample of the requests that call it there.
+    pub sample: Sample,
+}
+
+/// Most requests of an operation on one replica that are compared.
+const REPLICA_OBSERVATIONS_MAX: usize = 300;
 
 /// The observations with the smallest hashes of their requests: a fair sample that does not depend on the order
 /// or the split of the requests.
@@ -109,6 +123,7 @@ impl Fold for PopulationFold<'_> {
             categories: BTreeMap::new(),
             paths: PathTrie::new(self.paths_max),
             operations: BTreeMap::new(),
+            replicas: BTreeMap::new(),
             requests: 0,
             partial: 0,
             extent: None,
@@ -151,6 +166,11 @@ impl Fold for PopulationFold<'_> {
             mine.self_ns = mine.self_ns.saturating_add(operation.self_ns);
             mine.sample.merge(operation.sample, self.observations_max);
         }
+        for (key, replica) in later.replicas {
+            let mine = into.replicas.entry(key).or_default();
+            mine.calls += replica.calls;
+            mine.sample.merge(replica.sample, REPLICA_OBSERVATIONS_MAX);
+        }
         into.requests += later.requests;
         into.partial += later.partial;
         into.extent = join(into.extent, later.extent);
@@ -158,6 +178,7 @@ impl Fold for PopulationFold<'_> {
 
     fn finish(&self, mut partial: PopulationSummary) -> PopulationSummary {
         partial.operations.values_mut().for_each(|operation| operation.sample.cut(self.observations_max));
+        partial.replicas.values_mut().for_each(|replica| replica.sample.cut(REPLICA_OBSERVATIONS_MAX));
         partial
     }
 }
@@ -186,20 +207,47 @@ impl<'a> PopulationFold<'a> {
         category: Fingerprint,
         hash: u64,
     ) {
-        let mut called: BTreeMap<OperationId, (u64, u32)> = BTreeMap::new();
+        let entry = tree.operation[0];
+        let mut called: BTreeMap<(OperationId, ReplicaId), (u64, u32)> = BTreeMap::new();
         for node in 0..tree.len() {
-            let (self_ns, calls) = called.entry(tree.operation[node]).or_default();
+            let key = (tree.operation[node], tree.replica[node]);
+            let (self_ns, calls) = called.entry(key).or_default();
             *self_ns = self_ns.saturating_add(tree.self_time[node].ns());
             *calls += 1;
         }
-        for (id, (self_ns, calls)) in called {
+        let mut called = called.into_iter().peekable();
+        while let Some(((id, replica), first)) = called.next() {
+            self.add_replica(partial, (id, replica), OperationObservation::new(category, entry, first), hash);
+            let (mut self_ns, mut calls) = first;
+            while let Some(((_, replica), further)) = called.next_if(|((other, _), _)| *other == id) {
+                self.add_replica(
+                    partial,
+                    (id, replica),
+                    OperationObservation::new(category, entry, further),
+                    hash,
+                );
+                self_ns = self_ns.saturating_add(further.0);
+                calls += further.1;
+            }
             let operation = partial.operations.entry(id).or_default();
             operation.requests += 1;
             operation.calls += u64::from(calls);
             operation.self_ns = operation.self_ns.saturating_add(u128::from(self_ns));
-            let observation = OperationObservation { category, entry: tree.operation[0], self_ns, calls };
+            let observation = OperationObservation::new(category, entry, (self_ns, calls));
             operation.sample.add(hash, observation, self.observations_max);
         }
+    }
+
+    fn add_replica(
+        &self,
+        partial: &mut PopulationSummary,
+        key: (OperationId, ReplicaId),
+        observation: OperationObservation,
+        hash: u64,
+    ) {
+        let known = partial.replicas.entry(key).or_default();
+        known.calls += u64::from(observation.calls);
+        known.sample.add(hash, observation, REPLICA_OBSERVATIONS_MAX);
     }
 }
 

@@ -13,10 +13,13 @@ mod operations;
 mod path_trie;
 mod paths;
 mod remarks;
+mod replicas;
 mod settings;
 mod shapes;
 
-pub use fold::{CategorySummary, OperationSummary, PopulationFold, PopulationSummary, Sample};
+pub use fold::{
+    CategorySummary, OperationSummary, PopulationFold, PopulationSummary, ReplicaSummary, Sample,
+};
 pub use path_trie::{PathNode, PathTimes, PathTrie};
 pub use settings::CompareSettings;
 

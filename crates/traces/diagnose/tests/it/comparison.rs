@@ -145,3 +145,39 @@ fn too_few_requests_are_said_to_be_too_few() {
     assert_eq!(comparison.verdict, ComparisonVerdict::InsufficientData);
     assert!(comparison.latency.is_none() && comparison.cautions[0].contains("no complete request"));
 }
+
+#[test]
+fn a_fault_of_one_replica_is_named_with_the_share_of_calls() {
+    let settings =
+        Settings { requests_per_service: 600, categories_per_service: 2, ..small(Scenario::OneOfTwo, 51) };
+    let (incident, comparison) = against_baseline(&settings);
+    let (operation, replica) = &incident.injected[0];
+    let changed = changed(&comparison);
+    let found = changed.iter().find(|found| name(found) == *operation).expect("the slow operation");
+    assert_eq!((found.replicas.len(), found.replicas_compared), (1, 2), "{found:?}");
+    let slow = &found.replicas[0];
+    assert_eq!((&slow.replica, slow.change), (replica, Change::Slower));
+    assert!((slow.calls_share * slow.moved_share - 0.5).abs() < 0.1, "{slow:?}");
+    let sentence = format!("different on 1 of 2 replicas: {replica}, +");
+    assert!(comparison.headline.contains(&sentence), "{}", comparison.headline);
+}
+
+#[test]
+fn one_slow_host_of_many_is_a_difference() {
+    let settings =
+        Settings { requests_per_service: 600, categories_per_service: 2, ..small(Scenario::SlowHost, 52) };
+    let (incident, comparison) = against_baseline(&settings);
+    assert_ne!(comparison.verdict, ComparisonVerdict::Unchanged, "{}", comparison.headline);
+    let named: Vec<&str> = (changed(&comparison).into_iter())
+        .flat_map(|found| found.replicas.iter().map(|replica| replica.replica.as_str()))
+        .collect();
+    assert!(!named.is_empty() && named.iter().all(|name| *name == incident.injected[0].1), "{named:?}");
+}
+
+#[test]
+fn replicas_of_quiet_hours_do_not_differ() {
+    for seed in 60..80 {
+        let (_, comparison) = against_baseline(&small(Scenario::Quiet, seed));
+        assert!(changed(&comparison).is_empty(), "seed {seed}: {}", comparison.headline);
+    }
+}

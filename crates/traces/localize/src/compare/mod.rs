@@ -15,6 +15,7 @@ mod histogram;
 mod mean_change;
 mod moments;
 mod operations;
+mod replicas;
 mod shapes;
 mod stratified;
 
@@ -25,5 +26,6 @@ pub use moments::Moments;
 pub use operations::{
     Measure, OperationObservation, OperationPair, OperationShift, Strata, compare_operations,
 };
+pub use replicas::{ReplicaShift, compare_replicas};
 pub use shapes::{Nearest, PathCalls, PathDifference, ShapeProfile, nearest};
 pub use stratified::{Shift, StratifiedTest, Stratum, stratified_shift, stratified_test};

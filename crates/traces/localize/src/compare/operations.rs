@@ -18,6 +18,17 @@ pub struct OperationObservation {
     pub calls: u32,
 }
 
+impl OperationObservation {
+    /// Calls of a request of this category and entry: their self time in nanoseconds, and their number.
+    pub fn new(
+        category: Fingerprint,
+        entry: OperationId,
+        (self_ns, calls): (u64, u32),
+    ) -> OperationObservation {
+        OperationObservation { category, entry, self_ns, calls }
+    }
+}
+
 /// Observations of one operation in both sets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OperationPair {
@@ -105,7 +116,8 @@ pub fn compare_operations(pairs: &[OperationPair]) -> Vec<[OperationShift; 2]> {
     shifts
 }
 
-fn compare(pair: &OperationPair, measure: Measure) -> OperationShift {
+/// Strata by category if enough requests have a counterpart there, else by entry.
+pub(super) fn strata_within(pair: &OperationPair, measure: Measure) -> (Strata, Vec<Stratum>) {
     let by_category = match measure {
         Measure::TimePerCall => Some(strata_of(pair, measure, Strata::Category)),
         Measure::CallsPerRequest => None,
@@ -115,10 +127,14 @@ fn compare(pair: &OperationPair, measure: Measure) -> OperationShift {
         let [before, after] = sizes(strata);
         2 * before.min(after) >= smaller
     };
-    let (kind, mut strata) = match by_category.filter(enough) {
+    match by_category.filter(enough) {
         Some(strata) => (Strata::Category, strata),
         None => (Strata::Entry, strata_of(pair, measure, Strata::Entry)),
-    };
+    }
+}
+
+fn compare(pair: &OperationPair, measure: Measure) -> OperationShift {
+    let (kind, mut strata) = strata_within(pair, measure);
     let test = stratified_test(&strata);
     let shift = stratified_shift(&mut strata);
     let [compared_before, compared_after] = sizes(&strata).map(|size| size as u64);

@@ -125,6 +125,18 @@ pub fn stratified_shift(strata: &mut [Stratum]) -> Option<Shift> {
     Some(Shift { estimate, interval })
 }
 
+/// The difference of two values of one stratum at this quantile of all of them, 0..1; 0 without any. The strata are sorted,
+/// as [`stratified_shift`] leaves them.
+pub(super) fn difference_at(strata: &[Stratum], quantile: f64) -> f64 {
+    let pairs: u64 =
+        strata.iter().map(|stratum| stratum.before.len() as u64 * stratum.after.len() as u64).sum();
+    if pairs == 0 {
+        return 0.0;
+    }
+    let rank = (quantile * pairs as f64).ceil().clamp(1.0, pairs as f64) as u64;
+    difference_of_rank(strata, rank) as f64
+}
+
 /// The `rank`-th smallest difference (from 1) over all pairs within strata.
 fn difference_of_rank(strata: &[Stratum], rank: u64) -> i64 {
     let most = strata.iter().flat_map(|stratum| stratum.before.iter().chain(&stratum.after)).max();

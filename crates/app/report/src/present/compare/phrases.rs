@@ -1,10 +1,10 @@
 //! Words and phrases of a comparison.
 
-use crate::names::quoted;
+use crate::names::{self, quoted};
 use crate::numbers::{self, signed_time};
 use crate::{
     Change, ComparedSet, Comparison, Input, LatencyChange, LatencyPart, MeasuredShift, OperationChange,
-    ShapeDifference, ShapeFate,
+    ReplicaChange, ShapeDifference, ShapeFate,
 };
 
 /// What became of something.
@@ -51,6 +51,33 @@ pub(crate) fn shift_interval(shift: &MeasuredShift) -> String {
         (Some(low), Some(high)) => format!("[{}, {}]", signed_time(low), signed_time(high)),
         _ => String::new(),
     }
+}
+
+/// Replicas named in a phrase, and columns of a name.
+const REPLICAS_NAMED: usize = 3;
+const REPLICA_COLUMNS: usize = 40;
+
+/// `different on 1 of 2 replicas: node017, +9.90 ms per call on 50 % of calls`; `None` unless some replicas changed, and
+/// others did not.
+pub(crate) fn some_replicas(operation: &OperationChange) -> Option<String> {
+    let changed = operation.replicas.len() as u64;
+    if changed == 0 || changed >= operation.replicas_compared {
+        return None;
+    }
+    let same = operation.replicas.iter().filter(|replica| replica.change == operation.replicas[0].change);
+    let moved = |replica: &&ReplicaChange| replica.moved_share * replica.calls_share;
+    let share: f64 = same.clone().map(|replica| moved(&replica)).sum();
+    let shift =
+        same.clone().map(|replica| moved(&replica) * replica.shift_ns).sum::<f64>() / share.max(1e-12);
+    let names: Vec<String> = same.map(|replica| replica.replica.replace('`', "'")).collect();
+    Some(format!(
+        "different on {} of {}: {}, {} per call on {} of calls",
+        numbers::count(changed),
+        numbers::counted(operation.replicas_compared, "replica"),
+        names::list(&names, REPLICAS_NAMED, REPLICA_COLUMNS),
+        signed_time(shift),
+        numbers::share(share)
+    ))
 }
 
 /// A number of calls per request: `1`, `2.35`, `120`.
