@@ -48,8 +48,10 @@ impl AttributeLimit {
 #[derive(Clone, Debug, Default)]
 pub struct TraceAttributes {
     sets: HashMap<TraceId, AttributeSetId, BuildHasherDefault<TraceHasher>>,
-    unions: HashMap<(AttributeSetId, AttributeSetId), AttributeSetId>,
+    unions: HashMap<(AttributeSetId, AttributeSetId), AttributeSetId, BuildHasherDefault<TraceHasher>>,
     limit: AttributeLimit,
+    /// The last text that was added, and its set: spans of one resource come in runs.
+    last_text: (String, AttributeSetId),
     /// The last set that was added, and its trace.
     last: Option<(TraceId, AttributeSetId)>,
 }
@@ -74,10 +76,16 @@ impl TraceAttributes {
 
     /// Adds attributes, a text of [`AttributeText`], to those of a trace.
     pub fn add_text(&mut self, trace: TraceId, text: &str, names: &mut Names, losses: &mut Losses) {
-        let set = match names.find_attribute_set(text) {
-            Some(known) => known,
-            None => self.admit(text, names, losses),
-        };
+        if self.last_text.0 != text {
+            let set = match names.find_attribute_set(text) {
+                Some(known) => known,
+                None => self.admit(text, names, losses),
+            };
+            self.last_text.0.clear();
+            self.last_text.0.push_str(text);
+            self.last_text.1 = set;
+        }
+        let set = self.last_text.1;
         self.add(trace, set, names, losses);
     }
 
@@ -165,17 +173,21 @@ fn union(
     names.attribute_set(union.as_str())
 }
 
-/// Trace ids are mixed as for the buckets: they need not be random.
+/// Trace ids are mixed as for the buckets: they need not be random. Handles are small dense numbers.
 #[derive(Clone, Copy, Default)]
 struct TraceHasher(u64);
 
 impl Hasher for TraceHasher {
     fn finish(&self) -> u64 {
-        self.0
+        self.0 ^ (self.0 >> 29)
     }
 
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.0 = self.0.rotate_left(8) ^ u64::from(byte));
+    }
+
+    fn write_u32(&mut self, handle: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(handle)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
     fn write_u128(&mut self, trace: u128) {

@@ -221,7 +221,7 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
         .note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())
-        .note(Detail::Summary, "and", attributes.join("; "))
+        .note(Detail::Summary, "and", Prose::quoted(&attributes.join("; ")))
         .note(Detail::Full, "with", certainty.unwrap_or_default())
         .note(Detail::Full, "because", evidence::words(&suspect.evidence).join("; "))
 }
