@@ -1,17 +1,21 @@
-//! Which calls of a suspect were hit: those that take longer than normal calls, at a false discovery rate of 5 %.
+//! Which calls of a suspect were hit: those that take longer than normal calls, at a false discovery rate of 2 % of the
+//! requests.
 //!
 //! The p-value of a call is the upper tail of normal calls of its category. Only the slowest tenth of normal calls matters
 //! at this rate, and beyond the longest normal call there is nothing to count, so the tail is modeled: times beyond the 90 %
-//! quantile fall off like a Pareto distribution, with one exponent for all categories of a site. Calls with p-values that
-//! pass Benjamini and Hochberg's procedure over all judged calls are hit.
+//! quantile fall off like a Pareto distribution, with one exponent for all categories of a site. The limit for p-values is
+//! that of Benjamini and Hochberg's procedure, but for the requests that have such a call: a request is hit if any of its
+//! calls is, so it has several chances to be hit falsely.
 //!
 //! Where all judged calls are slower, such as after an upgrade, single calls may still overlap with normal ones. If the low
 //! quantiles have moved as far as the median, every judged call is hit.
 
 use laggard_numeric::normal_upper_tail;
+use std::collections::HashSet;
 
-/// False discovery rate among the calls that are declared hit.
-const LEVEL: f64 = 0.05;
+/// False discovery rate among the requests that are declared hit. Below 5 %, so that the false ones stay below 5 % in every
+/// window and not only on average.
+const LEVEL: f64 = 0.02;
 /// The tail of normal times begins at this quantile.
 const TAIL_QUANTILE: f64 = 0.9;
 /// A category's own quantiles count like this many calls of the others.
@@ -30,6 +34,8 @@ const SHIFT_ERRORS_MIN: f64 = 3.0;
 /// A call in the window at one site.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WindowCall {
+    /// Its request: any number that the request's calls at all sites share.
+    pub request: u32,
     /// Number of the category of its request.
     pub category: u32,
     /// Time, nanoseconds.
@@ -73,11 +79,8 @@ pub struct CallLevel {
 pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
     let mut studies: Vec<SiteLevels> = sites.iter().map(SiteLevels::new).collect();
     for _ in 0..ROUNDS_MAX {
-        let judged: usize = studies.iter().map(|study| study.tested).sum();
-        let mut small: Vec<f64> =
-            studies.iter().flat_map(|study| &study.p_values).copied().filter(|&p| p <= LEVEL).collect();
-        let limit = step_up_limit(&mut small, judged);
-        let changed = sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, limit));
+        let limits = Limits::new(sites, &studies);
+        let changed = sites.iter().zip(&mut studies).filter_map(|(site, study)| study.mark(site, &limits));
         if changed.fold(false, |any, changed| any | changed) {
             continue;
         }
@@ -90,23 +93,65 @@ pub fn find_hits(sites: &[ComparedSite]) -> Vec<Vec<CallLevel>> {
 /// Most rounds in which the share of hit calls and the bulk of the others are estimated from each other.
 const ROUNDS_MAX: usize = 6;
 
-/// The largest p-value that passes Benjamini and Hochberg's procedure among `tested`; negative if there is none. Larger ones
-/// than the level need not be in `p_values`.
-fn step_up_limit(p_values: &mut [f64], tested: usize) -> f64 {
-    p_values.sort_unstable_by(f64::total_cmp);
-    let passes = |&(index, p): &(usize, &f64)| *p <= LEVEL * (index + 1) as f64 / tested.max(1) as f64;
-    p_values.iter().enumerate().filter(passes).last().map_or(-1.0, |(_, &p)| p)
+/// Calls of a category needed for a limit of its own: a fault often concerns some categories only.
+const OWN_LIMIT_CALLS_MIN: usize = 100;
+
+/// The largest p-values that count as hit.
+struct Limits {
+    /// By category; negative where there is none.
+    by_category: Vec<f64>,
+}
+
+impl Limits {
+    fn new(sites: &[ComparedSite], studies: &[SiteLevels]) -> Limits {
+        let tested = || sites.iter().zip(studies).filter(|(_, study)| !study.p_values.is_empty());
+        let judged = tested().flat_map(|(site, _)| site.calls.iter().filter(|call| call.is_judged));
+        let mut calls: Vec<usize> = Vec::new();
+        for call in judged {
+            let category = call.category as usize;
+            calls.resize(calls.len().max(category + 1), 0);
+            calls[category] += 1;
+        }
+        let is_small = |category: usize| calls[category] < OWN_LIMIT_CALLS_MIN;
+        let small_calls = calls.iter().filter(|&&calls| calls < OWN_LIMIT_CALLS_MIN).sum();
+        let mut groups: Vec<Vec<(f64, u32)>> = vec![Vec::new(); calls.len()];
+        let mut others = Vec::new();
+        for (p, call) in tested().flat_map(|(site, study)| study.small(&site.calls)) {
+            let category = call.category as usize;
+            let group = if is_small(category) { &mut others } else { &mut groups[category] };
+            group.push((p, call.request));
+        }
+        let pooled = step_up_limit(&mut others, small_calls);
+        let limit = |(category, group): (usize, &mut Vec<(f64, u32)>)| match is_small(category) {
+            true => pooled,
+            false => step_up_limit(group, calls[category]),
+        };
+        Limits { by_category: groups.iter_mut().enumerate().map(limit).collect() }
+    }
+}
+
+/// The largest p-value at which among `tested` calls no more false ones are expected than the level allows for the requests
+/// that are hit; negative if there is none. `p_values` are those up to the level, with the request of each.
+fn step_up_limit(p_values: &mut [(f64, u32)], tested: usize) -> f64 {
+    p_values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut requests = HashSet::with_capacity(p_values.len());
+    let mut limit = -1.0;
+    for &(p, request) in p_values.iter() {
+        requests.insert(request);
+        if p * tested as f64 <= LEVEL * requests.len() as f64 {
+            limit = p;
+        }
+    }
+    limit
 }
 
 struct SiteLevels {
     usual: UsualTimes,
     /// Logarithms of the calls' times over the usual time of their category, in the order of the calls.
     ratios: Vec<f64>,
-    /// p-values of the calls; 1 where a call is not judged.
+    /// p-values of the calls, 1 where a call is not judged; empty where calls are not tested one by one.
     p_values: Vec<f64>,
     hit: Vec<bool>,
-    /// Number of calls that are tested one by one.
-    tested: usize,
 }
 
 impl SiteLevels {
@@ -121,18 +166,21 @@ impl SiteLevels {
             ratios: Vec::new(),
             p_values: Vec::new(),
             hit: site.calls.iter().map(|call| call.is_judged).collect(),
-            tested: 0,
         };
         if matches!(site.normal, NormalCalls::New) {
             return study;
         }
         study.measure(site);
-        study.tested = site.calls.iter().filter(|call| call.is_judged).count();
         if study.hit_as_a_whole(site) {
             study.p_values.clear();
-            study.tested = 0;
         }
         study
+    }
+
+    /// The p-values up to the level, with the call of each.
+    fn small<'a>(&'a self, calls: &'a [WindowCall]) -> impl Iterator<Item = (f64, &'a WindowCall)> + 'a {
+        let judged = self.p_values.iter().zip(calls);
+        judged.filter(|(p, _)| **p <= LEVEL).map(|(&p, call)| (p, call))
     }
 
     fn measure(&mut self, site: &ComparedSite) {
@@ -145,13 +193,15 @@ impl SiteLevels {
         self.p_values = site.calls.iter().zip(&self.ratios).map(p_value).collect();
     }
 
-    /// Marks the calls up to a p-value as hit. Returns whether the bulk has changed, so that p-values have; `None` for a site
+    /// Marks the calls up to the limits as hit. Returns whether the bulk has changed, so that p-values have; `None` for a site
     /// without a bulk.
-    fn mark(&mut self, site: &ComparedSite, limit: f64) -> Option<bool> {
+    fn mark(&mut self, site: &ComparedSite, limits: &Limits) -> Option<bool> {
         if self.p_values.is_empty() {
             return None;
         }
-        let hit: Vec<bool> = self.p_values.iter().map(|&p| p <= limit).collect();
+        let is_hit =
+            |(&p, call): (&f64, &WindowCall)| call.is_judged && p <= limits.by_category[call.category as usize];
+        let hit: Vec<bool> = self.p_values.iter().zip(&site.calls).map(is_hit).collect();
         let changed = hit != self.hit;
         self.hit = hit;
         if !matches!(site.normal, NormalCalls::Bulk) || !changed {
@@ -182,7 +232,7 @@ impl SiteLevels {
             && moved[0] >= SHIFTED_PART_MIN * moved[2]
             && moved[1] >= SHIFTED_PART_MIN * moved[2];
         if !is_shifted
-            && !(site.is_slower && self.explained_by_single_calls(&before, &now) < EXPLAINED_PART_MIN)
+            && !(site.is_slower && self.explained_by_single_calls(site, &before, &now) < EXPLAINED_PART_MIN)
         {
             return false;
         }
@@ -195,8 +245,8 @@ impl SiteLevels {
     }
 
     /// The part of the difference between the means of the logs that calls explain which are hit one by one.
-    fn explained_by_single_calls(&self, before: &[f64], now: &[f64]) -> f64 {
-        let mut small: Vec<f64> = self.p_values.iter().copied().filter(|&p| p <= LEVEL).collect();
+    fn explained_by_single_calls(&self, site: &ComparedSite, before: &[f64], now: &[f64]) -> f64 {
+        let mut small: Vec<(f64, u32)> = self.small(&site.calls).map(|(p, call)| (p, call.request)).collect();
         let limit = step_up_limit(&mut small, now.len());
         let hit = self.p_values.iter().zip(&self.ratios).filter(|(p, _)| **p <= limit);
         let by_hits: f64 = hit.map(|(_, ratio)| ratio).sum();

@@ -29,7 +29,7 @@ impl Draw {
         let call = |at: usize| {
             let usual = self.call(at % 3);
             let time_ns = (usual + extra(at, usual)) as f32;
-            WindowCall { category: at as u32 % 3, time_ns, is_judged: true }
+            WindowCall { request: at as u32, category: at as u32 % 3, time_ns, is_judged: true }
         };
         (0..calls).map(call).collect()
     }
@@ -66,7 +66,7 @@ fn some_slow_calls_among_many_normal_ones_are_named() {
             assert!((0.8..1.25).contains(&usual), "seed {seed}: {usual}");
         }
     }
-    assert!(precisions >= 0.94 * 20.0, "{}", precisions / 20.0);
+    assert!(precisions >= 0.97 * 20.0, "{}", precisions / 20.0);
 }
 
 #[test]

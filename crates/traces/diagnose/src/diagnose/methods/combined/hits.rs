@@ -31,7 +31,7 @@ const NORMAL_CALLS_MIN: usize = 20;
 /// Level of the test that more requests of a category are hit than by chance.
 const CHANCE_LEVEL: f64 = 0.05;
 /// Share of false discoveries among hit calls.
-const FALSE_SHARE: f64 = 0.05;
+const FALSE_SHARE: f64 = 0.02;
 
 /// What the calls of a suspect are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,6 +193,7 @@ impl HitStudy<'_> {
             Reference::Bulk => None,
         };
         let judged = |call: &SiteCall| WindowCall {
+            request: call.request,
             category: request(call).category,
             time_ns: call.time_ns,
             is_judged: is_judged(call),
