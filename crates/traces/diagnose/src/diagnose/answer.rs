@@ -57,13 +57,6 @@ impl MethodAnswer {
             enough: false,
         }
     }
-
-    /// The traces of the requests that a suspect hit.
-    pub(crate) fn hit_traces(&self, suspect: &Suspect) -> Vec<TraceId> {
-        let trace =
-            |&(category, row): &(usize, u32)| self.surveyed.categories[category].requests[row as usize].trace;
-        suspect.hit.iter().map(trace).collect()
-    }
 }
 
 /// Kind of evidence against an operation; in the order of the report.
@@ -188,8 +181,8 @@ pub(crate) struct HitFigures {
     pub(crate) affected: Vec<AffectedCategory>,
     /// The effect of the hit calls in each slow period; `None` without any.
     pub(crate) in_periods: Vec<Option<Effect>>,
-    /// The hit requests: indices into the window's table of sites, ascending.
-    pub(crate) hit: Vec<u32>,
+    /// The numbers of the hit requests among all that were read.
+    pub(crate) numbers: Vec<u32>,
 }
 
 /// How much slower hit calls are.

@@ -37,7 +37,8 @@ pub fn diagnose(
     Ok(diagnose_with_hits(requests, baseline, facts, settings, engine)?.0)
 }
 
-/// Like [`diagnose`], with the traces of the requests that each suspect hit: to measure precision and recall.
+/// Like [`diagnose`], with the traces of the requests that each suspect hit, to measure precision and recall; none for methods
+/// that do not judge single calls.
 ///
 /// # Errors
 /// When a setting is out of its range, or the selection names what does not exist.
@@ -52,6 +53,9 @@ pub fn diagnose_with_hits(
     let question = DiagnoseQuestion { requests, baseline, facts, settings, engine };
     question.check_selection()?;
     let answer = settings.method.answer(&question);
-    let hits = answer.suspects.iter().map(|suspect| answer.hit_traces(suspect)).collect();
+    let trace = |&number: &u32| requests.request(number as usize).trace();
+    let hits = (answer.suspects.iter())
+        .map(|suspect| suspect.hits.iter().flat_map(|hits| &hits.numbers).map(trace).collect())
+        .collect();
     Ok((report::report(&question, &answer), hits))
 }

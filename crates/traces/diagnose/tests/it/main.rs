@@ -7,6 +7,7 @@ mod baselines;
 mod comparison;
 mod failures;
 mod folds;
+mod hits;
 mod incidents;
 mod sampling;
 mod simulated;

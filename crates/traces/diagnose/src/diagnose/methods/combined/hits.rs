@@ -77,13 +77,17 @@ impl HitStudy<'_> {
     pub(super) fn with_hits(&self, mut suspect: Suspect) -> Suspect {
         let sites = self.sites(&suspect);
         let calls = self.calls(&suspect, &sites);
-        let figures = self.figures(&suspect, &calls);
+        let mut excess: BTreeMap<u32, f64> = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.is_hit) {
+            *excess.entry(call.call.request).or_default() += call.excess_ns();
+        }
+        let figures = self.figures(&suspect, &calls, &excess);
         suspect.excess.calls = calls.iter().filter(|call| call.is_hit).count() as u64;
         if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
             (suspect.excess.median_ns, suspect.excess.median_factor) = (effect.excess_ns, effect.factor);
         }
-        let surveyed = |&number: &u32| self.surveyed_request(&self.study.window.requests[number as usize]);
-        let hit: BTreeSet<(usize, u32)> = figures.hit.iter().filter_map(surveyed).collect();
+        let surveyed = |&request: &u32| self.surveyed_request(&self.study.window.requests[request as usize]);
+        let hit: BTreeSet<(usize, u32)> = excess.keys().filter_map(surveyed).collect();
         suspect.hit = hit.into_iter().collect();
         self.set_categories(&mut suspect, &figures.affected);
         let by_replica = self.by_replica(&suspect, &calls);
@@ -231,17 +235,18 @@ impl HitStudy<'_> {
         Some(if known.is_empty() { NormalCalls::New } else { NormalCalls::Known(known) })
     }
 
-    fn figures(&self, suspect: &Suspect, calls: &[LeveledCall]) -> HitFigures {
+    /// Figures over all requests, by the excess of each hit request.
+    fn figures(
+        &self,
+        suspect: &Suspect,
+        calls: &[LeveledCall],
+        excess_by_request: &BTreeMap<u32, f64>,
+    ) -> HitFigures {
         let requests = &self.study.window.requests;
-        let mut excess_by_request: BTreeMap<u32, f64> = BTreeMap::new();
-        for call in calls.iter().filter(|call| call.is_hit) {
-            *excess_by_request.entry(call.call.request).or_default() += call.excess_ns();
-        }
-        let hit: Vec<u32> = excess_by_request.keys().copied().collect();
         let mut seen: Vec<u32> = calls.iter().map(|call| call.call.request).collect();
         seen.sort();
         seen.dedup();
-        let hit_requests = || hit.iter().map(|&request| &requests[request as usize]);
+        let hit_requests = || excess_by_request.keys().map(|&request| &requests[request as usize]);
         let mut slowest: Vec<(f64, TraceId)> =
             hit_requests().map(|request| (request.latency_ns, request.trace)).collect();
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -256,14 +261,14 @@ impl HitStudy<'_> {
         HitFigures {
             in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
             requests: RequestCounts {
-                hit: hit.len() as u64,
+                hit: excess.len() as u64,
                 hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
                 seen: seen.len() as u64,
             },
             request_effect_ns: if excess.is_empty() { suspect.excess.median_ns } else { median_of(&excess) },
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
-            affected: self.affected(calls, &excess_by_request),
-            hit,
+            affected: self.affected(calls, excess_by_request),
+            numbers: hit_requests().map(|request| request.number).collect(),
         }
     }
 
