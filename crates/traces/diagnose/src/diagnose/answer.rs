@@ -181,7 +181,9 @@ pub(crate) struct HitFigures {
     pub(crate) affected: Vec<AffectedCategory>,
     /// The effect of the hit calls in each slow period; `None` without any.
     pub(crate) in_periods: Vec<Option<Effect>>,
-    /// The numbers of the hit requests among all that were read.
+    /// The hit requests: indices into the window's table of sites, ascending.
+    pub(crate) hit: Vec<u32>,
+    /// Their numbers among all requests that were read.
     pub(crate) numbers: Vec<u32>,
 }
 

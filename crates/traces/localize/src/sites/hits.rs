@@ -62,8 +62,9 @@ pub struct ComparedSite {
     pub calls: Vec<WindowCall>,
     /// What they are compared with.
     pub normal: NormalCalls,
-    /// Whether the calls as a whole are known to be slower than normal ones.
-    pub is_slower: bool,
+    /// The calls as a whole may be slower than normal ones, by at least this factor of the medians; `None` if only some of
+    /// them may.
+    pub factor_min: Option<f64>,
 }
 
 /// The result for one call.
@@ -228,12 +229,15 @@ impl SiteLevels {
         let moved = [0.1, 0.25, 0.5].map(|share| quantile(&mut now, share));
         let moved = [moved[0] - low, moved[1] - quarter, moved[2] - middle];
         let error = 1.25 * spread * (1.0 / now.len() as f64 + 1.0 / before.len() as f64).sqrt();
-        let is_shifted = moved[2] >= SHIFT_ERRORS_MIN * error
-            && moved[0] >= SHIFTED_PART_MIN * moved[2]
-            && moved[1] >= SHIFTED_PART_MIN * moved[2];
-        if !is_shifted
-            && !(site.is_slower && self.explained_by_single_calls(site, &before, &now) < EXPLAINED_PART_MIN)
-        {
+        let least = site.factor_min.map_or(f64::INFINITY, f64::ln).max(SHIFT_ERRORS_MIN * error);
+        if moved[2] < least {
+            return false;
+        }
+        // A few slow calls move low quantiles a little as well, but explain the difference alone.
+        let explained = self.explained_by_single_calls(site, &before, &now);
+        let low_part = moved[0].min(moved[1]) / moved[2];
+        let is_shifted = low_part >= SHIFTED_PART_MIN && (moved[2] >= spread || explained < SHIFTED_PART_MIN);
+        if !is_shifted && explained >= EXPLAINED_PART_MIN {
             return false;
         }
         // Under the shift, shorter than all but one call in a hundred; and no longer than half of the normal calls.

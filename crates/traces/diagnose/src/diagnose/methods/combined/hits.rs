@@ -28,6 +28,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const TRACES_MAX: usize = 5;
 /// Normal calls in the window with which culprits are compared; with fewer, with the baseline.
 const NORMAL_CALLS_MIN: usize = 20;
+/// All calls of culprits may be hit together from this factor of their peers' median on: replicas differ by 10 % without a
+/// fault.
+const PEERS_FACTOR_MIN: f64 = 1.2;
+/// The same against the baseline.
+const BASELINE_FACTOR_MIN: f64 = 1.04;
 /// Level of the test that more requests of a category are hit than by chance.
 const CHANCE_LEVEL: f64 = 0.05;
 /// Share of false discoveries among hit calls.
@@ -205,7 +210,11 @@ impl HitStudy<'_> {
         ComparedSite {
             calls: calls.iter().map(judged).collect(),
             normal: normal.unwrap_or(NormalCalls::Bulk),
-            is_slower: reference != Reference::Bulk,
+            factor_min: match reference {
+                Reference::Peers => Some(PEERS_FACTOR_MIN),
+                Reference::Baseline | Reference::OutsidePeriods => Some(BASELINE_FACTOR_MIN),
+                Reference::Bulk => None,
+            },
         }
     }
 
@@ -268,6 +277,7 @@ impl HitStudy<'_> {
             request_effect_ns: if excess.is_empty() { suspect.excess.median_ns } else { median_of(&excess) },
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             affected: self.affected(calls, excess_by_request),
+            hit: excess_by_request.keys().copied().collect(),
             numbers: hit_requests().map(|request| request.number).collect(),
         }
     }
