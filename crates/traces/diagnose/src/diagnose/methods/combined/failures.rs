@@ -353,6 +353,7 @@ impl<'a> Search<'a> {
                 },
                 request_effect_ns: 0.0,
                 traces: traces.into_iter().take(TRACES_MAX).collect(),
+                numbers: rows.clone().map(|row| row.number).collect(),
                 affected: self.affected(rows.map(|row| row.category)),
                 in_periods: vec![None; self.study.incidents.len()],
                 hit: requests.iter().map(|request| request.row).collect(),
