@@ -200,8 +200,9 @@ impl SiteLevels {
         if self.p_values.is_empty() {
             return None;
         }
-        let is_hit =
-            |(&p, call): (&f64, &WindowCall)| call.is_judged && p <= limits.by_category[call.category as usize];
+        let is_hit = |(&p, call): (&f64, &WindowCall)| {
+            call.is_judged && p <= limits.by_category[call.category as usize]
+        };
         let hit: Vec<bool> = self.p_values.iter().zip(&site.calls).map(is_hit).collect();
         let changed = hit != self.hit;
         self.hit = hit;
