@@ -25,6 +25,7 @@ mod model {
     mod changes;
     mod compare;
     mod diagnose;
+    mod input;
     mod kernel;
     mod published;
     mod samples;
@@ -33,8 +34,9 @@ mod model {
     pub use capacity::*;
     pub use changes::*;
     pub use compare::*;
-    pub(crate) use diagnose::losses;
     pub use diagnose::*;
+    pub(crate) use input::losses;
+    pub use input::*;
     pub use kernel::*;
     pub use published::*;
     pub(crate) use samples::server_name;

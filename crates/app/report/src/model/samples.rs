@@ -1,6 +1,6 @@
 //! What was read of samples: the ground of every answer about windows of counts and utilization.
 
-use super::diagnose::{LossRow, losses};
+use super::input::{LossRow, losses};
 use crate::{NamedCount, Window, names, numbers};
 use laggard_model::Losses;
 use serde::Serialize;

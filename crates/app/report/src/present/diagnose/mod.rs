@@ -24,28 +24,21 @@ use std::collections::HashSet;
 
 /// Suspects, replicas, and categories of a document.
 const MOST: usize = 2_000;
-
 /// Replicas of a suspect named at once, and at all.
 const REPLICAS: usize = 8;
 const REPLICAS_MOST: usize = 60;
-
 /// Example traces named at once, and categories and traces named at all.
 const TRACES: usize = 3;
 const LISTED: usize = 60;
-
 /// Slow periods that text shows.
 const PERIODS: u32 = 16;
-
 /// Slow periods marked as the worst.
 const WORST: usize = 5;
-
 /// Suspects named in one.
 const IN_PERIOD: usize = 2;
-
 /// Paths shown with the categories of a suspect, and columns of one of their steps.
 const PATHS: usize = 12;
 const STEP_ROOM: usize = 40;
-
 /// Columns of one side of a call.
 const SIDE_ROOM: usize = 44;
 
