@@ -14,11 +14,13 @@ const VALUES_MAX: usize = 1000;
 /// Most distinct sets.
 const SETS_MAX: usize = 1 << 16;
 
+type KeyAndService = (Box<str>, Box<str>);
+
 /// Counts the distinct values of every attribute, and leaves out further ones at the limit.
 #[derive(Clone, Debug, Default)]
 pub struct AttributeLimit {
     /// By key and service.
-    values: HashMap<(Box<str>, Box<str>), HashSet<Box<str>>>,
+    values: HashMap<KeyAndService, HashSet<Box<str>>>,
 }
 
 impl AttributeLimit {

@@ -2,7 +2,6 @@
 
 use laggard_model::{Attribute, AttributeText};
 use memchr::memmem::Finder;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An attribute known under several names.
@@ -154,7 +153,7 @@ pub(crate) struct SpanSelection<'s> {
 }
 
 impl SpanSelection<'_> {
-    pub(crate) fn add(&mut self, name: &[u8], value: &Cow<'_, str>) {
+    pub(crate) fn add(&mut self, name: &[u8], value: &str) {
         self.selected.add_of_span(name, value, self.text);
     }
 }
