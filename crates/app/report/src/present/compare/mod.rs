@@ -53,7 +53,7 @@ impl Present for Comparison {
             ComparisonVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
         };
         Document {
-            window: self.after.window.clone(),
+            window: self.after.window,
             figures: figures(self),
             ..Document::new(verdict, &self.headline, sections)
         }

@@ -74,7 +74,7 @@ impl Present for Report {
         };
         Document {
             time: facts::window(self),
-            window: self.window.clone(),
+            window: self.window,
             figures: figures(self, &calendar),
             ..Document::new(verdict, &self.headline, sections)
         }

@@ -95,7 +95,7 @@ fn replica_times(
     });
     let edges = histograms.edges_ns.iter().step_by(joined).copied();
     // The last bin can consist of fewer bins than the others.
-    let last = histograms.edges_ns.last().copied().filter(|_| bins % joined != 0);
+    let last = histograms.edges_ns.last().copied().filter(|_| !bins.is_multiple_of(joined));
     ReplicaTimes {
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),
