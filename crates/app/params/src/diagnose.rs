@@ -40,7 +40,7 @@ pub struct DiagnoseParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
     /// Only requests with this attribute: KEY=VALUE, or KEY@SERVICE=VALUE for one service's; repeat for more, which must all hold
-    #[cfg_attr(feature = "flags", arg(long = "attribute", value_name = "KEY=VALUE"))]
+    #[cfg_attr(feature = "flags", arg(id = "attribute", long = "attribute", value_name = "KEY=VALUE"))]
     #[serde(rename = "attribute", deserialize_with = "one_or_more")]
     pub attributes: Vec<String>,
     /// Only requests that enter at this operation: NAME or SERVICE:NAME
