@@ -21,6 +21,7 @@ mod times;
 
 /// Reports as data: their field names are a published schema (`docs/manual/json/diagnose.md`).
 mod model {
+    mod baseline;
     mod capacity;
     mod changes;
     mod compare;
@@ -31,6 +32,7 @@ mod model {
     mod samples;
     mod signature;
 
+    pub use baseline::*;
     pub use capacity::*;
     pub use changes::*;
     pub use compare::*;

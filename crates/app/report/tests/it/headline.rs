@@ -1,7 +1,7 @@
 //! The sentence, case by case.
 
 use crate::fixtures;
-use laggard_report::{CommonSlowdown, Scope, headline};
+use laggard_report::{Scope, WidespreadSlowdown, headline};
 
 #[test]
 fn three_replicas() {
@@ -90,8 +90,8 @@ fn a_call_slower_than_in_the_baseline() {
 #[test]
 fn most_operations_are_slower_at_once() {
     let mut report = fixtures::against_baseline();
-    let common = CommonSlowdown { slower: 9, compared: 13, factor: 1.6 };
-    report.baseline.as_mut().unwrap().common_slowdown = Some(common);
+    let common = WidespreadSlowdown { slower: 9, compared: 13, factor: 1.6 };
+    report.baseline.as_mut().unwrap().widespread_slowdown = Some(common);
     let sentence = headline(&report);
     assert!(
         sentence.starts_with(

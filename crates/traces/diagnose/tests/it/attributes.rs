@@ -26,7 +26,7 @@ impl Random {
 
 /// A request of `front` that calls `cart`.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
+struct RequestTraits {
     tenant: usize,
     is_new: bool,
     /// A random number for whatever a case needs.
@@ -37,7 +37,7 @@ struct Drawn {
 const REQUESTS: usize = 1_500;
 
 /// A request every second; `slow` gives the factor of the time that `cart` needs.
-fn requests(seed: u64, from_s: usize, slow: impl Fn(&Drawn) -> f64) -> Requests {
+fn requests(seed: u64, from_s: usize, slow: impl Fn(&RequestTraits) -> f64) -> Requests {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + from_s as u64);
     let mut ingest = Ingest::new(IngestSettings::default());
     let text = |key: &str, service: &str, value: &str| {
@@ -47,7 +47,7 @@ fn requests(seed: u64, from_s: usize, slow: impl Fn(&Drawn) -> f64) -> Requests 
     };
     for at in 0..REQUESTS {
         let unit = random.unit();
-        let drawn = Drawn {
+        let drawn = RequestTraits {
             tenant: [0.4, 0.6, 0.75, 0.9].iter().filter(|&&until| unit >= until).count(),
             is_new: random.unit() < 0.25,
             luck: random.unit(),
@@ -103,7 +103,7 @@ fn check_named(report: &Report, key: &str, value: &str, service: Option<&str>) {
 
 #[test]
 fn a_slow_version_is_named_without_and_with_a_baseline() {
-    let slow = |drawn: &Drawn| if drawn.is_new { 1.6 } else { 1.0 };
+    let slow = |drawn: &RequestTraits| if drawn.is_new { 1.6 } else { 1.0 };
     let (window, usual) = (requests(1, 10_000, slow), requests(2, 0, |_| 1.0));
     check_named(&report(&window, None), "version", "1.4.3", Some("cart"));
     check_named(&report(&window, Some(&usual)), "version", "1.4.3", Some("cart"));
@@ -116,7 +116,7 @@ fn a_slow_version_is_named_without_and_with_a_baseline() {
 
 #[test]
 fn a_slow_tenant_is_named_without_and_with_a_baseline() {
-    let slow = |drawn: &Drawn| if drawn.tenant == 1 { 1.6 } else { 1.0 };
+    let slow = |drawn: &RequestTraits| if drawn.tenant == 1 { 1.6 } else { 1.0 };
     let (window, usual) = (requests(4, 10_000, slow), requests(5, 0, |_| 1.0));
     check_named(&report(&window, Some(&usual)), "tenant", "t1", None);
     let alone = report(&window, None);
@@ -127,19 +127,19 @@ fn a_slow_tenant_is_named_without_and_with_a_baseline() {
 
 #[test]
 fn rare_slow_requests_of_one_tenant_are_explained_by_it() {
-    let slow = |drawn: &Drawn| if drawn.tenant == 2 && drawn.luck < 0.4 { 6.0 } else { 1.0 };
+    let slow = |drawn: &RequestTraits| if drawn.tenant == 2 && drawn.luck < 0.4 { 6.0 } else { 1.0 };
     check_named(&report(&requests(6, 0, slow), None), "tenant", "t2", None);
 }
 
 #[test]
 fn attributes_that_have_nothing_to_do_with_it_are_not_named() {
     for seed in 0..30 {
-        let random = |drawn: &Drawn| if drawn.luck < 0.05 { 6.0 } else { 1.0 };
+        let random = |drawn: &RequestTraits| if drawn.luck < 0.05 { 6.0 } else { 1.0 };
         let found = report(&requests(100 + seed, 0, random), None);
         assert!(!found.suspects.is_empty());
         assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "seed {seed}: {}", found.headline);
         // A slow period, in which all tenants are hit alike.
-        let period = |drawn: &Drawn| if (600..700).contains(&drawn.second) { 4.0 } else { 1.0 };
+        let period = |drawn: &RequestTraits| if (600..700).contains(&drawn.second) { 4.0 } else { 1.0 };
         let found = report(&requests(200 + seed, 0, period), None);
         assert!(!found.suspects.is_empty());
         assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "seed {seed}: {}", found.headline);

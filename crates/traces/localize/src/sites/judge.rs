@@ -81,12 +81,12 @@ pub struct Shifted {
     /// Operations to blame, by descending excess.
     pub suspects: Vec<SiteSuspect>,
     /// A slowdown of most operations at once.
-    pub common: Option<CommonSlowdown>,
+    pub widespread: Option<WidespreadSlowdown>,
 }
 
 /// Most operations take longer at once: the cause is what they share, such as a machine, a network, or a database.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CommonSlowdown {
+pub struct WidespreadSlowdown {
     /// Operations that take longer than in the baseline.
     pub slower: usize,
     /// Operations with enough calls to compare.
@@ -95,30 +95,30 @@ pub struct CommonSlowdown {
     pub factor: f64,
 }
 
-/// A common slowdown concerns at least so many operations, half of those compared …
-const COMMON_COMPARED_MIN: usize = 6;
+/// A widespread slowdown concerns at least so many operations, half of those compared …
+const WIDESPREAD_COMPARED_MIN: usize = 6;
 /// … and this median factor: everything becomes a little slower with the load.
-const COMMON_FACTOR_MIN: f64 = 1.15;
+const WIDESPREAD_FACTOR_MIN: f64 = 1.15;
 /// Calls of a compared site, in the window and in the baseline.
-const COMMON_CALLS_MIN: u64 = 20;
+const WIDESPREAD_CALLS_MIN: u64 = 20;
 
-impl CommonSlowdown {
-    fn of(changes: &[SiteChange]) -> Option<CommonSlowdown> {
-        let enough = |change: &&SiteChange| change.calls.min(change.baseline_calls) >= COMMON_CALLS_MIN;
+impl WidespreadSlowdown {
+    fn of(changes: &[SiteChange]) -> Option<WidespreadSlowdown> {
+        let enough = |change: &&SiteChange| change.calls.min(change.baseline_calls) >= WIDESPREAD_CALLS_MIN;
         let mut operations: BTreeMap<OperationId, bool> = BTreeMap::new();
         for change in changes.iter().filter(enough) {
             *operations.entry(change.site.operation()).or_default() |= change.slower;
         }
         let factors: Vec<f64> = changes.iter().filter(enough).map(|change| change.factor).collect();
-        let common = CommonSlowdown {
+        let slowdown = WidespreadSlowdown {
             slower: operations.values().filter(|slower| **slower).count(),
             compared: operations.len(),
             factor: median_of(&factors),
         };
-        let is_common = common.compared >= COMMON_COMPARED_MIN
-            && 2 * common.slower >= common.compared
-            && common.factor >= COMMON_FACTOR_MIN;
-        is_common.then_some(common)
+        let is_widespread = slowdown.compared >= WIDESPREAD_COMPARED_MIN
+            && 2 * slowdown.slower >= slowdown.compared
+            && slowdown.factor >= WIDESPREAD_FACTOR_MIN;
+        is_widespread.then_some(slowdown)
     }
 
     /// The part of an excess that remains when the factor of all operations is taken away, 0 to 1.
@@ -158,7 +158,7 @@ pub fn shifted_suspects(
         factor: change.factor,
         hit: change.hit.clone(),
     });
-    Shifted { suspects: join_suspects(suspects.collect()), common: CommonSlowdown::of(&changes) }
+    Shifted { suspects: join_suspects(suspects.collect()), widespread: WidespreadSlowdown::of(&changes) }
 }
 
 /// Mean calls per replica needed before a replica without calls counts as one that does not run a new operation.

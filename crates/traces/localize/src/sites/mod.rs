@@ -37,7 +37,7 @@ pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, 
 pub use hits::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{
-    CommonSlowdown, Shift, Shifted, SiteSettings, SiteSuspect, add_up_suspects, changed_replica_suspects,
+    Shift, Shifted, SiteSettings, SiteSuspect, WidespreadSlowdown, add_up_suspects, changed_replica_suspects,
     join_suspects, shifted_suspects, uneven_suspects,
 };
 pub use latency_change::{LatencyChange, latency_change};

@@ -9,7 +9,7 @@ use crate::{Incident, Report, Scope, Suspect, names, numbers};
 /// What is slow, by how much, since when and with what consequence; what else there is.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     let is_behavior = behavior::is_all(lead);
-    let mut text = common(report);
+    let mut text = widespread(report);
     text.push_str(&match is_behavior {
         true => behaves(report, lead),
         false if is_new(lead) => new(report, lead),
@@ -39,16 +39,16 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
 }
 
 /// That most operations are slower at once; with a blank after it.
-fn common(report: &Report) -> String {
-    let Some(common) = report.baseline.as_ref().and_then(|baseline| baseline.common_slowdown) else {
+fn widespread(report: &Report) -> String {
+    let Some(slowdown) = report.baseline.as_ref().and_then(|baseline| baseline.widespread_slowdown) else {
         return String::new();
     };
     format!(
         "{} of {} are slower than in the baseline at once ({} in the median): suspect what they share, such as a machine, \
          a network, or a database. ",
-        numbers::count(common.slower),
-        numbers::counted(common.compared, "operation"),
-        numbers::factor(common.factor)
+        numbers::count(slowdown.slower),
+        numbers::counted(slowdown.compared, "operation"),
+        numbers::factor(slowdown.factor)
     )
 }
 

@@ -4,22 +4,20 @@ mod behavior;
 pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;
+mod periods;
 mod pictures;
 mod published;
 
 use super::basis::basis;
 use super::facts;
 use crate::document::{
-    Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic,
-    GraphicMark, PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns,
-    losses, missing, ruled_out,
+    Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark,
+    PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses,
+    missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
-use crate::{
-    Baseline, Category, Incident, IncidentSuspect, ReplicaSuspect, Report, Scope, Suspect, Verdict, names,
-    numbers,
-};
+use crate::{Baseline, Category, ReplicaSuspect, Report, Scope, Suspect, Verdict, names, numbers};
 use std::collections::HashSet;
 
 /// Suspects, replicas, and categories of a document.
@@ -30,12 +28,6 @@ const REPLICAS_MOST: usize = 60;
 /// Example traces named at once, and categories and traces named at all.
 const TRACES: usize = 3;
 const LISTED: usize = 60;
-/// Slow periods that text shows.
-const PERIODS: u32 = 16;
-/// Slow periods marked as the worst.
-const WORST: usize = 5;
-/// Suspects named in one.
-const IN_PERIOD: usize = 2;
 /// Paths shown with the categories of a suspect, and columns of one of their steps.
 const PATHS: usize = 12;
 const STEP_ROOM: usize = 40;
@@ -51,7 +43,7 @@ impl Present for Report {
             suspects(self, &calendar, SuspectListing::Suspect),
             suspects(self, &calendar, SuspectListing::Tail),
             compared_replicas(self),
-            (!self.incidents.is_empty()).then(|| periods(self, &calendar)),
+            (!self.incidents.is_empty()).then(|| periods::periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
             pictures::heat_map(self),
             pictures::latency(self),
@@ -279,71 +271,6 @@ fn compared_replicas(report: &Report) -> Option<Section> {
     });
     let section = Section::new("peers", "Replicas compared with their peers").detail(Detail::Page);
     (!culprits.is_empty()).then(|| section.block(table))
-}
-
-/// The periods, in order of time; the worst are marked where there are many.
-fn periods(report: &Report, calendar: &Calendar) -> Section {
-    let columns = columns![Number "#", Text "from", Text "to", Number "latency up to", Text "began"];
-    let numbered: Vec<(usize, &Incident)> = report.incidents.iter().enumerate().collect();
-    let table = Table::new("Slow periods", &columns).preview(PERIODS);
-    let mut worst: Vec<usize> = (0..report.incidents.len()).collect();
-    let excess = |at: usize| report.incidents[at].excess_share;
-    worst.sort_by(|&a, &b| excess(b).total_cmp(&excess(a)).then(a.cmp(&b)));
-    let marked = if report.incidents.len() > WORST { &worst[..WORST] } else { &[] };
-    let table = table.at_most(MOST, &numbered, |&(at, incident)| {
-        let row = period(at, incident, calendar);
-        if marked.contains(&at) { row.emphasis(Emphasis::Worse) } else { row }
-    });
-    let zone = calendar.zone();
-    let section = Section::new("periods", "Slow periods")
-        .remark(format!("requests took longer than in the rest of the window ({zone})"))
-        .introduction(format!(
-            "Times in which requests took longer than in the rest of the window ({zone}). The taller a bar, the slower \
-             (logarithmic); a line marks when it began, where the data say so."
-        ));
-    section.block(pictures::strip(report, calendar)).block(table)
-}
-
-fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
-    let [first, last] = calendar.ends(incident.time);
-    let instant = |text: String, time| Cell::worded(CellKind::Time, text, Axis::instant(time));
-    let began = incident.onset.as_ref().map_or_else(Cell::empty, |onset| {
-        let began = calendar.onset(onset);
-        let text = match calendar.interval(onset) {
-            Some([first, last]) => format!("{began} ({first} to {last})"),
-            None => began,
-        };
-        instant(text, onset.at)
-    });
-    let factor = 1.0 + incident.excess_share;
-    let diagnosis = PageLink::diagnosis(incident.time);
-    let row = TableRow::new([
-        Cell::count(at as u64 + 1),
-        instant(first, incident.time.since).page(diagnosis),
-        instant(last, incident.time.until),
-        Cell::factor(factor).tone(Tone::Bad),
-        began,
-    ]);
-    let (named, further) = incident.suspects.split_at(incident.suspects.len().min(IN_PERIOD));
-    let row = named.iter().fold(row, |row, suspect| row.note(Detail::Summary, "", slow_in(suspect)));
-    further.iter().fold(row, |row, suspect| row.note(Detail::Page, "", slow_in(suspect)))
-}
-
-/// The operation to blame, the call on which the time was spent, and how much that was.
-fn slow_in(suspect: &IncidentSuspect) -> Prose {
-    let name = Prose::operation(&suspect.service, &suspect.operation);
-    let name = match &suspect.between {
-        Some(between) => {
-            let sides = evidence::sides(between, SIDE_ROOM);
-            name.plain(" (")
-                .named(SpanStyle::Name, &sides.caller)
-                .plain(" → ")
-                .named(SpanStyle::Name, &sides.callee)
-                .plain(")")
-        }
-        None => name,
-    };
-    name.plain(": ").plain(evidence::incident_effect(suspect))
 }
 
 fn against_baseline(report: &Report, baseline: &Baseline) -> Section {

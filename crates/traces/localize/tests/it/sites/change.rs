@@ -251,7 +251,7 @@ fn equal_weights_only_scale_totals() {
 }
 
 #[test]
-fn a_slowdown_of_most_operations_is_common() {
+fn a_slowdown_of_most_operations_is_widespread() {
     let services: Vec<ServiceId> = (0..8).map(ServiceId::from_index).collect();
     let shifted = |slower: usize| {
         let mut random = Random(8_000);
@@ -260,11 +260,11 @@ fn a_slowdown_of_most_operations_is_common() {
         let after = load.table(&mut random, 600, |at, _| if at < slower { 1.6 } else { 1.0 });
         shifted_suspects(&before, &after, &services, &SiteSettings::default(), THREADS)
     };
-    let common = shifted(8).common.expect("all are slower");
-    assert_eq!((common.slower, common.compared), (8, 8));
-    assert!((1.5..1.7).contains(&common.factor), "{common:?}");
-    assert_eq!((common.share_beyond(1.1), common.share_beyond(f64::INFINITY)), (0.0, 1.0));
-    assert!((0.3..0.5).contains(&common.share_beyond(3.0)), "1.9 times more, of twice as much more");
+    let slowdown = shifted(8).widespread.expect("all are slower");
+    assert_eq!((slowdown.slower, slowdown.compared), (8, 8));
+    assert!((1.5..1.7).contains(&slowdown.factor), "{slowdown:?}");
+    assert_eq!((slowdown.share_beyond(1.1), slowdown.share_beyond(f64::INFINITY)), (0.0, 1.0));
+    assert!((0.3..0.5).contains(&slowdown.share_beyond(3.0)), "1.9 times more, of twice as much more");
     let few = shifted(2);
-    assert_eq!((few.suspects.len(), few.common), (2, None));
+    assert_eq!((few.suspects.len(), few.widespread), (2, None));
 }

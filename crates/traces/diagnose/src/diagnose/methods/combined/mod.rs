@@ -28,7 +28,7 @@ use laggard_localize::{
     CategoryPosition, LatencyChange, Spread, are_steadily_slower, cloud_diag, is_concentrated,
 };
 use laggard_model::{MethodRow, Timestamp};
-use laggard_report::{Baseline, CommonSlowdown, Window};
+use laggard_report::{Baseline, WidespreadSlowdown, Window};
 use site_study::SiteStudy;
 use std::collections::BTreeSet;
 
@@ -85,16 +85,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
-    // Of a common slowdown, what is beyond it counts.
-    let beyond = |suspect: &Suspect| {
-        let factor = suspect.excess.median_factor;
-        suspect.excess.total_ns * study.common.map_or(1.0, |common| common.share_beyond(factor))
-    };
-    suspects.sort_by(|a, b| {
-        (b.stands_out.cmp(&a.stands_out))
-            .then(beyond(b).total_cmp(&beyond(a)))
-            .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
-    });
+    order(&mut suspects, &study);
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
     let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
@@ -111,6 +102,19 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }
+}
+
+/// Those that stand out first, then the largest excess; of a slowdown of most operations, what is beyond it counts.
+fn order(suspects: &mut [Suspect], study: &SiteStudy) {
+    let beyond = |suspect: &Suspect| {
+        let factor = suspect.excess.median_factor;
+        suspect.excess.total_ns * study.widespread.map_or(1.0, |slowdown| slowdown.share_beyond(factor))
+    };
+    suspects.sort_by(|a, b| {
+        (b.stands_out.cmp(&a.stands_out))
+            .then(beyond(b).total_cmp(&beyond(a)))
+            .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
+    });
 }
 
 /// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
@@ -236,10 +240,10 @@ fn baseline(study: &SiteStudy) -> Option<Baseline> {
         window_mean_ns: change.window_mean_ns,
         slower_ns: change.slower_mean_ns,
         mix_ns: change.mix_mean_ns,
-        common_slowdown: study.common.map(|common| CommonSlowdown {
-            slower: common.slower as u64,
-            compared: common.compared as u64,
-            factor: common.factor,
+        widespread_slowdown: study.widespread.map(|slowdown| WidespreadSlowdown {
+            slower: slowdown.slower as u64,
+            compared: slowdown.compared as u64,
+            factor: slowdown.factor,
         }),
     })
 }

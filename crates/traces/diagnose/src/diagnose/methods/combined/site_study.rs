@@ -7,7 +7,7 @@ use crate::population::{Population, UnionNames};
 use crate::site_calls::{SiteCall, site_calls};
 use crate::site_fold::SiteFold;
 use laggard_localize::{
-    CommonSlowdown, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable,
+    Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, WidespreadSlowdown,
     changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change, shifted_suspects,
     uneven_suspects,
 };
@@ -27,7 +27,7 @@ pub(crate) struct SiteStudy {
     /// Slower than in the baseline.
     pub(crate) shifted: Vec<SiteSuspect>,
     /// Most operations are slower than in the baseline.
-    pub(crate) common: Option<CommonSlowdown>,
+    pub(crate) widespread: Option<WidespreadSlowdown>,
     /// Slower on some replicas than on others, and not so in the baseline.
     pub(crate) uneven: Vec<SiteSuspect>,
     /// Operations that are uneven in the window and were so in the baseline.
@@ -81,7 +81,7 @@ impl SiteStudy {
         });
         let mut study = SiteStudy {
             shifted: shifted.suspects,
-            common: shifted.common,
+            widespread: shifted.widespread,
             uneven: uneven_suspects(&window, settings, threads),
             standing: Vec::new(),
             incidents: Vec::new(),
