@@ -25,7 +25,7 @@ pub struct Inputs {
     pub columns: Vec<String>,
     /// Attributes of requests and services to retain, separated by commas: version, zone, route, tenant, account, or their
     /// own names; empty for none [default: version,zone,route,tenant,account]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "KEYS"))]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "KEYS", hide = true))]
     pub attributes: Option<String>,
 }
 
@@ -37,10 +37,13 @@ pub struct Inputs {
 #[serde(rename_all = "kebab-case", default)]
 pub struct Weights {
     /// Attribute or column of spans that states how many requests a sampled one represents, like Honeycomb's SampleRate
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", hide = true))]
     pub weight_attribute: Option<String>,
     /// Attribute or column of spans that states the sampling probability of a request, like _sample_rate
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", conflicts_with = "weight_attribute"))]
+    #[cfg_attr(
+        feature = "flags",
+        arg(long, value_name = "NAME", hide = true, conflicts_with = "weight_attribute")
+    )]
     pub probability_attribute: Option<String>,
 }
 

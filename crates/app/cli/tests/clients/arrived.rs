@@ -13,6 +13,7 @@ pub(crate) fn diagnosis(server: &Server, plan: &Plan) -> Value {
     let url = server.url("http");
     let output = Command::new(env!("CARGO_BIN_EXE_laggard"))
         .args(["diagnose", "--output", "json", "--server", &url, "--since", &since, "--until", &until])
+        .args(["--baseline", "none"])
         .stdin(Stdio::null())
         .output()
         .unwrap();

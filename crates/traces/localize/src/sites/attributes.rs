@@ -8,6 +8,7 @@ use crate::sites::culprits::Culprit;
 use crate::sites::judge::{SiteSettings, SiteSuspect, join_suspects};
 use crate::sites::peers::{UnevenSite, uneven};
 use crate::sites::per_category::Keyed;
+use crate::sites::replica_change::{Grouped, find_changed_groups};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::parallel_map;
@@ -194,14 +195,7 @@ pub fn uneven_attributes(
     settings: &SiteSettings,
     threads: NonZeroUsize,
 ) -> Vec<UnevenAttribute> {
-    let compared = |site: &Site| {
-        let operation = site.operation();
-        let is_own = attribute.operations.as_ref().is_none_or(|own| own.contains(&operation));
-        is_own && !without.contains(&operation) && !matches!(site, Site::Chain(_))
-    };
-    let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
-    let sets: Vec<Vec<ReplicaId>> =
-        (0..attribute.count).map(|group| vec![ReplicaId::from_index(group as usize)]).collect();
+    let (sites, sets) = (attribute.sites(table, without), attribute.sets());
     let keyed = Keyed::new(table);
     let search = |&(site, rows): &(Site, &[Observation])| {
         let group = |row: &Observation| attribute.groups[row.request as usize];
@@ -211,7 +205,48 @@ pub fn uneven_attributes(
     };
     let total = table.latency_total_ns();
     let found = parallel_map(&sites, threads, search).into_iter().flatten();
-    let found = found.filter(|site| site.excess_ns >= settings.uneven_share_min * total);
+    by_operation(found.filter(|site| site.excess_ns >= settings.uneven_share_min * total))
+}
+
+/// Operations at which requests of one group became slower than the others since the baseline; the largest excess first.
+pub fn changed_attributes(
+    (baseline, before): (&SiteTable, &AttributeGroups),
+    (window, now): (&SiteTable, &AttributeGroups),
+    without: &BTreeSet<OperationId>,
+    settings: &SiteSettings,
+    threads: NonZeroUsize,
+) -> Vec<UnevenAttribute> {
+    let sites: Vec<(Site, &[Observation])> = now.sites(window, without);
+    let sets = now.sets();
+    let (baseline, window) = (Keyed::new(baseline), Keyed::new(window));
+    let before = Grouped { table: &baseline, sets: &sets, by_request: Some(&before.groups) };
+    let now = Grouped { table: &window, sets: &sets, by_request: Some(&now.groups) };
+    by_operation(find_changed_groups(&before, &now, &sites, &settings.culprits, threads).into_iter())
+}
+
+impl AttributeGroups {
+    /// The sites that are compared.
+    fn sites<'a>(
+        &self,
+        table: &'a SiteTable,
+        without: &BTreeSet<OperationId>,
+    ) -> Vec<(Site, &'a [Observation])> {
+        let compared = |site: &Site| {
+            let operation = site.operation();
+            let is_own = self.operations.as_ref().is_none_or(|own| own.contains(&operation));
+            is_own && !without.contains(&operation) && !matches!(site, Site::Chain(_))
+        };
+        table.by_site().filter(|(site, _)| compared(site)).collect()
+    }
+
+    /// One set for each group.
+    fn sets(&self) -> Vec<Vec<ReplicaId>> {
+        (0..self.count).map(|group| vec![ReplicaId::from_index(group as usize)]).collect()
+    }
+}
+
+/// One suspect per operation and group, the largest excess first.
+fn by_operation(found: impl Iterator<Item = UnevenSite>) -> Vec<UnevenAttribute> {
     let mut out: Vec<UnevenAttribute> = Vec::new();
     for site in found {
         // Several groups that differ are no single cause.

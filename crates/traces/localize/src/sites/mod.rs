@@ -28,7 +28,7 @@ pub(crate) use sets::Fast;
 
 pub use attributes::{
     AttributeGroups, AttributeSettings, AttributeTest, AttributedRequest, UnevenAttribute, attribute_tests,
-    uneven_attributes,
+    changed_attributes, uneven_attributes,
 };
 pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};

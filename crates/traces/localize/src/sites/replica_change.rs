@@ -35,6 +35,22 @@ const OWN_FACTOR_MIN: f64 = 1.05;
 /// Most searches of a site: culprits hide each other, so that those found are left out of the peers.
 const ROUNDS_MAX: usize = 4;
 
+/// A table whose requests or observations belong to groups: the replicas that took part, or others numbered like them.
+pub(crate) struct Grouped<'a> {
+    pub(crate) table: &'a Keyed<'a>,
+    /// Members of each set.
+    pub(crate) sets: &'a [Vec<ReplicaId>],
+    /// The set of every request; `None` for those of the observations.
+    pub(crate) by_request: Option<&'a [u32]>,
+}
+
+impl Grouped<'_> {
+    fn members(&self, row: &Observation) -> &[ReplicaId] {
+        let set = self.by_request.map_or(row.set, |sets| sets[row.request as usize]);
+        &self.sets[set as usize]
+    }
+}
+
 /// Searches every site for replicas that became slower than their peers since the baseline, in the order of the
 /// sites. Handles of both tables must come from the same names.
 pub(crate) fn find_changed_replicas(
@@ -43,14 +59,27 @@ pub(crate) fn find_changed_replicas(
     settings: &CulpritSettings,
     threads: NonZeroUsize,
 ) -> Vec<UnevenSite> {
-    if window.requests.len() < PARTS || baseline.requests.len() < PARTS {
-        return Vec::new();
-    }
     let sites: Vec<(Site, &[Observation])> =
         compared_sites(window).into_iter().filter(|(site, _)| !matches!(site, Site::Chain(_))).collect();
-    let (baseline, window) = (&Keyed::new(baseline), &Keyed::new(window));
-    let mut studies: Vec<SiteParts> = parallel_map(&sites, threads, |&(site, rows)| {
-        SiteParts::new((baseline, baseline.rows_of(site)), (window, rows), settings.observations_min)
+    let (before, now) = (Keyed::new(baseline), Keyed::new(window));
+    let before = Grouped { table: &before, sets: &baseline.sets, by_request: None };
+    let now = Grouped { table: &now, sets: &window.sets, by_request: None };
+    find_changed_groups(&before, &now, &sites, settings, threads)
+}
+
+/// Like [`find_changed_replicas`], for the groups of some sites of the window.
+pub(crate) fn find_changed_groups(
+    baseline: &Grouped<'_>,
+    window: &Grouped<'_>,
+    sites: &[(Site, &[Observation])],
+    settings: &CulpritSettings,
+    threads: NonZeroUsize,
+) -> Vec<UnevenSite> {
+    if window.table.requests.len() < PARTS || baseline.table.requests.len() < PARTS {
+        return Vec::new();
+    }
+    let mut studies: Vec<SiteParts> = parallel_map(sites, threads, |&(site, rows)| {
+        SiteParts::new((baseline, baseline.table.rows_of(site)), (window, rows), settings.observations_min)
     });
     let mut tests: Vec<BTreeMap<ReplicaId, ReplicaChange>> = studies.iter().map(SiteParts::tests).collect();
     for _ in 0..ROUNDS_MAX {
@@ -134,12 +163,13 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(table: &Keyed<'_>, rows: &[Observation], expected: &Expected, parts: usize) -> Sums {
+    fn new(grouped: &Grouped<'_>, rows: &[Observation], expected: &Expected, parts: usize) -> Sums {
+        let table = grouped.table;
         let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
         for row in rows {
             let part = row.request as usize * parts / table.requests.len();
             let log = LogSum { count: 1.0, sum: log_ratio(table, row, expected) };
-            for &replica in &table.sets[row.set as usize] {
+            for &replica in grouped.members(row) {
                 by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts])[part].add(log);
             }
         }
@@ -215,14 +245,14 @@ const PARTS_DEGREES: f64 = 8.0;
 
 impl SiteParts {
     fn new(
-        (baseline, earlier): (&Keyed<'_>, &[Observation]),
-        (window, rows): (&Keyed<'_>, &[Observation]),
+        (baseline, earlier): (&Grouped<'_>, &[Observation]),
+        (window, rows): (&Grouped<'_>, &[Observation]),
         observations_min: usize,
     ) -> SiteParts {
-        let expected = Expected::of(baseline, earlier);
-        let parts =
-            (PARTS * baseline.requests.len() / window.requests.len()).clamp(PARTS, BASELINE_PARTS_MAX);
-        let batch = (parts * window.requests.len() / baseline.requests.len()).clamp(1, parts);
+        let expected = Expected::of(baseline.table, earlier);
+        let (before, now) = (baseline.table.requests.len(), window.table.requests.len());
+        let parts = (PARTS * before / now).clamp(PARTS, BASELINE_PARTS_MAX);
+        let batch = (parts * now / before).clamp(1, parts);
         let sums = Sums::new(window, rows, &expected, PARTS);
         let enough = |replica: &ReplicaId| {
             sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
@@ -312,10 +342,11 @@ impl SiteParts {
     fn uneven(
         &self,
         site: Site,
-        table: &Keyed<'_>,
+        grouped: &Grouped<'_>,
         rows: &[Observation],
         tests: &BTreeMap<ReplicaId, ReplicaChange>,
     ) -> Option<UnevenSite> {
+        let table = grouped.table;
         let flagged = tests.iter().filter(|(_, test)| test.flagged);
         let mut culprits: Vec<Culprit> =
             flagged.filter_map(|(&replica, test)| self.culprit(replica, test)).collect();
@@ -336,7 +367,7 @@ impl SiteParts {
         let peers = self.window.by_replica.iter().filter(|(replica, _)| !is_culprit(replica));
         peers.flat_map(|(_, sums)| sums).for_each(|sum| normal.add(*sum));
         for row in rows {
-            let factors = table.sets[row.set as usize].iter().filter_map(|replica| tests.get(replica));
+            let factors = grouped.members(row).iter().filter_map(|replica| tests.get(replica));
             let change = factors.filter(|test| test.flagged).map(|test| test.change).fold(0.0, f64::max);
             if change == 0.0 {
                 continue;

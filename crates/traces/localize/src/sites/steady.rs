@@ -4,6 +4,7 @@
 use crate::sites::long_calls::UsualTimes;
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
+use laggard_numeric::binomial_upper_tail;
 
 /// The window is cut into this many parts with equally many requests.
 const PARTS: usize = 16;
@@ -12,6 +13,8 @@ const COMPARED_PARTS_MIN: usize = 6;
 /// Jackknife standard errors between the rates of slow calls. The culprits were selected as the slowest of all replicas of
 /// many operations.
 const ERRORS_MIN: f64 = 5.0;
+/// Level of the exact test of few slow calls.
+const FEW_LEVEL: f64 = 1e-4;
 /// Rate of slow calls on the culprits over the rate on the others.
 const RATE_MIN: f64 = 2.0;
 
@@ -40,7 +43,8 @@ impl PartCounts {
 }
 
 /// Whether calls of an operation are slow more often on some replicas than on its others throughout the window: slow is
-/// beyond `factor` times the usual time of such requests. The standard error is a jackknife over parts of the window.
+/// beyond `factor` times the usual time of such requests. The standard error is a jackknife over parts of the window; few slow
+/// calls are tested exactly.
 pub fn are_steadily_slower(
     window: &SiteTable,
     operation: OperationId,
@@ -49,7 +53,7 @@ pub fn are_steadily_slower(
 ) -> bool {
     let concerns = |site: &Site| match *site {
         Site::Operation(own) | Site::Chain(own) => own == operation,
-        Site::Link { caller, callee } => caller == operation || callee == operation,
+        Site::Link { caller, .. } => caller == operation,
     };
     let usual = UsualTimes::of(window, &concerns);
     let mut parts = [PartCounts::default(); PARTS];
@@ -82,8 +86,13 @@ pub fn are_steadily_slower(
     let rate = (all.slow + all.other_slow) / (all.calls + all.other_calls);
     let independent = rate * (1.0 - rate) * (1.0 / all.calls + 1.0 / all.other_calls);
     let error = f64::max(spread * (n - 1.0) / n, independent).sqrt();
+    // Of few slow calls, those of one part may be one burst: given how many parts have any, so many of the culprits are
+    // binomial.
+    let bursts = |slow: fn(&PartCounts) -> f64| parts.iter().filter(|part| slow(part) > 0.0).count() as u64;
+    let (own, other) = (bursts(|part| part.slow), bursts(|part| part.other_slow));
+    let few = binomial_upper_tail(own + other, all.calls / (all.calls + all.other_calls), own);
     all.slow / all.calls >= RATE_MIN * all.other_slow / all.other_calls
-        && all.difference() >= ERRORS_MIN * error
+        && (all.difference() >= ERRORS_MIN * error || few <= FEW_LEVEL)
 }
 
 #[cfg(test)]

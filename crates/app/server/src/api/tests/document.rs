@@ -75,7 +75,13 @@ fn schemas_of_reports_are_those_of_the_document() {
             let text = definition.to_string().replace("#/$defs/", "#/components/schemas/");
             let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
             let documented = &document["components"]["schemas"][name];
-            assert!(documented.is_null() || *documented == expected, "{} {name}", report.name);
+            // A schema has the fields of a flattened type among its own; the document has a part for each.
+            let same = match documented["allOf"].as_array() {
+                None => documented.is_null() || *documented == expected,
+                Some(parts) => (parts.iter().filter_map(|part| part["properties"].as_object()).flatten())
+                    .all(|(field, schema)| expected["properties"][field] == *schema),
+            };
+            assert!(same, "{} {name}", report.name);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::site_study::SiteStudy;
 use crate::diagnose::answer::Suspect;
 use laggard_localize::{
     AttributeGroups, AttributeTest, AttributedRequest, Site, SiteSettings, SiteTable, UnevenAttribute,
-    attribute_tests, uneven_attributes,
+    attribute_tests, changed_attributes, uneven_attributes,
 };
 use laggard_model::{AttributeSetId, Names, OperationId, attributes_in};
 use laggard_numeric::benjamini_hochberg;
@@ -111,19 +111,27 @@ pub(super) fn uneven(
             let groups = grouping.groups(values, table, names);
             uneven_attributes(table, &groups, explained, settings, threads)
         };
-        let found = search(window);
-        if found.is_empty() {
-            continue;
-        }
-        let before = baseline.map_or_else(Vec::new, search);
+        let mut found = search(window);
+        let before = if found.is_empty() { Vec::new() } else { baseline.map_or_else(Vec::new, search) };
         let is_standing = |now: &UnevenAttribute| {
             let same = |then: &&UnevenAttribute| {
                 then.suspect.operation == now.suspect.operation && then.group == now.group
             };
             before.iter().find(same).is_some_and(|then| then.factor.ln() >= STANDING_PART * now.factor.ln())
         };
-        let named = found.into_iter().filter(|found| !is_standing(found));
-        out.extend(named.filter_map(|found| {
+        found.retain(|found| !is_standing(found));
+        if let Some(baseline) = baseline {
+            let before = grouping.groups(values, baseline, names);
+            let now = grouping.groups(values, window, names);
+            found.extend(changed_attributes(
+                (baseline, &before),
+                (window, &now),
+                explained,
+                settings,
+                threads,
+            ));
+        }
+        out.extend(found.into_iter().filter_map(|found| {
             let value = *grouping.values.get(found.group.checked_sub(1)? as usize)?;
             Some(UnevenValue { found, value })
         }));

@@ -78,8 +78,8 @@ fn hits(suspect: &Suspect) -> u64 {
 }
 
 /// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
-/// what fails precedes the slow suspects that hit no more other requests than it does itself.
-pub(super) fn join(slow: Vec<Suspect>, failures: Failures) -> Vec<Suspect> {
+/// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers.
+pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResult) -> Vec<Suspect> {
     let mut all = slow;
     for suspect in failures.calling {
         if let Some(known) = all.iter_mut().find(|known| known.operation == suspect.operation) {
@@ -98,7 +98,8 @@ pub(super) fn join(slow: Vec<Suspect>, failures: Failures) -> Vec<Suspect> {
             suspect.evidence.extend(known.evidence);
             suspect.evidence.sort_unstable();
         }
-        let index = all[first..].iter().position(|slow| explains(&suspect, slow));
+        let callers = callers_of(suspect.operation, surveyed);
+        let index = all[first..].iter().position(|slow| explains(&suspect, slow, &callers));
         let index = index.map_or(all.len(), |index| first + index);
         all.insert(index, suspect);
         first = index + 1;
@@ -106,10 +107,28 @@ pub(super) fn join(slow: Vec<Suspect>, failures: Failures) -> Vec<Suspect> {
     all
 }
 
-fn explains(failing: &Suspect, slow: &Suspect) -> bool {
+/// A failing operation explains its callers' slowness if it hits at least this share of the requests that they do.
+const CALLER_SHARE_MIN: f64 = 0.1;
+
+fn explains(failing: &Suspect, slow: &Suspect, callers: &BTreeSet<OperationId>) -> bool {
     let (Some(failed), Some(slowed)) = (&failing.hits, &slow.hits) else { return true };
     let common = slowed.hit.iter().filter(|row| failed.hit.binary_search(row).is_ok()).count() as u64;
-    failed.requests.hit >= slowed.requests.hit.saturating_sub(common)
+    let is_caller = callers.contains(&slow.operation)
+        && failed.requests.hit as f64 >= CALLER_SHARE_MIN * slowed.requests.hit as f64;
+    is_caller || failed.requests.hit >= slowed.requests.hit.saturating_sub(common)
+}
+
+/// Operations that call an operation, directly or by way of others.
+fn callers_of(operation: OperationId, surveyed: &SurveyResult) -> BTreeSet<OperationId> {
+    let mut callers = BTreeSet::new();
+    for category in &surveyed.categories {
+        let parent = |at: &u32| category.positions[*at as usize].parent;
+        for position in category.positions.iter().filter(|position| position.operation == operation) {
+            let above = std::iter::successors(position.parent, parent);
+            callers.extend(above.map(|at| category.positions[at as usize].operation));
+        }
+    }
+    callers
 }
 
 struct Search<'a> {

@@ -88,9 +88,11 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     order(&mut suspects, &study);
     let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
     let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
+    // What makes no request slow is no suspect: the mean of calls with two modes moves with their shares.
+    suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit > 0));
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     let failures = failures::find(question, &surveyed, &study);
-    let suspects = failures::join(suspects, failures);
+    let suspects = failures::join(suspects, failures, &surveyed);
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,
@@ -174,11 +176,12 @@ fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStu
     })
 }
 
-/// Whether the clocks of all culprits disagree with those of replicas that they call.
+/// Whether the clocks of all culprits are known to disagree with those of replicas that they call by as much as their calls
+/// take longer.
 fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
     let names = question.requests.names();
     let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
-        .filter(|(_, bounds)| !bounds.agree())
+        .filter(|(_, bounds)| bounds.proven_skew().ns() as f64 >= suspect.excess.median_ns.max(1.0))
         .map(|((caller, _), _)| names.replica_name(*caller))
         .collect();
     suspect.culprits.iter().all(|&replica| skewed.contains(study.union.names().replica_name(replica)))
