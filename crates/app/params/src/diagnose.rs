@@ -50,7 +50,7 @@ pub struct DiagnoseParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
     pub category: Option<String>,
     /// Sampling probability of requests whose spans do not state it, 0 to 1
-    #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "P", hide = true))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub sampling_probability: Option<Text<Probability>>,
     /// Method (see `laggard methods`)
