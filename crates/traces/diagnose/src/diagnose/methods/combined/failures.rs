@@ -1,7 +1,7 @@
 //! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
 
 use super::site_study::SiteStudy;
-use super::sites::Adapter;
+use super::sites::{Adapter, surveyed_request};
 use crate::diagnose::answer::{
     AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
@@ -322,7 +322,7 @@ impl<'a> Search<'a> {
         let culprits: Vec<ReplicaId> = found.iter().map(|culprit| culprit.replica).collect();
         let rows = requests.iter().map(|request| &self.study.window.requests[request.row as usize]);
         let hit: BTreeSet<(usize, u32)> =
-            rows.clone().filter_map(|row| self.adapter.surveyed_request(row)).collect();
+            rows.clone().filter_map(|row| surveyed_request(self.adapter.surveyed, self.study, row)).collect();
         let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
         let positions = categories.iter().flat_map(|&category| self.adapter.positions(category, operation));
         let mut traces: Vec<_> = rows.clone().map(|row| row.trace).collect();

@@ -9,16 +9,14 @@
 //! ```
 
 use super::site_study::SiteStudy;
+use super::sites::surveyed_request;
 use crate::diagnose::answer::{
     AffectedCategory, Effect, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{
-    CallLevel, ComparedSite, Incident, NormalCalls, RequestRow, Site, SiteRequest, Spread, WindowCall,
-    find_hits,
-};
+use laggard_localize::{CallLevel, ComparedSite, Incident, NormalCalls, Site, Spread, WindowCall, find_hits};
 use laggard_model::{Fingerprint, ReplicaId, Timestamp, TraceId};
 use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
 use laggard_report::CulpritReplica;
@@ -91,7 +89,9 @@ impl HitStudy<'_> {
         if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
             (suspect.excess.median_ns, suspect.excess.median_factor) = (effect.excess_ns, effect.factor);
         }
-        let surveyed = |&request: &u32| self.surveyed_request(&self.study.window.requests[request as usize]);
+        let surveyed = |&request: &u32| {
+            surveyed_request(self.surveyed, self.study, &self.study.window.requests[request as usize])
+        };
         let hit: BTreeSet<(usize, u32)> = excess.keys().filter_map(surveyed).collect();
         suspect.hit = hit.into_iter().collect();
         self.set_categories(&mut suspect, &figures.affected);
@@ -404,23 +404,6 @@ impl HitStudy<'_> {
             set_factor(culprit, &own);
         }
         figures.culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));
-    }
-
-    /// `(category, row)` of a request of the window among the surveyed categories, if it was gathered.
-    fn surveyed_request(&self, request: &SiteRequest) -> Option<(usize, u32)> {
-        let categories = &self.surveyed.categories;
-        let row = |category: usize| {
-            let key = |row: &RequestRow| (row.start, row.trace);
-            let rows = &categories[category].requests;
-            let row = rows.binary_search_by_key(&(request.start, request.trace), key).ok()?;
-            Some((category, row as u32))
-        };
-        if self.surveyed.rule != ShapeRule::Canonical {
-            // The table of sites groups by the canonical shape: its ids of categories are others.
-            return (0..categories.len()).rev().find_map(row);
-        }
-        let id = self.study.window.categories[request.category as usize];
-        row(categories.binary_search_by_key(&id, |category| category.id).ok()?)
     }
 }
 

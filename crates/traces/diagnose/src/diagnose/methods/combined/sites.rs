@@ -46,7 +46,7 @@ impl Adapter<'_> {
     fn suspect(&self, suspect: &SiteSuspect) -> Suspect {
         let requests = &self.study.window.requests;
         let hit: BTreeSet<(usize, u32)> = (suspect.hit.iter())
-            .filter_map(|&request| self.surveyed_request(&requests[request as usize]))
+            .filter_map(|&request| surveyed_request(self.surveyed, self.study, &requests[request as usize]))
             .collect();
         let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
         let called = |category: usize| self.positions(category, suspect.operation);
@@ -85,23 +85,6 @@ impl Adapter<'_> {
         let positions = self.surveyed.categories[category].positions.iter().enumerate();
         let here = positions.filter(move |(_, position)| position.operation == operation);
         here.map(move |(position, _)| (category, position as u32))
-    }
-
-    /// `(category, row)` of a request of the window among the surveyed categories, if it was gathered.
-    pub(super) fn surveyed_request(&self, request: &SiteRequest) -> Option<(usize, u32)> {
-        let categories = &self.surveyed.categories;
-        let row = |category: usize| {
-            let key = |row: &RequestRow| (row.start, row.trace);
-            let rows = &categories[category].requests;
-            let row = rows.binary_search_by_key(&(request.start, request.trace), key).ok()?;
-            Some((category, row as u32))
-        };
-        if self.surveyed.rule != ShapeRule::Canonical {
-            // The table of sites groups by the canonical shape: its ids of categories are others.
-            return (0..categories.len()).rev().find_map(row);
-        }
-        let id = self.study.window.categories[request.category as usize];
-        row(categories.binary_search_by_key(&id, |category| category.id).ok()?)
     }
 
     fn spread(&self, suspect: &SiteSuspect, replicas: usize) -> Spread {
@@ -163,6 +146,27 @@ impl Adapter<'_> {
             observations: culprit.observations,
         }
     }
+}
+
+/// `(category, row)` of a request of the window among the surveyed categories, if it was gathered.
+pub(super) fn surveyed_request(
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+    request: &SiteRequest,
+) -> Option<(usize, u32)> {
+    let categories = &surveyed.categories;
+    let row = |category: usize| {
+        let key = |row: &RequestRow| (row.start, row.trace);
+        let rows = &categories[category].requests;
+        let row = rows.binary_search_by_key(&(request.start, request.trace), key).ok()?;
+        Some((category, row as u32))
+    };
+    if surveyed.rule != ShapeRule::Canonical {
+        // The table of sites groups by the canonical shape: its ids of categories are others.
+        return (0..categories.len()).rev().find_map(row);
+    }
+    let id = study.window.categories[request.category as usize];
+    row(categories.binary_search_by_key(&id, |category| category.id).ok()?)
 }
 
 /// Caller and callee, if most of the operation's time is spent between it and a single callee.
