@@ -48,12 +48,18 @@ pub struct FailedRequest {
 
 impl OutcomeTree {
     /// The calls of an operation.
-    pub(crate) fn nodes_of(&self, operation: OperationId) -> impl Iterator<Item = u32> + '_ {
+    pub fn nodes_of(&self, operation: OperationId) -> impl Iterator<Item = u32> + '_ {
         (0..).zip(&self.operation).filter(move |&(_, &called)| called == operation).map(|(node, _)| node)
     }
 
+    /// What a call calls.
+    pub fn callees(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let later = self.parent.iter().enumerate().skip(node as usize + 1);
+        later.filter(move |(_, parent)| **parent == Some(node)).map(|(below, _)| below as u32)
+    }
+
     /// The deepest failed calls: those that call nothing that failed.
-    pub(crate) fn error_starts<'a>(&'a self, errors: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+    pub fn error_starts<'a>(&'a self, errors: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         // Depth-first order: callees come after their caller and before its next sibling.
         errors.iter().enumerate().filter_map(|(index, &node)| {
             let calls_failed = errors[index + 1..]

@@ -88,8 +88,9 @@ pub(crate) fn find_changed_groups(
         for (study, tests) in studies.iter_mut().zip(&mut tests) {
             let flagged: BTreeSet<ReplicaId> =
                 tests.iter().filter(|(_, test)| test.flagged).map(|(&replica, _)| replica).collect();
-            if flagged != study.left_out {
-                study.left_out = flagged;
+            if flagged != study.window.left_out {
+                study.window.leave_out(&flagged);
+                study.baseline.leave_out(&flagged);
                 *tests = study.tests();
                 is_last = false;
             }
@@ -151,15 +152,16 @@ struct SiteParts {
     batch: usize,
     /// Replicas with enough observations in the window.
     replicas: Vec<ReplicaId>,
-    /// Culprits: no replica's peers.
-    left_out: BTreeSet<ReplicaId>,
     expected: Expected,
 }
 
 /// Log time over the expected time, by replica and part.
 struct Sums {
-    parts: usize,
     by_replica: BTreeMap<ReplicaId, Vec<LogSum>>,
+    /// Culprits: no replica's peers.
+    left_out: BTreeSet<ReplicaId>,
+    /// Of all replicas that are not left out, by part.
+    normal: Vec<LogSum>,
 }
 
 impl Sums {
@@ -173,7 +175,17 @@ impl Sums {
                 by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts])[part].add(log);
             }
         }
-        Sums { parts, by_replica }
+        let mut sums = Sums { by_replica, left_out: BTreeSet::new(), normal: vec![LogSum::default(); parts] };
+        sums.leave_out(&BTreeSet::new());
+        sums
+    }
+
+    fn leave_out(&mut self, culprits: &BTreeSet<ReplicaId>) {
+        self.left_out.clone_from(culprits);
+        self.normal.fill(LogSum::default());
+        for (_, sums) in self.by_replica.iter().filter(|(replica, _)| !culprits.contains(replica)) {
+            self.normal.iter_mut().zip(sums).for_each(|(normal, &sum)| normal.add(sum));
+        }
     }
 
     fn total(&self, replica: ReplicaId) -> Option<LogSum> {
@@ -184,19 +196,19 @@ impl Sums {
     }
 
     /// Difference between a replica and its peers in every part where both have calls, with its weight.
-    fn differences(&self, replica: ReplicaId, left_out: &BTreeSet<ReplicaId>) -> Vec<(f64, f64)> {
+    fn differences(&self, replica: ReplicaId) -> Vec<(f64, f64)> {
         let Some(own) = self.by_replica.get(&replica) else { return Vec::new() };
-        let is_peer = |other: &ReplicaId| *other != replica && !left_out.contains(other);
-        let peers: Vec<&Vec<LogSum>> =
-            self.by_replica.iter().filter(|(other, _)| is_peer(other)).map(|(_, sums)| sums).collect();
-        let part = |part: usize| {
-            let mut other = LogSum::default();
-            peers.iter().for_each(|sums| other.add(sums[part]));
-            let own = own[part];
-            (own.count > 0.0 && other.count > 0.0)
-                .then(|| (own.mean() - other.mean(), 1.0 / (1.0 / own.count + 1.0 / other.count)))
+        let is_peer = !self.left_out.contains(&replica);
+        let part = |(own, normal): (&LogSum, &LogSum)| {
+            let peers = if is_peer {
+                LogSum { count: normal.count - own.count, sum: normal.sum - own.sum }
+            } else {
+                *normal
+            };
+            (own.count > 0.0 && peers.count > 0.0)
+                .then(|| (own.mean() - peers.mean(), 1.0 / (1.0 / own.count + 1.0 / peers.count)))
         };
-        (0..self.parts).filter_map(part).collect()
+        own.iter().zip(&self.normal).filter_map(part).collect()
     }
 }
 
@@ -263,7 +275,6 @@ impl SiteParts {
             window: sums,
             batch,
             replicas,
-            left_out: BTreeSet::new(),
             expected,
         }
     }
@@ -276,16 +287,17 @@ impl SiteParts {
     }
 
     fn test(&self, replica: ReplicaId) -> Option<ReplicaChange> {
-        let differences = self.window.differences(replica, &self.left_out);
+        let differences = self.window.differences(replica);
         let now = WeightedMean::of(&differences)?;
-        let before = self.before(replica)?;
+        let earlier = self.baseline.differences(replica);
+        let before = self.before(replica, &earlier)?;
         let change = now.mean - before.difference;
         // The noise of the baseline as well: a change within the window is no noise.
         let (noise, noise_degrees) = before.noise;
         let degrees = now.degrees + noise_degrees;
         let by_parts = (now.variance * now.degrees + noise * noise_degrees) / degrees / now.weight;
         let variance =
-            by_parts.max(self.batch_variance(replica, by_parts)) + before.variance + DRIFT_MIN.powi(2);
+            by_parts.max(self.batch_variance(&earlier, by_parts)) + before.variance + DRIFT_MIN.powi(2);
         let error = variance.sqrt().max(1e-6);
         let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before.difference).collect();
         let own = self.window.total(replica)?.mean() - before.own;
@@ -302,8 +314,8 @@ impl SiteParts {
     }
 
     /// A replica in the baseline. One that the baseline does not have was like any other.
-    fn before(&self, replica: ReplicaId) -> Option<Before> {
-        if let Some(known) = WeightedMean::of(&self.baseline.differences(replica, &self.left_out)) {
+    fn before(&self, replica: ReplicaId, differences: &[(f64, f64)]) -> Option<Before> {
+        if let Some(known) = WeightedMean::of(differences) {
             return Some(Before {
                 difference: known.mean,
                 variance: known.variance / known.weight,
@@ -312,7 +324,7 @@ impl SiteParts {
             });
         }
         let all: Vec<f64> = (self.baseline.by_replica.keys())
-            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other, &self.left_out)))
+            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other)))
             .map(|known| known.mean)
             .collect();
         let mut total = LogSum::default();
@@ -327,8 +339,7 @@ impl SiteParts {
 
     /// Variance of a replica's difference to its peers between batches of the baseline as long as the window. There are few
     /// batches, so that it is shrunk towards what the parts say.
-    fn batch_variance(&self, replica: ReplicaId, by_parts: f64) -> f64 {
-        let differences = self.baseline.differences(replica, &self.left_out);
+    fn batch_variance(&self, differences: &[(f64, f64)], by_parts: f64) -> f64 {
         let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
         let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
         if levels.len() < 3 {

@@ -8,9 +8,10 @@ use crate::diagnose::answer::{
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::outcome_fold::OutcomeFold;
 use crate::population::{Population, Selected};
+use laggard_engine::RequestView;
 use laggard_localize::{
-    CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, ReplicaRate, RequestNumbers, Spread,
-    changed_calls, error_rises, find_frequent_culprits, uneven_errors,
+    CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate, RequestNumbers,
+    Spread, changed_calls, error_rises, find_frequent_culprits, uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{BehaviorChange, Callee};
@@ -54,10 +55,11 @@ pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, stu
         changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
     let failing = errors.iter().map(|rise| search.failing(rise));
     let failing = one_per_operation(failing.chain(missing.iter().map(|change| search.changed(change))));
-    let calling = calling.iter().map(|change| search.changed(change));
     let total = study.window.latency_total_ns();
-    let takes_time = |suspect: &Suspect| suspect.excess.total_ns >= settings.failures.share_min * total;
-    Failures { failing, calling: one_per_operation(calling.filter(takes_time)) }
+    let takes_time =
+        |change: &&CallChange| search.extra_time(change).total_ns >= settings.failures.share_min * total;
+    let calling = calling.iter().filter(takes_time).map(|change| search.changed(change));
+    Failures { failing, calling: one_per_operation(calling) }
 }
 
 /// Joins suspects of one operation: the first one's figures, every change.
@@ -169,17 +171,8 @@ impl<'a> Search<'a> {
     }
 
     fn failing(&self, rise: &ErrorRise) -> Suspect {
-        let is_event = |errors: &[bool], node: usize, parents: &[Option<u32>]| {
-            let calls_failed =
-                (node + 1..parents.len()).any(|below| parents[below] == Some(node as u32) && errors[below]);
-            errors[node] && !calls_failed
-        };
-        let rates = self.rates(rise.operation, |view| {
-            let errors: Vec<bool> =
-                view.call_status().iter().map(|status| *status == laggard_model::Status::Error).collect();
-            let parents = &view.tree().parent;
-            let events = |node: usize| Some(is_event(&errors, node, parents));
-            self.events(view, rise.operation, events)
+        let rates = self.rates(rise.operation, |tree, errors, node| {
+            Some(tree.error_starts(errors).any(|start| start == node))
         });
         let behavior = BehaviorChange {
             kind: Evidence::Errors.name().to_owned(),
@@ -200,17 +193,10 @@ impl<'a> Search<'a> {
 
     fn changed(&self, change: &CallChange) -> Suspect {
         let callee = change.callees.first().copied();
-        let calls_it = |view: &laggard_engine::RequestView<'_>, node: usize| {
-            let parents = view.tree().parent.iter().enumerate();
-            let mut called = parents.filter(|(_, parent)| **parent == Some(node as u32));
-            called.any(|(below, _)| Some(self.selected.operation(view, below)) == callee)
-        };
-        let rates = self.rates(change.caller, |view| {
-            let events = |node: usize| {
-                let failed = view.call_status()[node] == laggard_model::Status::Error;
-                (!failed).then(|| calls_it(view, node) != (change.kind == CallChangeKind::Missing))
-            };
-            self.events(view, change.caller, events)
+        let rates = self.rates(change.caller, |tree, errors, node| {
+            let mut called = tree.callees(node);
+            let calls_it = called.any(|below| Some(tree.operation[below as usize]) == callee);
+            (!errors.contains(&node)).then_some(calls_it != (change.kind == CallChangeKind::Missing))
         });
         let evidence = match change.kind {
             CallChangeKind::Missing => Evidence::MissingCalls,
@@ -274,39 +260,44 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Calls of an operation in a request, by replica, and how many of them are events; `is_event` returns `None` for calls
-    /// that do not count.
-    fn events(
-        &self,
-        view: &laggard_engine::RequestView<'_>,
-        operation: OperationId,
-        is_event: impl Fn(usize) -> Option<bool>,
-    ) -> Vec<(ReplicaId, bool)> {
-        let here = (0..view.calls()).filter(|&node| self.selected.operation(view, node) == operation);
-        here.filter_map(|node| Some((self.selected.replica(view, node), is_event(node)?))).collect()
-    }
-
+    /// Calls of an operation by replica, and how many of them are events. `is_event` gets a tree, its failed nodes and a node,
+    /// and returns `None` for a call that does not count.
     fn rates(
         &self,
         operation: OperationId,
-        events: impl Fn(&laggard_engine::RequestView<'_>) -> Vec<(ReplicaId, bool)>,
+        is_event: impl Fn(&OutcomeTree, &[u32], u32) -> Option<bool>,
     ) -> Rates {
         let mut rates = Rates::default();
-        let calls_it = |tree: &usize| self.outcomes.trees[*tree].operation.contains(&operation);
-        let trees: BTreeSet<usize> = (0..self.outcomes.trees.len()).filter(calls_it).collect();
-        let clean = trees.iter().flat_map(|&tree| &self.outcomes.clean[tree]);
-        let failed = self.outcomes.failed.iter().filter(|failed| trees.contains(&(failed.tree as usize)));
-        for request in clean.chain(failed.map(|failed| &failed.request)) {
-            rates.requests += 1;
-            let view = self.selected.range().requests().request(request.number as usize);
-            for (replica, is_event) in events(&view) {
-                let rate =
-                    rates.replicas.entry(replica).or_insert(ReplicaRate { replica, calls: 0, slow: 0 });
-                rate.calls += 1;
-                rate.slow += u64::from(is_event);
+        let events = |tree: &OutcomeTree, errors: &[u32]| -> Vec<(u32, bool)> {
+            let here = tree.nodes_of(operation);
+            here.filter_map(|node| Some((node, is_event(tree, errors, node)?))).collect()
+        };
+        let calls_it: Vec<bool> =
+            self.outcomes.trees.iter().map(|tree| tree.operation.contains(&operation)).collect();
+        let requests = self.selected.range().requests();
+        for (tree, clean) in self.outcomes.trees.iter().zip(&self.outcomes.clean) {
+            let events = events(tree, &[]);
+            if !events.is_empty() {
+                clean.iter().for_each(|request| {
+                    self.add_events(&mut rates, &requests.request(request.number as usize), &events);
+                });
             }
         }
+        for failed in self.outcomes.failed.iter().filter(|failed| calls_it[failed.tree as usize]) {
+            let events = events(&self.outcomes.trees[failed.tree as usize], &failed.errors);
+            self.add_events(&mut rates, &requests.request(failed.request.number as usize), &events);
+        }
         rates
+    }
+
+    fn add_events(&self, rates: &mut Rates, view: &RequestView<'_>, events: &[(u32, bool)]) {
+        rates.requests += 1;
+        for &(node, is_event) in events {
+            let replica = self.selected.replica(view, node as usize);
+            let rate = rates.replicas.entry(replica).or_insert(ReplicaRate { replica, calls: 0, slow: 0 });
+            rate.calls += 1;
+            rate.slow += u64::from(is_event);
+        }
     }
 
     fn suspect(
