@@ -208,32 +208,24 @@ impl<'a> PopulationFold<'a> {
         hash: u64,
     ) {
         let entry = tree.operation[0];
-        let mut called: BTreeMap<(OperationId, ReplicaId), (u64, u32)> = BTreeMap::new();
-        for node in 0..tree.len() {
-            let key = (tree.operation[node], tree.replica[node]);
-            let (self_ns, calls) = called.entry(key).or_default();
-            *self_ns = self_ns.saturating_add(tree.self_time[node].ns());
-            *calls += 1;
-        }
-        let mut called = called.into_iter().peekable();
-        while let Some(((id, replica), first)) = called.next() {
-            self.add_replica(partial, (id, replica), OperationObservation::new(category, entry, first), hash);
-            let (mut self_ns, mut calls) = first;
-            while let Some(((_, replica), further)) = called.next_if(|((other, _), _)| *other == id) {
-                self.add_replica(
-                    partial,
-                    (id, replica),
-                    OperationObservation::new(category, entry, further),
-                    hash,
-                );
-                self_ns = self_ns.saturating_add(further.0);
-                calls += further.1;
+        let call = |node: usize| ((tree.operation[node], tree.replica[node]), tree.self_time[node].ns());
+        let mut calls: Vec<((OperationId, ReplicaId), u64)> = (0..tree.len()).map(call).collect();
+        calls.sort_unstable();
+        for of_operation in calls.chunk_by(|((first, _), _), ((second, _), _)| first == second) {
+            let id = of_operation[0].0.0;
+            let mut total = (0_u64, 0_u32);
+            for of_replica in of_operation.chunk_by(|(first, _), (second, _)| first == second) {
+                let self_ns = of_replica.iter().fold(0_u64, |sum, (_, self_ns)| sum.saturating_add(*self_ns));
+                let count = of_replica.len() as u32;
+                let observation = OperationObservation::new(category, entry, (self_ns, count));
+                self.add_replica(partial, of_replica[0].0, observation, hash);
+                total = (total.0.saturating_add(self_ns), total.1 + count);
             }
             let operation = partial.operations.entry(id).or_default();
             operation.requests += 1;
-            operation.calls += u64::from(calls);
-            operation.self_ns = operation.self_ns.saturating_add(u128::from(self_ns));
-            let observation = OperationObservation::new(category, entry, (self_ns, calls));
+            operation.calls += u64::from(total.1);
+            operation.self_ns = operation.self_ns.saturating_add(u128::from(total.0));
+            let observation = OperationObservation::new(category, entry, total);
             operation.sample.add(hash, observation, self.observations_max);
         }
     }

@@ -1,6 +1,6 @@
 //! Which operations take longer, or are called more often, in requests of the same kind.
 
-use super::stratified::{Shift, Stratum, stratified_shift, stratified_test};
+use super::stratified::{Shift, Stratum, median_difference, stratified_shift, stratified_test};
 use laggard_model::{Fingerprint, OperationId};
 use laggard_numeric::{benjamini_hochberg, median};
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ fn ratio(strata: &[Stratum]) -> Option<f64> {
         .iter()
         .map(|stratum| Stratum { before: logs(&stratum.before), after: logs(&stratum.after) })
         .collect();
-    Some((stratified_shift(&mut strata)?.estimate * LOG_UNIT).exp())
+    Some((median_difference(&mut strata)? * LOG_UNIT).exp())
 }
 
 /// Compares operations in time per call and in calls per request: two shifts per pair, in input order.

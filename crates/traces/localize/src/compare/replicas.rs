@@ -1,7 +1,7 @@
 //! What changed on single replicas of an operation. A fault of one replica of many moves no median over all of them.
 
 use super::operations::{Measure, OperationPair, strata_within};
-use super::stratified::{Stratum, difference_at, stratified_shift, stratified_test};
+use super::stratified::{Stratum, difference_at, median_difference, stratified_test};
 use laggard_numeric::{benjamini_hochberg, median};
 
 /// Requests that call the operation on the replica, before and after, that a comparison needs.
@@ -47,7 +47,7 @@ fn compare(pair: &OperationPair) -> Option<ReplicaShift> {
         return None;
     }
     let test = stratified_test(&strata);
-    let all = stratified_shift(&mut strata)?.estimate;
+    let all = median_difference(&mut strata)?;
     // If a share of the calls moved beyond all others, the effect is half of the rest and all of the share.
     let share = (2.0 * test.effect - 1.0).abs();
     let middle = if test.effect > 0.5 { 1.0 - share / 2.0 } else { share / 2.0 };

@@ -106,53 +106,103 @@ impl Ranked {
 /// The shift with its interval; `None` when no stratum has values of both sets. Sorts the strata, then finds
 /// each of the needed differences by bisection: `O(N log N + 64 N)`, and no list of all pairs.
 pub fn stratified_shift(strata: &mut [Stratum]) -> Option<Shift> {
-    let (mut pairs, mut variance) = (0_u64, 0.0);
-    for stratum in strata.iter_mut() {
-        stratum.before.sort_unstable();
-        stratum.after.sort_unstable();
+    sort(strata);
+    let mut variance = 0.0;
+    for stratum in strata.iter() {
         let (n0, n1) = (stratum.before.len() as u64, stratum.after.len() as u64);
-        pairs += n0 * n1;
         variance += (n0 * n1 * (n0 + n1 + 1)) as f64 / 12.0;
     }
-    if pairs == 0 {
-        return None;
-    }
-    let difference = |rank: u64| difference_of_rank(strata, rank);
-    let estimate = (difference(pairs.div_ceil(2)) as f64 + difference(pairs / 2 + 1) as f64) / 2.0;
+    let (estimate, [low, high]) = middle_difference(strata)?;
+    let pairs = pairs(strata);
+    let most = largest(strata);
     let outside = (pairs as f64 / 2.0 - Z95 * variance.sqrt()).floor();
-    let interval = (outside >= 1.0)
-        .then(|| [difference(outside as u64) as f64, difference(pairs - outside as u64 + 1) as f64]);
+    let interval = (outside >= 1.0).then(|| {
+        let outside = outside as u64;
+        let ends = [(outside, [-most, low]), (pairs - outside + 1, [high, most])];
+        ends.map(|(rank, range)| difference_of_rank(strata, rank, range) as f64)
+    });
     Some(Shift { estimate, interval })
 }
 
+fn sort(strata: &mut [Stratum]) {
+    for stratum in strata {
+        stratum.before.sort_unstable();
+        stratum.after.sort_unstable();
+    }
+}
+
+/// The estimate of [`stratified_shift`] alone. Sorts the strata.
+pub(super) fn median_difference(strata: &mut [Stratum]) -> Option<f64> {
+    sort(strata);
+    middle_difference(strata).map(|(estimate, _)| estimate)
+}
+
+/// The median of all differences, and the two in the middle.
+fn middle_difference(strata: &[Stratum]) -> Option<(f64, [i64; 2])> {
+    let pairs = pairs(strata);
+    if pairs == 0 {
+        return None;
+    }
+    let most = largest(strata);
+    let low = difference_of_rank(strata, pairs.div_ceil(2), [-most, most]);
+    let is_both = differences_within(strata, low) > pairs / 2;
+    let high = if is_both { low } else { difference_after(strata, low).unwrap_or(low) };
+    Some(((low as f64 + high as f64) / 2.0, [low, high]))
+}
+
 /// The difference of two values of one stratum at this quantile of all of them, 0..1; 0 without any. The strata are sorted,
-/// as [`stratified_shift`] leaves them.
+/// as [`median_difference`] leaves them.
 pub(super) fn difference_at(strata: &[Stratum], quantile: f64) -> f64 {
-    let pairs: u64 =
-        strata.iter().map(|stratum| stratum.before.len() as u64 * stratum.after.len() as u64).sum();
+    let pairs = pairs(strata);
     if pairs == 0 {
         return 0.0;
     }
     let rank = (quantile * pairs as f64).ceil().clamp(1.0, pairs as f64) as u64;
-    difference_of_rank(strata, rank) as f64
+    let most = largest(strata);
+    difference_of_rank(strata, rank, [-most, most]) as f64
 }
 
-/// The `rank`-th smallest difference (from 1) over all pairs within strata.
-fn difference_of_rank(strata: &[Stratum], rank: u64) -> i64 {
-    let most = strata.iter().flat_map(|stratum| stratum.before.iter().chain(&stratum.after)).max();
-    let most = most.copied().unwrap_or(0).min(VALUE_MAX) as i64;
-    let (mut low, mut high) = (-most, most);
+fn pairs(strata: &[Stratum]) -> u64 {
+    strata.iter().map(|stratum| stratum.before.len() as u64 * stratum.after.len() as u64).sum()
+}
+
+fn largest(strata: &[Stratum]) -> i64 {
+    let values = strata.iter().flat_map(|stratum| stratum.before.iter().chain(&stratum.after));
+    values.max().copied().unwrap_or(0).min(VALUE_MAX) as i64
+}
+
+/// The `rank`-th smallest difference (from 1) over all pairs within strata, which is in this range.
+fn difference_of_rank(strata: &[Stratum], rank: u64, [mut low, mut high]: [i64; 2]) -> i64 {
     while low < high {
         // Rounds down for negative sums as well.
         let middle = low + (high - low) / 2;
-        let below: u64 = strata.iter().map(|stratum| differences_up_to(stratum, middle)).sum();
-        if below >= rank {
+        if differences_within(strata, middle) >= rank {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
     low
+}
+
+/// The smallest difference above a limit.
+fn difference_after(strata: &[Stratum], limit: i64) -> Option<i64> {
+    let capped = |value: u64| value.min(VALUE_MAX) as i64;
+    let smallest = strata.iter().filter_map(|stratum| {
+        let mut smaller = 0;
+        let above = stratum.after.iter().filter_map(|&after| {
+            while smaller < stratum.before.len() && capped(after) - capped(stratum.before[smaller]) > limit {
+                smaller += 1;
+            }
+            (smaller > 0).then(|| capped(after) - capped(stratum.before[smaller - 1]))
+        });
+        above.min()
+    });
+    smallest.min()
+}
+
+fn differences_within(strata: &[Stratum], limit: i64) -> u64 {
+    strata.iter().map(|stratum| differences_up_to(stratum, limit)).sum()
 }
 
 /// Pairs of a sorted stratum whose difference is at most `limit`.
@@ -230,7 +280,10 @@ mod tests {
             let middle = (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0;
             assert_eq!(shift.estimate, middle);
             for rank in 1..=all.len() {
-                assert_eq!(difference_of_rank(&strata, rank as u64) as f64, all[rank - 1]);
+                assert_eq!(
+                    difference_of_rank(&strata, rank as u64, [-(1 << 61), 1 << 61]) as f64,
+                    all[rank - 1]
+                );
             }
             if let Some([low, high]) = shift.interval {
                 assert!(low <= shift.estimate && shift.estimate <= high);
