@@ -3,6 +3,7 @@
 
 use crate::group::{Group, SetKind};
 use crate::measure::{Cost, measured};
+use serde::{Deserialize, Serialize};
 
 /// A method under test: from a case without its truth to an answer.
 pub trait Arm<Input: ?Sized, Output>: Sync {
@@ -30,7 +31,7 @@ pub trait Arm<Input: ?Sized, Output>: Sync {
 pub type Arms<Input, Output> = Vec<Box<dyn Arm<Input, Output>>>;
 
 /// A method as the tables show it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct MethodRow {
     pub name: String,
@@ -47,7 +48,7 @@ impl MethodRow {
 }
 
 /// One method on one case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome<Score> {
     /// The group of cases.
     pub group: Group,
@@ -64,7 +65,7 @@ pub struct Outcome<Score> {
 }
 
 /// The methods that answer one kind of question, and what they answered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Family<Score> {
     /// Laggard's default first.
     pub methods: Vec<MethodRow>,

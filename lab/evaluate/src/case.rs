@@ -2,7 +2,9 @@
 
 use crate::arm::Arm;
 use crate::calls::CaseCalls;
+use crate::measure::Cost;
 use laggard_engine::Traces;
+use laggard_simulate::DayTruth;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -45,6 +47,9 @@ pub enum Truth {
     },
     /// This replica is the culprit; operations count for the replicas they run on.
     Replica(String),
+    /// The first name is to be the target of this fault: its operation, with its replica or tenant where it has one, or
+    /// the two services of its edge.
+    Fault(DayTruth),
 }
 
 /// One question with a known answer.
@@ -61,6 +66,29 @@ pub struct Case {
     pub truth: Truth,
     /// What a method may take for granted.
     pub question: Question,
+}
+
+impl Case {
+    /// The same case without its baseline, which pays for the assembly of its own requests only.
+    pub(crate) fn without_baseline(&self) -> Case {
+        let calls = &self.calls;
+        let all = calls.target.len() + calls.baseline.as_ref().map_or(0, Vec::len);
+        let part = calls.target.len() as f64 / all.max(1) as f64;
+        let cost = Cost { wall_s: calls.cost.wall_s * part, processor_s: calls.cost.processor_s * part };
+        Case {
+            name: self.name.clone(),
+            target: Arc::clone(&self.target),
+            baseline: None,
+            calls: CaseCalls {
+                names: Arc::clone(&calls.names),
+                target: calls.target.clone(),
+                baseline: None,
+                cost,
+            },
+            truth: self.truth.clone(),
+            question: self.question,
+        }
+    }
 }
 
 /// The question of a case.
@@ -81,6 +109,21 @@ pub struct Answer {
     pub replicas: Vec<String>,
     /// What speaks for each, in words; shown where nothing should have been named.
     pub reasons: Vec<String>,
+    /// What is known about the first operation besides its name.
+    pub first: FirstSuspect,
+    /// The answer in one sentence, of methods that have one; shown with a wrong answer.
+    pub sentence: String,
+}
+
+/// What a method reports about the first operation it names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FirstSuspect {
+    /// Replicas on which it is slow or fails.
+    pub replicas: Vec<String>,
+    /// Caller's and callee's service, when calls between the two are slow.
+    pub between: Option<(String, String)>,
+    /// Keys and values of attributes that slow or failing calls have in common.
+    pub attributes: Vec<(String, String)>,
 }
 
 impl Answer {

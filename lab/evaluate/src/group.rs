@@ -1,7 +1,9 @@
 //! Sets of cases and the groups in them.
 
+use serde::{Deserialize, Serialize};
+
 /// A kind of data, recognized by layout and file names.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum SetKind {
     /// Files `slowdn-…` and `slowhdfs-…`.
     Tracebench,
@@ -11,6 +13,10 @@ pub enum SetKind {
     Delag,
     /// No data: simulated in the process.
     Simulator,
+    /// No data: days of ten kinds of systems simulated in the process, without faults and with them.
+    Days,
+    /// No data: the simulated incidents, judged by the requests that were hit.
+    RequestsHit,
     /// No data: a shop simulated in the process, window by window.
     Tpcw,
     /// No data: simulated executions.
@@ -21,15 +27,25 @@ pub enum SetKind {
 
 impl SetKind {
     /// All of them, in the order of the scorecard.
-    pub const ALL: [SetKind; 7] = [
+    pub const ALL: [SetKind; 9] = [
         SetKind::Tracebench,
         SetKind::OnlineBoutique,
         SetKind::Delag,
         SetKind::Simulator,
+        SetKind::Days,
+        SetKind::RequestsHit,
         SetKind::Tpcw,
         SetKind::CpuDemands,
         SetKind::Executions,
     ];
+
+    /// Whether its cases are drawn from seeds.
+    pub const fn is_simulated(self) -> bool {
+        matches!(
+            self,
+            SetKind::Simulator | SetKind::Days | SetKind::RequestsHit | SetKind::Tpcw | SetKind::Executions
+        )
+    }
 
     /// The word for `--only`.
     pub const fn name(self) -> &'static str {
@@ -38,6 +54,8 @@ impl SetKind {
             SetKind::OnlineBoutique => "online-boutique",
             SetKind::Delag => "delag",
             SetKind::Simulator => "simulator",
+            SetKind::Days => "days",
+            SetKind::RequestsHit => "requests-hit",
             SetKind::Tpcw => "tpcw",
             SetKind::CpuDemands => "cpu-demands",
             SetKind::Executions => "executions",
@@ -46,7 +64,7 @@ impl SetKind {
 }
 
 /// Cases that are scored together.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// The set.
     pub set: SetKind,

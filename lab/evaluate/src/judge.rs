@@ -1,13 +1,15 @@
 //! An answer against the truth.
 
 use crate::case::{Answer, Case, Localizer, OperationName, Truth};
+use laggard_simulate::DayTruth;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// How many shown names a miss lists.
 const NAMES_SHOWN: usize = 6;
 
 /// What was named against what should have been.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Retrieval {
     /// Names in the answer.
     pub named: usize,
@@ -39,7 +41,7 @@ impl Retrieval {
 }
 
 /// The verdict on one answer.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Judgment {
     /// For rankings: the rank of the first right name, from 1; `Some(None)` when no name is right.
     pub rank: Option<Option<usize>>,
@@ -56,7 +58,7 @@ pub struct Judgment {
 }
 
 /// A wrong answer.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Miss {
     pub expected: String,
@@ -111,6 +113,10 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
             out.rank = Some(rank);
             out.right = rank == Some(1);
         }
+        Truth::Fault(truth) => {
+            out.rank = Some(rank_of(&answer.operations, |name| is_target(name, truth)));
+            out.right = is_first_right(method.decides(), answer, truth);
+        }
     }
     out.miss = (!out.right).then(|| Miss { expected: expected(&case.truth), got: got(case, answer) });
     out
@@ -118,6 +124,33 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
 
 fn rank_of<T>(ranked: &[T], is_right: impl Fn(&T) -> bool) -> Option<usize> {
     ranked.iter().position(is_right).map(|index| index + 1)
+}
+
+/// Whether an operation is that of a fault; for an edge, of one of its two services.
+fn is_target(name: &OperationName, truth: &DayTruth) -> bool {
+    match &truth.caller {
+        None => (&name.service, &name.operation) == (&truth.operation.0, &truth.operation.1),
+        Some(caller) => name.service == caller.0 || name.service == truth.operation.0,
+    }
+}
+
+/// Whether the first name is the target of a fault, with its replica or tenant. A ranking has no edges, so that either
+/// end of an edge is right; its first replica belongs to its first operation.
+fn is_first_right(decides: bool, answer: &Answer, truth: &DayTruth) -> bool {
+    let Some(first) = answer.operations.first() else { return false };
+    let operation = match (&truth.caller, &answer.first.between) {
+        (Some(caller), Some((from, to))) => (from, to) == (&caller.0, &truth.operation.0),
+        // Without spans of clients, the time of a call between services is time of the caller.
+        (Some(caller), None) if decides => first.service == caller.0,
+        _ => is_target(first, truth),
+    };
+    let replicas =
+        if decides { &answer.first.replicas[..] } else { &answer.replicas[..answer.replicas.len().min(1)] };
+    let replica = truth.replicas.is_empty() || replicas.iter().any(|name| truth.replicas.contains(name));
+    let has_tenant = |tenant: &String| {
+        answer.first.attributes.iter().any(|(key, value)| key == "tenant" && value == tenant)
+    };
+    operation && replica && truth.tenant.as_ref().is_none_or(has_tenant)
 }
 
 /// One ranking of replicas: an operation counts for the replicas that ran it, most calls first; replicas that are
@@ -157,12 +190,34 @@ fn expected(truth: &Truth) -> String {
             format!("{} on {}", shown(culprits.iter()), or(shown(replicas.iter()), "all replicas"))
         }
         Truth::Replica(name) => name.clone(),
+        Truth::Fault(truth) => target(truth),
     }
+}
+
+/// A fault's target in words.
+fn target(truth: &DayTruth) -> String {
+    let (service, operation) = &truth.operation;
+    let mut out = match &truth.caller {
+        None => format!("{service} {operation}"),
+        Some((caller, _)) => format!("calls from {caller} to {service}"),
+    };
+    if !truth.replicas.is_empty() {
+        out += &format!(" on {}", shown(truth.replicas.iter()));
+    }
+    if let Some(tenant) = &truth.tenant {
+        out += &format!(" for tenant={tenant}");
+    }
+    out
 }
 
 fn got(case: &Case, answer: &Answer) -> String {
     if answer.is_empty() {
-        return "nothing".to_owned();
+        return or(answer.sentence.clone(), "nothing");
+    }
+    if let Truth::Fault(_) = case.truth
+        && !answer.sentence.is_empty()
+    {
+        return answer.sentence.clone();
     }
     if let Truth::Replica(_) = case.truth {
         return shown(ranked_replicas(case, answer).iter());

@@ -1,9 +1,10 @@
 //! Every method over measured and simulated incidents with known truth, as one table.
 //!
 //! ```text
-//! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─┐
+//! sets (tracebench, Online Boutique, simulator, days) ─► Case ─► Localizer ─► Answer ─► judge ─┐
 //! sets (delag) ─► RequestMatrix ─► groups of requests ─► score ──────────────────────────┤
 //! sets (executions) ─► ExecutionCase ─► ExecutionAnswer ─► score ────────────────────────┼─► scorecard
+//! sets (requests hit) ─► HitCase ─► HitSuspect ─► score ─────────────────────────────────┤
 //! sets (tpcw, cpu-demands) ─► Observations ─► changes, demands ─► scores ────────────────┘
 //! ```
 //!
@@ -18,10 +19,12 @@ mod case;
 mod changes;
 mod executions;
 mod group;
+mod hits;
 mod judge;
 mod measure;
 mod methods;
 mod patterns;
+mod results;
 mod run;
 mod scorecard;
 mod select;
@@ -29,7 +32,7 @@ mod sets;
 
 pub use arm::{Arm, Arms, Family, MethodRow, Outcome};
 pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
-pub use case::{Answer, Case, Localizer, OperationName, Question, SlowPeriod, Truth};
+pub use case::{Answer, Case, FirstSuspect, Localizer, OperationName, Question, SlowPeriod, Truth};
 pub use changes::{
     ChangeAnswer, ChangeCase, ChangeScore, ChangeTruth, DemandCase, DemandScore, Difference, EstimatedDemand,
     ReportedAlarm, TrueAlarm, change_finders, demand_estimators, pelt, score_changes, score_demands,
@@ -38,6 +41,7 @@ pub use executions::{
     ExecutionAnswer, ExecutionCase, ExecutionScore, ExecutionTruth, ReportedSteps, execution_finders,
     score_executions,
 };
+pub use hits::{FirstHits, HitCase, HitScore, HitSuspect, HitTruth, InjectedTimes, hit_finders, score_hits};
 pub use judge::{Judgment, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
@@ -45,6 +49,7 @@ pub use methods::{
     laggard_report, localizers, mine, personalized_page_rank,
 };
 pub use patterns::{PatternScore, RequestMatrix, pattern_finders, score_patterns};
-pub use run::{GroupScore, LocalizerScore, Options, Results, run};
-pub use scorecard::scorecard;
+pub use results::{GroupScore, LocalizerScore, Results};
+pub use run::{Options, run};
+pub use scorecard::{misses_page, scorecard};
 pub use sets::{Alarm, FileTruth, Group, SetKind, detection, tracebench_truth};

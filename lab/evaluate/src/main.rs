@@ -1,6 +1,6 @@
-//! `cargo xtask evaluate`: the scorecard on standard output, or into `docs/scorecard.md`.
+//! `cargo xtask evaluate`: the scorecard and its page of misses on standard output, or into `docs/`.
 
-use laggard_evaluate::{Options, run, scorecard};
+use laggard_evaluate::{Options, Results, misses_page, run, scorecard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,12 +13,17 @@ cargo xtask evaluate [OPTION…]
     --seeds N          seeds of each simulated incident (5)
     --first-seed N     the first of them (1)
     --requests N       simulated requests of each of three services (2700)
-    --write            write docs/scorecard.md instead of printing
+    --profile NAME     only simulated days of this kind of system
+    --save FILE        write the results to a file, to be merged later, instead of printing pages
+    --merge FILE…      no run: the pages of saved results; of equal cases the later file's
+    --write            write docs/scorecard.md and docs/scorecard-misses.md instead of printing
 ";
 
 struct Arguments {
     options: Options,
     write: bool,
+    save: Option<PathBuf>,
+    merge: Vec<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -34,12 +39,23 @@ fn main() -> ExitCode {
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let shared = laggard_testkit::measured_data();
     let data = shared.exists().then_some(shared);
-    let mut out = Arguments { options: Options { data, ..Options::default() }, write: false };
+    let mut out = Arguments {
+        options: Options { data, ..Options::default() },
+        write: false,
+        save: None,
+        merge: vec![],
+    };
+    let mut merges = false;
     while let Some(flag) = words.next() {
         if flag == "--write" {
             out.write = true;
             continue;
         }
+        if merges && !flag.starts_with("--") {
+            out.merge.push(PathBuf::from(flag));
+            continue;
+        }
+        merges = flag == "--merge";
         let value =
             words.next().ok_or_else(|| format!("{flag} needs a value, or is not known\n\n{USAGE}"))?;
         let number = || value.parse().map_err(|_| format!("{flag} takes a number, not {value:?}"));
@@ -50,6 +66,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--method" => options.method = Some(value),
             "--seeds" => options.seeds = number()?,
             "--first-seed" => options.first_seed = number()?,
+            "--profile" => options.profile = Some(value),
+            "--save" => out.save = Some(PathBuf::from(value)),
+            "--merge" => out.merge.push(PathBuf::from(value)),
             "--requests" => options.requests = number()?.clamp(1, 1_000_000) as u32,
             _ => return Err(format!("{flag} is not known\n\n{USAGE}")),
         }
@@ -58,16 +77,42 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
 }
 
 fn evaluate(arguments: &Arguments) -> Result<(), String> {
-    if arguments.options.data.is_none() {
-        say("there is no ../shared/data, and no --data: only the simulator is run\n");
+    let results = match arguments.merge.as_slice() {
+        [] => measured(&arguments.options)?,
+        saved => merged(saved)?,
+    };
+    if let Some(path) = &arguments.save {
+        let text = serde_json::to_string(&results).map_err(|error| error.to_string())?;
+        return write(path, &text);
     }
-    let results = run(&arguments.options, &mut |line| say(&format!("{line}\n")))?;
-    let text = scorecard(&results, &arguments.options);
+    let (scorecard, misses) = (scorecard(&results), misses_page(&results));
     if !arguments.write {
+        let text = format!("{scorecard}\n{misses}");
         return std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string());
     }
-    let path = repository().join("docs/scorecard.md");
-    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    write(&repository().join("docs/scorecard.md"), &scorecard)?;
+    write(&repository().join("docs/scorecard-misses.md"), &misses)
+}
+
+fn measured(options: &Options) -> Result<Results, String> {
+    if options.data.is_none() {
+        say("there is no ../shared/data, and no --data: only the simulator is run\n");
+    }
+    run(options, &mut |line| say(&format!("{line}\n")))
+}
+
+fn merged(saved: &[PathBuf]) -> Result<Results, String> {
+    let mut all = Results::default();
+    for path in saved {
+        let error = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|cause| error(&cause))?;
+        all.merge(serde_json::from_str(&text).map_err(|cause| error(&cause))?);
+    }
+    Ok(all)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn repository() -> &'static Path {
@@ -94,6 +139,14 @@ mod tests {
         assert_eq!(arguments.options.seeds, 3);
         assert_eq!(arguments.options.only.as_deref(), Some("delag"));
         assert_eq!(arguments.options.data.as_deref(), Some(Path::new("x")));
+    }
+
+    #[test]
+    fn several_files_are_merged() {
+        let arguments = parsed(&["--merge", "a.json", "b.json", "--write"]).unwrap();
+        assert_eq!(arguments.merge, ["a.json", "b.json"].map(PathBuf::from));
+        assert!(arguments.write && arguments.save.is_none());
+        assert!(parsed(&["--seeds", "3", "b.json"]).is_err());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What a computation costs.
 
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Seconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// On the clock on the wall.
     pub wall_s: f64,

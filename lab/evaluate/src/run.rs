@@ -1,7 +1,7 @@
 //! Every method on every case.
 
-use crate::arm::{ArmCase, Arms, Family, MethodRow, Outcome};
-use crate::case::{Case, Localizer, Question, SlowPeriod};
+use crate::arm::{ArmCase, Arms, MethodRow, Outcome};
+use crate::case::{Case, Localizer, Question, SlowPeriod, Truth};
 use crate::changes::{
     ChangeAnswer, ChangeCase, ChangeScore, DemandCase, DemandScore, EstimatedDemand, change_finders,
     demand_estimators, score_changes, score_demands,
@@ -9,14 +9,17 @@ use crate::changes::{
 use crate::executions::{
     ExecutionAnswer, ExecutionCase, ExecutionScore, execution_finders, score_executions,
 };
+use crate::hits::{HitCase, HitScore, HitSuspect, hit_finders, score_hits};
 use crate::judge::{Judgment, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
-use crate::patterns::{PatternScore, RequestMatrix, pattern_finders, score_patterns};
+use crate::patterns::{RequestMatrix, pattern_finders, score_patterns};
+use crate::results::{GroupScore, LocalizerScore, Results};
 use crate::sets::{Group, SetKind, visit};
 use laggard_changes::Observations;
 use laggard_engine::Traces;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// What is evaluated.
@@ -34,60 +37,33 @@ pub struct Options {
     pub seeds: u64,
     /// Simulated requests of each of the three services.
     pub requests: u32,
+    /// Only simulated days of the kind of system of this name.
+    pub profile: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { data: None, only: None, method: None, first_seed: 1, seeds: 5, requests: 2_700 }
+        Options {
+            data: None,
+            only: None,
+            method: None,
+            first_seed: 1,
+            seeds: 5,
+            requests: 2_700,
+            profile: None,
+        }
     }
 }
 
-/// How right a localizer's answer is.
-#[derive(Clone, Debug)]
-pub struct LocalizerScore {
-    /// Length of a quiet window in hours; 0 where false findings are not counted by the hour.
-    pub hours: f64,
-    /// In a scan: whether the fault raised an alarm in time.
-    pub detected: Option<bool>,
-    /// Alarms raised where nothing is wrong: at most one for a case, any number for a run over much data.
-    pub false_alarms: usize,
-    /// Ranks, replicas, and the wrong answer if it is wrong.
-    pub judgment: Judgment,
-}
-
-/// How right the groups are that a pattern finder named.
-#[derive(Clone, Copy, Debug)]
-pub struct GroupScore {
-    /// `None` where nothing was hit, so that every group named is a false finding.
-    pub score: Option<PatternScore>,
-    /// Groups named.
-    pub groups: usize,
-}
-
 impl Options {
+    fn seeds(&self) -> Range<u64> {
+        self.first_seed..self.first_seed + self.seeds
+    }
+
     /// Whether a method of this name is to be run.
     fn selects(&self, name: &str) -> bool {
         self.method.as_deref().is_none_or(|wanted| wanted == name)
     }
-}
-
-/// Everything that was measured.
-#[derive(Clone, Debug, Default)]
-pub struct Results {
-    /// Of incidents in traces. Run times include assembly.
-    pub localizers: Family<LocalizerScore>,
-    /// Of matrices of requests.
-    pub patterns: Family<GroupScore>,
-    /// Of windows with changes, or without.
-    pub changes: Family<ChangeScore>,
-    /// Of windows with known demands.
-    pub demands: Family<DemandScore>,
-    /// Of sets of executions.
-    pub executions: Family<ExecutionScore>,
-    /// What a reader must know: sets that are absent, faults without data.
-    pub notes: Vec<String>,
-    /// Processor cores of the machine.
-    pub cores: usize,
 }
 
 /// Runs what the options select; `progress` gets one line for each case.
@@ -101,11 +77,15 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         return Err(format!("no such method; there is {}", known.join(", ")));
     }
     visit(options.data.as_deref(), &mut runner)?;
-    if runner.results.is_empty() {
+    let mut results = runner.results;
+    if results.is_empty() {
         let sets = SetKind::ALL.map(SetKind::name).join(", ");
         return Err(format!("nothing was evaluated; the sets are {sets}"));
     }
-    Ok(runner.results)
+    for set in results.sets().into_iter().filter(|set| set.is_simulated()) {
+        results.seeds.insert(set, options.seeds().collect());
+    }
+    Ok(results)
 }
 
 fn cores() -> NonZeroUsize {
@@ -120,6 +100,7 @@ pub(crate) struct Runner<'a> {
     changes: Arms<Observations, ChangeAnswer>,
     demands: Arms<Observations, Vec<EstimatedDemand>>,
     executions: Arms<ExecutionCase, ExecutionAnswer>,
+    hits: Arms<HitCase, Vec<HitSuspect>>,
     results: Results,
     progress: &'a mut dyn FnMut(&str),
 }
@@ -128,6 +109,8 @@ pub(crate) struct Runner<'a> {
 pub(crate) struct Answered {
     pub(crate) method: usize,
     pub(crate) is_empty: bool,
+    /// Where a fault is to be detected: whether anything is named.
+    pub(crate) detected: Option<bool>,
     pub(crate) judgment: Judgment,
     pub(crate) cost: Cost,
 }
@@ -139,16 +122,6 @@ pub(crate) struct ReportedPeriods {
     pub(crate) cost: Cost,
 }
 
-impl Results {
-    fn is_empty(&self) -> bool {
-        self.localizers.outcomes.is_empty()
-            && self.patterns.outcomes.is_empty()
-            && self.changes.outcomes.is_empty()
-            && self.demands.outcomes.is_empty()
-            && self.executions.outcomes.is_empty()
-    }
-}
-
 /// The selected methods of a family, and their rows.
 fn selected<I: ?Sized, O>(options: &Options, arms: Arms<I, O>) -> (Arms<I, O>, Vec<MethodRow>) {
     let arms: Arms<I, O> = arms.into_iter().filter(|arm| options.selects(arm.name())).collect();
@@ -158,7 +131,8 @@ fn selected<I: ?Sized, O>(options: &Options, arms: Arms<I, O>) -> (Arms<I, O>, V
 
 impl<'r> Runner<'r> {
     fn new(options: &'r Options, progress: &'r mut dyn FnMut(&str)) -> Runner<'r> {
-        let mut results = Results { cores: cores().get(), ..Results::default() };
+        let mut results =
+            Results { cores: cores().get(), requests: [options.requests].into(), ..Results::default() };
         let mut localizers = localizers();
         localizers.retain(|method| options.selects(method.name()));
         let row = |method: &dyn Localizer| MethodRow {
@@ -166,12 +140,13 @@ impl<'r> Runner<'r> {
             ..MethodRow::new(method)
         };
         results.localizers.methods = localizers.iter().map(|method| row(method.as_ref())).collect();
-        let (patterns, changes, demands, executions);
+        let (patterns, changes, demands, executions, hits);
         (patterns, results.patterns.methods) = selected(options, pattern_finders());
         (changes, results.changes.methods) = selected(options, change_finders());
         (demands, results.demands.methods) = selected(options, demand_estimators());
         (executions, results.executions.methods) = selected(options, execution_finders());
-        Runner { options, localizers, patterns, changes, demands, executions, results, progress }
+        (hits, results.hits.methods) = selected(options, hit_finders());
+        Runner { options, localizers, patterns, changes, demands, executions, hits, results, progress }
     }
 
     fn is_empty(&self) -> bool {
@@ -180,6 +155,24 @@ impl<'r> Runner<'r> {
             && self.changes.is_empty()
             && self.demands.is_empty()
             && self.executions.is_empty()
+            && self.hits.is_empty()
+    }
+
+    /// Whether any finder of requests that were hit is selected.
+    pub(crate) fn has_hit_finders(&self) -> bool {
+        !self.hits.is_empty()
+    }
+
+    /// Every finder of requests that were hit on a case, if its group is wanted.
+    pub(crate) fn find_hits(&mut self, group: &Group, case: &HitCase) {
+        if !self.wants(group) {
+            return;
+        }
+        let input = ArmCase { group, name: &case.name, input: case, is_hit: true };
+        self.results.hits.run(&self.hits, &input, |suspects| {
+            suspects.map_or_else(HitScore::default, |suspects| score_hits(&case.truth, suspects))
+        });
+        self.report_progress(group, &case.name);
     }
 
     /// Whether any finder of changes is selected.
@@ -251,8 +244,8 @@ impl<'r> Runner<'r> {
         cores()
     }
 
-    pub(crate) fn seeds(&self) -> std::ops::Range<u64> {
-        self.options.first_seed..self.options.first_seed + self.options.seeds
+    pub(crate) fn seeds(&self) -> Range<u64> {
+        self.options.seeds()
     }
 
     pub(crate) fn requests(&self) -> u32 {
@@ -261,6 +254,11 @@ impl<'r> Runner<'r> {
 
     pub(crate) fn wants(&self, group: &Group) -> bool {
         self.options.only.as_deref().is_none_or(|only| group.path().contains(only))
+    }
+
+    /// Whether days of a kind of system are wanted.
+    pub(crate) fn wants_profile(&self, name: &str) -> bool {
+        self.options.profile.as_deref().is_none_or(|wanted| wanted == name)
     }
 
     /// Whether any method reads assembled calls; Laggard's own assemble by themselves.
@@ -296,7 +294,7 @@ impl<'r> Runner<'r> {
                 method: answered.method,
                 score: LocalizerScore {
                     hours,
-                    detected: None,
+                    detected: answered.detected,
                     false_alarms: usize::from(
                         answered.judgment.false_findings.is_some_and(|count| count > 0),
                     ),
@@ -377,15 +375,13 @@ fn answer(method_index: usize, method: &dyn Localizer, case: &Case) -> Answered 
     let (answer, cost) = measured(|| method.answer(case));
     // Laggard assembles by itself; for the others it was done beforehand.
     let cost = if method.is_laggard() { cost } else { cost.plus(case.calls.cost) };
-    match answer {
-        Ok(answer) => {
-            let judgment = judge(case, method, &answer);
-            Answered { method: method_index, is_empty: answer.is_empty(), judgment, cost }
-        }
+    let (is_empty, judgment) = match answer {
+        Ok(answer) => (answer.is_empty(), judge(case, method, &answer)),
         Err(error) => {
             let miss = Miss { expected: "an answer".to_owned(), got: error };
-            let judgment = Judgment { miss: Some(miss), ..Judgment::default() };
-            Answered { method: method_index, is_empty: true, judgment, cost }
+            (true, Judgment { miss: Some(miss), ..Judgment::default() })
         }
-    }
+    };
+    let detected = matches!(case.truth, Truth::Fault(_)).then_some(!is_empty);
+    Answered { method: method_index, is_empty, detected, judgment, cost }
 }

@@ -3,6 +3,7 @@
 use crate::arm::{Arm, Arms};
 use laggard_changes::{FittedModel, ModelSettings, Observations, fit_model, nnls_model};
 use laggard_numeric::{NormalEquations, nnls};
+use serde::{Deserialize, Serialize};
 
 /// Windows of known demands.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ pub struct EstimatedDemand {
 }
 
 /// How near an estimate is.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DemandScore {
     /// `|estimate − truth| / truth` of every type.
     pub relative_errors: Vec<f64>,

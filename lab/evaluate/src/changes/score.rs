@@ -1,6 +1,7 @@
 //! An answer about changes against the truth.
 
 use super::{ChangeAnswer, ChangeTruth, Difference, ReportedAlarm, TrueAlarm};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// An alarm counts for a change when its onset is this near, in minutes.
@@ -9,7 +10,7 @@ const NEAR_MIN: f64 = 15.0;
 const SIZE_MS: f64 = 1.0;
 
 /// How good an answer is.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ChangeScore {
     /// Whether there was an answer at all; else the rest counts as if nothing had been found.
     pub is_answered: bool,

@@ -1,10 +1,11 @@
 //! How near an answer came.
 
 use super::{ExecutionAnswer, ExecutionTruth};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Counts that add up over cases.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ExecutionScore {
     /// 1 if an anomaly is reported where there is none.
     pub false_alarms: usize,

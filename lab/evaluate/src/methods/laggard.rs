@@ -1,10 +1,12 @@
 //! Laggard's own methods, by their rows in the registry.
 
 use crate::arm::Arm;
-use crate::case::{Answer, Case, Localizer, OperationName, Question, SlowPeriod};
+use crate::case::{Answer, Case, FirstSuspect, Localizer, OperationName, Question, SlowPeriod};
 use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
 use laggard_engine::{LocalEngine, Requests, Traces};
-use laggard_report::{Incident, InputFacts, ReplicaSuspect, Report, Suspect, Verdict};
+use laggard_report::{
+    Between, Incident, InputFacts, ReplicaSuspect, Report, Suspect, SuspectAttribute, Verdict,
+};
 use std::num::NonZeroUsize;
 
 /// More than anybody reads, so that precision sees everything that is named.
@@ -65,11 +67,12 @@ impl Arm<Case, Answer> for Laggard {
 
     fn answer(&self, case: &Case) -> Result<Answer, String> {
         let report = laggard_report(case, self.name)?;
-        let mut answer = Answer::default();
+        let mut answer = Answer { sentence: report.headline.clone(), ..Answer::default() };
         // A tail that may be usual is an explanation, not an alarm.
-        if case.question == Question::Detect && report.verdict == Verdict::Tail {
+        if case.question == Question::Detect && report.verdict != Verdict::Suspects {
             return Ok(answer);
         }
+        answer.first = report.suspects.first().map(first_suspect).unwrap_or_default();
         for suspect in &report.suspects {
             let name = OperationName::new(&suspect.service, &suspect.operation);
             if !answer.operations.contains(&name) {
@@ -84,6 +87,16 @@ impl Arm<Case, Answer> for Laggard {
             answer.reasons.push(of_replica(suspect));
         }
         Ok(answer)
+    }
+}
+
+fn first_suspect(suspect: &Suspect) -> FirstSuspect {
+    let ends = |between: &Between| (between.caller_service.clone(), between.callee_service.clone());
+    let attribute = |attribute: &SuspectAttribute| (attribute.key.clone(), attribute.value.clone());
+    FirstSuspect {
+        replicas: suspect.replicas.clone(),
+        between: suspect.between.as_ref().map(ends),
+        attributes: suspect.attributes.iter().map(attribute).collect(),
     }
 }
 

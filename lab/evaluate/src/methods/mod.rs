@@ -10,6 +10,7 @@ mod tail_latency;
 mod trace_rca;
 mod window_self_time;
 
+pub(crate) use figures::quantile;
 pub use itemsets::{FrequentItemsets, jaccard, mine};
 pub use labels::Labels;
 pub use laggard::laggard_report;

@@ -1,10 +1,11 @@
 //! Found groups of requests against those that were hit.
 
 use super::RequestMatrix;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// How well groups of requests match the requests that were hit; each number 0..1.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PatternScore {
     /// Of the requests in any reported group, the share that any cause hit.
     pub precision: f64,

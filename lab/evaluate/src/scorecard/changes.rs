@@ -3,7 +3,7 @@
 use super::{distinct, mean_wall_s, of_group, of_method};
 use crate::arm::{Family, Outcome};
 use crate::changes::{ChangeScore, DemandScore};
-use crate::run::Results;
+use crate::results::Results;
 use crate::sets::SetKind;
 use std::fmt::Write;
 
@@ -19,7 +19,6 @@ pub(super) fn change_tables(out: &mut String, results: &Results, set: SetKind) {
     let changes = results.changes.in_set(set);
     if !changes.is_empty() {
         change_table(out, &results.changes, &changes);
-        misses(out, &results.changes, &changes);
     }
 }
 
@@ -85,7 +84,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Every wrong answer of Laggard's methods.
-fn misses(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutcomes<'_>) {
+pub(super) fn change_misses(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutcomes<'_>) {
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
     for outcome in outcomes
         .iter()
@@ -102,17 +101,11 @@ fn misses(out: &mut String, family: &Family<ChangeScore>, outcomes: &ChangeOutco
     if rows.is_empty() {
         return;
     }
-    let _ = write!(
-        out,
-        "\n<details><summary>Wrong answers of Laggard's methods: {} rows</summary>\n\n",
-        rows.len()
-    );
-    out.push_str("| group | method | answer | cases |\n|---|---|---|---|\n");
+    out.push_str("\n| group | method | answer | cases |\n|---|---|---|---|\n");
     for (row, cases) in rows {
         let shown = cases.iter().take(CASES_MAX).copied().collect::<Vec<&str>>().join(", ");
         let _ = writeln!(out, "{row} {shown} |");
     }
-    out.push_str("\n</details>\n");
 }
 
 const DEMANDS: &str = "

@@ -8,15 +8,28 @@ pub(super) const INTRODUCTION: &str = "\
 # Scorecard
 
 Every method over measured and simulated incidents whose truth is known: Laggard's own, as the product's registry lists
-them and with their default settings, against two simple rankings and two published methods. Every wrong answer of
-Laggard's default is named below the table it belongs to, those of other methods with one example a group.
+them and with their default settings, against two simple rankings, one of them what a person computes by hand, and two
+published methods. Every wrong answer of Laggard's default is on the [page of misses](scorecard-misses.md), those of other
+methods with one example a group.
 
 ```sh
-cargo xtask evaluate --write                         # this page
+cargo xtask evaluate --write                         # this page and that of misses
 cargo xtask evaluate --data DIR                      # any folder with the same layout as ../shared/data
 cargo xtask evaluate --only simulator/quiet --seeds 100
-cargo xtask evaluate --only tracebench --method clouddiag
+cargo xtask evaluate --only days/quiet --profile shop --method combined
+cargo xtask evaluate --only tracebench --save tracebench.json
+cargo xtask evaluate --merge *.json --write          # the pages, from runs of their parts
 ```
+";
+
+pub(super) const MISSES: &str = "\
+<!-- Written by `cargo xtask evaluate --write`. Do not edit. -->
+
+# Misses
+
+Every wrong answer of Laggard's default method in the run of the [scorecard](scorecard.md), with the truth, and what was
+said instead: the report's headline, or what it named and why. Cases with the same wrong answer share a row. Of other
+methods, all cases of a group share a row with the first of their wrong answers.
 ";
 
 pub(super) const METHODS: &str = "
@@ -105,6 +118,8 @@ or none when the fault is on all. The baseline is the quiet hour before, of the 
 `heavy-tail`, another hour of heavy tails). `uniform` has a baseline only, since without one there is nothing to
 see. In `quiet` and `heavy-tail` anything named is a false finding."
         }
+        SetKind::Days => DAYS,
+        SetKind::RequestsHit => REQUESTS_HIT,
         SetKind::Tpcw => TPCW,
         SetKind::Executions => EXECUTIONS,
         SetKind::CpuDemands => {
@@ -117,6 +132,24 @@ changes, so any alarm is false."
         }
     }
 }
+
+const DAYS: &str = "\
+[Ordinary days](manual/simulate.md#ordinary-days) of ten kinds of systems, a kind and seed a case, with the hour before as the
+baseline where there is one. *Quiet*: quarter hours in which nothing happens but what always does; anything named is a false
+alarm, and a report of verdict `tail` names nothing. *Faults*: one operation, replica, edge, or tenant is 1.5 or 1.2 times
+as slow in 12 of 15 minutes; or half of the calls of an operation fail (`errors`) or return without making their own calls
+(`early-return`). A fault is *detected* when anything is named. *Right*: the first name is the operation that the fault
+hit, on a replica that it hit, with the tenant that it hit; for an edge, a suspect between the two services, or, where
+there are no spans of clients, an operation of the caller. Of methods that rank, any operation of either end of an edge is
+right; tenants they cannot name. *1 % lost*, *5 % lost*: spans are lost at random. A fault of a kind that a system cannot
+have is left out.";
+
+const REQUESTS_HIT: &str = "\
+The incidents of the simulator once more, without a baseline where none is needed, and with one. The first suspect that the
+fault concerns is judged by its requests: *precision* is the share of them with a delayed call of the operation, *recall*
+the share of the requests with such a call that it hit. *Effect*: its excess per call, and per request, over the median
+of what was injected. *Any suspect*: requests hit by any suspect, against those with any delayed call. *Right*: precision
+and recall of at least 0.95, and effects within 10 %.";
 
 const EXECUTIONS: &str = "\
 [Executions](manual/methods/executions.md) as sequences of states, drawn from templates of 20 to 60 steps with insertions,

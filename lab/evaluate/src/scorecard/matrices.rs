@@ -3,7 +3,7 @@
 use super::{of_group, of_method};
 use crate::arm::{Family, Outcome};
 use crate::patterns::PatternScore;
-use crate::run::GroupScore;
+use crate::results::GroupScore;
 use crate::sets::Group;
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,9 +1,11 @@
 //! What went wrong, by name; and where another method did better than ours.
 
 use super::groups_of;
+use super::hits::hit_miss;
 use super::summary::Summary;
 use crate::arm::Outcome;
-use crate::run::{GroupScore, LocalizerScore, Results};
+use crate::hits::HitScore;
+use crate::results::{GroupScore, LocalizerScore, Results};
 use crate::sets::SetKind;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -27,8 +29,9 @@ pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
         let rows = matrix_rows(results, set, method_index);
         if finder.is_laggard { ours.extend(rows) } else { others.extend(rows) }
     }
+    ours.extend(hit_rows(results, set));
     if !ours.is_empty() {
-        let _ = write!(out, "\n### Misses of Laggard's default on {}\n\n", set.name());
+        out.push('\n');
         rows_table(out, &ours);
     }
     if !others.is_empty() {
@@ -43,7 +46,7 @@ pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
 }
 
 fn rows_table(out: &mut String, rows: &[String]) {
-    out.push_str("| method | cases | expected | got |\n|---|---|---|---|\n");
+    out.push_str("| method | cases | truth | said instead |\n|---|---|---|---|\n");
     rows.iter().for_each(|row| out.push_str(row));
 }
 
@@ -97,6 +100,17 @@ fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
         ))
     };
     of_finder.filter_map(row).collect()
+}
+
+fn hit_rows(results: &Results, set: SetKind) -> Vec<String> {
+    let row = |outcome: &&Outcome<HitScore>| {
+        let (expected, got) = hit_miss(&outcome.score)?;
+        let got = outcome.error.clone().unwrap_or(got);
+        let method = &results.hits.methods[outcome.method].name;
+        let case = format!("{}: {}", outcome.group.name, outcome.case);
+        Some(format!("| {method} | {case} | {expected} | {} |\n", cell(&got)))
+    };
+    results.hits.in_set(set).iter().filter_map(row).collect()
 }
 
 /// What was expected and what came, where the answer is wrong.

@@ -3,17 +3,19 @@
 mod changes;
 mod executions;
 mod explained;
+mod hits;
 mod matrices;
 mod misses;
 mod summary;
 
 use crate::arm::Outcome;
 use crate::measure::Cost;
-use crate::run::{LocalizerScore, Options, Results};
+use crate::results::{LocalizerScore, Results};
 use crate::sets::{Group, SetKind};
-use changes::change_tables;
+use changes::{change_misses, change_tables};
 use executions::execution_table;
-use explained::{INTRODUCTION, METHODS, about};
+use explained::{INTRODUCTION, METHODS, MISSES, about};
+use hits::hit_table;
 use matrices::matrix_tables;
 use misses::{beaten, misses};
 use std::collections::BTreeSet;
@@ -26,47 +28,54 @@ const BUSY_NOTE: &str =
     "- Other work ran on the machine meanwhile: wall seconds are too long, processor seconds about right.\n";
 
 /// The page, in Markdown.
-pub fn scorecard(results: &Results, options: &Options) -> String {
+pub fn scorecard(results: &Results) -> String {
     let mut out = String::from(INTRODUCTION);
-    facts(&mut out, results, options);
+    facts(&mut out, results);
     out.push_str(METHODS);
     overview(&mut out, results);
     beaten(&mut out, results);
-    for set in SetKind::ALL {
-        let groups = groups_of(results, set);
-        let matrices = results.patterns.in_set(set);
-        let has_windows = !results.changes.in_set(set).is_empty() || !results.demands.in_set(set).is_empty();
-        let has_executions = !results.executions.in_set(set).is_empty();
-        if groups.is_empty() && matrices.is_empty() && !has_windows && !has_executions {
-            continue;
-        }
+    for set in results.sets() {
         let _ = write!(out, "\n## {}\n\n{}\n", set.name(), about(set));
-        if has_executions {
+        let matrices = results.patterns.in_set(set);
+        if !results.hits.in_set(set).is_empty() {
+            hit_table(&mut out, &results.hits, set);
+        } else if !results.executions.in_set(set).is_empty() {
             execution_table(&mut out, &results.executions, set);
-            continue;
-        }
-        if has_windows {
+        } else if !results.changes.in_set(set).is_empty() || !results.demands.in_set(set).is_empty() {
             change_tables(&mut out, results, set);
-            continue;
-        }
-        if matrices.is_empty() {
-            table(&mut out, results, &groups);
+        } else if matrices.is_empty() {
+            table(&mut out, results, &groups_of(results, set));
         } else {
             matrix_tables(&mut out, &results.patterns, &matrices);
         }
-        misses(&mut out, results, set);
     }
     out
 }
 
-fn facts(out: &mut String, results: &Results, options: &Options) {
-    let last = options.first_seed + options.seeds.max(1) - 1;
-    let _ = write!(
+/// The page of wrong answers, in Markdown.
+pub fn misses_page(results: &Results) -> String {
+    let mut out = String::from(MISSES);
+    for set in results.sets() {
+        let mut section = String::new();
+        misses(&mut section, results, set);
+        change_misses(&mut section, &results.changes, &results.changes.in_set(set));
+        if !section.is_empty() {
+            let _ = write!(out, "\n## {}\n{section}", set.name());
+        }
+    }
+    out
+}
+
+fn facts(out: &mut String, results: &Results) {
+    let _ = writeln!(
         out,
-        "\nThis run: {} processor cores; simulated incidents of {} requests each, seeds {} to {last}.\n",
+        "\nThis run: {} processor cores; simulated incidents of {} requests each. Seeds: {}.",
         results.cores,
-        3 * u64::from(options.requests),
-        options.first_seed,
+        shown(results.requests.iter().map(|requests| 3 * u64::from(*requests)).collect()),
+        (results.seeds.iter())
+            .map(|(set, seeds)| format!("{} {}", set.name(), ranges(seeds)))
+            .collect::<Vec<String>>()
+            .join(", "),
     );
     let using: Vec<&str> = (results.localizers.methods.iter())
         .filter(|method| method.uses_baseline)
@@ -81,6 +90,25 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
     for note in &results.notes {
         let _ = writeln!(out, "- {note}");
     }
+}
+
+fn shown(numbers: Vec<u64>) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<String>>().join(" or ")
+}
+
+/// `1 to 9, 11`.
+fn ranges(numbers: &BTreeSet<u64>) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let run = |&(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first} to {last}") }
+    };
+    runs.iter().map(run).collect::<Vec<String>>().join(", ")
 }
 
 /// Groups of a set in the order they were run.
@@ -149,5 +177,16 @@ fn table(out: &mut String, results: &Results, groups: &[&Group]) {
             let title = if method_index == 0 { group.name.as_str() } else { "" };
             let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_shown_as_ranges() {
+        assert_eq!(ranges(&BTreeSet::from([1, 2, 3, 7, 9, 10])), "1 to 3, 7, 9 to 10");
+        assert_eq!(ranges(&BTreeSet::new()), "");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arm::Outcome;
 use crate::measure::Cost;
-use crate::run::LocalizerScore;
+use crate::results::LocalizerScore;
 
 /// Sums over cases.
 #[derive(Clone, PartialEq, Debug, Default)]

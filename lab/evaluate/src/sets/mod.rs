@@ -1,11 +1,13 @@
 //! Where cases come from.
 
 mod cpu_demands;
+mod days;
 mod executions;
 mod lingering;
 mod matrices;
 mod minutes;
 mod online_boutique;
+mod requests_hit;
 mod shop;
 mod simulator;
 mod slow_periods;
@@ -31,6 +33,8 @@ pub(crate) fn visit(data: Option<&Path>, runner: &mut Runner<'_>) -> Result<(), 
         cpu_demands::visit(&folder, runner)?;
     }
     simulator::visit(runner)?;
+    days::visit(runner)?;
+    requests_hit::visit(runner)?;
     executions::visit(runner);
     tpcw::visit(runner)
 }

@@ -11,7 +11,8 @@ use crate::arm::Outcome;
 use crate::case::{Case, Question, Truth};
 use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
-use crate::run::{Answered, LocalizerScore, Runner};
+use crate::results::LocalizerScore;
+use crate::run::{Answered, Runner};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 use super::{Group, SetKind};
 use crate::calls::CaseCalls;
 use crate::case::{Case, OperationName, Question, Truth};
-use crate::measure::Cost;
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
 use laggard_model::Sink;
@@ -49,58 +48,32 @@ pub(super) fn visit(runner: &mut Runner<'_>) -> Result<(), String> {
             continue;
         }
         for seed in runner.seeds() {
-            let incident = Incident::simulate(scenario, seed, runner)?;
+            let case = simulate(scenario, seed, runner)?;
             if wanted_alone {
-                runner.run(&without, HOURS, incident.without_baseline());
+                runner.run(&without, HOURS, case.without_baseline());
             }
-            runner.run_compared(&without, &with, HOURS, incident.case);
+            runner.run_compared(&without, &with, HOURS, case);
         }
     }
     Ok(())
 }
 
-struct Incident {
-    /// With a baseline.
-    case: Case,
-}
-
-impl Incident {
-    fn simulate(scenario: Scenario, seed: u64, runner: &Runner<'_>) -> Result<Incident, String> {
-        let settings = Settings { requests_per_service: runner.requests(), ..Settings::new(scenario, seed) };
-        let threads = runner.threads();
-        let before = baseline(&settings);
-        let (now, usual) = std::thread::scope(|scope| {
-            let usual = scope.spawn(|| draw(&before, threads));
-            (draw(&settings, threads), usual.join().expect("drawing does not panic"))
-        });
-        let ((target, truth), (usual, _)) = (now?, usual?);
-        let calls = match runner.needs_calls() {
-            true => CaseCalls::new(&target, Some(&usual)),
-            false => CaseCalls::default(),
-        };
-        let (target, baseline) = (Arc::new(target), Some(Arc::new(usual)));
-        let question = if truth == Truth::Quiet { Question::Detect } else { Question::Explain };
-        Ok(Incident { case: Case { name: format!("seed {seed}"), target, baseline, calls, truth, question } })
-    }
-
-    fn without_baseline(&self) -> Case {
-        let case = &self.case;
-        let calls = &case.calls;
-        let half = Cost { wall_s: calls.cost.wall_s / 2.0, processor_s: calls.cost.processor_s / 2.0 };
-        Case {
-            name: case.name.clone(),
-            target: Arc::clone(&case.target),
-            baseline: None,
-            calls: CaseCalls {
-                names: Arc::clone(&calls.names),
-                target: calls.target.clone(),
-                baseline: None,
-                cost: half,
-            },
-            truth: case.truth.clone(),
-            question: case.question,
-        }
-    }
+fn simulate(scenario: Scenario, seed: u64, runner: &Runner<'_>) -> Result<Case, String> {
+    let settings = Settings { requests_per_service: runner.requests(), ..Settings::new(scenario, seed) };
+    let threads = runner.threads();
+    let before = baseline(&settings);
+    let (now, usual) = std::thread::scope(|scope| {
+        let usual = scope.spawn(|| draw(&before, threads));
+        (draw(&settings, threads), usual.join().expect("drawing does not panic"))
+    });
+    let ((target, truth), (usual, _)) = (now?, usual?);
+    let calls = match runner.needs_calls() {
+        true => CaseCalls::new(&target, Some(&usual)),
+        false => CaseCalls::default(),
+    };
+    let (target, baseline) = (Arc::new(target), Some(Arc::new(usual)));
+    let question = if truth == Truth::Quiet { Question::Detect } else { Question::Explain };
+    Ok(Case { name: format!("seed {seed}"), target, baseline, calls, truth, question })
 }
 
 /// The quiet hour before. Where there is no fault, the hour before had none of the same kind.

@@ -9,7 +9,8 @@ use crate::arm::Outcome;
 use crate::case::SlowPeriod;
 use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
-use crate::run::{LocalizerScore, ReportedPeriods, Runner};
+use crate::results::LocalizerScore;
+use crate::run::{ReportedPeriods, Runner};
 use std::collections::BTreeSet;
 
 pub(super) const ON_FAULTS: &str = "unknown window, one run: slow periods";

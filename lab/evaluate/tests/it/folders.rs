@@ -80,12 +80,12 @@ fn write_all(folder: &Path) {
     put("some-demands/util20-exp8", "of-no-known-demand.csv", "");
 }
 
-fn evaluated(only: &str) -> (Results, Options) {
+fn evaluated(only: &str) -> Results {
     let folder = tempfile::tempdir().unwrap();
     write_all(folder.path());
     let data = Some(folder.path().to_owned());
     let options = Options { data, only: Some(only.to_owned()), ..Options::default() };
-    (run(&options, &mut |_| ()).unwrap(), options)
+    run(&options, &mut |_| ()).unwrap()
 }
 
 /// Right cases of a method in groups whose name contains a text, and all of them.
@@ -102,7 +102,7 @@ fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
 
 #[test]
 fn runs_with_slow_nodes_are_recognized_by_their_names() {
-    let (results, _) = evaluated("tracebench");
+    let results = evaluated("tracebench");
     assert_eq!(right(&results, "self-time excess", "unknown number"), (1, 1));
     assert_eq!(right(&results, "self-time excess", "sub-samples").1, 10);
     assert_eq!(right(&results, "self-time excess", "every node slow"), (1, 1));
@@ -113,7 +113,7 @@ fn runs_with_slow_nodes_are_recognized_by_their_names() {
 
 #[test]
 fn faults_are_searched_in_their_window_and_minute_by_minute() {
-    let (results, options) = evaluated("online-boutique");
+    let results = evaluated("online-boutique");
     for method in ["self-time excess", "p95-ratio"] {
         assert_eq!(right(&results, method, "known window, all other minutes"), (1, 1), "{method}");
         assert_eq!(right(&results, method, "known window, fault-free minutes"), (1, 1), "{method}");
@@ -129,13 +129,13 @@ fn faults_are_searched_in_their_window_and_minute_by_minute() {
     assert_eq!(right(&results, "combined", "one run: fault-free data"), (1, 1));
     assert_eq!(right(&results, "clouddiag", "one run"), (0, 0));
     assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
-    let page = scorecard(&results, &options);
+    let page = scorecard(&results);
     assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
 }
 
 #[test]
 fn matrices_are_recognized_by_their_header() {
-    let (results, options) = evaluated("delag");
+    let results = evaluated("delag");
     assert!(results.localizers.outcomes.is_empty());
     let of = |finder: &str| {
         let at = results.patterns.position(finder).unwrap();
@@ -148,12 +148,12 @@ fn matrices_are_recognized_by_their_header() {
     // Five rows are too few for Laggard; only it runs on those that nothing hit.
     let found: Vec<usize> = of("latency patterns").map(|one| one.score.groups).collect();
     assert_eq!(found, [0, 0]);
-    assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
+    assert!(scorecard(&results).contains("| system (1) | slowest fifth |"));
 }
 
 #[test]
 fn demands_and_alarms_of_measured_runs() {
-    let (results, options) = evaluated("cpu-demands");
+    let results = evaluated("cpu-demands");
     let estimators: Vec<&str> = results.demands.methods.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(results.demands.outcomes.len(), estimators.len());
     for one in &results.demands.outcomes {
@@ -163,7 +163,7 @@ fn demands_and_alarms_of_measured_runs() {
     let threshold = results.changes.position("utilization above 70 %").unwrap();
     let quiet = results.changes.outcomes.iter().find(|one| one.method == threshold).unwrap();
     assert!(quiet.score.is_right() && quiet.group.name == "util20, no change");
-    let page = scorecard(&results, &options);
+    let page = scorecard(&results);
     assert!(page.contains("| util20 (1 runs) | least squares without a constant | 0.0 % |"), "{page}");
     assert!(page.contains("|  | utilization above 70 % | 1/1 | 0 | – | 0 |"), "{page}");
 }
@@ -175,7 +175,7 @@ fn a_quiet_hour_of_the_shop_by_a_selected_method() {
     let results = run(&options, &mut |_| ()).unwrap();
     let [one] = &results.changes.outcomes[..] else { panic!("{:?}", results.changes) };
     assert_eq!((one.score.expected, one.case.as_str()), (1, "seed 1"));
-    assert!(scorecard(&results, &options).contains("## tpcw\n"));
+    assert!(scorecard(&results).contains("## tpcw\n"));
 }
 
 #[test]
