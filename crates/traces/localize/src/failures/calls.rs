@@ -7,7 +7,7 @@
 use crate::failures::FailureSettings;
 use crate::failures::outcomes::{CallPaths, OutcomeTable, OutcomeTree, RequestNumbers};
 use crate::failures::rates::{BlockCount, drop, rise};
-use crate::sites::Blocks;
+use crate::sites::{Blocks, Fast};
 use laggard_model::OperationId;
 use laggard_numeric::benjamini_hochberg;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -121,7 +121,7 @@ struct Pair {
     caller: OperationId,
     callee: OperationId,
     /// By path of the caller: calls of the callee per call of the caller in the baseline.
-    usual: HashMap<u32, Rates>,
+    usual: HashMap<u32, Rates, Fast>,
     /// In the baseline, and in the window.
     earlier: PairCount,
     later: PairCount,
@@ -318,7 +318,7 @@ impl Comparison<'_> {
             let pair = pairs.entry((caller, step.operation)).or_insert_with(|| Pair {
                 caller,
                 callee: step.operation,
-                usual: HashMap::new(),
+                usual: HashMap::default(),
                 earlier: PairCount::default(),
                 later: PairCount::default(),
             });

@@ -12,12 +12,13 @@ use crate::sites::blocks::Expected;
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::peers::{UnevenSite, compared_sites};
 use crate::sites::per_category::Keyed;
+use crate::sites::sets::Fast;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::ReplicaId;
 use laggard_numeric::{
     benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95, student_upper_tail,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
 /// The window is cut into this many parts with equally many requests; a part of the baseline has as many, if it has enough.
@@ -45,9 +46,12 @@ pub(crate) struct Grouped<'a> {
 }
 
 impl Grouped<'_> {
+    fn set(&self, row: &Observation) -> u32 {
+        self.by_request.map_or(row.set, |sets| sets[row.request as usize])
+    }
+
     fn members(&self, row: &Observation) -> &[ReplicaId] {
-        let set = self.by_request.map_or(row.set, |sets| sets[row.request as usize]);
-        &self.sets[set as usize]
+        &self.sets[self.set(row) as usize]
     }
 }
 
@@ -167,12 +171,20 @@ struct Sums {
 impl Sums {
     fn new(grouped: &Grouped<'_>, rows: &[Observation], expected: &Expected, parts: usize) -> Sums {
         let table = grouped.table;
-        let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
+        let mut by_set: HashMap<u32, Vec<LogSum>, Fast> = HashMap::default();
         for row in rows {
             let part = row.request as usize * parts / table.requests.len();
             let log = LogSum { count: 1.0, sum: log_ratio(table, row, expected) };
-            for &replica in grouped.members(row) {
-                by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts])[part].add(log);
+            let sums = by_set.entry(grouped.set(row)).or_insert_with(|| vec![LogSum::default(); parts]);
+            sums[part].add(log);
+        }
+        let mut by_set: Vec<(u32, Vec<LogSum>)> = by_set.into_iter().collect();
+        by_set.sort_unstable_by_key(|(set, _)| *set);
+        let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
+        for (set, sums) in by_set {
+            for &replica in &grouped.sets[set as usize] {
+                let all = by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts]);
+                all.iter_mut().zip(&sums).for_each(|(all, &sum)| all.add(sum));
             }
         }
         let mut sums = Sums { by_replica, left_out: BTreeSet::new(), normal: vec![LogSum::default(); parts] };
