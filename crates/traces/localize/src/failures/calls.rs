@@ -170,6 +170,10 @@ impl PairCount {
 struct Population<'a> {
     table: &'a OutcomeTable,
     trees: Vec<PathTree<'a>>,
+    /// By path: the trees that have it, ascending.
+    with_path: Vec<Vec<u32>>,
+    /// By tree: its requests with failed calls, as indices into the table's.
+    failed: Vec<Vec<u32>>,
 }
 
 struct PathTree<'a> {
@@ -199,7 +203,21 @@ impl<'a> Population<'a> {
                 .map(|(parent, operation)| seen.insert((parent, operation)));
             PathTree { tree, paths: paths.of_tree(tree), is_first: is_first.collect() }
         });
-        Population { table, trees: trees.collect() }
+        let trees: Vec<PathTree<'a>> = trees.collect();
+        let mut with_path: Vec<Vec<u32>> = vec![Vec::new(); paths.paths.len()];
+        for (number, tree) in (0..).zip(&trees) {
+            for &path in &tree.paths {
+                let known = &mut with_path[path as usize];
+                if known.last() != Some(&number) {
+                    known.push(number);
+                }
+            }
+        }
+        let mut failed: Vec<Vec<u32>> = vec![Vec::new(); trees.len()];
+        for (index, request) in (0..).zip(&table.failed) {
+            failed[request.tree as usize].push(index);
+        }
+        Population { table, trees, with_path, failed }
     }
 
     fn totals(&self, paths: usize) -> PathTotals {
@@ -231,18 +249,21 @@ impl<'a> Population<'a> {
 
     /// Counts of every request with calls of the caller.
     fn each_request(&self, pair: &Pair, mut count: impl FnMut(RequestNumbers, PairCount)) {
-        for (tree, requests) in
-            self.trees.iter().zip(&self.table.clean).filter(|(_, requests)| !requests.is_empty())
-        {
-            let counts = tree.count(pair, &[]);
-            if counts.callers > 0.0 {
-                requests.iter().for_each(|&request| count(request, counts));
+        let with_caller = pair.usual.keys().filter_map(|&path| self.with_path.get(path as usize));
+        let with_caller: BTreeSet<u32> = with_caller.flatten().copied().collect();
+        for number in with_caller {
+            let tree = &self.trees[number as usize];
+            let clean = &self.table.clean[number as usize];
+            if !clean.is_empty() {
+                let counts = tree.count(pair, &[]);
+                clean.iter().for_each(|&request| count(request, counts));
             }
-        }
-        for failed in &self.table.failed {
-            let counts = self.trees[failed.tree as usize].count(pair, &failed.errors);
-            if counts.callers > 0.0 {
-                count(failed.request, counts);
+            for &index in &self.failed[number as usize] {
+                let failed = &self.table.failed[index as usize];
+                let counts = tree.count(pair, &failed.errors);
+                if counts.callers > 0.0 {
+                    count(failed.request, counts);
+                }
             }
         }
     }

@@ -211,16 +211,18 @@ impl Sums {
     fn differences(&self, replica: ReplicaId) -> Vec<(f64, f64)> {
         let Some(own) = self.by_replica.get(&replica) else { return Vec::new() };
         let is_peer = !self.left_out.contains(&replica);
-        let part = |(own, normal): (&LogSum, &LogSum)| {
-            let peers = if is_peer {
-                LogSum { count: normal.count - own.count, sum: normal.sum - own.sum }
-            } else {
-                *normal
-            };
-            (own.count > 0.0 && peers.count > 0.0)
-                .then(|| (own.mean() - peers.mean(), 1.0 / (1.0 / own.count + 1.0 / peers.count)))
-        };
-        own.iter().zip(&self.normal).filter_map(part).collect()
+        let mut differences = Vec::with_capacity(own.len());
+        for (own, normal) in own.iter().zip(&self.normal) {
+            let mut peers = *normal;
+            if is_peer {
+                peers = LogSum { count: normal.count - own.count, sum: normal.sum - own.sum };
+            }
+            if own.count > 0.0 && peers.count > 0.0 {
+                let weight = 1.0 / (1.0 / own.count + 1.0 / peers.count);
+                differences.push((own.mean() - peers.mean(), weight));
+            }
+        }
+        differences
     }
 }
 
@@ -281,7 +283,8 @@ impl SiteParts {
         let enough = |replica: &ReplicaId| {
             sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
         };
-        let replicas = sums.by_replica.keys().copied().filter(enough).collect();
+        let replicas: Vec<ReplicaId> = sums.by_replica.keys().copied().filter(enough).collect();
+        let earlier = if replicas.len() < 2 { &[] } else { earlier };
         SiteParts {
             baseline: Sums::new(baseline, earlier, &expected, parts),
             window: sums,
@@ -311,8 +314,11 @@ impl SiteParts {
         let variance =
             by_parts.max(self.batch_variance(&earlier, by_parts)) + before.variance + DRIFT_MIN.powi(2);
         let error = variance.sqrt().max(1e-6);
-        let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before.difference).collect();
         let own = self.window.total(replica)?.mean() - before.own;
+        let median = || {
+            let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before.difference).collect();
+            median_of(&values)
+        };
         let least = FACTOR_MIN.ln();
         Some(ReplicaChange {
             change,
@@ -320,7 +326,7 @@ impl SiteParts {
             degrees,
             p_value: student_upper_tail(change / error, degrees),
             p_adjusted: 1.0,
-            matters: change >= least && median_of(&values) >= least && own >= OWN_FACTOR_MIN.ln(),
+            matters: change >= least && own >= OWN_FACTOR_MIN.ln() && median() >= least,
             flagged: false,
         })
     }
@@ -352,11 +358,11 @@ impl SiteParts {
     /// Variance of a replica's difference to its peers between batches of the baseline as long as the window. There are few
     /// batches, so that it is shrunk towards what the parts say.
     fn batch_variance(&self, differences: &[(f64, f64)], by_parts: f64) -> f64 {
-        let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
-        let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
-        if levels.len() < 3 {
+        if differences.len() / self.batch < 3 {
             return 0.0;
         }
+        let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
+        let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
         let degrees = levels.len() as f64 - 1.0;
         (degrees * sample_std(&levels).powi(2) + PARTS_DEGREES * by_parts) / (degrees + PARTS_DEGREES)
     }

@@ -15,7 +15,7 @@ use laggard_localize::{
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{BehaviorChange, Callee};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most example traces per suspect.
 const TRACES_MAX: usize = 5;
@@ -236,20 +236,25 @@ impl<'a> Search<'a> {
         suspect
     }
 
+    /// The caller's calls of the first callee.
+    fn calls_between(&self, view: &RequestView<'_>, change: &CallChange) -> Vec<usize> {
+        let operation = |node: usize| self.selected.operation(view, node);
+        let caller = |node: usize| view.tree().parent[node].map(|parent| operation(parent as usize));
+        let is_between = |&node: &usize| {
+            change.callees.first() == Some(&operation(node)) && caller(node) == Some(change.caller)
+        };
+        (1..view.calls()).filter(is_between).collect()
+    }
+
     /// The time of the calls beyond the usual number.
     fn extra_time(&self, change: &CallChange) -> Excess {
         let (mut calls, mut time) = (0.0, 0.0);
+        let mut nodes: HashMap<usize, Vec<usize>> = HashMap::new();
         for hit in &change.hit {
             let view = self.selected.range().requests().request(hit.number as usize);
-            for node in 1..view.calls() {
-                let parent =
-                    view.tree().parent[node].map(|parent| self.selected.operation(&view, parent as usize));
-                let called = self.selected.operation(&view, node);
-                if parent == Some(change.caller) && change.callees.first() == Some(&called) {
-                    calls += 1.0;
-                    time += view.inclusive_time()[node].ns() as f64;
-                }
-            }
+            let nodes = nodes.entry(view.structure()).or_insert_with(|| self.calls_between(&view, change));
+            calls += nodes.len() as f64;
+            time += nodes.iter().map(|&node| view.inclusive_time()[node].ns() as f64).sum::<f64>();
         }
         let total_ns = change.difference * time / f64::max(calls, 1.0);
         Excess {
