@@ -66,7 +66,8 @@ impl SpanKind {
             ("producer", SpanKind::Producer),
             ("consumer", SpanKind::Consumer),
         ];
-        if let Ok(number) = bare.parse::<i64>() {
+        let is_name = bare.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+        if !is_name && let Ok(number) = bare.parse::<i64>() {
             return SpanKind::from_number(number);
         }
         kinds.iter().find(|(name, _)| bare.eq_ignore_ascii_case(name)).map(|&(_, kind)| kind)

@@ -29,16 +29,30 @@ fn write_text(json: &str, out: &mut dyn io::Write) -> io::Result<()> {
 /// character is left, the line feeds of the indentation aside, stands in a string.
 fn escape_acting(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c == '\n' || !names::acts(c) {
-            text.push(c);
-            continue;
+    let mut rest = json;
+    let is_special = |byte: u8| !(b' '..=b'~').contains(&byte);
+    while let Some((plain, special)) =
+        rest.bytes().position(is_special).and_then(|at| rest.split_at_checked(at))
+    {
+        text.push_str(plain);
+        let mut characters = special.chars();
+        if let Some(c) = characters.next() {
+            push_escaped(&mut text, c);
         }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            write!(text, "\\u{unit:04x}").expect("writing to a string cannot fail");
-        }
+        rest = characters.as_str();
     }
+    text.push_str(rest);
     text
+}
+
+fn push_escaped(text: &mut String, c: char) {
+    if c == '\n' || !names::acts(c) {
+        text.push(c);
+        return;
+    }
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        write!(text, "\\u{unit:04x}").expect("writing to a string cannot fail");
+    }
 }
 
 #[cfg(test)]
