@@ -6,9 +6,9 @@ use crate::groups::{ServerKey, ServerSeries, groups};
 use crate::points::covers_an_interval;
 use crate::servers::{Utilization, WindowSpan, averages, unit_of, utilization};
 use crate::settings::{CELLS_MAX, LENGTH_MAX, LENGTH_MIN};
-use crate::system::system;
+use crate::system::{system, system_servers};
 use crate::table::{ServerWindows, TransactionWindows};
-use crate::transactions::{TransactionSums, check_spacing, is_coarse, sum_transactions};
+use crate::transactions::{TransactionSums, counts_spacing, is_coarse, sum_transactions};
 use crate::types::{Columns, columns, drop_sums, pooled};
 use crate::window_sums::TableFrame;
 use crate::{SampleTable, UtilizationUnit, WindowError, WindowSettings, WindowTable};
@@ -78,17 +78,23 @@ fn transactions<'g>(
     let callees = callees(groups, settings.transactions_max, losses);
     let frame =
         TableFrame { grid: span.grid, windows: span.windows.clone(), columns: by_name, types: names.len() };
-    let counted = || groups.iter().filter(|(_, group)| group.has_counts());
-    let tables: usize = counted().map(|(_, group)| 1 + group.calls.len().min(callees.names.len())).sum();
+    let counted = counted(groups, settings, cautions)?;
+    let system_servers = system_servers(&counted, settings.front.as_deref(), cautions);
+    let is_needed = |server_key: &ServerKey<'_>| {
+        settings.includes(server_key.server, server_key.tier) || system_servers.contains(server_key)
+    };
+    let needed = || counted.iter().filter(|server_key| is_needed(server_key));
+    let tables: usize =
+        needed().map(|server_key| 1 + groups[server_key].calls.len().min(callees.names.len())).sum();
     let cells = frame.rows().saturating_mul(3 * names.len()).saturating_mul(tables + 1);
     if cells > CELLS_MAX {
         return Err(WindowError::TooLarge { windows: frame.rows(), cells });
     }
-    let mut reported = BTreeMap::new();
-    for (server_key, group) in counted() {
-        check_spacing(server_key, group, settings.length)?;
-        reported.insert(server_key.clone(), sum_transactions(server_key, group, &frame, &callees, losses));
-    }
+    let sums = |server_key: &ServerKey<'g>| {
+        let sums = sum_transactions(server_key, &groups[server_key], &frame, &callees, losses);
+        (server_key.clone(), sums)
+    };
+    let reported: BTreeMap<ServerKey<'g>, TransactionSums> = needed().map(sums).collect();
     let uncounted = groups.iter().filter(|(_, group)| !group.transactions.is_empty() && !group.has_counts());
     cautions.extend(uncounted.map(|(server_key, _)| {
         format!(
@@ -96,8 +102,33 @@ fn transactions<'g>(
             server_key.description()
         )
     }));
-    let system = system(&reported, settings.front.as_deref(), cautions);
+    let system = system(&reported, &system_servers);
     Ok(AllTransactions { names, reported, system })
+}
+
+/// The servers with counts of transactions that are close enough for the windows.
+fn counted<'g>(
+    groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
+    settings: &WindowSettings,
+    cautions: &mut Vec<String>,
+) -> Result<Vec<ServerKey<'g>>, WindowError> {
+    let length = settings.length;
+    let counted = groups.iter().filter(|(_, group)| group.has_counts());
+    let spacing = |(server_key, group): (&ServerKey<'g>, &ServerSeries<'g>)| {
+        (server_key.clone(), counts_spacing(group))
+    };
+    let (coarse, fine): (Vec<_>, Vec<_>) = counted
+        .map(spacing)
+        .partition(|(_, spacing)| spacing.is_some_and(|spacing| is_coarse(spacing, length)));
+    let what = |server_key: &ServerKey<'_>| format!("counts of transactions of {}", server_key.description());
+    if let (Some((server_key, Some(spacing))), true) = (coarse.first(), fine.is_empty()) {
+        return Err(WindowError::TooFine { length, spacing: *spacing, what: what(server_key) });
+    }
+    cautions.extend(coarse.iter().filter_map(|(server_key, spacing)| {
+        let seconds = (*spacing)?.ns() as f64 / 1e9;
+        Some(format!("The {} were not used: they come every {seconds} s only.", what(server_key)))
+    }));
+    Ok(fine.into_iter().map(|(server_key, _)| server_key).collect())
 }
 
 fn callees<'s>(
@@ -252,9 +283,6 @@ fn filter_servers(table: &mut WindowTable, settings: &WindowSettings) -> Result<
             return Err(WindowError::Unknown { name: name.clone(), known });
         }
     }
-    table.servers.retain(|server| {
-        (settings.servers.is_empty() || settings.servers.contains(&server.server))
-            && (settings.tiers.is_empty() || settings.tiers.contains(&server.tier))
-    });
+    table.servers.retain(|server| settings.includes(&server.server, &server.tier));
     Ok(())
 }

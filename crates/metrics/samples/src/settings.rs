@@ -44,6 +44,15 @@ impl Default for WindowSettings {
     }
 }
 
+impl WindowSettings {
+    /// Whether a server is retained.
+    pub(crate) fn includes(&self, server: &str, tier: &str) -> bool {
+        let lists =
+            |names: &[String], name: &str| names.is_empty() || names.iter().any(|known| known == name);
+        lists(&self.servers, server) && lists(&self.tiers, tier)
+    }
+}
+
 /// Shortest window: a millisecond.
 pub const LENGTH_MIN: Nanos = Nanos::from_ms(1);
 

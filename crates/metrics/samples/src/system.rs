@@ -20,37 +20,40 @@ const FRONTS: [&str; 12] = [
     "app",
 ];
 
-/// The transactions of the system: those of samples without server and tier; else of the tier that clients call: the
-/// only one that counts any, the one the user names, or one with a typical name.
-pub(crate) fn system(
-    reported: &BTreeMap<ServerKey<'_>, TransactionSums>,
+/// Whose transactions are the system's: those of samples without server and tier; else of the tier that clients call: the
+/// only one that counts any, the one the user names, or one with a typical name. `counted` are all servers with counts,
+/// in order.
+pub(crate) fn system_servers<'s>(
+    counted: &[ServerKey<'s>],
     front: Option<&str>,
     cautions: &mut Vec<String>,
-) -> Option<TransactionSums> {
-    if let (Some(system), None) = (reported.get(&ServerKey::SYSTEM), front) {
-        return Some(system.clone());
-    }
-    let mut tiers: Vec<&str> = reported
-        .keys()
-        .filter(|&server_key| *server_key != ServerKey::SYSTEM)
-        .map(|server_key| server_key.tier)
-        .collect();
+) -> Vec<ServerKey<'s>> {
+    let has_system = counted.contains(&ServerKey::SYSTEM);
+    let servers = || counted.iter().filter(|server_key| **server_key != ServerKey::SYSTEM);
+    let mut tiers: Vec<&str> = servers().map(|server_key| server_key.tier).collect();
     tiers.dedup();
     let tier = match (front, tiers.as_slice()) {
-        (_, []) => return reported.get(&ServerKey::SYSTEM).cloned(),
+        (None, _) if has_system => return vec![ServerKey::SYSTEM],
+        (_, []) => return counted.to_vec(),
         (Some(front), tiers) if tiers.contains(&front) => front,
         (_, [only]) => only,
         (_, tiers) => guess(tiers, cautions),
     };
-    let of_tier: Vec<(&ServerKey<'_>, &TransactionSums)> = reported
-        .iter()
-        .filter(|(server_key, _)| server_key.tier == tier && **server_key != ServerKey::SYSTEM)
-        .collect();
+    let of_tier: Vec<ServerKey<'_>> =
+        servers().filter(|server_key| server_key.tier == tier).cloned().collect();
     // A sum recorded for the tier is better than the sum over single servers.
-    match of_tier.iter().find(|(server_key, _)| server_key.server.is_empty()) {
-        Some((_, tier_sums)) => Some((*tier_sums).clone()),
-        None => sum(of_tier.iter().map(|(_, reported)| *reported)),
+    match of_tier.iter().find(|server_key| server_key.server.is_empty()) {
+        Some(of_all) => vec![of_all.clone()],
+        None => of_tier,
     }
+}
+
+/// The sum over some servers; `None` without any.
+pub(crate) fn system(
+    reported: &BTreeMap<ServerKey<'_>, TransactionSums>,
+    servers: &[ServerKey<'_>],
+) -> Option<TransactionSums> {
+    sum(servers.iter().filter_map(|server_key| reported.get(server_key)))
 }
 
 fn guess<'s>(tiers: &[&'s str], cautions: &mut Vec<String>) -> &'s str {

@@ -1,9 +1,8 @@
 //! Sums of the transactions of one server or of the system.
 
 use crate::coverage::{Coverage, WindowKnown};
-use crate::groups::{ServerKey, ServerSeries};
+use crate::groups::{SeriesForm, ServerKey, ServerSeries};
 use crate::sample_intervals::usual_length;
-use crate::settings::WindowError;
 use crate::table::{OutboundWindows, TransactionWindows};
 use crate::types::{ALL, Columns};
 use crate::window_sums::{TableFrame, WindowFiller, WindowSums};
@@ -54,28 +53,16 @@ pub(crate) fn sum_transactions(
     TransactionSums { transactions, calls }
 }
 
-/// Fails if the samples of a server are further apart than windows are long.
-pub(crate) fn check_spacing(
-    server_key: &ServerKey<'_>,
-    group: &ServerSeries<'_>,
-    length: Nanos,
-) -> Result<(), WindowError> {
-    use crate::groups::SeriesForm;
+/// How far apart a server's counts of transactions are.
+pub(crate) fn counts_spacing(group: &ServerSeries<'_>) -> Option<Nanos> {
     let counts = group.transactions.values().flatten().filter(|series| {
         matches!(
             SeriesForm::from_measure(series.measure),
             Some(SeriesForm::Counts | SeriesForm::Rate | SeriesForm::Total)
         )
     });
-    let spacing = counts.filter_map(|series| usual_length(series, series.spacing_quantile(0.1))).min();
-    match spacing.map(|spacing| Nanos::from_ns(spacing.unsigned_abs())) {
-        Some(spacing) if is_coarse(spacing, length) => Err(WindowError::TooFine {
-            length,
-            spacing,
-            what: format!("counts of transactions of {}", server_key.description()),
-        }),
-        _ => Ok(()),
-    }
+    let spacing = counts.filter_map(|series| usual_length(series, series.spacing_quantile(0.1))).min()?;
+    Some(Nanos::from_ns(spacing.unsigned_abs()))
 }
 
 /// A window must hold a sample and a half at least; slightly less to allow for clock jitter.
