@@ -242,3 +242,57 @@ fn shown(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String
         more => format!("{} and {more} more", text.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::FirstSuspect;
+
+    fn truth() -> DayTruth {
+        let operation = ("cart".to_owned(), "Get".to_owned());
+        DayTruth { operation, caller: None, replicas: vec![], tenant: None }
+    }
+
+    /// An answer that names one operation.
+    fn named(service: &str, operation: &str, first: FirstSuspect) -> Answer {
+        Answer { operations: vec![OperationName::new(service, operation)], first, ..Answer::default() }
+    }
+
+    #[test]
+    fn the_first_name_is_the_operation_with_its_replica_and_tenant() {
+        let plain = named("cart", "Get", FirstSuspect::default());
+        assert!(is_first_right(true, &plain, &truth()));
+        assert!(!is_first_right(true, &named("cart", "List", FirstSuspect::default()), &truth()));
+        assert!(!is_first_right(true, &Answer::default(), &truth()));
+        let one_replica = DayTruth { replicas: vec!["cart-1".to_owned()], ..truth() };
+        let on =
+            |replica: &str| FirstSuspect { replicas: vec![replica.to_owned()], ..FirstSuspect::default() };
+        assert!(is_first_right(true, &named("cart", "Get", on("cart-1")), &one_replica));
+        assert!(!is_first_right(true, &named("cart", "Get", on("cart-2")), &one_replica));
+        assert!(!is_first_right(true, &plain, &one_replica));
+        // Of a ranking, the first of its replicas counts.
+        let ranked = Answer { replicas: vec!["cart-1".to_owned(), "cart-2".to_owned()], ..plain.clone() };
+        assert!(is_first_right(false, &ranked, &one_replica));
+        let one_tenant = DayTruth { tenant: Some("acme".to_owned()), ..truth() };
+        let attributes = vec![("tenant".to_owned(), "acme".to_owned())];
+        let with_tenant = FirstSuspect { attributes, ..FirstSuspect::default() };
+        assert!(is_first_right(true, &named("cart", "Get", with_tenant), &one_tenant));
+        assert!(!is_first_right(true, &plain, &one_tenant) && !is_first_right(false, &ranked, &one_tenant));
+    }
+
+    #[test]
+    fn an_edge_is_named_by_its_two_services() {
+        let edge = DayTruth { caller: Some(("front".to_owned(), "View".to_owned())), ..truth() };
+        let between = |from: &str, to: &str| FirstSuspect {
+            between: Some((from.to_owned(), to.to_owned())),
+            ..FirstSuspect::default()
+        };
+        assert!(is_first_right(true, &named("cart", "Get", between("front", "cart")), &edge));
+        assert!(!is_first_right(true, &named("cart", "Get", between("front", "ads")), &edge));
+        // Without spans of clients it is time of the caller; a ranking may name either end.
+        assert!(is_first_right(true, &named("front", "View", FirstSuspect::default()), &edge));
+        assert!(!is_first_right(true, &named("cart", "Get", FirstSuspect::default()), &edge));
+        assert!(is_first_right(false, &named("cart", "Get", FirstSuspect::default()), &edge));
+        assert_eq!(expected(&Truth::Fault(edge)), "calls from front to cart");
+    }
+}

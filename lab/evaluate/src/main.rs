@@ -111,8 +111,10 @@ fn merged(saved: &[PathBuf]) -> Result<Results, String> {
     Ok(all)
 }
 
+/// Creates the folder too.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder.and_then(|()| std::fs::write(path, text)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn repository() -> &'static Path {

@@ -3,14 +3,18 @@
 use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::Args;
-use laggard_simulate::{Compression, Error, OutputFormat, SamplesSummary, Scenario, Settings, Summary};
-use laggard_simulate::{TpcwScenario, TpcwSettings, generate, tpcw, write_tpcw};
+use laggard_simulate::{
+    Compression, DayFault, DayFaultKind, DayOutput, DaySettings, DaySummary, Error, OutputFormat, PROFILES,
+    Profile, SamplesSummary, Scenario, Settings, Summary, TpcwScenario, TpcwSettings, generate, generate_day,
+    tpcw, write_tpcw,
+};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
   laggard simulate --scenario bursts --seed 7 -o incident
   laggard simulate --scenario quiet --format call-log --compression zstd -o quiet
   laggard simulate --scenario tpcw --seed 3 -o shop            samples of a shop by the minute
+  laggard simulate --day shop --fault tenant --drop 0.01 -o day  75 minutes of a system, the last 12 with a fault
   laggard diagnose incident/traces && cat incident/truth.json";
 
 #[derive(Args, Debug)]
@@ -19,6 +23,15 @@ pub(crate) struct Simulate {
     /// What goes wrong, in traces or (tpcw, tpcw-...) in samples; an unknown name lists them
     #[arg(long, value_name = "NAME", default_value = "random-device", value_parser = scenario)]
     scenario: AnyScenario,
+    /// Instead of a scenario: traces of an ordinary day of this kind of system; an unknown name lists them
+    #[arg(long, value_name = "SYSTEM", value_parser = profile, conflicts_with = "scenario")]
+    day: Option<Profile>,
+    /// Day: what goes wrong in its last 12 minutes [default: nothing]; an unknown name lists the kinds
+    #[arg(long, value_name = "KIND", value_parser = fault, requires = "day")]
+    fault: Option<DayFaultKind>,
+    /// Day: how many times as long the target of the fault takes [default: 1.5]
+    #[arg(long, value_name = "N", requires = "fault")]
+    factor: Option<f64>,
     /// Same seed, same bytes
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -38,13 +51,20 @@ pub(crate) struct Simulate {
     traces: SimulateTraces,
 }
 
+/// A day without another length: an hour to compare with, and a window of 15 minutes.
+const DAY_WINDOW_S: u32 = 75 * 60;
+/// How long a day's fault lasts, until the end.
+const FAULT_S: u32 = 12 * 60;
+/// Share of the calls that fail or return early.
+const FAULT_SHARE: f64 = 0.5;
+
 /// What only simulated traces have.
 #[derive(Args, Clone, PartialEq, Debug)]
 struct SimulateTraces {
     /// Traces: sampled requests of each of the three services (about 108 spans each) [default: 8000]
     #[arg(long, value_name = "N")]
     requests: Option<u32>,
-    /// Traces: length of the period in seconds [default: 3600]
+    /// Traces: length of the period in seconds [default: 3600, of a day 4500]
     #[arg(long, value_name = "S")]
     window: Option<u32>,
     /// Traces: call trees per service [default: 40]
@@ -53,7 +73,7 @@ struct SimulateTraces {
     /// Traces: number of files the spans are spread over (the call log always has one a host) [default: 1]
     #[arg(long, value_name = "N")]
     files: Option<u16>,
-    /// Traces: probability that a record is lost [default: 0]
+    /// Traces: probability that a record (of a day: a span) is lost [default: 0]
     #[arg(long, value_name = "P")]
     drop: Option<f64>,
     /// Traces: probability that a record is delivered twice [default: 0]
@@ -78,6 +98,9 @@ enum AnyScenario {
 }
 
 pub(crate) fn run(arguments: &Simulate) -> Result<Status, CommandError> {
+    if let Some(profile) = arguments.day {
+        return day(arguments, profile);
+    }
     match arguments.scenario {
         AnyScenario::Traces(scenario) => traces(arguments, scenario),
         AnyScenario::Samples(scenario) => samples(arguments, scenario),
@@ -109,6 +132,44 @@ fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, CommandErr
     Ok(Status::Done)
 }
 
+fn day(arguments: &Simulate, profile: Profile) -> Result<Status, CommandError> {
+    let traces = &arguments.traces;
+    let is_scenario_only = traces.requests.is_some()
+        || traces.categories.is_some()
+        || traces.duplicate.is_some()
+        || traces.mild
+        || traces.late_host
+        || arguments.sample_window.is_some();
+    if is_scenario_only {
+        let names = "--requests, --categories, --duplicate, --mild, --late-host and --sample-window";
+        return Err(CommandError::usage(format!("{names} are for scenarios; --day has none of them")));
+    }
+    let window_s = traces.window.unwrap_or(DAY_WINDOW_S);
+    let fault = arguments.fault.map(|kind| DayFault {
+        kind,
+        seed: arguments.seed,
+        factor: arguments.factor.unwrap_or(1.5),
+        share: FAULT_SHARE,
+        since_s: window_s.saturating_sub(FAULT_S),
+        until_s: window_s,
+    });
+    let settings = DaySettings {
+        window_s,
+        lost_spans: traces.drop.unwrap_or(0.0),
+        clock_skew: !traces.true_clocks,
+        fault,
+        ..DaySettings::new(profile, arguments.seed)
+    };
+    let output = DayOutput {
+        format: arguments.format.unwrap_or(OutputFormat::SpanCsv),
+        compression: arguments.compression,
+        files: traces.files.unwrap_or(1),
+    };
+    let summary = generate_day(&settings, &output, &arguments.directory).map_err(failure)?;
+    print(&describe_day(&summary))?;
+    Ok(Status::Done)
+}
+
 fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, CommandError> {
     let none = SimulateTraces {
         requests: None,
@@ -135,6 +196,17 @@ fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, Comma
     let summary = write_tpcw(&run, &arguments.directory, arguments.compression).map_err(failure)?;
     print(&describe_samples(&summary))?;
     Ok(Status::Done)
+}
+
+fn describe_day(summary: &DaySummary) -> String {
+    format!(
+        "{} requests with {} spans in {} files under {}; the truth is in {}\n",
+        summary.truth.requests,
+        summary.truth.spans,
+        summary.files,
+        summary.traces.display(),
+        summary.truth_file.display()
+    )
 }
 
 fn describe_samples(summary: &SamplesSummary) -> String {
@@ -178,6 +250,18 @@ fn list() -> String {
     let traces = Scenario::ALL.iter().map(|known| (known.name(), known.summary()));
     let samples = TpcwScenario::ALL.iter().map(|known| (known.name(), known.summary()));
     traces.chain(samples).map(|(name, summary)| format!("\n  {name:<24} {summary}")).collect()
+}
+
+fn profile(name: &str) -> Result<Profile, String> {
+    let list = || PROFILES.iter().map(|known| format!("\n  {:<16} {}", known.name, known.summary));
+    Profile::parse(name)
+        .ok_or_else(|| format!("there is no such kind of system; there is{}", list().collect::<String>()))
+}
+
+fn fault(name: &str) -> Result<DayFaultKind, String> {
+    let row = |kind: DayFaultKind| format!("\n  {:<16} {}", kind.name(), kind.summary());
+    let list = || DayFaultKind::ALL.map(row).concat();
+    DayFaultKind::parse(name).ok_or_else(|| format!("there is no such fault; there is{}", list()))
 }
 
 fn format(name: &str) -> Result<OutputFormat, String> {

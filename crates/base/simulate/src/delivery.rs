@@ -1,14 +1,12 @@
 //! How records travel: when exporters flush, what is lost, repeated or late.
 
 use crate::components::{COMPONENTS, NODES};
-use crate::hosts::NodeIndex;
 use crate::operations::OperationIndex;
 use crate::random::{Random, Stream};
 use crate::request::Request;
 use crate::simulation::Simulation;
 use crate::truth::RecordCounts;
-use laggard_model::TraceId;
-use std::sync::Arc;
+use laggard_model::{SpanKind, Status, TraceId};
 
 /// Every process hands on its finished spans this often: the default of OpenTelemetry's batch span
 /// processor (`OTEL_BSP_SCHEDULE_DELAY`).
@@ -16,14 +14,13 @@ const FLUSH_NS: i64 = 5_000_000_000;
 /// How late the late host is.
 const LATE_NS: i64 = 600_000_000_000;
 
-/// A span on its way into a file. The order of the fields that start it is the order of the file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// A span on its way into a file.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SpanRow {
-    /// When it arrives, or the number of its request when the format groups spans by trace.
-    pub(crate) arrives: i64,
-    /// Component and node it comes from.
+    /// The process it comes from.
     pub(crate) process: u32,
-    true_end: i64,
+    /// The host it comes from.
+    pub(crate) host: u32,
     /// Number of the request.
     pub(crate) request: u32,
     pub(crate) position: u32,
@@ -32,10 +29,28 @@ pub(crate) struct SpanRow {
     /// 0 for none.
     pub(crate) parent_id: u64,
     pub(crate) operation: OperationIndex,
-    pub(crate) node: NodeIndex,
+    pub(crate) kind: SpanKind,
+    pub(crate) status: Status,
+    /// Number of the tenant, of spans that have the attribute.
+    pub(crate) tenant: Option<u16>,
+    pub(crate) true_end: i64,
     /// On the host's clock.
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
+}
+
+/// A span with its place in a file: when it arrives, or the number of its request when the format groups spans by trace.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    arrives: i64,
+    row: SpanRow,
+}
+
+impl Pending {
+    fn order(&self, arrangement: Arrangement) -> (i64, u32, i64, u32, u32) {
+        let process = if arrangement == Arrangement::ByTrace { 0 } else { self.row.process };
+        (self.arrives, process, self.row.true_end, self.row.request, self.row.position)
+    }
 }
 
 /// How spans are arranged in a file.
@@ -97,110 +112,113 @@ impl Deliveries {
 /// Spans that have not arrived yet.
 #[derive(Debug)]
 pub(crate) struct SpanQueue {
-    simulation: Arc<Simulation>,
     arrangement: Arrangement,
-    late_host: Option<NodeIndex>,
     /// By process: when in the flush period it flushes.
     phases: Vec<i64>,
-    pending: Vec<SpanRow>,
-    requests: u32,
+    /// The host whose records come late.
+    late_host: Option<u32>,
+    pending: Vec<Pending>,
     pub(crate) counts: RecordCounts,
 }
 
 impl SpanQueue {
-    pub(crate) fn new(simulation: &Arc<Simulation>, arrangement: Arrangement) -> SpanQueue {
+    pub(crate) fn new(
+        seed: u64,
+        processes: usize,
+        late_host: Option<u32>,
+        arrangement: Arrangement,
+    ) -> SpanQueue {
         let phase = |process: usize| {
-            let path = [process as u64];
-            Random::new(simulation.settings.seed, Stream::Export, &path).below(FLUSH_NS as u64) as i64
+            Random::new(seed, Stream::Export, &[process as u64]).below(FLUSH_NS as u64) as i64
         };
         SpanQueue {
-            simulation: Arc::clone(simulation),
             arrangement,
-            late_host: simulation.late_host(),
-            phases: (0..COMPONENTS.len() * NODES).map(phase).collect(),
+            phases: (0..processes).map(phase).collect(),
+            late_host,
             pending: Vec::new(),
-            requests: 0,
             counts: RecordCounts::default(),
         }
     }
 
-    /// Takes the spans of a request.
-    pub(crate) fn add(&mut self, request: &Request) {
-        let mut deliveries = Deliveries::from_request(&self.simulation, request);
-        for position in 0..request.calls.len() {
-            let delivery = deliveries.next(&mut self.counts);
-            if delivery == Delivery::Lost {
-                continue;
-            }
-            let row = self.row(request, position);
-            self.pending.push(row);
-            if delivery == Delivery::Twice {
-                let retried =
-                    row.arrives + if self.arrangement == Arrangement::AsExported { FLUSH_NS } else { 0 };
-                self.pending.push(SpanRow { arrives: retried, ..row });
-            }
+    /// Takes a span.
+    pub(crate) fn push(&mut self, row: SpanRow, delivery: Delivery) {
+        if delivery == Delivery::Lost {
+            return;
         }
-        self.requests += 1;
+        let arrives = match self.arrangement {
+            Arrangement::AsExported => self.arrival_ns(&row),
+            Arrangement::ByTrace => i64::from(row.request),
+        };
+        self.pending.push(Pending { arrives, row });
+        if delivery == Delivery::Twice {
+            let retried = arrives + if self.arrangement == Arrangement::AsExported { FLUSH_NS } else { 0 };
+            self.pending.push(Pending { arrives: retried, row });
+        }
     }
 
     /// Hands on, in order, the spans that arrive before the next request starts; all when there is none.
     pub(crate) fn drain(&mut self, next_start_ns: Option<i64>, emit: &mut dyn FnMut(&SpanRow)) {
-        self.pending.sort_unstable();
+        self.pending.sort_unstable_by_key(|pending| pending.order(self.arrangement));
         let ready = match (next_start_ns, self.arrangement) {
             (Some(horizon), Arrangement::AsExported) => {
-                self.pending.partition_point(|row| row.arrives < horizon)
+                self.pending.partition_point(|pending| pending.arrives < horizon)
             }
             _ => self.pending.len(),
         };
-        self.pending.drain(..ready).for_each(|row| emit(&row));
+        self.pending.drain(..ready).for_each(|pending| emit(&pending.row));
     }
 
-    fn row(&self, request: &Request, position: usize) -> SpanRow {
-        let call = &request.calls[position];
-        let component = self.simulation.system.operations.get(call.operation).component;
-        let process = component * NODES + usize::from(call.node);
-        let true_end = call.true_end.unix_ns();
-        let arrives = match self.arrangement {
-            Arrangement::AsExported => self.arrival_ns(process, call.node, true_end),
-            Arrangement::ByTrace => i64::from(self.requests),
-        };
-        let by_trace = self.arrangement == Arrangement::ByTrace;
-        SpanRow {
-            arrives,
-            process: if by_trace { 0 } else { process as u32 },
-            true_end,
-            request: self.requests,
+    /// The process's first flush after the span has ended.
+    fn arrival_ns(&self, row: &SpanRow) -> i64 {
+        let wait = (self.phases[row.process as usize] - row.true_end).rem_euclid(FLUSH_NS);
+        let late = if self.late_host == Some(row.host) { LATE_NS } else { 0 };
+        row.true_end + wait + late
+    }
+}
+
+/// The spans of a request of a scenario, each with what becomes of it.
+pub(crate) fn deliver(simulation: &Simulation, request: &Request, number: u32, queue: &mut SpanQueue) {
+    let mut deliveries = Deliveries::from_request(simulation, request);
+    for (position, call) in request.calls.iter().enumerate() {
+        let delivery = deliveries.next(&mut queue.counts);
+        let operation = simulation.system.operations.get(call.operation);
+        let row = SpanRow {
+            process: (operation.component * NODES + usize::from(call.node)) as u32,
+            host: u32::from(call.node),
+            request: number,
             position: position as u32,
             trace_id: request.trace_id,
             span_id: call.span_id.value(),
             parent_id: call.parent.map_or(0, |parent| request.calls[parent as usize].span_id.value()),
             operation: call.operation,
-            node: call.node,
+            kind: operation.kind,
+            status: Status::Unset,
+            tenant: None,
+            true_end: call.true_end.unix_ns(),
             start_ns: call.start.unix_ns(),
             end_ns: call.start.plus(call.inclusive).unix_ns(),
-        }
-    }
-
-    /// The process's first flush after the span has ended.
-    fn arrival_ns(&self, process: usize, node: NodeIndex, true_end: i64) -> i64 {
-        let wait = (self.phases[process] - true_end).rem_euclid(FLUSH_NS);
-        let late = if self.late_host == Some(node) { LATE_NS } else { 0 };
-        true_end + wait + late
+        };
+        queue.push(row, delivery);
     }
 }
+
+/// Processes that a scenario can have.
+pub(crate) const PROCESSES: usize = COMPONENTS.len() * NODES;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Scenario, Settings};
+    use std::sync::Arc;
 
     fn arrivals(settings: &Settings) -> Vec<SpanRow> {
         let simulation = Arc::new(Simulation::new(settings).unwrap());
-        let mut queue = SpanQueue::new(&simulation, Arrangement::AsExported);
+        let late_host = simulation.late_host().map(u32::from);
+        let mut queue = SpanQueue::new(settings.seed, PROCESSES, late_host, Arrangement::AsExported);
         let mut rows = Vec::new();
         let all = simulation.arrivals();
         for (at, &arrival) in all.iter().enumerate() {
-            queue.add(&Request::draw(&simulation, arrival));
+            deliver(&simulation, &Request::draw(&simulation, arrival), at as u32, &mut queue);
             if at % 7 == 0 {
                 queue.drain(all.get(at + 1).map(|next| next.start_ns), &mut |row| rows.push(*row));
             }
@@ -215,12 +233,12 @@ mod tests {
         let base = Settings { requests_per_service: 40, window_s: 30, ..Settings::new(Scenario::Quiet, 1) };
         for late_host in [false, true] {
             let rows = arrivals(&Settings { late_host, ..base.clone() });
-            assert!(rows.is_sorted());
             let torn = rows.windows(2).filter(|pair| pair[0].request != pair[1].request).count();
             // Each trace is split into many parts.
             assert!(torn > 5 * 120, "{torn} of {}", rows.len());
-            let last = rows.last().unwrap();
-            assert_eq!(last.arrives - last.true_end > LATE_NS, late_host);
+            // Spans of a process come in the order of their ends, with at most a flush between two of any.
+            let behind = rows.windows(2).map(|pair| pair[0].true_end - pair[1].true_end).max().unwrap();
+            assert_eq!(behind > FLUSH_NS, late_host, "{behind}");
         }
     }
 }

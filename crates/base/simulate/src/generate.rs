@@ -84,7 +84,7 @@ fn conclude(
     Ok(Summary { traces, truth_file, truth, files, bytes })
 }
 
-fn make_traces_folder(directory: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn make_traces_folder(directory: &Path) -> Result<PathBuf, Error> {
     let traces = directory.join(TRACES_FOLDER);
     std::fs::create_dir_all(&traces).map_err(Error::with_path(&traces))?;
     let mut entries = std::fs::read_dir(&traces).map_err(Error::with_path(&traces))?;

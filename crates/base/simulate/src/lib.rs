@@ -42,7 +42,10 @@ mod tpcw;
 mod truth;
 mod write;
 
-pub use days::{Day, DayFault, DayFaultKind, DayRequest, DaySettings, DaySpan, DayTruth, PROFILES, Profile};
+pub use days::{
+    Day, DayFault, DayFaultKind, DayFaultTruth, DayOutput, DayRequest, DaySettings, DaySpan, DaySummary,
+    DayTruth, PROFILES, Profile, WrittenDayTruth, generate_day,
+};
 pub use error::Error;
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
 pub use queueing::{Discipline, WorkShape};

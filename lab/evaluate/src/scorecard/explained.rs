@@ -29,7 +29,7 @@ pub(super) const MISSES: &str = "\
 
 Every wrong answer of Laggard's default method in the run of the [scorecard](scorecard.md), with the truth, and what was
 said instead: the report's headline, or what it named and why. Cases with the same wrong answer share a row. Of other
-methods, all cases of a group share a row with the first of their wrong answers.
+methods there is a row a group, with its first cases and the first of their wrong answers.
 ";
 
 pub(super) const METHODS: &str = "
@@ -93,6 +93,8 @@ overlaps no fault, of whatever kind, nor the minute after one; anything named th
 are code defects (`return`, `exception`), not a latency matter, count for neither. A fault-free minute may be slow all the
 same: a fault lasts three minutes, but a system that could not keep up works off what waited for longer than the one
 minute that is granted. Such minutes are listed, with their latencies, among the notes at the top of the page.
+*Quarter hours*: no quarter hour is free of faults, so its fault-free minutes are judged together, alone and against those of
+all other quarter hours.
 
 *One run*: methods get all data at once, with no window and no baseline; those that report no times are left
 out. A fault is *detected* when a slow period overlaps it in one of the first two slices, as above; right means that a
@@ -149,7 +151,7 @@ The incidents of the simulator once more, without a baseline where none is neede
 fault concerns is judged by its requests: *precision* is the share of them with a delayed call of the operation, *recall*
 the share of the requests with such a call that it hit. *Effect*: its excess per call, and per request, over the median
 of what was injected. *Any suspect*: requests hit by any suspect, against those with any delayed call. *Right*: precision
-and recall of at least 0.95, and effects within 10 %.";
+and recall of at least 0.95, and effects within 10 %. `demo` has ten minutes, the others an hour.";
 
 const EXECUTIONS: &str = "\
 [Executions](manual/methods/executions.md) as sequences of states, drawn from templates of 20 to 60 steps with insertions,

@@ -12,6 +12,8 @@ use std::fmt::Write;
 
 /// An F1 below this is a miss.
 const F1_MIN: f64 = 0.9;
+/// Cases listed in one row of another method.
+const CASES_SHOWN: usize = 10;
 
 /// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Methods that are not Laggard's
 /// default come folded away, with one example a group.
@@ -54,7 +56,7 @@ fn rows_table(out: &mut String, rows: &[String]) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Every,
-    /// All cases of a group, with the first wrong answer.
+    /// The first cases of a group, with the first wrong answer.
     OneAGroup,
 }
 
@@ -80,7 +82,7 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
         }
         for (miss, cases) in cases {
             let (method, got) = (&results.localizers.methods[method].name, or_nothing(&miss.got));
-            let cases = cases.join(", ");
+            let cases = if detail == Detail::OneAGroup { first_of(&cases) } else { cases.join(", ") };
             rows.push(format!("| {method} | {}: {cases} | {} | {got} |\n", group.name, cell(&miss.expected)));
         }
     }
@@ -132,6 +134,15 @@ fn or_nothing(got: &str) -> String {
     if got.is_empty() { "nothing".to_owned() } else { cell(got) }
 }
 
+/// The first few names, and how many more.
+fn first_of(names: &[&str]) -> String {
+    let shown = names[..names.len().min(CASES_SHOWN)].join(", ");
+    match names.len().saturating_sub(CASES_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// Names from data may hold what ends a cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
@@ -173,7 +184,7 @@ fn by_cases(results: &Results) -> Vec<String> {
             let only: Vec<&str> = only.filter(|case| !known.contains(case)).collect();
             let ours = format!("{} {}", results.localizers.methods[default].name, ours.right_of_cases());
             let theirs = format!("{} {}", method.name, theirs.right_of_cases());
-            lines.push(format!("| {} | {ours} | {theirs} | {} |\n", group.path(), cell(&only.join(", "))));
+            lines.push(format!("| {} | {ours} | {theirs} | {} |\n", group.path(), cell(&first_of(&only))));
         }
     }
     lines

@@ -162,3 +162,22 @@ impl DrawnDay {
         runner.run_compared(alone, &groups.compared, HOURS, case);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_simulate::Profile;
+
+    #[test]
+    fn a_window_has_the_requests_that_start_in_its_minutes() {
+        let settings = DaySettings { window_s: 180, ..DaySettings::new(Profile::parse("small").unwrap(), 1) };
+        let drawn = DrawnDay::draw(&settings).unwrap();
+        let spans = |minutes| {
+            let traces = drawn.traces(minutes, NonZeroUsize::MIN);
+            crate::select::each_trace(&traces).map(<[_]>::len).sum::<usize>()
+        };
+        let all: usize = drawn.requests.iter().map(|request| request.spans.len()).sum();
+        assert!(spans(1..2) > 0);
+        assert_eq!((spans(0..3), spans(0..1) + spans(1..2) + spans(2..3)), (all, all));
+    }
+}

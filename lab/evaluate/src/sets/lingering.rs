@@ -7,19 +7,44 @@ use crate::calls::RequestCalls;
 use crate::run::Runner;
 use std::collections::BTreeMap;
 
-/// Notes, for the fault-free minutes in which Laggard's default named anything, how long after a fault they come and
-/// how slow the requests were that the faulty pod takes part in.
-pub(super) fn note_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &mut Runner<'_>) {
-    let alarmed: Vec<String> = (runner.default_outcomes(free))
-        .filter(|outcome| outcome.score.false_alarms > 0)
-        .map(|outcome| outcome.case.clone())
-        .collect();
-    let slices = shop.slices.keys().copied().filter(|&slice| is_fault_free(slice, faults));
+/// Notes, for the fault-free minutes and quarter hours in which Laggard's default named anything, how long after a fault
+/// they come and how slow the requests were that the faulty pod takes part in.
+pub(super) fn note_alarms(
+    shop: &Shop,
+    faults: &[Fault],
+    minutes: &Group,
+    quarters: &[Group; 2],
+    runner: &mut Runner<'_>,
+) {
+    let alarmed = cases_with_alarms(minutes, runner);
+    let free: Vec<i64> = shop.slices.keys().copied().filter(|&slice| is_fault_free(slice, faults)).collect();
     let (alarms, silent): (Vec<i64>, Vec<i64>) =
-        slices.partition(|slice| alarmed.contains(&minute_title(*slice)));
+        free.iter().partition(|slice| alarmed.contains(&minute_title(**slice)));
     for slice in alarms {
-        runner.add_note(line(shop, faults, slice, &silent));
+        runner.add_note(format!(
+            "online-boutique: Laggard's default raised an alarm in the {}, {}.",
+            minute_title(slice),
+            cause(shop, faults, slice, &silent).1
+        ));
     }
+    for group in quarters {
+        for title in cases_with_alarms(group, runner) {
+            let inside =
+                |slice: &&i64| title.starts_with(&format!("quarter hour from {},", shop.quarter_of(**slice)));
+            let causes = free.iter().filter(inside).map(|&slice| cause(shop, faults, slice, &silent));
+            let Some((_, slowest)) = causes.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+            let compared = if *group == quarters[0] { "" } else { " compared with the others" };
+            runner.add_note(format!(
+                "online-boutique: Laggard's default raised an alarm in the {title}{compared}; its slowest minute is \
+                 one {slowest}."
+            ));
+        }
+    }
+}
+
+fn cases_with_alarms(group: &Group, runner: &Runner<'_>) -> Vec<String> {
+    let alarmed = runner.default_outcomes(group).filter(|outcome| outcome.score.false_alarms > 0);
+    alarmed.map(|outcome| outcome.case.clone()).collect()
 }
 
 /// What a case of one minute is called.
@@ -27,10 +52,15 @@ pub(super) fn minute_title(slice: i64) -> String {
     format!("minute from {slice}")
 }
 
-fn line(shop: &Shop, faults: &[Fault], slice: i64, silent: &[i64]) -> String {
-    let title = format!("online-boutique: Laggard's default raised an alarm in the {}", minute_title(slice));
+/// What a case of the fault-free minutes of a quarter hour is called.
+pub(super) fn quarter_title(quarter: i64, minutes: usize) -> String {
+    format!("quarter hour from {quarter}, {minutes} minutes")
+}
+
+/// How many times as long as usual requests took in a minute that call the pod of the fault before it, and that in words.
+fn cause(shop: &Shop, faults: &[Fault], slice: i64, silent: &[i64]) -> (f64, String) {
     let before = faults.iter().filter(|fault| fault.end_s() <= slice).max_by_key(|fault| fault.end_s());
-    let Some(fault) = before else { return format!("{title}, before any fault.") };
+    let Some(fault) = before else { return (1.0, "before any fault".to_owned()) };
     let pod = shop.names.replicas.iter().position(|name| *name == fault.pod);
     let concerned = || {
         let calls_pod =
@@ -39,13 +69,14 @@ fn line(shop: &Shop, faults: &[Fault], slice: i64, silent: &[i64]) -> String {
     };
     let now = concerned().filter(|request| shop.slice_of(request.start_ns) == slice);
     let usual = concerned().filter(|request| silent.contains(&shop.slice_of(request.start_ns)));
-    format!(
-        "{title}, which begins {} s after the end of {}; requests that call this pod took {:.1} times as long \
-         as in fault-free minutes without an alarm.",
+    let factor = slower(now, usual);
+    let words = format!(
+        "which begins {} s after the end of {}; requests that call this pod took {factor:.1} times as long as in \
+         fault-free minutes without an alarm",
         slice - fault.end_s(),
         fault.title(),
-        slower(now, usual)
-    )
+    );
+    (factor, words)
 }
 
 /// Requests of one kind enter at the same operation and make as many calls.

@@ -10,6 +10,8 @@ const FAULT_S: i64 = 180;
 pub(super) const AFTERMATH_S: i64 = 60;
 /// Length of a slice.
 pub(super) const SLICE_S: i64 = 60;
+/// Length of a quarter of an hour.
+pub(super) const QUARTER_S: i64 = 900;
 /// A slice shows a fault when it covers at least this much of it.
 pub(super) const OVERLAP_S_MIN: i64 = 30;
 /// Slices within which a fault should be detected: two minutes.

@@ -1,8 +1,8 @@
 //! A shop on Kubernetes with faults at known times: `faults.json` beside `spans.…`.
 
-use super::lingering::{minute_title, note_alarms};
+use super::lingering::{minute_title, note_alarms, quarter_title};
 use super::minutes::{
-    Alarm, Fault, NS_PER_S, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect,
+    Alarm, Fault, NS_PER_S, QUARTER_S, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect,
 };
 use super::shop::Shop;
 use super::slow_periods::{IN_FREE_DATA, ON_FAULTS, one_run};
@@ -20,15 +20,18 @@ const REST: &str = "known window, all other minutes as baseline";
 const NORMAL: &str = "known window, fault-free minutes as baseline";
 const SCAN: &str = "unknown window, minute by minute: faults";
 const FREE: &str = "unknown window, minute by minute: fault-free minutes";
+const QUARTERS: &str = "fault-free minutes of each quarter hour";
+const QUARTERS_COMPARED: &str = "fault-free minutes of each quarter hour, those of the others as baseline";
 
 pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String> {
     let groups = [REST, NORMAL, SCAN, FREE].map(|name| Group::new(SetKind::OnlineBoutique, name));
+    let quarters = [QUARTERS, QUARTERS_COMPARED].map(|name| Group::new(SetKind::OnlineBoutique, name));
     let periods = [ON_FAULTS, IN_FREE_DATA].map(|name| Group::new(SetKind::OnlineBoutique, name));
     let faults = folder.join("faults.json");
     let is_spans = |path: &&std::path::PathBuf| file_name(path).starts_with("spans.");
     let files = entries(folder)?;
     let Some(spans) = files.iter().find(is_spans).filter(|_| faults.exists()) else { return Ok(()) };
-    if !groups.iter().chain(&periods).any(|group| runner.wants(group)) {
+    if !groups.iter().chain(&quarters).chain(&periods).any(|group| runner.wants(group)) {
         return Ok(());
     }
     let faults = read_faults(&faults)?;
@@ -37,7 +40,8 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         window(&shop, fault, &faults, &groups, runner);
     }
     scan(&shop, &faults, &groups, runner);
-    note_alarms(&shop, &faults, &groups[3], runner);
+    fault_free_quarters(&shop, &faults, &quarters, runner);
+    note_alarms(&shop, &faults, &groups[3], &quarters, runner);
     one_run(&shop, &faults, &periods, runner);
     Ok(())
 }
@@ -56,6 +60,29 @@ fn window(shop: &Shop, fault: &Fault, faults: &[Fault], groups: &[Group; 4], run
     if runner.wants(&groups[1]) {
         let normal = |ns: i64| is_fault_free(shop.slice_of(ns), faults);
         runner.run(&groups[1], 0.0, shop.case(fault.title(), truth(), now, normal));
+    }
+}
+
+/// Every quarter of an hour, without the minutes of faults and their aftermath: no quarter is free of both.
+fn fault_free_quarters(shop: &Shop, faults: &[Fault], groups: &[Group; 2], runner: &mut Runner<'_>) {
+    let [alone, compared] = groups;
+    let mut quarters: BTreeMap<i64, usize> = BTreeMap::new();
+    for &slice in shop.slices.keys().filter(|slice| is_fault_free(**slice, faults)) {
+        *quarters.entry(shop.quarter_of(slice)).or_default() += 1;
+    }
+    for (quarter, minutes) in quarters {
+        let is_free = |ns: i64| is_fault_free(shop.slice_of(ns), faults);
+        let is_inside = |ns: i64| (quarter..quarter + QUARTER_S).contains(&shop.slice_of(ns));
+        let case = shop.case(
+            quarter_title(quarter, minutes),
+            Truth::Quiet,
+            |ns| is_free(ns) && is_inside(ns),
+            |ns| is_free(ns) && !is_inside(ns),
+        );
+        let case = Case { question: Question::Detect, ..case };
+        let hours = (minutes as i64 * SLICE_S) as f64 / 3_600.0;
+        runner.run(alone, hours, case.without_baseline());
+        runner.run_compared(alone, compared, hours, case);
     }
 }
 

@@ -15,20 +15,24 @@ pub(super) fn visit(runner: &mut Runner<'_>) -> Result<(), String> {
         return Ok(());
     }
     let with_fault = Scenario::ALL.into_iter().filter(|scenario| scenario.scope() != FaultScope::None);
-    for scenario in with_fault {
-        let alone = Group::new(SetKind::RequestsHit, scenario.name());
-        let compared = Group::new(SetKind::RequestsHit, &format!("{}, with baseline", scenario.name()));
+    let incidents = with_fault.map(|scenario| {
+        let settings = Settings { requests_per_service: runner.requests(), ..Settings::new(scenario, 1) };
+        (scenario.name(), settings)
+    });
+    let incidents: Vec<(&str, Settings)> = incidents.chain([("demo", Settings::demo())]).collect();
+    for (title, incident) in incidents {
+        let alone = Group::new(SetKind::RequestsHit, title);
+        let compared = Group::new(SetKind::RequestsHit, &format!("{title}, with baseline"));
         if !runner.wants(&alone) && !runner.wants(&compared) {
             continue;
         }
         for seed in runner.seeds() {
-            let settings =
-                Settings { requests_per_service: runner.requests(), ..Settings::new(scenario, seed) };
+            let settings = Settings { seed, ..incident.clone() };
             let (target, truth) = draw(&settings, runner.threads())?;
             let (baseline, _) = draw(&settings.baseline(), runner.threads())?;
             let name = format!("seed {seed}");
             let case = HitCase { name, target: Arc::new(target), baseline: None, truth: Arc::new(truth) };
-            if !scenario.needs_baseline() {
+            if !settings.scenario.needs_baseline() {
                 runner.find_hits(&alone, &case);
             }
             runner.find_hits(&compared, &HitCase { baseline: Some(Arc::new(baseline)), ..case });

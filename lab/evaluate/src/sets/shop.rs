@@ -1,6 +1,6 @@
 //! The data of a shop, cut at will along a time line.
 
-use super::minutes::{NS_PER_S, SLICE_S};
+use super::minutes::{NS_PER_S, QUARTER_S, SLICE_S};
 use crate::calls::{CaseCalls, NameTable, RequestCalls, requests};
 use crate::case::{Case, Question, Truth};
 use crate::measure::{Cost, measured};
@@ -42,6 +42,12 @@ impl Shop {
 
     pub(super) fn slice_of(&self, ns: i64) -> i64 {
         slice_of(ns, self.first_ns)
+    }
+
+    /// Start of the quarter of an hour of a slice, in seconds, counted like slices.
+    pub(super) fn quarter_of(&self, slice_s: i64) -> i64 {
+        let first_s = self.first_ns.div_euclid(NS_PER_S);
+        first_s + (slice_s - first_s).div_euclid(QUARTER_S) * QUARTER_S
     }
 
     fn traces_at(&self, wants: impl Fn(i64) -> bool) -> Arc<Traces> {

@@ -81,6 +81,12 @@ fn impossible_incidents_are_usage_errors() {
         (&["--requests", "0"], &["0", "1 to 1 000 000"]),
         (&["--files", "0"], &["0", "1 to 100"]),
         (&["--window", "0"], &["0", "1 second to 7 days"]),
+        (&["--day", "moon"], &["moon", "forty-services"]),
+        (&["--day", "shop", "--fault", "rain"], &["rain", "early-return"]),
+        (&["--day", "small", "--fault", "replica"], &["replica", "this system"]),
+        (&["--day", "shop", "--format", "call-log"], &["call-log", "spans"]),
+        (&["--day", "shop", "--requests", "9"], &["--requests", "--day"]),
+        (&["--fault", "edge"], &["--day"]),
     ];
     for (flags, words) in cases {
         let arguments = [&["simulate", "-o", target.to_str().unwrap()], *flags].concat();

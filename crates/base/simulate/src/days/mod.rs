@@ -14,10 +14,12 @@ mod schedule;
 mod settings;
 mod system;
 mod target;
+mod write;
 
 pub use profile::{PROFILES, Profile};
 pub use request::{DayRequest, DaySpan};
 pub use settings::{DayFault, DayFaultKind, DaySettings};
+pub use write::{DayFaultTruth, DayOutput, DaySummary, WrittenDayTruth, generate_day};
 
 use crate::Error;
 use crate::random::{Random, Stream};

@@ -18,24 +18,30 @@ pub struct DayRequest {
     pub start: Timestamp,
     /// The spans that were not lost.
     pub spans: Vec<DaySpan>,
+    /// The spans that were lost.
+    pub lost: Vec<DaySpan>,
     /// Whether a fault changed the request.
     pub is_hit: bool,
-    tenant: usize,
+    pub(super) tenant: usize,
 }
 
 /// One span.
 #[derive(Clone, Copy, Debug)]
 pub struct DaySpan {
-    id: SpanId,
-    parent: Option<SpanId>,
-    operation: usize,
-    instance: u32,
-    kind: SpanKind,
-    status: Status,
-    start: i64,
-    end: i64,
+    /// Its number among all spans of the request, by start.
+    pub(super) number: u32,
+    pub(super) id: SpanId,
+    pub(super) parent: Option<SpanId>,
+    pub(super) operation: usize,
+    pub(super) instance: u32,
+    pub(super) kind: SpanKind,
+    pub(super) status: Status,
+    pub(super) start: i64,
+    pub(super) end: i64,
     /// What a fault added to the span's own time.
     pub injected: Nanos,
+    /// Whether a fault delayed it, made it fail, or made it return early.
+    pub is_hit: bool,
 }
 
 /// The outcome of a call.
@@ -96,11 +102,11 @@ impl<'a> Drawing<'a> {
         let instance = drawing.balance(service, start);
         drawing.serve(operation, instance, None, start);
         let Drawing { mut random, mut spans, is_hit, tenant, .. } = drawing;
-        let lost = day.settings.lost_spans;
-        if lost > 0.0 {
-            spans.retain(|_| !random.chance(lost));
+        let mut lost = Vec::new();
+        if day.settings.lost_spans > 0.0 {
+            lost = spans.extract_if(.., |_| random.chance(day.settings.lost_spans)).collect();
         }
-        DayRequest { trace_id, start: Timestamp::from_unix_ns(start), spans, is_hit, tenant }
+        DayRequest { trace_id, start: Timestamp::from_unix_ns(start), spans, lost, is_hit, tenant }
     }
 
     /// An active instance of a service.
@@ -121,6 +127,7 @@ impl<'a> Drawing<'a> {
         let id = SpanId::new(self.random.bits() | 1).expect("the last bit is set");
         let status = Status::Unset;
         self.spans.push(DaySpan {
+            number: self.spans.len() as u32,
             id,
             parent,
             operation,
@@ -130,6 +137,7 @@ impl<'a> Drawing<'a> {
             start,
             end: start,
             injected: Nanos::ZERO,
+            is_hit: false,
         });
         self.spans.len() - 1
     }
@@ -140,7 +148,7 @@ impl<'a> Drawing<'a> {
         let own = &day.system.operations[operation];
         let span = self.open(operation, own.kind, instance, parent, start);
         let work_ns = self.work_ns(operation, instance, start, span);
-        let (fails, returns_early) = self.stops(operation, start);
+        let (fails, returns_early) = self.stops(operation, start, span);
         let failed = fails || self.random.chance(own.failures);
         let calls: &[Call] = if failed || returns_early { &[] } else { &own.calls };
         let work_ns = if failed { work_ns * FAILING_SHARE } else { work_ns };
@@ -190,16 +198,21 @@ impl<'a> Drawing<'a> {
 
     fn inject(&mut self, span: usize, extra_ns: f64) {
         self.spans[span].injected = Nanos::from_ns(extra_ns as u64);
+        self.hit(span);
+    }
+
+    fn hit(&mut self, span: usize) {
+        self.spans[span].is_hit = true;
         self.is_hit = true;
     }
 
     /// Whether a fault makes this call fail, and whether it makes it return early.
-    fn stops(&mut self, operation: usize, start: i64) -> (bool, bool) {
+    fn stops(&mut self, operation: usize, start: i64, span: usize) -> (bool, bool) {
         let Some((fault, target)) = self.day.fault_at(start) else { return (false, false) };
         if target.operation != operation || fault.kind.is_slow() || !self.random.chance(fault.share) {
             return (false, false);
         }
-        self.is_hit = true;
+        self.hit(span);
         (fault.kind == DayFaultKind::Errors, fault.kind == DayFaultKind::EarlyReturn)
     }
 

@@ -79,6 +79,23 @@ impl DayFaultKind {
         }
     }
 
+    /// The kind of a name.
+    pub fn parse(name: &str) -> Option<DayFaultKind> {
+        DayFaultKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What it does, in one sentence.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            DayFaultKind::Operation => "One operation is slower on all of its replicas.",
+            DayFaultKind::Replica => "One operation is slower on one of several replicas.",
+            DayFaultKind::Edge => "Calls from one service to another take longer on the network.",
+            DayFaultKind::Tenant => "One operation is slower for one tenant.",
+            DayFaultKind::Errors => "Calls of one operation fail, and so do the requests that need them.",
+            DayFaultKind::EarlyReturn => "One operation returns without the calls that it usually makes.",
+        }
+    }
+
     /// Whether the fault makes calls slower.
     pub const fn is_slow(self) -> bool {
         !matches!(self, DayFaultKind::Errors | DayFaultKind::EarlyReturn)

@@ -1,23 +1,23 @@
 //! The JSON of Jaeger's query API: `{"data":[trace, ...]}`, spans grouped by trace.
 
 use super::text::{push, push_decimal, push_hex, push_time, push_trace_id};
-use super::{SpanEncoder, microseconds};
+use super::{SpanEncoder, SpanNames, microseconds};
 use crate::delivery::SpanRow;
-use crate::simulation::Simulation;
+use laggard_model::Status;
 use std::sync::Arc;
 
 pub(super) struct Jaeger {
-    simulation: Arc<Simulation>,
+    names: Arc<dyn SpanNames>,
     /// The spans of the trace being collected.
     trace: Vec<SpanRow>,
-    /// Its processes, as component and node; `p1` is the first.
-    processes: Vec<(usize, u16)>,
+    /// A span of each of its processes; `p1` is the first.
+    processes: Vec<SpanRow>,
     any_trace: bool,
 }
 
 impl Jaeger {
-    pub(super) fn new(simulation: Arc<Simulation>) -> Jaeger {
-        Jaeger { simulation, trace: Vec::new(), processes: Vec::new(), any_trace: false }
+    pub(super) fn new(names: Arc<dyn SpanNames>) -> Jaeger {
+        Jaeger { names, trace: Vec::new(), processes: Vec::new(), any_trace: false }
     }
 
     fn end_trace(&mut self, out: &mut Vec<u8>) {
@@ -44,13 +44,12 @@ impl Jaeger {
 
     fn push_span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
         let process = self.process_number(span);
-        let operation = self.simulation.operation_of(span);
         push(out, r#"{"traceID":""#);
         push_trace_id(out, span.trace_id);
         push(out, r#"","spanID":""#);
         push_hex(out, span.span_id);
         push(out, r#"","operationName":""#);
-        push(out, &operation.name);
+        push(out, self.names.operation(span));
         push(out, r#"","references":["#);
         push_parent(span, out);
         push(out, r#"],"startTime":"#);
@@ -59,29 +58,35 @@ impl Jaeger {
         push(out, r#","duration":"#);
         push_time(out, microseconds(span.end_ns) - start);
         push(out, r#","tags":[{"key":"span.kind","type":"string","value":""#);
-        push(out, operation.kind.name());
+        push(out, span.kind.name());
+        if let Some(tenant) = self.names.tenant(span) {
+            push(out, r#""},{"key":"tenant","type":"string","value":""#);
+            push(out, tenant);
+        }
+        if span.status == Status::Error {
+            push(out, r#""},{"key":"error","type":"string","value":"true"#);
+        }
         push(out, r#""}],"logs":[],"processID":"p"#);
         push_decimal(out, process as u64);
         push(out, r#"","warnings":null}"#);
     }
 
     fn process_number(&mut self, span: &SpanRow) -> usize {
-        let process = (self.simulation.operation_of(span).component, span.node);
-        let known = self.processes.iter().position(|other| *other == process);
+        let known = self.processes.iter().position(|other| other.process == span.process);
         1 + known.unwrap_or_else(|| {
-            self.processes.push(process);
+            self.processes.push(*span);
             self.processes.len() - 1
         })
     }
 
     fn push_processes(&self, out: &mut Vec<u8>) {
-        for (at, &(component, node)) in self.processes.iter().enumerate() {
+        for (at, span) in self.processes.iter().enumerate() {
             push(out, if at > 0 { r#","p"# } else { r#""p"# });
             push_decimal(out, at as u64 + 1);
             push(out, r#"":{"serviceName":""#);
-            push(out, crate::components::COMPONENTS[component].name);
+            push(out, self.names.service(span));
             push(out, r#"","tags":[{"key":"hostname","type":"string","value":""#);
-            push(out, &self.simulation.system.hosts.names[usize::from(node)]);
+            push(out, self.names.replica(span));
             push(out, r#""}]}"#);
         }
     }

@@ -12,9 +12,9 @@ pub(crate) mod text;
 mod zipkin;
 
 pub(crate) use file::TraceFile;
+pub(crate) use span_log::{SpanLog, SpanOrigin};
 
 use crate::delivery::{Arrangement, SpanRow};
-use crate::operations::Operation;
 use crate::request::Request;
 use crate::settings::OutputFormat;
 use crate::simulation::Simulation;
@@ -53,8 +53,25 @@ pub(crate) trait SpanEncoder {
     fn end(&mut self, out: &mut Vec<u8>);
 }
 
+/// The names behind the numbers of spans.
+pub(crate) trait SpanNames: Send + Sync {
+    fn service(&self, span: &SpanRow) -> &str;
+    fn operation(&self, span: &SpanRow) -> &str;
+    fn replica(&self, span: &SpanRow) -> &str;
+
+    /// The attribute `tenant` of a span that has it.
+    fn tenant(&self, _: &SpanRow) -> Option<&str> {
+        None
+    }
+
+    /// Whether spans may fail or have a tenant, so that a table has columns for both.
+    fn has_outcomes(&self) -> bool {
+        false
+    }
+}
+
 /// Makes the encoder of one file.
-type NewEncoder = fn(Arc<Simulation>) -> Box<dyn SpanEncoder>;
+type NewEncoder = fn(Arc<dyn SpanNames>) -> Box<dyn SpanEncoder>;
 
 /// Opens the files of a format.
 pub(crate) fn open(
@@ -67,19 +84,32 @@ pub(crate) fn open(
     if format == OutputFormat::CallLog {
         return Ok(Box::new(call_log::CallLog::create(simulation, folder, compression)?));
     }
+    Ok(Box::new(span_log::ScenarioLog::create(simulation, layout(format), folder, compression)?))
+}
+
+/// Opens the files of a format for spans of any origin. The call log is written by [`open`] only.
+pub(crate) fn open_spans(
+    origin: SpanOrigin,
+    format: OutputFormat,
+    folder: &Path,
+    compression: Compression,
+) -> Result<SpanLog, Error> {
+    SpanLog::create(origin, layout(format), folder, compression)
+}
+
+fn layout(format: OutputFormat) -> span_log::SpanLayout {
     let arrangement = match format {
         OutputFormat::Jaeger => Arrangement::ByTrace,
         _ => Arrangement::AsExported,
     };
     let encoder: NewEncoder = match format {
-        OutputFormat::SpanCsv | OutputFormat::CallLog => |system| Box::new(span_csv::SpanCsv::new(system)),
-        OutputFormat::OtlpJson => |system| Box::new(otlp_json::OtlpJson::new(system)),
-        OutputFormat::OtlpProto => |system| Box::new(otlp_proto::OtlpProto::new(system)),
-        OutputFormat::Jaeger => |system| Box::new(jaeger::Jaeger::new(system)),
-        OutputFormat::Zipkin => |system| Box::new(zipkin::Zipkin::new(system)),
+        OutputFormat::SpanCsv | OutputFormat::CallLog => |names| Box::new(span_csv::SpanCsv::new(names)),
+        OutputFormat::OtlpJson => |names| Box::new(otlp_json::OtlpJson::new(names)),
+        OutputFormat::OtlpProto => |names| Box::new(otlp_proto::OtlpProto::new(names)),
+        OutputFormat::Jaeger => |names| Box::new(jaeger::Jaeger::new(names)),
+        OutputFormat::Zipkin => |names| Box::new(zipkin::Zipkin::new(names)),
     };
-    let layout = span_log::SpanLayout { arrangement, file_name: file_name(format), encoder };
-    Ok(Box::new(span_log::SpanLog::create(simulation, layout, folder, compression)?))
+    span_log::SpanLayout { arrangement, file_name: file_name(format), encoder }
 }
 
 /// What a file of spans is called.
@@ -93,15 +123,17 @@ const fn file_name(format: OutputFormat) -> &'static str {
     }
 }
 
-impl Simulation {
-    /// The operation of a span.
-    fn operation_of(&self, span: &SpanRow) -> &Operation {
-        self.system.operations.get(span.operation)
+impl SpanNames for Simulation {
+    fn service(&self, span: &SpanRow) -> &str {
+        self.system.operations.get(span.operation).service()
     }
 
-    /// The replica of a span.
-    fn replica_of(&self, span: &SpanRow) -> &str {
-        &self.system.hosts.names[usize::from(span.node)]
+    fn operation(&self, span: &SpanRow) -> &str {
+        &self.system.operations.get(span.operation).name
+    }
+
+    fn replica(&self, span: &SpanRow) -> &str {
+        &self.system.hosts.names[span.host as usize]
     }
 }
 

@@ -1,29 +1,29 @@
 //! OTLP JSON, one `TracesData` a line.
 
-use super::SpanEncoder;
 use super::resource_batches::{BatchTarget, ResourceBatches};
 use super::text::{push, push_decimal, push_hex, push_time, push_trace_id};
+use super::{SpanEncoder, SpanNames};
 use crate::delivery::SpanRow;
-use crate::simulation::Simulation;
+use laggard_model::Status;
 use std::sync::Arc;
 
 const END_RESOURCE: &str = "]}]}";
 const END_DOCUMENT: &str = "]}\n";
 
 pub(super) struct OtlpJson {
-    simulation: Arc<Simulation>,
+    names: Arc<dyn SpanNames>,
     batches: ResourceBatches,
 }
 
 impl OtlpJson {
-    pub(super) fn new(simulation: Arc<Simulation>) -> OtlpJson {
-        OtlpJson { simulation, batches: ResourceBatches::default() }
+    pub(super) fn new(names: Arc<dyn SpanNames>) -> OtlpJson {
+        OtlpJson { names, batches: ResourceBatches::default() }
     }
 
     fn begin_resource(&self, span: &SpanRow, out: &mut Vec<u8>) {
-        let replica = self.simulation.replica_of(span);
+        let replica = self.names.replica(span);
         push(out, r#"{"resource":{"attributes":["#);
-        push_attribute(out, "service.name", self.simulation.operation_of(span).service());
+        push_attribute(out, "service.name", self.names.service(span));
         out.push(b',');
         push_attribute(out, "service.instance.id", replica);
         out.push(b',');
@@ -74,7 +74,6 @@ impl SpanEncoder for OtlpJson {
 
 impl OtlpJson {
     fn push_span(&self, span: &SpanRow, out: &mut Vec<u8>) {
-        let operation = self.simulation.operation_of(span);
         push(out, r#"{"traceId":""#);
         push_trace_id(out, span.trace_id);
         push(out, r#"","spanId":""#);
@@ -84,13 +83,19 @@ impl OtlpJson {
             push_hex(out, span.parent_id);
         }
         push(out, r#"","name":""#);
-        push(out, &operation.name);
+        push(out, self.names.operation(span));
         push(out, r#"","kind":"#);
-        push_decimal(out, operation.kind as u64);
+        push_decimal(out, span.kind as u64);
         push(out, r#","startTimeUnixNano":""#);
         push_time(out, span.start_ns);
         push(out, r#"","endTimeUnixNano":""#);
         push_time(out, span.end_ns);
-        push(out, r#"","status":{}}"#);
+        push(out, r#"","#);
+        if let Some(tenant) = self.names.tenant(span) {
+            push(out, r#""attributes":["#);
+            push_attribute(out, "tenant", tenant);
+            push(out, "],");
+        }
+        push(out, if span.status == Status::Error { r#""status":{"code":2}}"# } else { r#""status":{}}"# });
     }
 }

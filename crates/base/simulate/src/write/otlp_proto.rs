@@ -2,14 +2,14 @@
 //!
 //! Field numbers are those of `opentelemetry/proto/trace/v1/trace.proto`.
 
-use super::SpanEncoder;
 use super::resource_batches::{BatchTarget, ResourceBatches};
+use super::{SpanEncoder, SpanNames};
 use crate::delivery::SpanRow;
-use crate::simulation::Simulation;
+use laggard_model::Status;
 use std::sync::Arc;
 
 pub(super) struct OtlpProto {
-    simulation: Arc<Simulation>,
+    names: Arc<dyn SpanNames>,
     batches: ResourceBatches,
     /// The open document: finished `ResourceSpans`.
     document: Vec<u8>,
@@ -21,9 +21,9 @@ pub(super) struct OtlpProto {
 }
 
 impl OtlpProto {
-    pub(super) fn new(simulation: Arc<Simulation>) -> OtlpProto {
+    pub(super) fn new(names: Arc<dyn SpanNames>) -> OtlpProto {
         OtlpProto {
-            simulation,
+            names,
             batches: ResourceBatches::default(),
             document: Vec::new(),
             resource: Vec::new(),
@@ -33,11 +33,11 @@ impl OtlpProto {
     }
 
     fn begin_resource(&mut self, span: &SpanRow) {
-        let replica = self.simulation.replica_of(span);
+        let replica = self.names.replica(span);
         self.resource.clear();
-        push_attribute(&mut self.resource, "service.name", self.simulation.operation_of(span).service());
-        push_attribute(&mut self.resource, "service.instance.id", replica);
-        push_attribute(&mut self.resource, "host.name", replica);
+        push_attribute(&mut self.resource, 1, "service.name", self.names.service(span));
+        push_attribute(&mut self.resource, 1, "service.instance.id", replica);
+        push_attribute(&mut self.resource, 1, "host.name", replica);
         let mut scope = Vec::new();
         push_bytes(&mut scope, 1, b"laggard-simulate");
         self.scope_spans.clear();
@@ -60,7 +60,6 @@ impl OtlpProto {
     }
 
     fn push_span(&mut self, span: &SpanRow) {
-        let operation = self.simulation.operation_of(span);
         let out = &mut self.span;
         out.clear();
         push_bytes(out, 1, &span.trace_id.value().to_be_bytes());
@@ -68,12 +67,19 @@ impl OtlpProto {
         if span.parent_id != 0 {
             push_bytes(out, 4, &span.parent_id.to_be_bytes());
         }
-        push_bytes(out, 5, operation.name.as_bytes());
+        push_bytes(out, 5, self.names.operation(span).as_bytes());
         push_key(out, 6, WireType::Varint);
-        push_varint(out, operation.kind as u64);
+        push_varint(out, span.kind as u64);
         for (field, time) in [(7, span.start_ns), (8, span.end_ns)] {
             push_key(out, field, WireType::Fixed64);
             out.extend_from_slice(&time.to_le_bytes());
+        }
+        if let Some(tenant) = self.names.tenant(span) {
+            push_attribute(out, 9, "tenant", tenant);
+        }
+        if span.status == Status::Error {
+            // `Status { code = 3 }`, `STATUS_CODE_ERROR = 2`.
+            push_bytes(out, 15, &[3 << 3, 2]);
         }
         push_bytes(&mut self.scope_spans, 2, &self.span);
     }
@@ -134,13 +140,13 @@ fn push_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// `attributes = 1` of a resource: `KeyValue { key = 1, value = 2 }`, `AnyValue { string_value = 1 }`.
-fn push_attribute(out: &mut Vec<u8>, key: &str, text: &str) {
+/// `attributes`, field 1 of a resource and 9 of a span: `KeyValue { key = 1, value = 2 }`, `AnyValue { string_value = 1 }`.
+fn push_attribute(out: &mut Vec<u8>, field: u64, key: &str, text: &str) {
     let (mut value, mut key_value) = (Vec::new(), Vec::new());
     push_bytes(&mut value, 1, text.as_bytes());
     push_bytes(&mut key_value, 1, key.as_bytes());
     push_bytes(&mut key_value, 2, &value);
-    push_bytes(out, 1, &key_value);
+    push_bytes(out, field, &key_value);
 }
 
 #[cfg(test)]

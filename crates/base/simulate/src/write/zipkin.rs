@@ -1,20 +1,19 @@
 //! A Zipkin v2 JSON array of spans.
 
 use super::text::{push, push_hex, push_time, push_trace_id};
-use super::{SpanEncoder, microseconds};
+use super::{SpanEncoder, SpanNames, microseconds};
 use crate::delivery::SpanRow;
-use crate::simulation::Simulation;
-use laggard_model::SpanKind;
+use laggard_model::{SpanKind, Status};
 use std::sync::Arc;
 
 pub(super) struct Zipkin {
-    simulation: Arc<Simulation>,
+    names: Arc<dyn SpanNames>,
     any_span: bool,
 }
 
 impl Zipkin {
-    pub(super) fn new(simulation: Arc<Simulation>) -> Zipkin {
-        Zipkin { simulation, any_span: false }
+    pub(super) fn new(names: Arc<dyn SpanNames>) -> Zipkin {
+        Zipkin { names, any_span: false }
     }
 }
 
@@ -24,7 +23,6 @@ impl SpanEncoder for Zipkin {
     }
 
     fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
-        let operation = self.simulation.operation_of(span);
         push(out, if self.any_span { ",\n" } else { "\n" });
         self.any_span = true;
         push(out, r#"{"traceId":""#);
@@ -35,19 +33,23 @@ impl SpanEncoder for Zipkin {
         }
         push(out, r#"","id":""#);
         push_hex(out, span.span_id);
-        push(out, kind_field(operation.kind));
+        push(out, kind_field(span.kind));
         push(out, r#"","name":""#);
-        push(out, &operation.name);
+        push(out, self.names.operation(span));
         push(out, r#"","timestamp":"#);
         let start = microseconds(span.start_ns);
         push_time(out, start);
         push(out, r#","duration":"#);
         push_time(out, microseconds(span.end_ns) - start);
         push(out, r#","localEndpoint":{"serviceName":""#);
-        push(out, operation.service());
+        push(out, self.names.service(span));
         push(out, r#""},"tags":{"service.instance.id":""#);
-        push(out, self.simulation.replica_of(span));
-        push(out, r#""}}"#);
+        push(out, self.names.replica(span));
+        if let Some(tenant) = self.names.tenant(span) {
+            push(out, r#"","tenant":""#);
+            push(out, tenant);
+        }
+        push(out, if span.status == Status::Error { r#"","error":"true"}}"# } else { r#""}}"# });
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
@@ -60,6 +62,7 @@ const fn kind_field(kind: SpanKind) -> &'static str {
     match kind {
         SpanKind::Server => r#"","kind":"SERVER"#,
         SpanKind::Client => r#"","kind":"CLIENT"#,
+        SpanKind::Consumer => r#"","kind":"CONSUMER"#,
         _ => "",
     }
 }

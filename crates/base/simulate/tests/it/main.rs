@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 mod call_log;
+mod days;
 mod determinism;
 mod distributions;
 mod faults;
