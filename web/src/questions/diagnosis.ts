@@ -8,7 +8,7 @@ import { settingsFromText } from "./settings_text.ts";
 import { rfc3339 } from "../format/times.ts";
 
 /** Flags of `laggard diagnose` with a parameter of their own; all others stand in `settings`. */
-const FLAGS = ["method", "mode", "time", "top"];
+const FLAGS = ["operation", "category", "method", "mode", "time", "top"];
 
 /** Settings of the window and service alone, as the overview submits them; `null` when the window cannot be read. */
 export function plainSettings(): Settings | null {
