@@ -79,6 +79,7 @@ pub use model::*;
 pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
+pub use present::diagnose::behavior::behavior_phrase;
 pub use present::diagnose::headline::headline;
 pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
 pub use present::kernel::phrases::{WaitFacts, wait_words};

@@ -2,7 +2,7 @@
 
 use crate::instants::instants;
 use crate::{AutomaticBaseline, Baseline, Input, MatrixRanks, PcaDetails};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Version of the JSON schema. Fields may be added within a version; none is removed or changes meaning.
@@ -173,8 +173,9 @@ pub struct Suspect {
     pub scope_undecided: bool,
     /// Whether it is slower than its peers, than in the baseline, or than in the rest of the window; else it may be usual.
     pub stands_out: bool,
-    /// What suspects are ordered by, those that stand out first; larger is more suspicious. Method `combined`: seconds of excess time. Others:
-    /// number of anomalous categories in which the operation is flagged.
+    /// What suspects are ordered by, those that stand out first; larger is more suspicious. Method `combined`: seconds of excess
+    /// time; of operations that only fail or return early, seconds that the requests they hit took, and these precede the
+    /// suspects that they explain. Other methods: number of anomalous categories in which the operation is flagged.
     pub score: f64,
     /// Median over the slow calls of their time beyond the usual time of such calls, in nanoseconds of self time. Method
     /// `combined`: a call is slow when it takes longer than normal calls of its category at a false discovery rate of 2 %,
@@ -186,7 +187,7 @@ pub struct Suspect {
     pub factor: f64,
     /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
     pub share: f64,
-    /// Requests with a slow call of it.
+    /// Requests with a slow call of it; for an operation that only fails or makes other calls, those in which it does.
     pub requests_hit: u64,
     /// How many requests these represent: the sum of their weights.
     pub requests_hit_estimated: f64,
@@ -223,16 +224,32 @@ pub struct Suspect {
     /// How it compares with the baseline, or with the rest of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Shift>,
-    /// Since when it is slow, if that lies inside the window and the data say so.
+    /// Since when it is slow or fails, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
-    /// Attributes that its slow requests have and others do not, or whose requests are slower there; the most
+    /// Attributes that the requests hit have and others do not, or whose requests are slower there; the most
     /// distinctive first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<SuspectAttribute>,
 }
 
-/// An attribute of the requests that a suspect makes slow, compared with the other requests that call it.
+impl Suspect {
+    /// Whether nothing but its behavior speaks against it: it fails, or makes other calls than before, and is not slow itself.
+    pub fn is_behavior_only(&self) -> bool {
+        let is_behavior = |kind: &String| {
+            let mut changes = self.behavior.iter();
+            changes.any(|change| change.kind == *kind || (kind == "peers" && change.is_against_peers))
+        };
+        !self.behavior.is_empty() && self.evidence.iter().all(is_behavior)
+    }
+
+    /// Whether it fails or returns early, and its requests take no longer.
+    pub fn is_failing(&self) -> bool {
+        self.is_behavior_only() && self.effect_ns == 0
+    }
+}
+
+/// An attribute of the requests that a suspect hits, compared with the other requests that call it.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SuspectAttribute {
     /// `version`, `zone`, `route`, `tenant`, `account`, or the configured name.
@@ -242,11 +259,11 @@ pub struct SuspectAttribute {
     /// The service that it describes; missing for an attribute of the request itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// Slow requests that have it.
+    /// Requests hit that have it.
     pub requests_hit: u64,
     /// Requests that call the operation and have it.
     pub requests: u64,
-    /// Share of the slow requests that have it, 0..1.
+    /// Share of the requests hit that have it, 0..1.
     pub hit_share: f64,
     /// Share of all requests that call the operation that have it, 0..1.
     pub share: f64,
@@ -269,7 +286,7 @@ pub struct AffectedCategory {
 }
 
 /// How an operation behaves differently, apart from the time it takes.
-#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BehaviorChange {
     /// `errors`, `missing-calls`, `new-calls` or `more-calls`.
     pub kind: String,
@@ -289,7 +306,7 @@ pub struct BehaviorChange {
 }
 
 /// An operation that is called.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Callee {
     /// Service.
     pub service: String,

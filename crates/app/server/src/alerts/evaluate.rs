@@ -5,7 +5,7 @@ use laggard_assembly::ShapeRule;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
-use laggard_report::{Report, Suspect, Verdict};
+use laggard_report::{BehaviorChange, Report, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
@@ -15,7 +15,8 @@ use utoipa::ToSchema;
 pub struct EvaluationSettings {
     /// Complete requests that the window and the baseline must each have.
     pub requests_min: u64,
-    /// Least slow-down of the affected requests, as a share of their usual time: 0.2 for a fifth.
+    /// Least slow-down of the affected requests, as a share of their usual time: 0.2 for a fifth. Operations that fail or return
+    /// early count without one.
     pub slower_min: f64,
 }
 
@@ -26,13 +27,13 @@ pub struct Evaluation {
     pub window: Window,
     /// The window it was compared with.
     pub baseline: Window,
-    /// Operations that made it slower, the most excess time first.
+    /// Operations that made it slower or fail, the most suspicious first.
     pub findings: Vec<Finding>,
     /// Whether operations without a finding are known to be as fast as before.
     pub is_complete: bool,
 }
 
-/// An operation that makes requests slower than they were.
+/// An operation that makes requests slower than they were, or fails or returns early more often.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
     /// Service of the operation.
@@ -55,8 +56,18 @@ pub struct Finding {
     pub requests_seen: u64,
     /// Some of the slowest traces.
     pub traces: Vec<String>,
+    /// How it fails, stops early, or makes other calls than in the baseline; empty if it is only slower.
+    #[serde(default)]
+    pub behavior: Vec<BehaviorChange>,
     /// Since when, if that lies inside the window and the data say so.
     pub onset_ns: Option<i64>,
+}
+
+impl Finding {
+    /// Whether it fails or returns early: what it does not do cannot be measured in time.
+    pub fn is_failing(&self) -> bool {
+        self.behavior.iter().any(|change| matches!(change.kind.as_str(), "errors" | "missing-calls"))
+    }
 }
 
 /// Requests of one call tree.
@@ -119,7 +130,8 @@ pub fn evaluate(
             .iter()
             .filter(|suspect| suspect.stands_out)
             .map(|suspect| latencies.finding(&report, suspect));
-        findings = all.filter(|finding| finding.slower >= settings.slower_min).collect();
+        findings =
+            all.filter(|finding| finding.is_failing() || finding.slower >= settings.slower_min).collect();
     }
     Ok(Evaluation { window, baseline, findings, is_complete: true })
 }
@@ -157,8 +169,9 @@ impl Latencies {
     fn finding(&self, report: &Report, suspect: &Suspect) -> Finding {
         let total_ns: f64 =
             suspect.categories.iter().filter_map(|id| self.total_ns.get(id)).sum::<f64>().max(1.0);
-        // What suspects are ordered by: seconds of excess time.
-        let excess_ns = (suspect.score * 1e9).clamp(0.0, total_ns);
+        // What suspects are ordered by: seconds of excess time. Failures add none.
+        let excess_s = if suspect.is_failing() { 0.0 } else { suspect.score };
+        let excess_ns = (excess_s * 1e9).clamp(0.0, total_ns);
         let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
         let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
         let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
@@ -177,6 +190,7 @@ impl Latencies {
             requests_hit: suspect.requests_hit,
             requests_seen: suspect.requests_seen,
             traces: suspect.trace_ids.clone(),
+            behavior: suspect.behavior.clone(),
             onset_ns: suspect.onset.as_ref().map(|onset| onset.at.unix_ns()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::lifecycle::{Alert, AlertState};
 use laggard_model::{FingerprintBuilder, Timestamp};
-use laggard_report::rfc3339;
+use laggard_report::{behavior_phrase, rfc3339};
 use laggard_system::printable;
 use serde_json::{Map, Value, json};
 
@@ -134,18 +134,31 @@ impl Alert {
     /// The finding in a sentence.
     pub(crate) fn summary(&self) -> String {
         let finding = &self.finding;
+        let where_ = match finding.replicas.len() {
+            0 => String::new(),
+            1 => format!(", on `{}`", finding.replicas[0]),
+            several => format!(", on {several} of its replicas"),
+        };
+        let behavior = || {
+            let phrases = finding.behavior.iter().map(|change| behavior_phrase(change, "the baseline"));
+            phrases.collect::<Vec<String>>().join("; ")
+        };
+        if finding.is_failing() {
+            let operation = format!("Operation `{}` of `{}`", finding.operation, finding.service);
+            return format!(
+                "{operation} {}{where_}; this hit {} requests.",
+                behavior(),
+                finding.requests_hit
+            );
+        }
         let longer = format!(
             "Operation `{}` of `{}` makes requests take {:.0} % longer",
             finding.operation,
             finding.service,
             100.0 * finding.slower
         );
-        let where_ = match finding.replicas.len() {
-            0 => String::new(),
-            1 => format!(", on `{}`", finding.replicas[0]),
-            several => format!(", on {several} of its replicas"),
-        };
         match finding.factor {
+            _ if !finding.behavior.is_empty() => format!("{longer}: it {}{where_}.", behavior()),
             Some(factor) => format!("{longer}: its calls take {factor:.1} times as long as before{where_}."),
             None => format!("{longer}: it was not called before{where_}."),
         }

@@ -177,9 +177,14 @@ impl EvaluationRun {
             Ok(done) => done,
             Err(skipped) => return self.record_skipped(tenant_alerts, skipped),
         };
+        let failing = evaluation.findings.iter().filter(|finding| finding.is_failing()).count();
         let text = match evaluation.findings.len() {
             0 => "nothing is slower than before".to_owned(),
+            1 if failing == 1 => "one operation fails more often than before".to_owned(),
             1 => "one operation makes requests slower than before".to_owned(),
+            several if failing > 0 => {
+                format!("{several} operations make requests slower or fail more often than before")
+            }
             several => format!("{several} operations make requests slower than before"),
         };
         let record = EvaluationRecord {
@@ -257,7 +262,12 @@ fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
     };
     for alert in changes.fired.iter().filter_map(find) {
         let finding = &alert.finding;
-        tracing::warn!(tenant, service = %finding.service, operation = %finding.operation, slower = finding.slower, "an operation makes requests slow");
+        let what = if finding.is_failing() {
+            "an operation fails more often"
+        } else {
+            "an operation makes requests slow"
+        };
+        tracing::warn!(tenant, service = %finding.service, operation = %finding.operation, slower = finding.slower, "{what}");
     }
     for alert in changes.resolved.iter().filter_map(find) {
         let finding = &alert.finding;

@@ -128,6 +128,8 @@ pub(crate) struct Suspect {
     pub(crate) score: f64,
     /// The caller and callee between which the time is spent, if it is neither's own.
     pub(crate) between: Option<Between>,
+    /// Since when it is slow or fails, if that is known.
+    pub(crate) onset: Option<Onset>,
     /// What it does that it did not do before, apart from taking longer.
     pub(crate) behavior: Vec<BehaviorChange>,
     /// Results of comparing the suspect's sites, if they were.
@@ -165,7 +167,6 @@ pub(crate) struct SiteFigures {
     pub(crate) culprits: Vec<CulpritReplica>,
     /// Comparison with the baseline.
     pub(crate) shift: Option<Shift>,
-    pub(crate) onset: Option<Onset>,
 }
 
 /// Figures of a suspect's hit calls.
@@ -240,6 +241,7 @@ pub(crate) struct PositionAnalysis {
 impl Suspect {
     /// Adds what another suspect of the same operation does.
     pub(crate) fn add_behavior(&mut self, other: Suspect) {
+        self.onset = self.onset.or(other.onset);
         self.behavior.extend(other.behavior);
         self.evidence.extend(other.evidence);
         self.evidence.sort_unstable();
@@ -262,6 +264,7 @@ impl Suspect {
             hit: suspect.hit,
             stands_out: true,
             between: None,
+            onset: None,
             behavior: Vec::new(),
             sites: None,
             hits: None,

@@ -38,6 +38,16 @@ const REQUESTS: usize = 1_500;
 
 /// A request every second; `slow` gives the factor of the time that `cart` needs.
 fn requests(seed: u64, from_s: usize, slow: impl Fn(&RequestTraits) -> f64) -> Requests {
+    requests_with_errors(seed, from_s, slow, |_| false)
+}
+
+/// The same, and `cart` fails in some of them.
+fn requests_with_errors(
+    seed: u64,
+    from_s: usize,
+    slow: impl Fn(&RequestTraits) -> f64,
+    fails: impl Fn(&RequestTraits) -> bool,
+) -> Requests {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + from_s as u64);
     let mut ingest = Ingest::new(IngestSettings::default());
     let text = |key: &str, service: &str, value: &str| {
@@ -68,7 +78,7 @@ fn requests(seed: u64, from_s: usize, slow: impl Fn(&RequestTraits) -> f64) -> R
             replica_source: ReplicaSource::Column,
             operation: "run",
             kind: SpanKind::Server,
-            status: Status::Unset,
+            status: if fails(&drawn) { Status::Error } else { Status::Unset },
             start: Timestamp::from_unix_ns(start),
             inclusive: Nanos::from_ns(length_ns),
             sampling: Sampling::default(),
@@ -123,6 +133,27 @@ fn a_slow_tenant_is_named_without_and_with_a_baseline() {
     check_named(&alone, "tenant", "t1", None);
     // Tenants may differ by nature.
     assert_eq!(alone.verdict, laggard_report::Verdict::Tail);
+}
+
+#[test]
+fn the_tenant_whose_calls_fail_is_named() {
+    let fails = |drawn: &RequestTraits| drawn.tenant == 3 && drawn.luck < 0.6;
+    let (window, usual) = (requests_with_errors(7, 10_000, |_| 1.0, fails), requests(8, 0, |_| 1.0));
+    let report = report(&window, Some(&usual));
+    check_named(&report, "tenant", "t3", None);
+    assert_eq!(report.suspects[0].evidence, ["errors"]);
+    assert_eq!(report.suspects[0].attributes[0].hit_share, 1.0);
+}
+
+#[test]
+fn an_operation_that_is_slow_and_fails_has_the_figures_of_both() {
+    let fails = |drawn: &RequestTraits| drawn.luck < 0.2;
+    let (window, usual) = (requests_with_errors(9, 10_000, |_| 2.0, fails), requests(10, 0, |_| 1.0));
+    let report = report(&window, Some(&usual));
+    let first = &report.suspects[0];
+    assert_eq!((first.service.as_str(), first.behavior.len()), ("cart", 1), "{}", report.headline);
+    assert!((15e6..25e6).contains(&(first.effect_ns as f64)), "{}", first.effect_ns);
+    assert!(report.headline.contains("fails in ") && report.headline.contains("slow"), "{}", report.headline);
 }
 
 #[test]

@@ -93,6 +93,19 @@ fn one_of_three_replicas_returns_at_once_with_an_error() {
 }
 
 #[test]
+fn the_time_since_which_an_operation_fails_is_named() {
+    let fails =
+        |request: usize, _| if request >= 5_250 && request % 4 == 0 { Cart::Fails } else { Cart::Reads(1) };
+    let window = shop(5_000, 600, |request, pod| fails(5_000 + request, pod));
+    let report = report(&window, Some(&usual()));
+    assert_eq!(first(&report), "cart get [] errors");
+    let onset = report.suspects[0].onset.as_ref().expect("an onset").at.unix_ns() / 1_000_000_000;
+    assert!((5_245..=5_260).contains(&onset), "{onset}");
+    assert!(report.headline.contains("0 % in the baseline since 01:27:"), "{}", report.headline);
+    assert!(report.suspects[0].score > 0.0);
+}
+
+#[test]
 fn an_early_return_is_named_where_old_and_new_trees_diverge() {
     let window = shop(5_000, 600, |request, _| Cart::Reads(u64::from(request % 10 != 3)));
     let report = report(&window, Some(&usual()));

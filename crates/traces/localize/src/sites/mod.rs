@@ -42,7 +42,7 @@ pub use judge::{
 };
 pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;
-pub use onset::find_onset;
+pub use onset::{find_onset, find_rate_onset};
 pub use peers::{UnevenSite, find_uneven_sites};
 pub use steady::are_steadily_slower;
 pub use table::{Observation, Site, SiteRequest, SiteTable};

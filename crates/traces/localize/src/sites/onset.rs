@@ -1,4 +1,4 @@
-//! When a site began to be slow: one change of level, with an interval.
+//! When a site began to be slow, or an operation to fail: one change of level, with an interval.
 
 use crate::sites::incidents::Onset;
 use crate::sites::table::{Site, SiteTable};
@@ -29,7 +29,47 @@ pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp)
         return None;
     }
     winsorize(&mut series);
-    let gains = split_gains(&series);
+    onset(&series, &split_gains(&series))
+}
+
+/// The share of requests with a failure before its onset is at most this part of that afterwards; else the rate fluctuates.
+const RATE_BEFORE_MAX: f64 = 0.5;
+
+/// The time from which requests are hit more often: requests in order of start, and whether each is hit. The most likely
+/// split into an earlier, lower and a later, higher share. `None` when there are too few requests or no clear rise.
+pub fn find_rate_onset(series: &[(Timestamp, bool)]) -> Option<Onset> {
+    if series.len() < 2 * SIDE_MIN {
+        return None;
+    }
+    onset(series, &share_gains(series))
+}
+
+/// Gain in log likelihood of two shares instead of one, split before each index; indices without a clear rise are left out.
+fn share_gains(series: &[(Timestamp, bool)]) -> Vec<(usize, f64)> {
+    let likelihood = |hit: f64, all: f64| {
+        let part = |count: f64| if count > 0.0 { count * (count / all).ln() } else { 0.0 };
+        part(hit) + part(all - hit)
+    };
+    let n = series.len() as f64;
+    let total = series.iter().filter(|(_, is_hit)| *is_hit).count() as f64;
+    let whole = likelihood(total, n);
+    let mut left = 0.0;
+    let mut gains = Vec::new();
+    for index in 1..series.len() {
+        left += f64::from(u8::from(series[index - 1].1));
+        if index < SIDE_MIN || series.len() - index < SIDE_MIN {
+            continue;
+        }
+        let (a, b) = (index as f64, n - index as f64);
+        if left / a <= RATE_BEFORE_MAX * (total - left) / b {
+            gains.push((index, likelihood(left, a) + likelihood(total - left, b) - whole));
+        }
+    }
+    gains
+}
+
+/// The onset with the largest gain in log likelihood, if it is clear; gains by index, ascending.
+fn onset<T>(series: &[(Timestamp, T)], gains: &[(usize, f64)]) -> Option<Onset> {
     let (best, gain) = gains.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     // A split may be anywhere, so the gain must also exceed the penalty of selecting one.
     if gain < (series.len() as f64).ln() + 3.0 {
@@ -117,6 +157,21 @@ mod tests {
         assert_eq!(onset.at, Timestamp::from_unix_ns(120_000));
         assert!(onset.earliest < onset.at && onset.at <= onset.latest);
         assert!(onset.latest <= Timestamp::from_unix_ns(123_000), "{onset:?}");
+    }
+
+    #[test]
+    fn the_time_from_which_calls_fail_is_located() {
+        let series = |is_hit: &dyn Fn(usize) -> bool| -> Vec<(Timestamp, bool)> {
+            (0..400).map(|index| (Timestamp::from_unix_ns(index as i64), is_hit(index))).collect()
+        };
+        let onset = find_rate_onset(&series(&|index| index >= 250 && index % 3 == 1)).unwrap();
+        assert_eq!(onset.at, Timestamp::from_unix_ns(250));
+        assert!(onset.earliest >= Timestamp::from_unix_ns(235), "{onset:?}");
+        assert_eq!(find_rate_onset(&series(&|index| index % 3 == 0)), None, "all the time");
+        assert_eq!(find_rate_onset(&series(&|index| index < 250)), None, "until then");
+        assert_eq!(find_rate_onset(&series(&|_| true)), None);
+        let risen = |index: usize| index % 10 < if index < 200 { 4 } else { 7 };
+        assert_eq!(find_rate_onset(&series(&risen)), None, "often before as well");
     }
 
     #[test]

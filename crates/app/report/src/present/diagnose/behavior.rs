@@ -4,26 +4,14 @@ use super::evidence::compared_with;
 use super::headline::{NAME_ROOM, quoted};
 use crate::{BehaviorChange, Report, Suspect, numbers};
 
-/// Whether nothing but its behavior speaks against the suspect: it fails, or makes other calls than before, and is not slow
-/// itself.
-pub(super) fn is_all(suspect: &Suspect) -> bool {
-    let is_behavior = |kind: &String| {
-        suspect
-            .behavior
-            .iter()
-            .any(|change| change.kind == *kind || (kind == "peers" && change.is_against_peers))
+/// `fails in 12 % of its calls, 0.3 % in the baseline`; what it is compared with, unless it is other replicas, as in
+/// `the baseline`.
+pub fn behavior_phrase(change: &BehaviorChange, compared_with: &str) -> String {
+    let against = if change.is_against_peers {
+        "on the other replicas".to_owned()
+    } else {
+        format!("in {compared_with}")
     };
-    !suspect.behavior.is_empty() && suspect.evidence.iter().all(is_behavior)
-}
-
-/// Whether the suspect fails or returns early: its requests take no longer.
-pub(super) fn is_failing(suspect: &Suspect) -> bool {
-    is_all(suspect) && suspect.effect_ns == 0
-}
-
-/// `fails in 12 % of its calls, 0.3 % in the baseline`
-pub(super) fn phrase(report: &Report, change: &BehaviorChange) -> String {
-    let against = if change.is_against_peers { "on the other replicas" } else { "in the baseline" };
     let (now, before) = (numbers::share(change.rate), numbers::share(change.usual_rate));
     let callees = callees(change);
     match change.kind.as_str() {
@@ -32,7 +20,7 @@ pub(super) fn phrase(report: &Report, change: &BehaviorChange) -> String {
             format!("no longer calls {callees}, {before} of its calls did before")
         }
         "missing-calls" => format!("calls {callees} in {now} of its calls, {before} {against}"),
-        "new-calls" => format!("calls {callees} in {now} of its calls, never in {}", compared_with(report)),
+        "new-calls" => format!("calls {callees} in {now} of its calls, never in {compared_with}"),
         _ => format!(
             "calls {callees} {} times per call, {} {against}",
             numbers::ratio(change.rate),
@@ -43,7 +31,8 @@ pub(super) fn phrase(report: &Report, change: &BehaviorChange) -> String {
 
 /// All of a suspect's changes.
 pub(super) fn phrases(report: &Report, suspect: &Suspect) -> String {
-    let phrases: Vec<String> = suspect.behavior.iter().map(|change| phrase(report, change)).collect();
+    let phrases: Vec<String> =
+        suspect.behavior.iter().map(|change| behavior_phrase(change, compared_with(report))).collect();
     phrases.join("; ")
 }
 

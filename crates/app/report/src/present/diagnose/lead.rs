@@ -8,7 +8,7 @@ use crate::{Incident, Report, Scope, Suspect, names, numbers};
 
 /// What is slow, by how much, since when and with what consequence; what else there is.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
-    let is_behavior = behavior::is_all(lead);
+    let is_behavior = lead.is_behavior_only();
     let mut text = widespread(report);
     text.push_str(&match is_behavior {
         true => behaves(report, lead),
@@ -17,11 +17,11 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     });
     if !is_behavior {
         text.push_str(&consequence(lead, report.input.requests));
-        text.push_str(&attributes(lead));
         if !lead.behavior.is_empty() {
             text.push_str(&format!("; it {}", behavior::phrases(report, lead)));
         }
     }
+    text.push_str(&attributes(lead));
     if lead.between.is_some() {
         text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
     }
@@ -79,7 +79,10 @@ fn behaves(report: &Report, lead: &Suspect) -> String {
         0 => "this hit".to_owned(),
         effect => format!("this adds {} to", numbers::time(effect)),
     };
-    format!("{}{location} {}; {effect} {hit}", operation(lead), behavior::phrases(report, lead))
+    let since = lead.onset.as_ref();
+    let since = since
+        .map_or_else(String::new, |onset| format!(" since {}", brief_onset(onset, &Calendar::of(report))));
+    format!("{}{location} {}{since}; {effect} {hit}", operation(lead), behavior::phrases(report, lead))
 }
 
 fn slow(report: &Report, lead: &Suspect) -> String {
@@ -129,7 +132,7 @@ fn when(report: &Report, lead: &Suspect) -> String {
     if let Some(onset) = &lead.onset {
         return format!(" since {}", brief_onset(onset, &calendar));
     }
-    if report.baseline.is_some() {
+    if !is_of_periods(report, lead) {
         return String::new();
     }
     match incidents_of(report, lead).as_slice() {
@@ -140,6 +143,11 @@ fn when(report: &Report, lead: &Suspect) -> String {
             format!(" in {} of {all}", numbers::count(some.len() as u64))
         }
     }
+}
+
+/// Whether the suspect is slow in periods, and not in the window as such.
+fn is_of_periods(report: &Report, lead: &Suspect) -> bool {
+    report.baseline.is_none() || !lead.evidence.iter().any(|kind| kind == "baseline")
 }
 
 /// `04:27:19 UTC (04:26:19–04:27:19)`
@@ -173,7 +181,7 @@ fn periods(report: &Report, lead: &Suspect) -> String {
     });
     let Some(worst) = worst else { return String::new() };
     let mentioned =
-        lead.onset.is_none() && report.baseline.is_none() && !incidents_of(report, lead).is_empty();
+        lead.onset.is_none() && is_of_periods(report, lead) && !incidents_of(report, lead).is_empty();
     let period = period(report, worst, &calendar);
     match report.incidents.len() as u64 {
         1 if mentioned => String::new(),

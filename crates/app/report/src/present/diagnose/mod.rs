@@ -1,6 +1,6 @@
 //! Why requests are slow: suspects, slow periods, replicas, and what speaks for them.
 
-mod behavior;
+pub(crate) mod behavior;
 pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;
@@ -87,7 +87,7 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     };
     let compared = evidence::is_the_shift(lead);
     let mut figures = Vec::new();
-    let is_failing = behavior::is_failing(lead);
+    let is_failing = lead.is_failing();
     let title = if compared { "Calls take" } else { "Slow calls take" };
     if !is_failing {
         figures.push(Figure::new(title, Cell::excess(lead.effect_ns), ""));
@@ -151,7 +151,7 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
         if !suspect.kind.is_empty() {
             name = name.plain(" (").named(SpanStyle::Label, &suspect.kind).plain(")");
         }
-        let time = |cell: Cell| if behavior::is_failing(suspect) { Cell::empty() } else { cell };
+        let time = |cell: Cell| if suspect.is_failing() { Cell::empty() } else { cell };
         let row = TableRow::new([
             Cell::count(suspect.rank.into()),
             Cell::named(name),
@@ -170,7 +170,7 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
             .introduction(format!(
                 "Operations whose own time makes requests slow{}, the most suspicious first. \u{201c}Explains\u{201d} is \
                  the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
-                if listed.iter().any(|suspect| behavior::is_failing(suspect)) { ", or that fail or stop early" } else { "" }
+                if listed.iter().any(|suspect| suspect.is_failing()) { ", or that fail or stop early" } else { "" }
             )),
         SuspectListing::Tail => Section::new("tail", title)
             .remark("where other slow requests spend their time; it may be usual")

@@ -19,11 +19,21 @@ fn minute(at: i64) -> Timestamp {
 
 /// A request every ten seconds, at `web`, which calls `db`: 4 ms, but 20 in slow minutes.
 fn requests(minutes: std::ops::Range<i64>, is_slow: impl Fn(i64) -> bool) -> Arc<Requests> {
+    requests_with_errors(minutes, is_slow, |_| false)
+}
+
+/// The same, and in some minutes every third call of `db` fails.
+fn requests_with_errors(
+    minutes: std::ops::Range<i64>,
+    is_slow: impl Fn(i64) -> bool,
+    fails: impl Fn(i64) -> bool,
+) -> Arc<Requests> {
     let mut ingest = Ingest::new(IngestSettings::default());
     for at in minutes.start * 6..minutes.end * 6 {
         let start = minute(0).unix_ns() + at * MINUTE_NS / 6;
         let jitter = at * 7_919 % 500 * 1_000;
         let db = if is_slow(at / 6) { 20 * MS } else { 4 * MS } + jitter;
+        let status = if fails(at / 6) && at % 3 == 0 { Status::Error } else { Status::Ok };
         let mut span = |id: u64, parent: Option<u64>, service, operation, start: i64, inclusive: i64| {
             ingest.span(&SpanRecord {
                 trace_id: TraceId::from_value(at as u128 + 1),
@@ -33,7 +43,7 @@ fn requests(minutes: std::ops::Range<i64>, is_slow: impl Fn(i64) -> bool) -> Arc
                 service,
                 operation,
                 kind: SpanKind::Server,
-                status: Status::Ok,
+                status,
                 replica: service,
                 replica_source: ReplicaSource::Host,
                 start: Timestamp::from_unix_ns(start),
@@ -91,6 +101,21 @@ fn slow_operations_have_findings_until_they_recover() {
     assert_eq!((alerts.resolved.len(), alerts.resolved[0].finding.operation.as_str()), (1, "read"));
     let since = alerts.resolved[0].since_ns - minute(180).unix_ns();
     assert!(since.abs() < 2 * MINUTE_NS, "slow since the onset: {} min", since / MINUTE_NS);
+}
+
+#[test]
+fn failing_operations_have_findings_until_they_recover() {
+    let requests = requests_with_errors(0..300, |_| false, |at| (200..240).contains(&at));
+    let mut alerts = AlertList::default();
+    let states = watch(&mut alerts, &requests, 140, 300);
+    assert!(states.contains('F') && states.ends_with('.'), "{states}");
+    let alert = &alerts.resolved[0];
+    assert_eq!((alerts.resolved.len(), alert.finding.operation.as_str()), (1, "read"));
+    assert!(alert.finding.is_failing() && alert.finding.slower == 0.0, "{:?}", alert.finding);
+    assert!(alert.summary().starts_with("Operation `read` of `db` fails in "), "{}", alert.summary());
+    assert_eq!(alert.ended.as_deref(), Some("it behaves as before"));
+    let since = alert.since_ns - minute(200).unix_ns();
+    assert!(since.abs() < 2 * MINUTE_NS, "failing since the onset: {} min", since / MINUTE_NS);
 }
 
 #[test]

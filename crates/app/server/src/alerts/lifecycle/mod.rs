@@ -105,7 +105,7 @@ pub enum AlertState {
     Pending,
     /// Receivers are notified.
     Firing,
-    /// Requests are no longer slower, or could not be evaluated.
+    /// Requests are no longer slower and the operation no longer fails, or it could not be evaluated.
     Resolved,
 }
 
@@ -279,7 +279,10 @@ impl Alert {
                 self.end(at, "it was not confirmed");
             }
             AlertState::Firing if self.healthy_evaluations >= rules.resolve_after => {
-                self.end(at, "requests are no longer slower");
+                let is_failing = self.finding.is_failing();
+                let reason =
+                    if is_failing { "it behaves as before" } else { "requests are no longer slower" };
+                self.end(at, reason);
             }
             AlertState::Firing if self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) => {
                 self.end(at, "it lasted so long that it now counts as usual");

@@ -37,6 +37,7 @@ fn finding(operation: &str) -> Finding {
         requests_hit: 90,
         requests_seen: 100,
         traces: vec!["5b8efff798038103d269b633813fc60c".to_owned()],
+        behavior: Vec::new(),
         onset_ns: None,
     }
 }

@@ -71,7 +71,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         evidence: suspect.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
-        onset: sites.and_then(|sites| sites.onset),
+        onset: suspect.onset,
         attributes: suspect.attributes.clone(),
     }
 }

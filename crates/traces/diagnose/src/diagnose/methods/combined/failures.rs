@@ -1,7 +1,7 @@
 //! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
 
 use super::site_study::SiteStudy;
-use super::sites::{Adapter, surveyed_request};
+use super::sites::{Adapter, onset, surveyed_request};
 use crate::diagnose::answer::{
     AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
@@ -11,10 +11,11 @@ use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
     CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate, RequestNumbers,
-    Spread, changed_calls, error_rises, find_frequent_culprits, uneven_errors,
+    Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
+    uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId};
-use laggard_report::{BehaviorChange, Callee};
+use laggard_report::{BehaviorChange, Callee, Onset};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most example traces per suspect.
@@ -94,15 +95,19 @@ pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResu
     }
     let mut first = 0;
     for mut suspect in failures.failing {
-        if let Some(index) = all.iter().position(|known| known.operation == suspect.operation) {
-            let known = all.remove(index);
+        let slow = all.iter().position(|known| known.operation == suspect.operation);
+        let slow = slow.map(|index| {
             first -= usize::from(index < first);
-            suspect.evidence.extend(known.evidence);
-            suspect.evidence.sort_unstable();
-        }
+            all.remove(index)
+        });
         let callers = callers_of(suspect.operation, surveyed);
         let index = all[first..].iter().position(|slow| explains(&suspect, slow, &callers));
         let index = index.map_or(all.len(), |index| first + index);
+        // The figures are those of its slow calls, if these are suspect themselves.
+        if let Some(mut slow) = slow.filter(|slow| slow.stands_out) {
+            slow.add_behavior(suspect);
+            suspect = slow;
+        }
         all.insert(index, suspect);
         first = index + 1;
     }
@@ -229,6 +234,7 @@ impl<'a> Search<'a> {
         }
         if change.kind != CallChangeKind::Missing {
             suspect.excess = self.extra_time(change);
+            suspect.score = suspect.excess.total_ns / 1e9;
             if let Some(hits) = &mut suspect.hits {
                 hits.request_effect_ns = suspect.excess.median_ns;
             }
@@ -279,26 +285,23 @@ impl<'a> Search<'a> {
         };
         let calls_it: Vec<bool> =
             self.outcomes.trees.iter().map(|tree| tree.operation.contains(&operation)).collect();
-        let requests = self.selected.range().requests();
         for (tree, clean) in self.outcomes.trees.iter().zip(&self.outcomes.clean) {
             let events = events(tree, &[]);
             if !events.is_empty() {
-                clean.iter().for_each(|request| {
-                    self.add_events(&mut rates, &requests.request(request.number as usize), &events);
-                });
+                clean.iter().for_each(|&request| self.add_events(&mut rates, request, &events));
             }
         }
         for failed in self.outcomes.failed.iter().filter(|failed| calls_it[failed.tree as usize]) {
             let events = events(&self.outcomes.trees[failed.tree as usize], &failed.errors);
-            self.add_events(&mut rates, &requests.request(failed.request.number as usize), &events);
+            self.add_events(&mut rates, failed.request, &events);
         }
         rates
     }
 
-    fn add_events(&self, rates: &mut Rates, view: &RequestView<'_>, events: &[(u32, bool)]) {
-        rates.requests += 1;
+    fn add_events(&self, rates: &mut Rates, request: RequestNumbers, events: &[(u32, bool)]) {
+        rates.rows.push(request.row);
         for &(node, is_event) in events {
-            let replica = self.selected.replica(view, node as usize);
+            let replica = self.replica_of(request.number, node);
             let rate = rates.replicas.entry(replica).or_insert(ReplicaRate { replica, calls: 0, slow: 0 });
             rate.calls += 1;
             rate.slow += u64::from(is_event);
@@ -317,6 +320,7 @@ impl<'a> Search<'a> {
         let found = find_frequent_culprits(&replicas, &self.question.settings.sites.culprits);
         let culprits: Vec<ReplicaId> = found.iter().map(|culprit| culprit.replica).collect();
         let rows = requests.iter().map(|request| &self.study.window.requests[request.row as usize]);
+        let lost_ns: f64 = rows.clone().map(|row| f64::from(row.weight) * row.latency_ns).sum();
         let hit: BTreeSet<(usize, u32)> =
             rows.clone().filter_map(|row| surveyed_request(self.adapter.surveyed, self.study, row)).collect();
         let categories: BTreeSet<usize> = hit.iter().map(|&(category, _)| category).collect();
@@ -355,8 +359,9 @@ impl<'a> Search<'a> {
             },
             hit: hit.into_iter().collect(),
             stands_out: true,
-            score: 0.0,
+            score: lost_ns / 1e9,
             between: None,
+            onset: self.onset(&rates.rows, requests),
             behavior: vec![behavior],
             sites: None,
             attributes: Vec::new(),
@@ -364,7 +369,7 @@ impl<'a> Search<'a> {
                 requests: RequestCounts {
                     hit: requests.len() as u64,
                     hit_estimated: rows.clone().map(|row| f64::from(row.weight)).sum(),
-                    seen: rates.requests,
+                    seen: rates.rows.len() as u64,
                 },
                 request_effect_ns: 0.0,
                 traces: traces.into_iter().take(TRACES_MAX).collect(),
@@ -374,6 +379,16 @@ impl<'a> Search<'a> {
                 hit: requests.iter().map(|request| request.row).collect(),
             }),
         }
+    }
+
+    /// Since when more of the requests with these rows are hit.
+    fn onset(&self, rows: &[u32], hit: &[RequestNumbers]) -> Option<Onset> {
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
+        let start = |row: u32| self.study.window.requests[row as usize].start;
+        let is_hit = |row: u32| hit.binary_search_by_key(&row, |request| request.row).is_ok();
+        let series: Vec<_> = rows.iter().map(|&row| (start(row), is_hit(row))).collect();
+        find_rate_onset(&series).map(onset)
     }
 
     /// The categories of requests, those with the most of them first.
@@ -396,5 +411,6 @@ impl<'a> Search<'a> {
 #[derive(Default)]
 struct Rates {
     replicas: BTreeMap<ReplicaId, ReplicaRate>,
-    requests: u64,
+    /// Rows of the window's table.
+    rows: Vec<u32>,
 }

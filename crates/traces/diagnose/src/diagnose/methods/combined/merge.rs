@@ -95,6 +95,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         stands_out: false,
         score: 0.0,
         between: by_sites.between,
+        onset: by_sites.onset,
         behavior: Vec::new(),
         sites: by_sites.sites,
         hits: None,

@@ -95,6 +95,7 @@ fn suspect(
         score: 0.0,
         between: None,
         behavior: Vec::new(),
+        onset: None,
         sites: None,
         hits: None,
         attributes: Vec::new(),
