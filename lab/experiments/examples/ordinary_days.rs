@@ -1,6 +1,9 @@
 //! Verdicts on ordinary days: false suspects on days without a fault, and what is found on the same days with one.
 //!
-//! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--faults FACTOR] [--list]`
+//! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--faults FACTOR] [--window MINUTES] [--fault MINUTES] [--list]`
+//!
+//! Windows are 15 minutes long. A fault begins three minutes after its window does and lasts for 12, or ends with the window;
+//! in windows of 30 minutes and more, it begins in the middle.
 
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
@@ -19,11 +22,21 @@ struct Options {
     profile: Option<String>,
     lost: f64,
     factor: Option<f64>,
+    window_min: u32,
+    fault_min: u32,
     list: bool,
 }
 
 fn options() -> Options {
-    let mut options = Options { seeds: 1..2, profile: None, lost: 0.0, factor: None, list: false };
+    let mut options = Options {
+        seeds: 1..2,
+        profile: None,
+        lost: 0.0,
+        factor: None,
+        window_min: 15,
+        fault_min: 12,
+        list: false,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
@@ -36,6 +49,8 @@ fn options() -> Options {
             "--profile" => options.profile = Some(value()),
             "--lost" => options.lost = value().parse().expect("a probability"),
             "--faults" => options.factor = Some(value().parse().expect("a factor")),
+            "--window" => options.window_min = value().parse().expect("minutes"),
+            "--fault" => options.fault_min = value().parse().expect("minutes"),
             "--list" => options.list = true,
             other => panic!("unknown argument {other}"),
         }
@@ -57,8 +72,8 @@ fn main() {
                 ..DaySettings::new(*profile, seed)
             };
             match options.factor {
-                None => quiet(&settings, options.list, &mut counts),
-                Some(factor) => faults(&settings, factor, options.list, &mut counts),
+                None => quiet(&settings, &options, &mut counts),
+                Some(factor) => faults(&settings, factor, &options, &mut counts),
             }
         }
         println!("{:16} {}", profile.name, counts.text(options.factor.is_some()));
@@ -142,7 +157,7 @@ fn load(day: &Day, settings: &DaySettings, counts: &mut Counts) -> Data {
 }
 
 impl Data {
-    fn report(&self, from_min: u32, with_baseline: bool) -> Report {
+    fn report(&self, from_min: u32, window_min: u32, with_baseline: bool) -> Report {
         let at = |minute: u32| self.start.plus(Nanos::from_secs(u64::from(minute * MINUTE_S)));
         let baseline = match with_baseline {
             true => BaselineChoice::Within { since: at(from_min - 60), until: at(from_min) },
@@ -150,7 +165,7 @@ impl Data {
         };
         let settings = DiagnoseSettings {
             since: at(from_min),
-            until: at(from_min + 15),
+            until: at(from_min + window_min),
             baseline,
             ..DiagnoseSettings::default()
         };
@@ -159,15 +174,15 @@ impl Data {
     }
 }
 
-fn quiet(settings: &DaySettings, list: bool, counts: &mut Counts) {
+fn quiet(settings: &DaySettings, options: &Options, counts: &mut Counts) {
     let day = Day::new(settings).expect("a valid day");
     let data = load(&day, settings, counts);
-    for from in [60, 75, 90, 105] {
+    for from in (60..=120 - options.window_min).step_by(options.window_min as usize) {
         counts.windows += 1;
         for (at, with_baseline) in [false, true].into_iter().enumerate() {
-            let report = data.report(from, with_baseline);
+            let report = data.report(from, options.window_min, with_baseline);
             count(&report, at, counts);
-            if list && report.verdict == Verdict::Suspects {
+            if options.list && report.verdict == Verdict::Suspects {
                 print_report(
                     &format!(
                         "{} seed {} minute {from} baseline {with_baseline}",
@@ -209,30 +224,32 @@ fn attributes_text(suspect: &Suspect) -> String {
     suspect.attributes.iter().map(attribute).collect()
 }
 
-fn faults(settings: &DaySettings, factor: f64, list: bool, counts: &mut Counts) {
+fn faults(settings: &DaySettings, factor: f64, options: &Options, counts: &mut Counts) {
+    let end_min = 60 + options.window_min;
+    let begin_min = 60 + if options.window_min < 30 { 3 } else { options.window_min / 2 };
     for kind in DayFaultKind::ALL {
         let fault = DayFault {
             kind,
             seed: settings.seed,
             factor,
             share: 0.5,
-            since_s: 63 * MINUTE_S,
-            until_s: 75 * MINUTE_S,
+            since_s: begin_min * MINUTE_S,
+            until_s: end_min.min(begin_min + options.fault_min) * MINUTE_S,
         };
-        let settings = DaySettings { fault: Some(fault), window_s: 75 * MINUTE_S, ..settings.clone() };
+        let settings = DaySettings { fault: Some(fault), window_s: end_min * MINUTE_S, ..settings.clone() };
         let Ok(day) = Day::new(&settings) else { continue };
         let truth = day.truth().expect("a fault");
         let data = load(&day, &settings, counts);
         counts.windows += 1;
         let mut row = [1, 0, 0, 0, 0];
         for (at, with_baseline) in [false, true].into_iter().enumerate() {
-            let report = data.report(60, with_baseline);
+            let report = data.report(60, options.window_min, with_baseline);
             count(&report, at, counts);
             let right = is_right(&report, &truth);
             counts.first_right[at] += usize::from(right);
             row[1 + 2 * at] = usize::from(report.verdict == Verdict::Suspects);
             row[2 + 2 * at] = usize::from(right);
-            if list && !right {
+            if options.list && !right {
                 print_report(
                     &format!(
                         "{} seed {} {kind:?} {truth:?} baseline {with_baseline}",

@@ -9,6 +9,8 @@ use utoipa::ToSchema;
 pub struct Baseline {
     /// Its requests.
     pub requests: u64,
+    /// Their spans.
+    pub spans: u64,
     /// The time they cover.
     pub window: Option<Window>,
     /// Their mean latency, nanoseconds.

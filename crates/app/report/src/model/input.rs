@@ -11,11 +11,12 @@ pub struct Input {
     pub files: u64,
     /// Bytes read, before decompression.
     pub bytes: u64,
-    /// Spans read (call-log inputs: calls rebuilt).
+    /// Spans read (call-log inputs: calls rebuilt); if the baseline is part of the same input, those of requests that start
+    /// in the window.
     pub spans: u64,
     /// Call-log records read.
     pub call_records: u64,
-    /// Traces.
+    /// Traces of these spans.
     pub traces: u64,
     /// Complete requests inside the window; incomplete ones are among the losses.
     pub requests: u64,

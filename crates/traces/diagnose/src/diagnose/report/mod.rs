@@ -12,9 +12,11 @@ mod suspects;
 
 use crate::diagnose::answer::MethodAnswer;
 use crate::diagnose::question::DiagnoseQuestion;
+use crate::diagnose::settings::BaselineChoice;
 use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
+use laggard_model::TraceId;
 use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339};
 
 /// The report of an answer.
@@ -71,14 +73,15 @@ fn window(context: &Context<'_>) -> Option<Window> {
 
 fn input(context: &Context<'_>) -> Input {
     let (requests, facts) = (context.requests, context.facts);
+    let read = read_counts(context);
     let mut losses = requests.losses();
     losses.merge(&context.survey().losses);
     Input {
         files: facts.files,
         bytes: facts.bytes,
-        spans: requests.spans(),
+        spans: read.spans,
         call_records: requests.call_records(),
-        traces: requests.traces(),
+        traces: read.traces,
         requests: context.survey().requests - context.survey().partial,
         services: requests.names().services() as u64,
         operations: requests.names().operations() as u64,
@@ -92,6 +95,26 @@ fn input(context: &Context<'_>) -> Input {
         sampling: sampling::sampling(context),
         losses,
     }
+}
+
+/// Spans and traces that were read.
+struct ReadCounts {
+    spans: u64,
+    traces: u64,
+}
+
+/// Of requests that also hold the baseline, those that start in the window.
+fn read_counts(context: &Context<'_>) -> ReadCounts {
+    let (requests, settings) = (context.requests, context.settings);
+    if context.question.baseline.is_some() || settings.baseline == BaselineChoice::None {
+        return ReadCounts { spans: requests.spans(), traces: requests.traces() };
+    }
+    let within = requests.within(settings.since, settings.until);
+    let spans = within.iter().map(|request| request.calls() as u64).sum();
+    let mut traces: Vec<TraceId> = within.iter().map(|request| request.trace()).collect();
+    traces.sort_unstable();
+    traces.dedup();
+    ReadCounts { spans, traces: traces.len() as u64 }
 }
 
 /// Statements of the method, then operations that are equally slow on every replica.

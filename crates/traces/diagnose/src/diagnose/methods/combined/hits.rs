@@ -174,12 +174,16 @@ impl HitStudy<'_> {
             suspect.culprits.iter().any(|culprit| set.contains(culprit))
         };
         let periods = self.periods(suspect);
-        let onset = suspect.sites.as_ref().and_then(|figures| figures.onset.as_ref());
+        let onset = suspect.onset.as_ref();
         let onset = onset.map_or(Timestamp::MIN, |onset| onset.earliest);
+        let has = |kind: Evidence| suspect.evidence.contains(&kind);
+        let only_in_periods = has(Evidence::Period) && !has(Evidence::Baseline);
+        let in_period = |call: &SiteCall| periods.iter().any(|period| period.contains(&request(call).start));
         let is_judged = |call: &SiteCall| match reference {
             Reference::Peers => is_culprit(call),
+            Reference::Baseline if only_in_periods => in_period(call),
             Reference::Baseline => request(call).start >= onset,
-            Reference::OutsidePeriods => periods.iter().any(|period| period.contains(&request(call).start)),
+            Reference::OutsidePeriods => in_period(call),
             Reference::Bulk => true,
         };
         let known = |is_normal: &dyn Fn(&SiteCall) -> bool| -> Vec<(u32, f32)> {

@@ -11,10 +11,34 @@ use laggard_report::{Incident, IncidentSuspect, Window};
 /// Suspects shown per incident.
 const INCIDENT_SUSPECTS_MAX: usize = 5;
 
-/// The slow periods of the window, in order of time. Operations that are suspects of the window have the effect of their hit
+/// The slow periods of the window with suspects, in order of time. Operations that are suspects of the window have the effect of their hit
 /// calls in the period.
 pub(super) fn incidents(study: &SiteStudy, suspects: &[Suspect]) -> Vec<Incident> {
-    (0..study.incidents.len()).map(|period| describe(study, period, suspects)).collect()
+    let named = (0..study.incidents.len()).filter(|&period| is_named(study, period, suspects));
+    named.map(|period| describe(study, period, suspects)).collect()
+}
+
+fn is_named(study: &SiteStudy, period: usize, suspects: &[Suspect]) -> bool {
+    let (_, slow) = &study.incidents[period];
+    slow.iter().any(|slow| suspects.iter().any(|suspect| suspect.operation == slow.operation))
+}
+
+/// One sentence about all slow periods without suspects.
+pub(super) fn unnamed(study: &SiteStudy, suspects: &[Suspect]) -> Option<String> {
+    let unnamed = (0..study.incidents.len()).filter(|&period| !is_named(study, period, suspects));
+    let unnamed: Vec<_> = unnamed.map(|period| &study.incidents[period].0).collect();
+    let worst = unnamed.iter().max_by(|a, b| a.excess_share.total_cmp(&b.excess_share))?;
+    let time = Window { since: worst.since, until: worst.until };
+    let factor = 1.0 + worst.excess_share;
+    let several = match unnamed.len() {
+        1 => String::new(),
+        all => format!(", the worst of {all} such periods"),
+    };
+    let reason = match study.baseline {
+        Some(_) => "no operation is clearly slower than in the baseline",
+        None => "no operation explains it",
+    };
+    Some(format!("Requests took up to {factor:.1} times as long as usual in {time}{several}, but {reason}."))
 }
 
 fn describe(study: &SiteStudy, period: usize, of_window: &[Suspect]) -> Incident {

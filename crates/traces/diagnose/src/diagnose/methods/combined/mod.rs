@@ -90,15 +90,16 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     // What makes no request slow is no suspect: the mean of calls with two modes moves with their shares.
     suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit > 0));
-    attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     let failures = failures::find(question, &surveyed, &study);
-    let suspects = failures::join(suspects, failures, &surveyed);
+    let mut suspects = failures::join(suspects, failures, &surveyed);
+    attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
+    cautions.extend(incidents::unnamed(&study, &suspects));
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns,
         ruled_out,
         cautions,
-        baseline: baseline(&study),
+        baseline: baseline(question, &study),
         incidents: incidents::incidents(&study, &suspects),
         suspects,
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
@@ -229,7 +230,7 @@ fn requests_left_out(study: &SiteStudy) -> Option<String> {
     })
 }
 
-fn baseline(study: &SiteStudy) -> Option<Baseline> {
+fn baseline(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Option<Baseline> {
     let (table, change) = (study.baseline.as_ref()?, study.change?);
     let window = table
         .requests
@@ -238,6 +239,7 @@ fn baseline(study: &SiteStudy) -> Option<Baseline> {
         .map(|(first, last)| Window { since: first.start, until: last.start });
     Some(Baseline {
         requests: table.requests.len() as u64,
+        spans: study.baseline_spans(question),
         window,
         mean_ns: change.baseline_mean_ns,
         window_mean_ns: change.window_mean_ns,

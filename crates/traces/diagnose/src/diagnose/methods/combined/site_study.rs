@@ -32,7 +32,7 @@ pub(crate) struct SiteStudy {
     pub(crate) uneven: Vec<SiteSuspect>,
     /// Operations that are uneven in the window and were so in the baseline.
     pub(crate) standing: Vec<OperationId>,
-    /// Slow periods with their suspects.
+    /// Slow periods with their suspects; without any where nothing is slow, or no slower than in the baseline.
     pub(crate) incidents: Vec<(Incident, Vec<SiteSuspect>)>,
     pub(crate) change: Option<LatencyChange>,
     /// Values of the requests' attributes.
@@ -100,9 +100,11 @@ impl SiteStudy {
             study.uneven.extend(changed_replica_suspects(baseline, &study.window, settings, threads));
             study.uneven = join_suspects(std::mem::take(&mut study.uneven));
             study.standing.retain(|operation| study.uneven.iter().all(|known| known.operation != *operation));
-        } else {
-            study.incidents = incidents(&study.window, &services, question);
         }
+        study.incidents = match &study.baseline {
+            Some(baseline) => incidents_against_baseline(&study.window, baseline, &services, question),
+            None => incidents(&study.window, &services, question),
+        };
         let explained = study.uneven.iter().map(|suspect| suspect.operation);
         let explained: BTreeSet<OperationId> = explained.chain(study.standing.iter().copied()).collect();
         study.uneven_values = attributes::uneven(
@@ -126,6 +128,13 @@ impl SiteStudy {
     pub(crate) fn baseline_calls(&self, question: &DiagnoseQuestion<'_>, site: Site) -> Vec<SiteCall> {
         let (Some(table), Some(earlier)) = (&self.baseline, question.earlier()) else { return Vec::new() };
         site_calls(&self.union.select(&earlier, 1), table, site)
+    }
+
+    /// The spans of the baseline's requests.
+    pub(crate) fn baseline_spans(&self, question: &DiagnoseQuestion<'_>) -> u64 {
+        let (Some(table), Some(earlier)) = (&self.baseline, question.earlier()) else { return 0 };
+        let spans = |row: &SiteRequest| earlier.requests.request(row.number as usize).calls();
+        table.requests.iter().map(|row| spans(row) as u64).sum()
     }
 
     /// Whether window and baseline have enough requests to be compared.
@@ -244,6 +253,49 @@ fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec
     standing.into_iter().collect()
 }
 
+/// Slow periods with the operations that are slower there than outside all of them and than in the baseline, unless the baseline
+/// has periods in which they are as slow.
+fn incidents_against_baseline(
+    window: &SiteTable,
+    baseline: &SiteTable,
+    services: &[ServiceId],
+    question: &DiagnoseQuestion<'_>,
+) -> Vec<(Incident, Vec<SiteSuspect>)> {
+    let enough = question.settings.sites.change.requests_min;
+    if window.requests.len().min(baseline.requests.len()) < enough {
+        return Vec::new();
+    }
+    let mut found = incidents(window, services, question);
+    for (incident, suspects) in found.iter_mut().filter(|(_, suspects)| !suspects.is_empty()) {
+        let (inside, numbers) = part_of(window, incident);
+        let threads = question.engine.threads();
+        let mut slower =
+            shifted_suspects(baseline, &inside, services, &question.settings.sites, threads).suspects;
+        slower.retain(|now| suspects.iter().any(|suspect| suspect.operation == now.operation));
+        for suspect in &mut slower {
+            suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
+        }
+        *suspects = slower;
+    }
+    if found.iter().any(|(_, suspects)| !suspects.is_empty()) {
+        let usual: Vec<SiteSuspect> =
+            incidents(baseline, services, question).into_iter().flat_map(|(_, suspects)| suspects).collect();
+        let is_usual = |now: &SiteSuspect| {
+            let mut before = usual.iter().filter(|before| before.operation == now.operation);
+            before.any(|before| before.factor.ln() >= STANDING_PART * now.factor.ln())
+        };
+        found.iter_mut().for_each(|(_, suspects)| suspects.retain(|suspect| !is_usual(suspect)));
+    }
+    found
+}
+
+/// The requests of a slow period, and their numbers in the window.
+fn part_of(window: &SiteTable, incident: &Incident) -> (SiteTable, Vec<u32>) {
+    let within = |request: &SiteRequest| (incident.since..incident.until).contains(&request.start);
+    let numbered = window.requests.iter().zip(0..).filter(|(request, _)| within(request));
+    (window.only(within), numbered.map(|(_, number)| number).collect())
+}
+
 /// Slow periods, each compared with the time outside all of them.
 fn incidents(
     window: &SiteTable,
@@ -260,16 +312,12 @@ fn incidents(
     }
     let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
     let study = |incident: &Incident| {
-        let inside = window.only(|request| within(incident, request));
+        // Requests in the period's table have other numbers; hits are mapped back to those of the window.
+        let (inside, numbers) = part_of(window, incident);
         let shifted = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
         let mut suspects = shifted.suspects;
         let total: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
         suspects.retain(|suspect| suspect.excess_ns >= settings.share_min * total);
-        // Requests in the period's table have other numbers; hits are mapped back to those of the window.
-        let numbers: Vec<u32> = (window.requests.iter().enumerate())
-            .filter(|(_, request)| within(incident, request))
-            .map(|(index, _)| index as u32)
-            .collect();
         for suspect in &mut suspects {
             suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
         }

@@ -69,6 +69,7 @@ impl Adapter<'_> {
             stands_out: false,
             score: 0.0,
             between: between(self.study, suspect),
+            onset: self.onset(suspect).map(onset),
             behavior: Vec::new(),
             sites: Some(self.figures(suspect)),
             hits: None,
@@ -85,6 +86,14 @@ impl Adapter<'_> {
         let positions = self.surveyed.categories[category].positions.iter().enumerate();
         let here = positions.filter(move |(_, position)| position.operation == operation);
         here.map(move |(position, _)| (category, position as u32))
+    }
+
+    /// Since when it is slow, unless it is slow in periods only.
+    fn onset(&self, suspect: &SiteSuspect) -> Option<laggard_localize::Onset> {
+        let by_value = self.study.uneven_values.iter().map(|one| &one.found.suspect);
+        let mut throughout = self.study.shifted.iter().chain(&self.study.uneven).chain(by_value);
+        throughout.any(|known| known.operation == suspect.operation).then_some(())?;
+        self.study.onset(*suspect.sites.first()?)
     }
 
     fn spread(&self, suspect: &SiteSuspect, replicas: usize) -> Spread {
@@ -132,7 +141,6 @@ impl Adapter<'_> {
                 p_value: shift.p_adjusted,
                 baseline_calls: shift.baseline_calls,
             }),
-            onset: suspect.sites.first().and_then(|&site| self.study.onset(site)).map(onset),
         }
     }
 
