@@ -11,8 +11,7 @@ use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
     CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate, RequestNumbers,
-    Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
-    uneven_errors,
+    Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset, uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{BehaviorChange, Callee, Onset};
