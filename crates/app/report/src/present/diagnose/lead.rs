@@ -56,13 +56,17 @@ fn widespread(report: &Report) -> String {
 pub(super) fn tail_sentence(report: &Report, lead: &Suspect) -> String {
     let seen = report.input.requests;
     format!(
-        "Nothing shows that anything is slower than it should be. The slowest requests spend their time in {}{}: {}{}{}. \
-         This may be what the system always does; a baseline would settle it.",
+        "Nothing shows that anything is slower than it should be. The slowest requests spend their time in {}{}: {}{}{}. {}",
         operation(lead),
         lead.between.as_ref().map_or_else(String::new, |_| " or its calls".to_owned()),
         times(report, lead),
         consequence(lead, seen),
         attributes(lead),
+        if report.baseline.is_some() {
+            "The comparison with the baseline does not show that this is new."
+        } else {
+            "This may be what the system always does; a baseline would settle it."
+        },
     )
 }
 

@@ -175,8 +175,7 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
         SuspectListing::Tail => Section::new("tail", title)
             .remark("where other slow requests spend their time; it may be usual")
             .introduction(
-                "Some requests are slower than others of their kind because of these operations. They are slow on all \
-                 replicas alike and throughout the window, so nothing shows that this is new. A baseline would settle it.",
+                "Some requests are slower than others of their kind because of these operations. Nothing shows that this is new.",
             ),
     };
     Some(section.block(table))
