@@ -1,13 +1,18 @@
 //! Whether requests got slower or the mix of requests changed.
 
 use crate::sites::table::{SiteRequest, SiteTable};
-use laggard_model::Fingerprint;
+use laggard_model::{Fingerprint, OperationId};
 use laggard_numeric::{mean, sample_std, student_upper_tail};
 use std::collections::BTreeMap;
 
 /// How much longer the window's requests took than the baseline's of the same shape, nanoseconds, weighted; and
-/// how much the mean would have moved because the shares of shapes changed.
-pub fn latency_change(baseline: &SiteTable, window: &SiteTable) -> LatencyChange {
+/// how much the mean would have moved because the shares of shapes changed. `entries` has the entry operation of shapes:
+/// requests whose shape the baseline lacks, such as those that fail early, are compared with those of the same entry.
+pub fn latency_change(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    entries: &BTreeMap<Fingerprint, OperationId>,
+) -> LatencyChange {
     let mean_latency = |table: &SiteTable| {
         let weight: f64 = table.requests.iter().map(|request| f64::from(request.weight)).sum();
         table.latency_total_ns() / weight.max(1e-9)
@@ -24,7 +29,15 @@ pub fn latency_change(baseline: &SiteTable, window: &SiteTable) -> LatencyChange
         window_mean_ns: mean_latency(window),
         ..Default::default()
     };
-    let expected = |id: &Fingerprint| sums.get(id).map_or(overall, |(time, count)| time / count);
+    let mut by_entry: BTreeMap<OperationId, (f64, f64)> = BTreeMap::new();
+    for (entry, (time, count)) in sums.iter().filter_map(|(id, sum)| Some((entries.get(id)?, sum))) {
+        let sum = by_entry.entry(*entry).or_default();
+        *sum = (sum.0 + time, sum.1 + count);
+    }
+    let expected = |id: &Fingerprint| {
+        let sum = sums.get(id).or_else(|| by_entry.get(entries.get(id)?));
+        sum.map_or(overall, |(time, count)| time / count)
+    };
     let by_category: Vec<f64> = window.categories.iter().map(expected).collect();
     let mut total = 0.0;
     for request in &window.requests {
@@ -76,8 +89,8 @@ pub struct LatencyChange {
     pub baseline_mean_ns: f64,
     /// Mean latency of the window, nanoseconds.
     pub window_mean_ns: f64,
-    /// Sum over the window's requests of latency minus the mean of baseline requests of the same shape (of all, for
-    /// shapes that the baseline lacks), nanoseconds.
+    /// Sum over the window's requests of latency minus the mean of baseline requests of the same shape (of the same entry,
+    /// or else of all, for shapes that the baseline lacks), nanoseconds.
     pub slower_ns: f64,
     /// Sum attributed to the mix of shapes, nanoseconds.
     pub mix_ns: f64,

@@ -2,9 +2,10 @@
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
-    ChangeSettings, SiteSettings, SiteTable, compare_sites, latency_change, shifted_suspects,
+    ChangeSettings, SiteRequest, SiteSettings, SiteTable, compare_sites, latency_change, shifted_suspects,
 };
-use laggard_model::ServiceId;
+use laggard_model::{AttributeSetId, Fingerprint, OperationId, ServiceId, Timestamp, TraceId};
+use std::collections::BTreeMap;
 
 fn settings() -> ChangeSettings {
     ChangeSettings::default()
@@ -87,12 +88,40 @@ fn another_mix_of_categories_is_not_slower() {
         found += usize::from(
             compare_sites(&before, &after, &[], &settings(), THREADS).iter().any(|change| change.slower),
         );
-        let change = latency_change(&before, &after);
+        let change = latency_change(&before, &after, &BTreeMap::new());
         let whole = change.window_mean_ns - change.baseline_mean_ns;
         assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
         assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
     }
     assert!(found <= few(60), "{found} of 60");
+}
+
+#[test]
+fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
+    let request = |category, latency_ns| SiteRequest {
+        start: Timestamp::from_unix_ns(0),
+        trace: TraceId::from_value(1),
+        latency_ns,
+        category,
+        weight: 1.0,
+        number: 0,
+        attributes: AttributeSetId::from_index(0),
+    };
+    let table = |categories: [u128; 2], requests: Vec<SiteRequest>| SiteTable {
+        categories: categories.map(Fingerprint::from_value).to_vec(),
+        requests,
+        ..SiteTable::default()
+    };
+    let before =
+        table([1, 2], vec![request(0, 100.0), request(0, 100.0), request(1, 10.0), request(1, 10.0)]);
+    // The second entry's other shape stops early.
+    let after = table([1, 3], vec![request(0, 100.0), request(1, 4.0)]);
+    let entry = |category: u128, entry| (Fingerprint::from_value(category), OperationId::from_index(entry));
+    let entries = BTreeMap::from([entry(1, 0), entry(2, 1), entry(3, 1)]);
+    let change = latency_change(&before, &after, &entries);
+    assert_eq!((change.slower_mean_ns, change.mix_mean_ns), (-3.0, 0.0));
+    let unknown = latency_change(&before, &after, &BTreeMap::new());
+    assert_eq!((unknown.slower_mean_ns, unknown.mix_mean_ns), (-25.5, 22.5));
 }
 
 #[test]
@@ -152,7 +181,7 @@ fn too_few_requests_compare_with_nothing() {
     assert!(compare_sites(&none, &ten, &[], &settings(), THREADS).is_empty());
     assert!(compare_sites(&none, &none, &[], &settings(), THREADS).is_empty());
     assert_eq!(compare_sites(&ten, &ten, &[], &settings(), THREADS).len(), 4);
-    let change = latency_change(&none, &none);
+    let change = latency_change(&none, &none, &BTreeMap::new());
     assert!(change.slower_mean_ns == 0.0 && change.mix_mean_ns == 0.0);
 }
 

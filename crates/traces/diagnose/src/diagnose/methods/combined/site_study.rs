@@ -6,13 +6,16 @@ use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
 use crate::site_calls::{SiteCall, site_calls};
 use crate::site_fold::SiteFold;
+use laggard_assembly::ShapeRule;
+use laggard_engine::ShapeCategory;
 use laggard_localize::{
     Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, WidespreadSlowdown,
     changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change, shifted_suspects,
     uneven_suspects,
 };
-use laggard_model::{AdjustedCount, OperationId, ServiceId, Timestamp};
-use std::collections::BTreeSet;
+use laggard_model::{AdjustedCount, Fingerprint, OperationId, ServiceId, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 /// Sites of the window, and their comparison among replicas, with the baseline, and over time.
 pub(crate) struct SiteStudy {
@@ -41,6 +44,24 @@ pub(crate) struct SiteStudy {
     pub(crate) uneven_values: Vec<UnevenValue>,
 }
 
+/// The entry operation of every category, in unified handles.
+fn entries(
+    union: &UnionNames,
+    populations: &[Population<'_>],
+    threads: NonZeroUsize,
+) -> BTreeMap<Fingerprint, OperationId> {
+    let of_population = |(index, population): (usize, &Population<'_>)| {
+        let operations = union.select(population, index).operations().to_vec();
+        let shapes = population.requests.shapes(ShapeRule::Canonical, threads).categories().iter();
+        let entry = move |category: &ShapeCategory| {
+            let entry = category.positions.first()?;
+            Some((category.id, operations[entry.operation.index()]))
+        };
+        shapes.filter_map(entry).collect::<Vec<_>>()
+    };
+    populations.iter().enumerate().flat_map(of_population).collect()
+}
+
 /// What is compared: tables in unified handles.
 struct Tables {
     window: SiteTable,
@@ -67,10 +88,16 @@ impl SiteStudy {
             }
             Some(_) => question.split(fold(1)),
         };
-        SiteStudy::compare(question, union, tables)
+        let entries = entries(&union, &populations, question.engine.threads());
+        SiteStudy::compare(question, union, tables, &entries)
     }
 
-    fn compare(question: &DiagnoseQuestion<'_>, union: UnionNames, tables: Tables) -> SiteStudy {
+    fn compare(
+        question: &DiagnoseQuestion<'_>,
+        union: UnionNames,
+        tables: Tables,
+        entries: &BTreeMap<Fingerprint, OperationId>,
+    ) -> SiteStudy {
         let (settings, threads) = (&question.settings.sites, question.engine.threads());
         let names = union.names();
         let services: Vec<ServiceId> =
@@ -85,7 +112,7 @@ impl SiteStudy {
             uneven: uneven_suspects(&window, settings, threads),
             standing: Vec::new(),
             incidents: Vec::new(),
-            change: baseline.as_ref().map(|baseline| latency_change(baseline, &window)),
+            change: baseline.as_ref().map(|baseline| latency_change(baseline, &window, entries)),
             attributes: AttributeValues::new(union.names()),
             uneven_values: Vec::new(),
             union,
