@@ -119,8 +119,7 @@ fn slow_periods() {
     let mut report = fixtures::slow_periods();
     assert_eq!(
         headline(&report),
-        "Between `frontend` and `cartservice` (`GetCart`): calls take 4.55× the time in the rest of the window (slow \
-         ones +48.2 ms) in 3 of 4 slow periods, hit 1,234 of 24,000 requests and explain 83 % of the excess latency; \
+        "Between `frontend` and `cartservice` (`GetCart`): slow calls take +48.2 ms (16×) in 3 of 4 slow periods, hit 1,234 of 24,000 requests and explain 83 % of the excess latency; \
          `cartservice` is to blame, on 3 of 100 replicas (node007, node031, node090). There were 4 slow periods, the \
          worst between 06:27 and 06:31 UTC."
     );
@@ -128,7 +127,7 @@ fn slow_periods() {
     report.incidents.truncate(1);
     let sentence = headline(&report);
     assert!(sentence.contains(" between 06:27 and 06:31 UTC, hit "), "{sentence}");
-    assert!(sentence.ends_with("node090)."), "told once: {sentence}");
+    assert!(sentence.ends_with("node090)."), "said once: {sentence}");
     report.incidents[0].time.until = report.window.unwrap().until;
     assert!(headline(&report).contains(" since 06:27:19 UTC (06:26:19–06:27:19), hit "));
     report.incidents[0].onset = None;

@@ -3,8 +3,8 @@
 use crate::numbers::signed_time;
 use crate::times::Calendar;
 use crate::{
-    AutomaticBaseline, AutomaticChoice, Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift,
-    Suspect, SuspectAttribute, names, numbers,
+    AutomaticBaseline, AutomaticChoice, Baseline, Between, Incident, IncidentSuspect, Onset, Report, Scope,
+    Shift, Suspect, SuspectAttribute, names, numbers,
 };
 
 /// What a shift compares with.
@@ -53,11 +53,12 @@ pub(crate) fn sides(between: &Between, room: usize) -> Sides {
 }
 
 /// `55× the time in the baseline (95 %: 39× to 77×)`
-pub(crate) fn brief_shift(shift: &Shift, against: &str) -> String {
+pub(crate) fn brief_shift(suspect: &Suspect, shift: &Shift, against: &str) -> String {
     if !shift.factor.is_finite() {
         return format!("new: never called in {against}");
     }
-    format!("{} the time in {against} ({})", numbers::factor(shift.factor), interval(shift))
+    let scope = if suspect.scope == Scope::Replicas { "over all replicas " } else { "" };
+    format!("{scope}{} the time in {against} ({})", numbers::factor(shift.factor), interval(shift))
 }
 
 /// `p = 2e-13, compared with 17,712 calls`

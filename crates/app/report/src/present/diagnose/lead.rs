@@ -118,7 +118,8 @@ fn new(report: &Report, lead: &Suspect) -> String {
 
 /// `calls take 248 ms longer (55×) than in the baseline`
 fn times(report: &Report, lead: &Suspect) -> String {
-    let Some(shift) = lead.shift else {
+    // A shift is that of all replicas together.
+    let Some(shift) = lead.shift.filter(|_| lead.scope != Scope::Replicas) else {
         return format!("slow calls take {}{}", numbers::effect(lead.effect_ns), factor(lead.factor));
     };
     let against = compared_with(report);

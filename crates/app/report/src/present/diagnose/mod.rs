@@ -197,7 +197,7 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
             .plain(" → ")
             .then(Prose::operation(&between.callee_service, &between.callee_operation))
     });
-    let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(shift, against));
+    let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(suspect, shift, against));
     let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
     let certainty = suspect.shift.as_ref().map(evidence::certainty);
     let attributes: Vec<String> = suspect.attributes.iter().map(evidence::attribute).collect();
