@@ -1,8 +1,9 @@
 //! Verdicts on ordinary days: false suspects on days without a fault, and what is found on the same days with one.
 //!
-//! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--faults FACTOR] [--window MINUTES] [--fault MINUTES] [--list]`
+//! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--loss-onset P [--one-replica]]
+//! [--faults FACTOR] [--window MINUTES] [--fault MINUTES] [--list]`
 //!
-//! Windows are 15 minutes long. A fault begins three minutes after its window does and lasts for 12, or ends with the window;
+//! `--loss-onset` loses spans in the judged windows only, not in their baseline. Windows are 15 minutes long. A fault begins three minutes after its window does and lasts for 12, or ends with the window;
 //! in windows of 30 minutes and more, it begins in the middle.
 
 #![expect(clippy::print_stdout, reason = "a command-line program")]
@@ -11,7 +12,7 @@ use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{Nanos, Sink, Timestamp};
 use laggard_report::{InputFacts, Report, Suspect, SuspectAttribute, Verdict};
-use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, DayTruth, PROFILES};
+use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, DayTruth, LossOnset, PROFILES};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
@@ -21,6 +22,8 @@ struct Options {
     seeds: std::ops::Range<u64>,
     profile: Option<String>,
     lost: f64,
+    loss_onset: Option<f64>,
+    one_replica: bool,
     factor: Option<f64>,
     window_min: u32,
     fault_min: u32,
@@ -32,6 +35,8 @@ fn options() -> Options {
         seeds: 1..2,
         profile: None,
         lost: 0.0,
+        loss_onset: None,
+        one_replica: false,
         factor: None,
         window_min: 15,
         fault_min: 12,
@@ -48,6 +53,8 @@ fn options() -> Options {
             }
             "--profile" => options.profile = Some(value()),
             "--lost" => options.lost = value().parse().expect("a probability"),
+            "--loss-onset" => options.loss_onset = Some(value().parse().expect("a probability")),
+            "--one-replica" => options.one_replica = true,
             "--faults" => options.factor = Some(value().parse().expect("a factor")),
             "--window" => options.window_min = value().parse().expect("minutes"),
             "--fault" => options.fault_min = value().parse().expect("minutes"),
@@ -68,6 +75,11 @@ fn main() {
         for seed in options.seeds.clone() {
             let settings = DaySettings {
                 lost_spans: options.lost,
+                loss_onset: options.loss_onset.map(|probability| LossOnset {
+                    probability,
+                    one_replica: options.one_replica,
+                    since_s: 60 * MINUTE_S,
+                }),
                 window_s: 120 * MINUTE_S,
                 ..DaySettings::new(*profile, seed)
             };
@@ -90,6 +102,8 @@ struct Counts {
     insufficient: [usize; 2],
     first_right: [usize; 2],
     spans: u64,
+    requests: u64,
+    incomplete: u64,
     by_kind: BTreeMap<&'static str, [usize; 5]>,
 }
 
@@ -97,6 +111,8 @@ impl Counts {
     fn add(&mut self, other: &Counts) {
         self.windows += other.windows;
         self.spans += other.spans;
+        self.requests += other.requests;
+        self.incomplete += other.incomplete;
         for at in 0..2 {
             self.suspects[at] += other.suspects[at];
             self.insufficient[at] += other.insufficient[at];
@@ -110,13 +126,14 @@ impl Counts {
 
     fn text(&self, faults: bool) -> String {
         let mut out = format!(
-            "{:4} windows, {:8} spans; suspects alone {:3}, with baseline {:3}; insufficient {:3}, {:3}",
+            "{:4} windows, {:8} spans; suspects alone {:3}, with baseline {:3}; insufficient {:3}, {:3}; incomplete {:.1} %",
             self.windows,
             self.spans,
             self.suspects[0],
             self.suspects[1],
             self.insufficient[0],
-            self.insufficient[1]
+            self.insufficient[1],
+            100.0 * self.incomplete as f64 / self.requests.max(1) as f64
         );
         if faults {
             out += &format!(
@@ -149,8 +166,11 @@ fn load(day: &Day, settings: &DaySettings, counts: &mut Counts) -> Data {
         }
     }
     let traces = ingest.finish(threads);
+    let requests = Requests::from_trace_table(&traces, threads);
+    counts.requests += requests.len() as u64;
+    counts.incomplete += requests.all().iter().filter(|request| !request.is_complete()).count() as u64;
     Data {
-        requests: Requests::from_trace_table(&traces, threads),
+        requests,
         start: Timestamp::from_unix_ns(settings.start_unix_ns),
         engine: LocalEngine::new(threads),
     }

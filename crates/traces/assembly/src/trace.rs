@@ -24,9 +24,9 @@ pub struct Request {
 /// The requests of one trace, and its losses.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AssembledTrace {
-    /// One request a root, by start.
+    /// One request a root, by start. Without any root, every entry of a service; without these, one partial request.
     pub requests: Vec<Request>,
-    /// Subtrees whose parent is missing although the trace has a root: not part of any request.
+    /// Other subtrees whose parent is missing: not part of any request.
     pub orphans: Vec<CallTree>,
     /// Spans after duplicates were dropped.
     pub spans: u64,
@@ -69,13 +69,13 @@ fn assemble_recording(rows: &[SpanRow], mut call_rows: Option<&mut CallRows>) ->
     links.cut_cycles(&mut out.losses);
     out.spans = links.distinct.len() as u64;
     let tops = links.tops();
-    let partial = check_tops(&links, &tops, &mut out.losses);
+    check_tops(&links, &tops, &mut out.losses);
     let nodes_expected = links.distinct.len() / (tops.roots.len() + tops.orphans.len()).max(1);
     let mut builder = TreeBuilder::new(&links, nodes_expected);
     builder.records_rows = call_rows.is_some();
     for &top in &tops.roots {
         let built = builder.build(top, &mut out.losses, &mut out.clocks);
-        let complete = built.complete && !partial;
+        let complete = built.complete && !tops.has_gaps;
         if !complete {
             out.losses.add(Loss::PartialRequest, || format!("trace {}", first.trace));
         }
@@ -99,16 +99,15 @@ fn assemble_recording(rows: &[SpanRow], mut call_rows: Option<&mut CallRows>) ->
     out
 }
 
-/// Counts irregularities of a trace's topmost spans; true when its requests are partial.
-fn check_tops(links: &Links<'_>, tops: &TopSpans, losses: &mut Losses) -> bool {
+/// Counts irregularities of a trace's topmost spans.
+fn check_tops(links: &Links<'_>, tops: &TopSpans, losses: &mut Losses) {
     let example = || format!("trace {}", links.trace);
     if tops.rootless {
         losses.add(Loss::MissingRoot, example);
-        return tops.missing_parents > 1;
+        return;
     }
     losses.add_many(Loss::ExtraRoot, tops.roots.len() as u64 - 1, example);
     losses.add_many(Loss::OrphanSpan, tops.orphans.len() as u64, example);
-    !tops.orphans.is_empty()
 }
 
 /// The rows that count, with their parents resolved.
@@ -127,10 +126,10 @@ pub(crate) struct Links<'a> {
 struct TopSpans {
     roots: Vec<u32>,
     orphans: Vec<u32>,
-    /// No row was without a parent; the topmost ones stand in as roots.
+    /// No row was without a parent; the topmost ones are used as roots.
     rootless: bool,
-    /// Distinct parents that are missing.
-    missing_parents: usize,
+    /// Calls between the roots and other rows are missing.
+    has_gaps: bool,
 }
 
 /// A span id with the half of a remote call that its row shows; sorts by id.
@@ -281,7 +280,7 @@ impl<'a> Links<'a> {
     }
 
     fn tops(&self) -> TopSpans {
-        let mut tops = TopSpans { roots: vec![], orphans: vec![], rootless: false, missing_parents: 0 };
+        let mut tops = TopSpans { roots: vec![], orphans: vec![], rootless: false, has_gaps: false };
         for at in 0..self.distinct.len() as u32 {
             if self.parent[at as usize].is_some() {
                 continue;
@@ -291,15 +290,29 @@ impl<'a> Links<'a> {
                 Some(_) => tops.orphans.push(at),
             }
         }
-        if tops.roots.is_empty() {
-            tops.rootless = true;
-            tops.roots = std::mem::take(&mut tops.orphans);
-            let mut parents: Vec<_> = tops.roots.iter().map(|&at| self.row(at).parent).collect();
-            parents.sort_unstable();
-            parents.dedup();
-            tops.missing_parents = parents.len();
+        tops.rootless = tops.roots.is_empty();
+        tops.has_gaps = match tops.rootless {
+            true => !self.enter_from_outside(&tops.orphans),
+            false => !tops.orphans.is_empty(),
+        };
+        if tops.rootless {
+            // A trace without its entry is one request, whatever it consists of.
+            let requests = if tops.has_gaps { 1 } else { tops.orphans.len() };
+            tops.roots = tops.orphans.drain(..requests.min(tops.orphans.len())).collect();
         }
         tops
+    }
+
+    /// Whether these rows may be all entries of a trace whose caller is not traced: all are called by the same span, and they
+    /// are what a service receives. Calls that a service makes are only parts of a request.
+    fn enter_from_outside(&self, tops: &[u32]) -> bool {
+        let rows = || tops.iter().map(|&at| self.row(at));
+        let is_received = |row: &SpanRow| match row.kind {
+            SpanKind::Server | SpanKind::Consumer => true,
+            SpanKind::Unspecified => tops.len() == 1,
+            SpanKind::Client | SpanKind::Producer | SpanKind::Internal => false,
+        };
+        rows().all(is_received) && rows().all(|row| row.parent == self.row(tops[0]).parent)
     }
 }
 

@@ -18,7 +18,7 @@ mod write;
 
 pub use profile::{PROFILES, Profile};
 pub use request::{DayRequest, DaySpan};
-pub use settings::{DayFault, DayFaultKind, DaySettings};
+pub use settings::{DayFault, DayFaultKind, DaySettings, LossOnset};
 pub use write::{DayFaultTruth, DayOutput, DaySummary, WrittenDayTruth, generate_day};
 
 use crate::Error;
@@ -38,6 +38,8 @@ pub struct Day {
     system: System,
     schedule: Schedule,
     fault: Option<(DayFault, FaultTarget)>,
+    /// The service and number of the replica whose spans are lost, where losses set in at one replica only.
+    lossy: Option<(usize, usize)>,
     /// The attribute of the requests of every tenant.
     tenants: Vec<AttributeText>,
 }
@@ -73,7 +75,9 @@ impl Day {
             text.add(Attribute { key: "tenant", service: "", value: &tenant_name(tenant) });
             text
         });
-        Ok(Day { settings: settings.clone(), tenants: tenants.collect(), system, schedule, fault })
+        let lossy = settings.loss_onset.filter(|onset| onset.one_replica);
+        let lossy = lossy.map(|_| lossy_replica(&system, settings.seed));
+        Ok(Day { settings: settings.clone(), tenants: tenants.collect(), system, schedule, fault, lossy })
     }
 
     /// What the fault hits, if there is one.
@@ -137,6 +141,16 @@ impl Day {
         entries.iter().find(|&&(_, until)| unit < until).unwrap_or(&entries[entries.len() - 1]).0
     }
 
+    /// Probability that a span of an instance that starts at a time is lost.
+    fn loss_at(&self, instance: u32, start: i64) -> f64 {
+        let always = self.settings.lost_spans;
+        let Some(onset) = self.settings.loss_onset else { return always };
+        let instance = &self.schedule.instances[instance as usize];
+        let here = self.lossy.is_none_or(|lossy| lossy == (instance.service, instance.slot));
+        let since = self.settings.start_unix_ns + i64::from(onset.since_s) * SECOND;
+        if here && start >= since { always.max(onset.probability) } else { always }
+    }
+
     /// The fault, while it lasts.
     fn fault_at(&self, time: i64) -> Option<(&DayFault, &FaultTarget)> {
         let (fault, target) = self.fault.as_ref()?;
@@ -144,6 +158,18 @@ impl Day {
         let until = self.settings.start_unix_ns + i64::from(fault.until_s) * SECOND;
         (since..until).contains(&time).then_some((fault, target))
     }
+}
+
+/// A service and the number of one of its replicas; one with several replicas if there is any.
+fn lossy_replica(system: &System, seed: u64) -> (usize, usize) {
+    let mut random = Random::new(seed, Stream::FaultPlan, &[u64::MAX]);
+    let replicated: Vec<usize> =
+        (0..system.services.len()).filter(|&service| system.services[service].replicas > 1).collect();
+    let service = match replicated.is_empty() {
+        true => random.index(system.services.len()),
+        false => replicated[random.index(replicated.len())],
+    };
+    (service, random.index(system.services[service].replicas))
 }
 
 fn tenant_name(tenant: usize) -> String {

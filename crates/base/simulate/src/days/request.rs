@@ -103,8 +103,9 @@ impl<'a> Drawing<'a> {
         drawing.serve(operation, instance, None, start);
         let Drawing { mut random, mut spans, is_hit, tenant, .. } = drawing;
         let mut lost = Vec::new();
-        if day.settings.lost_spans > 0.0 {
-            lost = spans.extract_if(.., |_| random.chance(day.settings.lost_spans)).collect();
+        if day.settings.lost_spans > 0.0 || day.settings.loss_onset.is_some() {
+            let is_lost = |span: &mut DaySpan| random.chance(day.loss_at(span.instance, span.start));
+            lost = spans.extract_if(.., is_lost).collect();
         }
         DayRequest { trace_id, start: Timestamp::from_unix_ns(start), spans, lost, is_hit, tenant }
     }

@@ -16,10 +16,23 @@ pub struct DaySettings {
     pub window_s: u32,
     /// Probability that a span is lost.
     pub lost_spans: f64,
+    /// Losses that set in later.
+    pub loss_onset: Option<LossOnset>,
     /// Whether clocks of hosts disagree: offsets within ±20 ms.
     pub clock_skew: bool,
     /// The fault, if there is one.
     pub fault: Option<DayFault>,
+}
+
+/// Spans that are lost from some time on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LossOnset {
+    /// Probability that a span is lost.
+    pub probability: f64,
+    /// Only spans of one replica of one service, chosen by the seed.
+    pub one_replica: bool,
+    /// Start, in seconds after the start of the period.
+    pub since_s: u32,
 }
 
 /// A fault and when it lasts.
@@ -114,6 +127,7 @@ impl DaySettings {
             start_unix_ns: DEFAULT_START_UNIX_NS,
             window_s: 3_600,
             lost_spans: 0.0,
+            loss_onset: None,
             clock_skew: true,
             fault: None,
         }
@@ -126,6 +140,10 @@ impl DaySettings {
         }
         if !(0.0..=1.0).contains(&self.lost_spans) {
             return refuse("lost_spans", self.lost_spans.to_string(), "a probability, 0 to 1");
+        }
+        let onset = self.loss_onset.map_or(0.0, |onset| onset.probability);
+        if !(0.0..=1.0).contains(&onset) {
+            return refuse("loss_onset", onset.to_string(), "a probability, 0 to 1");
         }
         if !(86_400_000_000_000..8_000_000_000_000_000_000).contains(&self.start_unix_ns) {
             return refuse("start_unix_ns", self.start_unix_ns.to_string(), "the years 1970 to 2223");
