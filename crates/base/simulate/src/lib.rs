@@ -44,7 +44,7 @@ mod write;
 
 pub use days::{
     Day, DayFault, DayFaultKind, DayFaultTruth, DayOutput, DayRequest, DaySettings, DaySpan, DaySummary,
-    DayTruth, PROFILES, Profile, WrittenDayTruth, generate_day,
+    DayTruth, LossOnset, PROFILES, Profile, WrittenDayTruth, generate_day,
 };
 pub use error::Error;
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};

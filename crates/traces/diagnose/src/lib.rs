@@ -7,6 +7,7 @@
 
 mod attribute_filter;
 mod call_collector;
+mod call_gaps;
 mod compare;
 mod diagnose;
 mod outcome_fold;

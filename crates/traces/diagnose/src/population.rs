@@ -10,6 +10,7 @@
 //! [`Selected`] translates them.
 
 use crate::attribute_filter::AttributeFilter;
+use crate::call_gaps::CallGaps;
 use crate::selection::{ALL_REQUESTS, RequestSelection};
 use laggard_assembly::{ShapePosition, ShapeRule};
 use laggard_engine::{RequestRange, RequestView, Requests};
@@ -152,6 +153,7 @@ impl UnionNames {
             range: population.requests.within(population.since, population.until),
             structures: population.selection.structures(population.requests, rule, threads),
             attributes: population.attributes,
+            gaps: None,
         }
     }
 }
@@ -165,9 +167,26 @@ pub struct Selected<'a> {
     /// Whether requests of each structure are selected; `None` if all are.
     structures: Option<Arc<[bool]>>,
     attributes: &'a [AttributeFilter],
+    /// Calls that are not measured; `None` if all are.
+    gaps: Option<Arc<CallGaps>>,
 }
 
 impl<'a> Selected<'a> {
+    /// The same requests, with calls that are not measured.
+    pub(crate) fn with_gaps(self, gaps: Option<Arc<CallGaps>>) -> Selected<'a> {
+        Selected { gaps, ..self }
+    }
+
+    /// Whether a call is measured.
+    pub(crate) fn is_measured(&self, request: &RequestView<'_>, node: usize) -> bool {
+        self.gaps.as_ref().is_none_or(|gaps| gaps.is_measured(request, node))
+    }
+
+    /// Whether intact calls of incomplete requests are measured.
+    pub(crate) fn uses_incomplete(&self) -> bool {
+        self.gaps.as_ref().is_some_and(|gaps| gaps.uses_incomplete())
+    }
+
     /// The unified names.
     pub fn union(&self) -> &'a UnionNames {
         self.union

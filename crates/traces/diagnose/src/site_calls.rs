@@ -75,7 +75,7 @@ impl<'a> NodeFinder<'a> {
             let own = (0..request.calls()).filter(|&node| selected.operation(request, node) == operation);
             own.map(|node| (node, children.get(node).copied().flatten())).collect()
         });
-        for &(node, child) in nodes.iter() {
+        for &(node, child) in nodes.iter().filter(|&&(node, _)| selected.is_measured(request, node)) {
             let child = child.filter(|&child| waits_for(request, node, child));
             if child.map(|child| selected.operation(request, child)) != self.callee {
                 continue;

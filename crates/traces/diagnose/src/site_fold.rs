@@ -4,10 +4,12 @@ use crate::population::Selected;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure};
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{AdjustedCount, Fingerprint, Names, OperationId, ReplicaId, SpanKind};
+use laggard_model::{
+    AdjustedCount, Fingerprint, FingerprintBuilder, Names, OperationId, ReplicaId, SpanKind,
+};
 use std::num::NonZeroUsize;
 
-/// Adds the times of every complete request of a population to a table, by site.
+/// Adds the times of every request of a population to a table, by site; of incomplete ones those of intact calls, if any.
 pub struct SiteFold<'a> {
     selected: Selected<'a>,
     /// Weight of requests that do not report one.
@@ -53,7 +55,11 @@ impl<'a> SiteFold<'a> {
         let mut finder = SiteFinder::new(selected.clone());
         let forms = requests.structures().iter().map(|structure| finder.sites_of(structure)).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
-        let categories = shapes.categories().iter().map(|category| category.id).collect();
+        let mut categories: Vec<Fingerprint> =
+            shapes.categories().iter().map(|category| category.id).collect();
+        if selected.uses_incomplete() {
+            categories.extend(selected.union().fingerprints().iter().copied().map(incomplete_category));
+        }
         let (sites, threads) = (finder.sites, engine.threads());
         SiteFold { selected, assumed_count, shapes, categories, threads, sites, forms }
     }
@@ -73,7 +79,7 @@ impl Fold for SiteFold<'_> {
     }
 
     fn add(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
-        if !request.is_complete() || !self.selected.includes(request) {
+        if !(request.is_complete() || self.selected.uses_incomplete()) || !self.selected.includes(request) {
             return;
         }
         partial.request_at(self.row(request));
@@ -95,10 +101,19 @@ impl SiteFold<'_> {
             start: request.start(),
             trace: request.trace(),
             latency_ns: request.latency().ns() as f64,
-            category: self.shapes.category_of(request.structure()) as u32,
+            category: self.category(request) as u32,
             weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
             number: request.number() as u32,
             attributes: self.selected.attributes(request),
+        }
+    }
+
+    /// The number of a request's category. What the call tree of an incomplete request was is unknown: they are of one category by
+    /// entry.
+    fn category(&self, request: &RequestView<'_>) -> usize {
+        match request.is_complete() {
+            true => self.shapes.category_of(request.structure()),
+            false => self.shapes.categories().len() + self.selected.operation(request, 0).index(),
         }
     }
 
@@ -107,6 +122,9 @@ impl SiteFold<'_> {
         for (node, sites) in structure.nodes.iter().enumerate() {
             let replica = self.selected.replica(request, node);
             partial.home(self.selected.operation(request, node), replica);
+            if !self.selected.is_measured(request, node) {
+                continue;
+            }
             let waiting = sites.link.filter(|link| waits_for(request, node, link.callee as usize));
             let link = waiting.map(|link| (link, self.selected.replica(request, link.callee as usize)));
             let (site, replicas) = match link {
@@ -155,6 +173,14 @@ impl SiteFold<'_> {
         replicas.sort_unstable();
         replicas.dedup();
     }
+}
+
+/// The category of incomplete requests that enter at an operation.
+pub(crate) fn incomplete_category(entry: Fingerprint) -> Fingerprint {
+    let mut builder = FingerprintBuilder::new();
+    builder.fingerprint(entry);
+    builder.word(u64::MAX);
+    builder.finish()
 }
 
 /// Numbers the sites of tree structures.

@@ -140,6 +140,34 @@ fn a_trace_whose_caller_is_elsewhere_is_whole_from_its_entry_on() {
     assert!(trace.requests.iter().all(|request| !request.complete));
 }
 
+/// Calls that a service makes, or several spans of no kind, are what is left of a request whose entry was lost.
+#[test]
+fn a_trace_that_lost_its_entry_is_one_partial_request() {
+    let lost = [
+        "2 1 load@h 10..20 internal
+         3 1 post@h 30..90 client
+         4 3 post@h2 35..85 server",
+        "2 1 post@h 30..90 client
+         4 2 post@h2 35..85 server",
+        "2 1 a@h 10..20
+         3 1 b@h 30..40",
+        "2 1 get@h1 10..20 server
+         3 9 get@h2 30..40 server",
+    ];
+    for rows in lost {
+        let (trace, _) = assembled(rows);
+        assert_eq!(trace.requests.len(), 1, "{rows}");
+        assert!(!trace.requests[0].complete, "{rows}");
+        assert_eq!(trace.losses.count(Loss::MissingRoot), 1, "{rows}");
+        assert_eq!(trace.losses.count(Loss::PartialRequest), 1, "{rows}");
+    }
+    let (trace, _) = assembled(
+        "2 1 get@h1 10..20 server
+         3 1 get@h2 30..40 server",
+    );
+    assert_eq!(trace.requests.iter().filter(|request| request.complete).count(), 2, "a caller that is not traced");
+}
+
 #[test]
 fn every_root_is_a_request() {
     let (trace, _) = assembled(

@@ -37,6 +37,8 @@ pub(crate) struct MethodAnswer {
     pub(crate) incidents: Vec<Incident>,
     /// Clusters, components, and times of replicas of method `pca`.
     pub(crate) pca: Option<PcaDetails>,
+    /// Whether intact calls of incomplete requests were compared.
+    pub(crate) uses_incomplete: bool,
     /// Whether requests outside the analyzed categories were enough for an answer as well.
     pub(crate) enough: bool,
 }
@@ -54,6 +56,7 @@ impl MethodAnswer {
             baseline: None,
             incidents: Vec::new(),
             pca: None,
+            uses_incomplete: false,
             enough: false,
         }
     }

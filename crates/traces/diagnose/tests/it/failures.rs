@@ -19,6 +19,10 @@ enum Cart {
 /// `shop` calls `cart` over the network on one of three replicas, `cart` checks the session and reads its `store`; a
 /// request a second, from a second on. `cart` returns what `cart` does, by request and replica.
 fn shop(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart) -> Requests {
+    traces_of(shop_spans(from, requests, cart).lines())
+}
+
+fn shop_spans(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart) -> String {
     let mut state = from as u64 + 1;
     let mut noisy = move |usual_ns: f64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -56,7 +60,19 @@ fn shop(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart) -> Re
             }
         }
     }
-    traces_of(text.lines())
+    text
+}
+
+/// Usual requests without some spans: `is_lost` is called with the number of the request, its pod, and the operation.
+fn shop_with_losses(from: usize, requests: usize, is_lost: impl Fn(usize, usize, &str) -> bool) -> Requests {
+    let text = shop_spans(from, requests, |_, _| Cart::Reads(1));
+    let is_recorded = |line: &&str| {
+        let mut words = line.split([' ', '@']);
+        let request =
+            words.next().and_then(|trace| trace.parse::<usize>().ok()).expect("a number") - 1 - from;
+        !is_lost(request, request * 7 % 3, words.nth(2).expect("an operation"))
+    };
+    traces_of(text.lines().filter(is_recorded))
 }
 
 fn usual() -> Requests {
@@ -140,4 +156,21 @@ fn what_failed_as_often_before_is_no_suspect() {
     let burst =
         |request: usize, pod| if (300..315).contains(&request) { Cart::Fails } else { usual(request, pod) };
     assert_eq!(first(&report(&shop(5_000, 600, burst), Some(&baseline))), "Healthy");
+}
+
+/// A lost span takes time from nothing: what its call took is its caller's own time.
+#[test]
+fn lost_spans_are_no_missing_calls() {
+    for lost in ["cart/read", "cart/get", "shop/call-cart", "cart/check"] {
+        let everywhere = shop_with_losses(5_000, 600, |request, _, operation| {
+            operation == lost && request * 37 % 100 < 10
+        });
+        let report = self::report(&everywhere, Some(&usual()));
+        assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
+        let one_pod = shop_with_losses(5_000, 600, |request, pod, operation| {
+            pod == 1 && operation.starts_with("cart") && (request * 37 + operation.len() * 11) % 100 < 10
+        });
+        let report = self::report(&one_pod, Some(&usual()));
+        assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
+    }
 }

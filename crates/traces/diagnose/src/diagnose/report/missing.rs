@@ -48,8 +48,10 @@ pub(crate) fn holes(context: &Context<'_>) -> Vec<String> {
         .collect();
     if survey.partial > 0 && survey.partial as f64 > PARTIAL_SHARE_MAX * survey.requests as f64 {
         out.push(format!(
-            "Spans are missing: {} of {} requests are incomplete and were left out.",
-            survey.partial, survey.requests
+            "Spans are missing: {} of {} requests are incomplete{}",
+            survey.partial,
+            survey.requests,
+            if context.answer.uses_incomplete { "." } else { " and were left out." }
         ));
     }
     out

@@ -164,9 +164,13 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     sampling::cautions(&input.sampling, &mut out);
     if context.survey().partial > 0 {
         out.push(format!(
-            "{} of {} requests are incomplete and were left out.",
+            "{} of {} requests are incomplete{}",
             context.survey().partial,
-            context.survey().requests
+            context.survey().requests,
+            match context.answer.uses_incomplete {
+                true => ": only their intact calls were compared, and they are not counted.",
+                false => " and were left out.",
+            }
         ));
     }
     if context.requests.names().replicas() <= 1 && context.requests.spans() > 0 {

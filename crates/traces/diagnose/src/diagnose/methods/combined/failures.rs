@@ -1,5 +1,6 @@
 //! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
 
+use super::lost_calls::are_lost;
 use super::site_study::SiteStudy;
 use super::sites::{Adapter, onset, surveyed_request};
 use crate::diagnose::answer::{
@@ -53,6 +54,9 @@ pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, stu
     };
     let (missing, calling): (Vec<_>, Vec<_>) =
         changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
+    let has_losses = surveyed.survey.partial > 0;
+    let was_lost = |change: &CallChange| are_lost(&search.selected, &search.outcomes, change, has_losses);
+    let missing: Vec<CallChange> = missing.into_iter().filter(|change| !was_lost(change)).collect();
     let failing = errors.iter().map(|rise| search.failing(rise));
     let failing = one_per_operation(failing.chain(missing.iter().map(|change| search.changed(change))));
     let total = study.window.latency_total_ns();

@@ -84,6 +84,8 @@ impl HitStudy<'_> {
         for call in calls.iter().filter(|call| call.is_hit) {
             *excess.entry(call.call.request).or_default() += call.excess_ns();
         }
+        let requests = &self.study.window.requests;
+        excess.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
         let figures = self.figures(&suspect, &calls, &excess);
         suspect.excess.calls = calls.iter().filter(|call| call.is_hit).count() as u64;
         if let Some(effect) = effect(calls.iter().filter(|call| call.is_hit)) {
@@ -259,6 +261,7 @@ impl HitStudy<'_> {
         let mut seen: Vec<u32> = calls.iter().map(|call| call.call.request).collect();
         seen.sort();
         seen.dedup();
+        seen.retain(|&request| self.study.is_complete(&requests[request as usize]));
         let hit_requests = || excess_by_request.keys().map(|&request| &requests[request as usize]);
         let mut slowest: Vec<(f64, TraceId)> =
             hit_requests().map(|request| (request.latency_ns, request.trace)).collect();
@@ -307,7 +310,7 @@ impl HitStudy<'_> {
         let normal = judged as f64 - (hit as f64 - false_hits);
         let chance = (false_hits / normal.max(1.0)).min(FALSE_SHARE);
         let pays = |&(_, count): &(&u32, &(u64, u64, u64, f64))| {
-            count.1 > 0 && binomial_upper_tail(count.0, chance, count.1) <= CHANCE_LEVEL
+            count.2 > 0 && binomial_upper_tail(count.0, chance, count.1) <= CHANCE_LEVEL
         };
         let affected = |(&category, count): (&u32, &(u64, u64, u64, f64))| AffectedCategory {
             id: window.categories[category as usize],

@@ -15,6 +15,7 @@ mod dispersion;
 mod failures;
 mod hits;
 mod incidents;
+mod lost_calls;
 mod merge;
 mod patterns;
 mod site_study;
@@ -102,6 +103,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         baseline: baseline(question, &study),
         incidents: incidents::incidents(&study, &suspects),
         suspects,
+        uses_incomplete: study.uses_incomplete(),
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }

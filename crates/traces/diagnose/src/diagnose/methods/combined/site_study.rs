@@ -1,11 +1,12 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
 use super::attributes::{self, AttributeValues, UnevenValue};
+use crate::call_gaps::{CallGaps, call_gaps};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
-use crate::population::{Population, UnionNames};
+use crate::population::{Population, Selected, UnionNames};
 use crate::site_calls::{SiteCall, site_calls};
-use crate::site_fold::SiteFold;
+use crate::site_fold::{SiteFold, incomplete_category};
 use laggard_assembly::ShapeRule;
 use laggard_engine::ShapeCategory;
 use laggard_localize::{
@@ -16,10 +17,15 @@ use laggard_localize::{
 use laggard_model::{AdjustedCount, Fingerprint, OperationId, ServiceId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Sites of the window, and their comparison among replicas, with the baseline, and over time.
 pub(crate) struct SiteStudy {
     pub(crate) union: UnionNames,
+    /// Calls that are not measured, by population.
+    gaps: Vec<Option<Arc<CallGaps>>>,
+    /// Whether the requests of each category of the window are incomplete.
+    incomplete: Vec<bool>,
     pub(crate) window: SiteTable,
     /// Sites of the baseline, if one was requested.
     pub(crate) baseline: Option<SiteTable>,
@@ -76,9 +82,11 @@ impl SiteStudy {
         let earlier = question.earlier();
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
         let union = UnionNames::from_populations(&populations);
+        let gaps = gaps(question, &union, &populations);
         let fold = |index: usize| {
             let assumed = question.settings.sampling_probability.and_then(AdjustedCount::from_probability);
-            let fold = SiteFold::new(union.select(&populations[index], index), assumed, question.engine);
+            let selected = union.select(&populations[index], index);
+            let fold = SiteFold::new(selected.with_gaps(gaps[index].clone()), assumed, question.engine);
             question.engine.fold(fold.selected().range(), &fold)
         };
         let tables = match earlier {
@@ -88,8 +96,18 @@ impl SiteStudy {
             }
             Some(_) => question.split(fold(1)),
         };
-        let entries = entries(&union, &populations, question.engine.threads());
-        SiteStudy::compare(question, union, tables, &entries)
+        let mut entries = entries(&union, &populations, question.engine.threads());
+        let mut incomplete = BTreeSet::new();
+        if gaps[0].as_ref().is_some_and(|gaps| gaps.uses_incomplete()) {
+            for (index, &entry) in union.fingerprints().iter().enumerate() {
+                entries.insert(incomplete_category(entry), OperationId::from_index(index));
+                incomplete.insert(incomplete_category(entry));
+            }
+        }
+        let mut study = SiteStudy { gaps, ..SiteStudy::compare(question, union, tables, &entries) };
+        let categories = study.window.categories.iter();
+        study.incomplete = categories.map(|category| incomplete.contains(category)).collect();
+        study
     }
 
     fn compare(
@@ -116,6 +134,8 @@ impl SiteStudy {
             attributes: AttributeValues::new(union.names()),
             uneven_values: Vec::new(),
             union,
+            gaps: Vec::new(),
+            incomplete: Vec::new(),
             window,
             baseline,
             timeline,
@@ -148,13 +168,27 @@ impl SiteStudy {
 
     /// The calls of the window at a site.
     pub(crate) fn window_calls(&self, question: &DiagnoseQuestion<'_>, site: Site) -> Vec<SiteCall> {
-        site_calls(&self.union.select(&question.window(), 0), &self.window, site)
+        site_calls(&self.selected(&question.window(), 0), &self.window, site)
     }
 
     /// The calls of the baseline at a site.
     pub(crate) fn baseline_calls(&self, question: &DiagnoseQuestion<'_>, site: Site) -> Vec<SiteCall> {
         let (Some(table), Some(earlier)) = (&self.baseline, question.earlier()) else { return Vec::new() };
-        site_calls(&self.union.select(&earlier, 1), table, site)
+        site_calls(&self.selected(&earlier, 1), table, site)
+    }
+
+    /// Whether intact calls of incomplete requests were compared.
+    pub(crate) fn uses_incomplete(&self) -> bool {
+        self.gaps[0].as_ref().is_some_and(|gaps| gaps.uses_incomplete())
+    }
+
+    /// Whether a request of the window is complete. Incomplete ones are evidence, but are not counted.
+    pub(crate) fn is_complete(&self, request: &SiteRequest) -> bool {
+        !self.incomplete[request.category as usize]
+    }
+
+    fn selected<'a>(&'a self, population: &Population<'a>, index: usize) -> Selected<'a> {
+        self.union.select(population, index).with_gaps(self.gaps[index].clone())
     }
 
     /// The spans of the baseline's requests.
@@ -189,6 +223,29 @@ impl SiteStudy {
             (None, Some(_)) => find_onset(&self.window, site, Timestamp::MIN, Timestamp::MAX),
             (None, None) => None,
         }
+    }
+}
+
+/// Calls that are not measured, by population.
+fn gaps(
+    question: &DiagnoseQuestion<'_>,
+    union: &UnionNames,
+    populations: &[Population<'_>],
+) -> Vec<Option<Arc<CallGaps>>> {
+    let window = union.select(&question.window(), 0);
+    let mut sides = vec![window.range()];
+    let mut selected = vec![window];
+    if let Some(earlier) = question.earlier() {
+        selected.push(union.select(&earlier, 1));
+        let (since, until) = match question.settings.baseline {
+            BaselineChoice::Within { since, until } => (since, until),
+            BaselineChoice::Rest | BaselineChoice::None => (earlier.since, earlier.until),
+        };
+        sides.push(earlier.requests.within(since, until));
+    }
+    match call_gaps(&selected, &sides) {
+        Some(gaps) => gaps.into_iter().map(Some).collect(),
+        None => vec![None; populations.len()],
     }
 }
 
