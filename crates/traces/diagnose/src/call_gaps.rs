@@ -10,6 +10,7 @@
 //! any of its calls that may have had another callee: of such a request only calls with every callee that they may have are
 //! measured. Whether a call was lost does not depend on its time, so that the other calls are a fair sample.
 
+use crate::lost_calls::CallPair;
 use crate::population::Selected;
 use laggard_engine::{RequestRange, RequestView, TreeStructure};
 use laggard_model::OperationId;
@@ -65,35 +66,79 @@ impl CallGaps {
     }
 }
 
-/// The gaps of each population; `None` for all if hardly any request is incomplete. `sides` are the requests that are compared
-/// with each other.
-pub(crate) fn call_gaps(
-    populations: &[Selected<'_>],
-    sides: &[RequestRange<'_>],
-) -> Option<Vec<Arc<CallGaps>>> {
-    let shares: Vec<f64> = sides.iter().map(incomplete_share).collect();
-    if shares.iter().all(|&share| share < INCOMPLETE_SHARE_MIN) {
-        return None;
-    }
+/// Requests that are compared with others.
+pub(crate) struct Side<'a> {
+    pub(crate) selected: &'a Selected<'a>,
+    pub(crate) range: RequestRange<'a>,
+}
+
+/// The gaps of each side, the window first; `None` for all if hardly any span was lost.
+pub(crate) fn call_gaps(sides: &[Side<'_>]) -> Option<Vec<Arc<CallGaps>>> {
+    let shares: Vec<f64> = sides.iter().map(|side| incomplete_share(&side.range)).collect();
     let (least, most) =
         shares.iter().fold((1.0_f64, 0.0_f64), |(least, most), &share| (least.min(share), most.max(share)));
-    let mut callees = Callees::default();
-    populations.iter().for_each(|selected| callees.add(selected));
-    let expected: Vec<Expected> = callees.operations.iter().map(Expected::new).collect();
-    let gaps = |selected: &Selected<'_>| {
-        let structures = selected.range().requests().structures().iter();
-        let states = |structure| expected_states(structure, selected.operations(), &expected);
-        Arc::new(CallGaps {
-            structures: structures.map(states).collect(),
-            is_even: most <= (INCOMPLETE_FACTOR_MAX * least).max(INCOMPLETE_CUT_OFF),
-        })
+    let counts: Vec<Callees> = sides.iter().map(Callees::of).collect();
+    let mut all = Callees::default();
+    counts.iter().for_each(|counts| all.add(counts));
+    let losses_began = began_to_lose(sides, &counts, &all);
+    if most < INCOMPLETE_SHARE_MIN && !losses_began {
+        return None;
+    }
+    let is_even = !losses_began && most <= (INCOMPLETE_FACTOR_MAX * least).max(INCOMPLETE_CUT_OFF);
+    let expected: Vec<Expected> = all.operations.iter().map(Expected::new).collect();
+    let gaps = |side: &Side<'_>| {
+        let structures = side.selected.range().requests().structures().iter();
+        let states = |structure| expected_states(structure, side.selected.operations(), &expected);
+        Arc::new(CallGaps { structures: structures.map(states).collect(), is_even })
     };
-    Some(populations.iter().map(gaps).collect())
+    Some(sides.iter().map(gaps).collect())
 }
 
 fn incomplete_share(range: &RequestRange<'_>) -> f64 {
     let incomplete = range.iter().filter(|request| !request.is_complete()).count();
     incomplete as f64 / range.len().max(1) as f64
+}
+
+/// Calls of the window lack a usual callee more often than before by at least this share of them, and in so many requests.
+const LACKING_SHARE_MIN: f64 = 0.01;
+const LACKING_REQUESTS_MIN: usize = 5;
+
+/// Whether calls of the window lack a usual callee more often than in the baseline because its spans are lost. Callees without
+/// callees of their own leave no incomplete request.
+fn began_to_lose(sides: &[Side<'_>], counts: &[Callees], all: &Callees) -> bool {
+    let ([window, _], [now, before]) = (sides, counts) else { return false };
+    all.operations.iter().enumerate().any(|(caller, counts)| {
+        let usual = counts.callees.iter().filter(|count| {
+            count.calling as f64 >= USUAL_SHARE * counts.calls as f64
+                && now.lacking(caller, count.callee) - before.lacking(caller, count.callee)
+                    >= LACKING_SHARE_MIN
+        });
+        let caller = OperationId::from_index(caller);
+        usual.into_iter().any(|count| is_lost(window, CallPair { caller, callee: count.callee }))
+    })
+}
+
+fn is_lost(window: &Side<'_>, pair: CallPair) -> bool {
+    let operations = window.selected.operations();
+    let lacks = |structure: &TreeStructure| {
+        let called = called(structure, operations);
+        let callers = (0_u32..).zip(&structure.operation);
+        let mut callers = callers.filter(|(_, operation)| operations[operation.index()] == pair.caller);
+        callers.any(|(node, _)| called.binary_search(&(node, pair.callee)).is_err())
+    };
+    let structures = window.range.requests().structures();
+    let calls = |structure: &TreeStructure| {
+        structure.operation.iter().any(|operation| operations[operation.index()] == pair.callee)
+    };
+    let lacking: Vec<bool> = structures.iter().map(lacks).collect();
+    let calling: Vec<bool> = structures.iter().map(calls).collect();
+    let numbers = |wanted: &[bool]| -> Vec<u32> {
+        let requests = window.range.iter().filter(|request| wanted[request.structure()]);
+        requests.map(|request| request.number() as u32).collect()
+    };
+    let without = numbers(&lacking);
+    without.len() >= LACKING_REQUESTS_MIN
+        && pair.was_lost(window.selected, &without, &numbers(&calling)) == Some(true)
 }
 
 /// Callees by operation of the caller, in unified handles.
@@ -118,39 +163,60 @@ struct CalleeCount {
 }
 
 impl Callees {
-    fn add(&mut self, selected: &Selected<'_>) {
-        let structures = selected.range().requests().structures();
+    fn of(side: &Side<'_>) -> Callees {
+        let structures = side.range.requests().structures();
         let mut requests = vec![0_u64; structures.len()];
-        selected.range().iter().for_each(|request| requests[request.structure()] += 1);
-        let operations = selected.operations();
-        let count = operations.iter().map(|operation| operation.index() + 1).max().unwrap_or(0);
-        if self.operations.len() < count {
-            self.operations.resize_with(count, OperationCallees::default);
-        }
+        side.range.iter().for_each(|request| requests[request.structure()] += 1);
+        let operations = side.selected.operations();
+        let mut counted = Callees::default();
+        counted.reserve(operations.iter().map(|operation| operation.index() + 1).max().unwrap_or(0));
         for (structure, &requests) in structures.iter().zip(&requests).filter(|&(_, &requests)| requests > 0)
         {
             for operation in &structure.operation {
-                self.operations[operations[operation.index()].index()].calls += requests;
+                counted.operations[operations[operation.index()].index()].calls += requests;
             }
             for group in called(structure, operations).chunk_by(|a, b| a == b) {
                 let (caller, callee) = group[0];
                 let caller = operations[structure.operation[caller as usize].index()];
-                let count = self.operations[caller.index()].count(callee);
-                count.calling += requests;
-                count.repeating += if group.len() > 1 { requests } else { 0 };
+                let repeating = if group.len() > 1 { requests } else { 0 };
+                counted.operations[caller.index()].add(CalleeCount { callee, calling: requests, repeating });
             }
         }
+        counted
+    }
+
+    fn reserve(&mut self, operations: usize) {
+        if self.operations.len() < operations {
+            self.operations.resize_with(operations, OperationCallees::default);
+        }
+    }
+
+    fn add(&mut self, other: &Callees) {
+        self.reserve(other.operations.len());
+        for (own, other) in self.operations.iter_mut().zip(&other.operations) {
+            own.calls += other.calls;
+            other.callees.iter().for_each(|&count| own.add(count));
+        }
+    }
+
+    /// Share of an operation's calls that lack a callee; 0 without calls.
+    fn lacking(&self, caller: usize, callee: OperationId) -> f64 {
+        let Some(counts) = self.operations.get(caller).filter(|counts| counts.calls > 0) else { return 0.0 };
+        let found = counts.callees.binary_search_by_key(&callee, |count| count.callee);
+        let calling = found.map_or(0, |index| counts.callees[index].calling);
+        1.0 - calling as f64 / counts.calls as f64
     }
 }
 
 impl OperationCallees {
-    fn count(&mut self, callee: OperationId) -> &mut CalleeCount {
-        let found = self.callees.binary_search_by_key(&callee, |count| count.callee);
-        let index = found.unwrap_or_else(|index| {
-            self.callees.insert(index, CalleeCount { callee, calling: 0, repeating: 0 });
-            index
-        });
-        &mut self.callees[index]
+    fn add(&mut self, count: CalleeCount) {
+        match self.callees.binary_search_by_key(&count.callee, |known| known.callee) {
+            Ok(index) => {
+                self.callees[index].calling += count.calling;
+                self.callees[index].repeating += count.repeating;
+            }
+            Err(index) => self.callees.insert(index, count),
+        }
     }
 }
 
@@ -240,7 +306,9 @@ mod tests {
     fn measured(requests: &Requests, sides: &[RequestRange<'_>]) -> Option<(Vec<Vec<bool>>, bool)> {
         let population = Population::all(requests);
         let union = UnionNames::from_populations(&[population]);
-        let gaps = call_gaps(&[union.select(&population, 0)], sides)?.remove(0);
+        let selected = union.select(&population, 0);
+        let sides = sides.iter().map(|&range| Side { selected: &selected, range }).collect::<Vec<_>>();
+        let gaps = call_gaps(&sides)?.remove(0);
         let calls = |request: RequestView<'_>| {
             (0..request.calls()).map(|node| gaps.is_measured(&request, node)).collect()
         };

@@ -10,6 +10,7 @@ mod call_collector;
 mod call_gaps;
 mod compare;
 mod diagnose;
+mod lost_calls;
 mod outcome_fold;
 mod population;
 mod selection;

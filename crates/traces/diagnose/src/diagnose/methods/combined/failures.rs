@@ -1,12 +1,12 @@
 //! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
 
-use super::lost_calls::are_lost;
 use super::site_study::SiteStudy;
 use super::sites::{Adapter, onset, surveyed_request};
 use crate::diagnose::answer::{
     AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
 use crate::diagnose::question::DiagnoseQuestion;
+use crate::lost_calls::CallPair;
 use crate::outcome_fold::OutcomeFold;
 use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
@@ -54,9 +54,7 @@ pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, stu
     };
     let (missing, calling): (Vec<_>, Vec<_>) =
         changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
-    let has_losses = surveyed.survey.partial > 0;
-    let was_lost = |change: &CallChange| are_lost(&search.selected, &search.outcomes, change, has_losses);
-    let missing: Vec<CallChange> = missing.into_iter().filter(|change| !was_lost(change)).collect();
+    let missing: Vec<CallChange> = missing.into_iter().filter(|change| !search.were_lost(change)).collect();
     let failing = errors.iter().map(|rise| search.failing(rise));
     let failing = one_per_operation(failing.chain(missing.iter().map(|change| search.changed(change))));
     let total = study.window.latency_total_ns();
@@ -171,6 +169,18 @@ impl<'a> Search<'a> {
         let population: Population<'_> = self.question.earlier()?;
         let selected = self.study.union.select(&population, 1);
         Some(self.question.engine.fold(selected.range(), &OutcomeFold::new(&selected, rows)))
+    }
+
+    /// Whether the calls that are missing were made, and their spans lost.
+    fn were_lost(&self, change: &CallChange) -> bool {
+        let pair = CallPair { caller: change.caller, callee: change.callees[0] };
+        let trees = self.outcomes.trees.iter().zip(&self.outcomes.clean);
+        let calling = trees.filter(|(tree, _)| tree.operation.contains(&pair.callee));
+        let with: Vec<u32> =
+            calling.flat_map(|(_, requests)| requests.iter().map(|request| request.number)).collect();
+        let without: Vec<u32> = change.hit.iter().map(|hit| hit.number).collect();
+        let shown = pair.was_lost(&self.selected, &without, &with);
+        shown.unwrap_or(self.adapter.surveyed.survey.partial > 0)
     }
 
     fn replica_of(&self, number: u32, node: u32) -> ReplicaId {

@@ -15,7 +15,6 @@ mod dispersion;
 mod failures;
 mod hits;
 mod incidents;
-mod lost_calls;
 mod merge;
 mod patterns;
 mod site_study;

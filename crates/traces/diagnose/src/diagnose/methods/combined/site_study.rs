@@ -1,7 +1,7 @@
 //! Comparison of the sites of the window, the baseline and slow periods.
 
 use super::attributes::{self, AttributeValues, UnevenValue};
-use crate::call_gaps::{CallGaps, call_gaps};
+use crate::call_gaps::{CallGaps, Side, call_gaps};
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, Selected, UnionNames};
@@ -227,23 +227,21 @@ impl SiteStudy {
 }
 
 /// Calls that are not measured, by population.
-fn gaps(
-    question: &DiagnoseQuestion<'_>,
-    union: &UnionNames,
-    populations: &[Population<'_>],
+fn gaps<'a>(
+    question: &DiagnoseQuestion<'a>,
+    union: &'a UnionNames,
+    populations: &[Population<'a>],
 ) -> Vec<Option<Arc<CallGaps>>> {
-    let window = union.select(&question.window(), 0);
-    let mut sides = vec![window.range()];
-    let mut selected = vec![window];
-    if let Some(earlier) = question.earlier() {
-        selected.push(union.select(&earlier, 1));
-        let (since, until) = match question.settings.baseline {
-            BaselineChoice::Within { since, until } => (since, until),
-            BaselineChoice::Rest | BaselineChoice::None => (earlier.since, earlier.until),
-        };
-        sides.push(earlier.requests.within(since, until));
-    }
-    match call_gaps(&selected, &sides) {
+    let selected: Vec<Selected<'_>> =
+        populations.iter().enumerate().map(|(index, population)| union.select(population, index)).collect();
+    let range = |index: usize, selected: &Selected<'a>| match (index, question.settings.baseline) {
+        (1, BaselineChoice::Within { since, until }) => selected.range().requests().within(since, until),
+        _ => selected.range(),
+    };
+    let sides = selected.iter().enumerate();
+    let sides: Vec<Side<'_>> =
+        sides.map(|(index, selected)| Side { selected, range: range(index, selected) }).collect();
+    match call_gaps(&sides) {
         Some(gaps) => gaps.into_iter().map(Some).collect(),
         None => vec![None; populations.len()],
     }
