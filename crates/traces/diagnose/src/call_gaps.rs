@@ -33,8 +33,10 @@ const INCOMPLETE_CUT_OFF: f64 = 0.005;
 pub(crate) struct CallGaps {
     /// By structure and node.
     structures: Vec<Box<[CallState]>>,
-    /// Whether both sides lost alike. Then intact calls of incomplete requests are measured.
+    /// Whether both sides lost alike.
     is_even: bool,
+    /// Whether intact calls of incomplete requests are measured.
+    uses_incomplete: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +64,7 @@ impl CallGaps {
 
     /// Whether intact calls of incomplete requests are measured.
     pub(crate) fn uses_incomplete(&self) -> bool {
-        self.is_even
+        self.uses_incomplete
     }
 }
 
@@ -85,11 +87,13 @@ pub(crate) fn call_gaps(sides: &[Side<'_>]) -> Option<Vec<Arc<CallGaps>>> {
         return None;
     }
     let is_even = !losses_began && most <= (INCOMPLETE_FACTOR_MAX * least).max(INCOMPLETE_CUT_OFF);
+    // Lines of call logs are lost one by one: where a return is missing, the end of the call is not known.
+    let uses_incomplete = is_even && sides.iter().all(|side| side.range.requests().call_records() == 0);
     let expected: Vec<Expected> = all.operations.iter().map(Expected::new).collect();
     let gaps = |side: &Side<'_>| {
         let structures = side.selected.range().requests().structures().iter();
         let states = |structure| expected_states(structure, side.selected.operations(), &expected);
-        Arc::new(CallGaps { structures: structures.map(states).collect(), is_even })
+        Arc::new(CallGaps { structures: structures.map(states).collect(), is_even, uses_incomplete })
     };
     Some(sides.iter().map(gaps).collect())
 }

@@ -165,7 +165,11 @@ fn a_trace_that_lost_its_entry_is_one_partial_request() {
         "2 1 get@h1 10..20 server
          3 1 get@h2 30..40 server",
     );
-    assert_eq!(trace.requests.iter().filter(|request| request.complete).count(), 2, "a caller that is not traced");
+    assert_eq!(
+        trace.requests.iter().filter(|request| request.complete).count(),
+        2,
+        "a caller that is not traced"
+    );
 }
 
 #[test]
