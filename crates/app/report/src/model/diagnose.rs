@@ -185,7 +185,8 @@ pub struct Suspect {
     pub request_effect_ns: u64,
     /// Median over the slow calls of their time over the usual time.
     pub factor: f64,
-    /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
+    /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1. NaN (null)
+    /// where the mean latency of requests is not unusual compared with the baseline's, so that there is no excess to measure.
     pub share: f64,
     /// Requests with a slow call of it; for an operation that only fails or makes other calls, those in which it does.
     pub requests_hit: u64,

@@ -26,7 +26,7 @@ pub(crate) struct MethodAnswer {
     pub(crate) suspects: Vec<Suspect>,
     /// One per surveyed category, in the same order.
     pub(crate) categories: Vec<CategoryAnalysis>,
-    /// Total slowdown that suspects' excess is a share of, nanoseconds.
+    /// Total slowdown that suspects' excess is a share of, nanoseconds; NaN if the slowdown as a whole is not measurable.
     pub(crate) excess_ns: f64,
     /// What was analyzed and found normal; sentences.
     pub(crate) ruled_out: Vec<String>,

@@ -28,8 +28,11 @@ pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
 fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect {
     let names = context.requests.names();
     let key = names.operation_key(suspect.operation);
-    let share =
-        if context.answer.excess_ns > 0.0 { suspect.excess.total_ns / context.answer.excess_ns } else { 0.0 };
+    let share = match context.answer.excess_ns {
+        0.0 => 0.0,
+        // NaN stays NaN.
+        excess_ns => (suspect.excess.total_ns / excess_ns).clamp(0.0, 1.0),
+    };
     let categories =
         suspect.categories.iter().map(|&category| context.categories()[category].id.short()).collect();
     let sites = suspect.sites.as_ref();
@@ -52,7 +55,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         request_effect_ns: hits.map_or(suspect.excess.median_ns, |hits| hits.request_effect_ns).max(0.0)
             as u64,
         factor: suspect.excess.median_factor,
-        share: share.min(1.0),
+        share,
         requests_hit: counts.hit,
         requests_hit_estimated: counts.hit_estimated,
         requests_seen: counts.seen,

@@ -80,9 +80,10 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         format!("Replicas of `{operation}` differ, but they did so in the baseline as well.")
     }));
 
-    // A mean that varies as usual measures nothing: then the slowdown is what the suspects explain.
+    // A mean that varies as usual measures nothing: then suspects are compared with each other only.
     let measured = |change: LatencyChange| if change.is_unusual { change.slower_ns.max(0.0) } else { 0.0 };
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
+    let is_measured = study.change.is_none_or(|change| change.is_unusual);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
@@ -96,7 +97,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     cautions.extend(incidents::unnamed(&study, &suspects));
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
-        excess_ns,
+        excess_ns: if is_measured { excess_ns } else { f64::NAN },
         ruled_out,
         cautions,
         baseline: baseline(question, &study),
