@@ -44,8 +44,10 @@ impl Retrieval {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Judgment {
     /// For rankings: the rank of the first right name, from 1; `Some(None)` when no name is right.
+    #[serde(with = "rank_number")]
     pub rank: Option<Option<usize>>,
     /// For replicas besides operations: the rank of the first right replica.
+    #[serde(with = "rank_number")]
     pub replica_rank: Option<Option<usize>>,
     /// For sets of replicas.
     pub replicas: Option<Retrieval>,
@@ -55,6 +57,25 @@ pub struct Judgment {
     pub right: bool,
     /// When it is not: what was expected, and what came.
     pub miss: Option<Miss>,
+}
+
+/// Ranks as numbers, because JSON cannot distinguish `Some(None)` from `None`: 0 when no name is right.
+mod rank_number {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        rank: &Option<Option<usize>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        rank.map(Option::unwrap_or_default).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<usize>>, D::Error> {
+        let number = Option::<usize>::deserialize(deserializer)?;
+        Ok(number.map(|number| (number > 0).then_some(number)))
+    }
 }
 
 /// A wrong answer.
@@ -278,6 +299,15 @@ mod tests {
         let with_tenant = FirstSuspect { attributes, ..FirstSuspect::default() };
         assert!(is_first_right(true, &named("cart", "Get", with_tenant), &one_tenant));
         assert!(!is_first_right(true, &plain, &one_tenant) && !is_first_right(false, &ranked, &one_tenant));
+    }
+
+    #[test]
+    fn ranks_survive_as_json() {
+        for rank in [None, Some(None), Some(Some(3))] {
+            let judgment = Judgment { rank, ..Judgment::default() };
+            let text = serde_json::to_string(&judgment).unwrap();
+            assert_eq!(serde_json::from_str::<Judgment>(&text).unwrap(), judgment, "{text}");
+        }
     }
 
     #[test]

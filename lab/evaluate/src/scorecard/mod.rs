@@ -7,6 +7,7 @@ mod hits;
 mod matrices;
 mod misses;
 mod summary;
+mod systems;
 
 use crate::arm::Outcome;
 use crate::measure::Cost;
@@ -21,6 +22,7 @@ use misses::{beaten, misses};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use summary::Summary;
+use systems::systems_table;
 
 /// No method waits for anything: on an idle machine wall time hardly exceeds processor time.
 const BUSY: f64 = 1.3;
@@ -45,6 +47,9 @@ pub fn scorecard(results: &Results) -> String {
             change_tables(&mut out, results, set);
         } else if matrices.is_empty() {
             table(&mut out, results, &groups_of(results, set));
+            if set == SetKind::Days {
+                systems_table(&mut out, &results.localizers);
+            }
         } else {
             matrix_tables(&mut out, &results.patterns, &matrices);
         }
