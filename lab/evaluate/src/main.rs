@@ -9,7 +9,7 @@ const USAGE: &str = "\
 cargo xtask evaluate [OPTION…]
     --data DIR         measured data, laid out like ../shared/data (which is the default, when it is there)
     --only TEXT        only groups whose SET/NAME contains this: tracebench, online-boutique, delag, simulator/quiet
-    --method NAME      only this method
+    --method NAME      only this method; repeat for more
     --seeds N          seeds of each simulated incident (5)
     --first-seed N     the first of them (1)
     --requests N       simulated requests of each of three services (2700)
@@ -63,7 +63,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         match flag.as_str() {
             "--data" => options.data = Some(PathBuf::from(&value)),
             "--only" => options.only = Some(value),
-            "--method" => options.method = Some(value),
+            "--method" => options.methods.push(value),
             "--seeds" => options.seeds = number()?,
             "--first-seed" => options.first_seed = number()?,
             "--profile" => options.profile = Some(value),

@@ -29,8 +29,8 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// Only groups whose `set/name` contains this.
     pub only: Option<String>,
-    /// Only the method of this name.
-    pub method: Option<String>,
+    /// Only the methods of these names; all when there is none.
+    pub methods: Vec<String>,
     /// First seed of simulated incidents.
     pub first_seed: u64,
     /// Seeds of each simulated incident.
@@ -46,7 +46,7 @@ impl Default for Options {
         Options {
             data: None,
             only: None,
-            method: None,
+            methods: vec![],
             first_seed: 1,
             seeds: 5,
             requests: 2_700,
@@ -62,7 +62,7 @@ impl Options {
 
     /// Whether a method of this name is to be run.
     fn selects(&self, name: &str) -> bool {
-        self.method.as_deref().is_none_or(|wanted| wanted == name)
+        self.methods.is_empty() || self.methods.iter().any(|wanted| wanted == name)
     }
 }
 

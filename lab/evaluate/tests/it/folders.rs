@@ -170,8 +170,9 @@ fn demands_and_alarms_of_measured_runs() {
 
 #[test]
 fn a_quiet_hour_of_the_shop_by_a_selected_method() {
-    let (only, method) = (Some("tpcw/tpcw-few-clients".to_owned()), Some("CUSUM of utilization".to_owned()));
-    let options = Options { only, method, seeds: 1, ..Options::default() };
+    let only = Some("tpcw/tpcw-few-clients".to_owned());
+    let options =
+        Options { only, methods: vec!["CUSUM of utilization".to_owned()], seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();
     let [one] = &results.changes.outcomes[..] else { panic!("{:?}", results.changes) };
     assert_eq!((one.score.expected, one.case.as_str()), (1, "seed 1"));
@@ -195,7 +196,7 @@ fn simulated_incidents_need_no_folder() {
 #[test]
 fn unknown_methods_and_missing_files_are_errors() {
     let fails = |options: Options| run(&options, &mut |_| ()).unwrap_err();
-    let method = Options { method: Some("guessing".to_owned()), ..Options::default() };
+    let method = Options { methods: vec!["guessing".to_owned()], ..Options::default() };
     assert!(fails(method).contains("clouddiag"));
     let nothing = Options { only: Some("moon".to_owned()), ..Options::default() };
     assert!(fails(nothing).contains("tracebench, online-boutique"));
