@@ -111,7 +111,8 @@ pub(crate) struct SuspectRow {
     operation: String,
     replicas: Vec<String>,
     factor: Option<f64>,
-    share: f64,
+    /// Share of the excess latency; null where that is not measurable.
+    share: Option<f64>,
     traces: Vec<String>,
 }
 
@@ -308,7 +309,7 @@ fn suspects(report: &Report) -> Vec<SuspectRow> {
             operation: suspect.operation.clone(),
             replicas: suspect.replicas.clone(),
             factor: Some(factor).filter(|factor| factor.is_finite()),
-            share: suspect.share,
+            share: Some(suspect.share).filter(|share| share.is_finite()),
             traces: suspect.trace_ids.clone(),
         }
     };
