@@ -25,6 +25,41 @@ impl HandleMap {
         HandleMap { operations, replicas, attribute_sets }
     }
 
+    /// The same names with handles in the order of their texts, and the map to these handles. What is equal otherwise is often
+    /// ordered by handle, and must not depend on the order in which spans were read.
+    pub(crate) fn sorted(names: &Names) -> (Names, HandleMap) {
+        let mut operations: Vec<OperationId> = (0..names.operations()).map(OperationId::from_index).collect();
+        operations.sort_by_key(|&id| {
+            let key = names.operation_key(id);
+            (key.service, key.operation, key.kind.name())
+        });
+        let mut replicas: Vec<ReplicaId> = (0..names.replicas()).map(ReplicaId::from_index).collect();
+        replicas.sort_by_key(|&id| names.replica_name(id));
+        let mut attribute_sets: Vec<AttributeSetId> =
+            (0..names.attribute_sets()).map(AttributeSetId::from_index).collect();
+        attribute_sets.sort_by_key(|&id| names.attribute_set_text(id));
+        let mut sorted = Names::new();
+        for id in operations {
+            sorted.operation(names.operation_key(id));
+        }
+        for id in replicas {
+            sorted.replica(names.replica_name(id));
+        }
+        for id in attribute_sets {
+            sorted.attribute_set(names.attribute_set_text(id));
+        }
+        let map = HandleMap::new(&mut sorted, names);
+        (sorted, map)
+    }
+
+    /// The map to the handles of another map's target.
+    pub(crate) fn then(mut self, next: &HandleMap) -> HandleMap {
+        self.operations.iter_mut().for_each(|id| *id = next.operation(*id));
+        self.replicas.iter_mut().for_each(|id| *id = next.replica(*id));
+        self.attribute_sets.iter_mut().for_each(|id| *id = next.attribute_set(*id));
+        self
+    }
+
     /// Handles that stay what they are.
     pub(crate) fn identity(names: &Names) -> HandleMap {
         HandleMap {

@@ -77,6 +77,8 @@ impl Requests {
         let mut names = Names::new();
         let maps: Vec<HandleMap> =
             slices.iter().map(|slice| HandleMap::new(&mut names, &slice.names)).collect();
+        let (names, sorted) = HandleMap::sorted(&names);
+        let maps: Vec<HandleMap> = maps.into_iter().map(|map| map.then(&sorted)).collect();
         let mut facts = SliceFacts::default();
         for (slice, map) in slices.iter().zip(&maps) {
             facts.merge_but_texts(&slice.facts, map);
@@ -118,7 +120,7 @@ impl Requests {
 
     /// From slices in handles of the table's names.
     fn from_table(traces: Traces, slices: Vec<RequestSlice>, threads: NonZeroUsize) -> Requests {
-        let map = HandleMap::identity(&traces.names);
+        let (names, map) = HandleMap::sorted(&traces.names);
         let mut facts = SliceFacts::default();
         slices.iter().for_each(|slice| facts.merge_but_texts(&slice.facts, &map));
         facts.origins = Origins {
@@ -128,6 +130,7 @@ impl Requests {
             call_records: traces.call_records,
         };
         let mut index = StructureIndex::default();
+        let mut exchanged = Vec::new();
         let replicas: Arc<[ReplicaId]> = map.replicas.into();
         let attribute_sets: Arc<[AttributeSetId]> = map.attribute_sets.into();
         let parts = (slices.into_iter())
@@ -135,7 +138,7 @@ impl Requests {
                 // Only the common structures are needed from here on.
                 structures: std::mem::take(&mut slice.structures)
                     .into_iter()
-                    .map(|structure| index.insert(structure))
+                    .map(|structure| index.number_of(&structure, &map.operations, &mut exchanged))
                     .collect(),
                 replicas: Arc::clone(&replicas),
                 attribute_sets: Arc::clone(&attribute_sets),
@@ -148,7 +151,7 @@ impl Requests {
             outside_window: traces.outside_window,
             thinning_factor: traces.thinning_factor.max(1),
         };
-        Requests::from_parts(traces.names, index.structures, parts, threads).with_facts(facts, import_notes)
+        Requests::from_parts(names, index.structures, parts, threads).with_facts(facts, import_notes)
     }
 
     fn from_parts(

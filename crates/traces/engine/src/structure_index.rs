@@ -32,12 +32,6 @@ impl StructureIndex {
         })
     }
 
-    /// The same for an owned structure.
-    pub(crate) fn insert(&mut self, structure: TreeStructure) -> u32 {
-        let hash = hash(structure.columns());
-        self.find(hash, structure.columns()).unwrap_or_else(|| self.push(hash, structure))
-    }
-
     fn find(&self, hash: u64, tree: TreeColumns<'_>) -> Option<u32> {
         let mut at = self.latest.get(&hash).copied().unwrap_or(NONE);
         while at != NONE {

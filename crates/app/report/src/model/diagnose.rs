@@ -165,7 +165,7 @@ pub struct Suspect {
     pub kind: String,
     /// `replicas`: some replicas stand out; `all`: none does, or there is only one.
     pub scope: Scope,
-    /// Those replicas, the worst first; empty unless the scope is `replicas`.
+    /// Those replicas, the worst first; with scope `all` the only replica that ran it, or empty if there are several.
     pub replicas: Vec<String>,
     /// Replicas that ran it at all; 0 when not known.
     pub replicas_seen: u64,
@@ -207,8 +207,8 @@ pub struct Suspect {
     /// another (network, queueing, and the caller's work around the call).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// What it does that it did not do before, apart from taking longer: it fails, no longer calls other operations, or calls
-    /// them for the first time or more often.
+    /// What it does that it did not do before, or that other replicas do not do, apart from taking longer: it fails, no longer
+    /// calls other operations, calls them for the first time or more often, or only some replicas perform it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behavior: Vec<BehaviorChange>,
     /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern`
@@ -216,7 +216,8 @@ pub struct Suspect {
     /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
     /// window), `attribute` (slower for requests with one value of an attribute than for others),
     /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early), `new-calls` and
-    /// `more-calls` (calls other operations for the first time, or more often).
+    /// `more-calls` (calls other operations for the first time, or more often), `some-replicas` (only some replicas perform
+    /// it, although the others run its callers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
@@ -232,6 +233,26 @@ pub struct Suspect {
     /// distinctive first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<SuspectAttribute>,
+    /// That its `replicas` receive an uneven share of its calls, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<ReplicaLoad>,
+}
+
+/// The share of an operation's calls that the replicas of a suspect receive.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct ReplicaLoad {
+    /// Calls of the operation in the window; with a baseline, only those on replicas that are in both.
+    pub calls: u64,
+    /// Calls on the suspect's replicas.
+    pub replica_calls: u64,
+    /// The latter over the former, 0..1.
+    pub share: f64,
+    /// Their share in the baseline, or if all replicas received equally many calls, 0..1.
+    pub usual_share: f64,
+    /// Whether `usual_share` is that of the baseline.
+    pub is_against_baseline: bool,
+    /// p-value of the hypothesis that the share is as usual.
+    pub p_value: f64,
 }
 
 impl Suspect {
@@ -289,12 +310,12 @@ pub struct AffectedCategory {
 /// How an operation behaves differently, apart from the time it takes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BehaviorChange {
-    /// `errors`, `missing-calls`, `new-calls` or `more-calls`.
+    /// `errors`, `missing-calls`, `new-calls`, `more-calls` or `some-replicas`.
     pub kind: String,
-    /// The operations that it calls less or more often, the largest difference first; empty for errors.
+    /// The operations that it calls less or more often, the largest difference first; empty for errors and `some-replicas`.
     pub callees: Vec<Callee>,
     /// Share of its calls that fail by themselves, or that call the first callee; for `more-calls`, calls of the first callee
-    /// per call.
+    /// per call; for `some-replicas`, the share of its callers' calls on the suspect's replicas that perform it.
     pub rate: f64,
     /// The same in the baseline, or on the other replicas.
     pub usual_rate: f64,
@@ -302,7 +323,7 @@ pub struct BehaviorChange {
     pub is_against_peers: bool,
     /// p-value of the difference, adjusted over everything compared (Benjamini–Hochberg).
     pub p_value: f64,
-    /// Its calls that were counted.
+    /// Its calls that were counted; for `some-replicas`, its callers' calls.
     pub calls: u64,
 }
 

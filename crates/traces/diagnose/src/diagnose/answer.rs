@@ -5,8 +5,8 @@ use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{
-    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, Shift,
-    SuspectAttribute,
+    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, ReplicaLoad,
+    Shift, SuspectAttribute,
 };
 
 /// The result of the two passes over the requests.
@@ -85,6 +85,8 @@ pub(crate) enum Evidence {
     NewCalls,
     /// Calls another operation more often.
     MoreCalls,
+    /// Only some replicas perform it.
+    SomeReplicas,
 }
 
 impl Evidence {
@@ -101,6 +103,7 @@ impl Evidence {
             Evidence::MissingCalls => "missing-calls",
             Evidence::NewCalls => "new-calls",
             Evidence::MoreCalls => "more-calls",
+            Evidence::SomeReplicas => "some-replicas",
         }
     }
 }
@@ -141,6 +144,8 @@ pub(crate) struct Suspect {
     pub(crate) hits: Option<HitFigures>,
     /// Attributes that its slow requests have and others do not, the most distinctive first.
     pub(crate) attributes: Vec<SuspectAttribute>,
+    /// The load of its culprits, if it is uneven.
+    pub(crate) load: Option<ReplicaLoad>,
 }
 
 /// An operation on one replica.
@@ -245,6 +250,15 @@ impl Suspect {
     /// Adds what another suspect of the same operation does.
     pub(crate) fn add_behavior(&mut self, other: Suspect) {
         self.onset = self.onset.or(other.onset);
+        if other.evidence.contains(&Evidence::SomeReplicas) {
+            // Replicas that do not perform the operation are its peers as well.
+            let known: Vec<ReplicaId> = self.replicas.iter().map(|figures| figures.replica).collect();
+            let idle = other.replicas.into_iter().filter(|figures| !known.contains(&figures.replica));
+            self.replicas.extend(idle);
+            if self.culprits.is_empty() {
+                (self.spread, self.culprits) = (other.spread, other.culprits);
+            }
+        }
         self.behavior.extend(other.behavior);
         self.evidence.extend(other.evidence);
         self.evidence.sort_unstable();
@@ -272,6 +286,7 @@ impl Suspect {
             sites: None,
             hits: None,
             attributes: Vec::new(),
+            load: None,
         }
     }
 }

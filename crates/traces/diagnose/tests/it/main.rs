@@ -4,6 +4,7 @@
 
 mod attributes;
 mod baselines;
+mod causes;
 mod comparison;
 mod failures;
 mod folds;

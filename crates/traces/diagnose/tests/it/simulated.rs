@@ -33,3 +33,16 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
     }
     Incident { traces: Requests::from_traces(ingest.finish(THREADS), THREADS), injected }
 }
+
+/// The spans of a simulated incident, read in an order of one's own.
+pub(crate) fn requests_in_order(settings: &Settings, order: impl Fn(&mut Vec<(usize, usize)>)) -> Requests {
+    let requests: Vec<Request> = requests(settings).expect("settings in range").collect();
+    let calls = |(at, request): (usize, &Request)| (0..request.calls.len()).map(move |call| (at, call));
+    let mut spans: Vec<(usize, usize)> = requests.iter().enumerate().flat_map(calls).collect();
+    order(&mut spans);
+    let mut ingest = Ingest::new(IngestSettings::default());
+    for (request, call) in spans {
+        ingest.span(&requests[request].span(&requests[request].calls[call]));
+    }
+    Requests::from_traces(ingest.finish(THREADS), THREADS)
+}

@@ -166,7 +166,7 @@ fn block_counts(table: &OutcomeTable, operation: OperationId, blocks: usize) -> 
 }
 
 /// The same by replica.
-fn by_replica(
+pub(crate) fn by_replica(
     table: &OutcomeTable,
     operation: OperationId,
     blocks: usize,

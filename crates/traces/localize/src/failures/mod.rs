@@ -12,12 +12,16 @@
 
 mod calls;
 mod errors;
+mod load;
 mod outcomes;
 mod rates;
+mod some_replicas;
 
 pub use calls::{CallChange, CallChangeKind, changed_calls};
 pub use errors::{ErrorRise, error_rises, uneven_errors};
+pub use load::{ReplicaCalls, UnevenLoad, uneven_load};
 pub use outcomes::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers};
+pub use some_replicas::{SomeReplicas, performed_by_some};
 
 use laggard_settings::settings;
 

@@ -34,6 +34,24 @@ pub(crate) fn rise(baseline: &[BlockCount], window: &[BlockCount], blocks: &Bloc
     if now <= 0.0 { 1.0 } else { regularized_beta(share, now, before + 1.0) }
 }
 
+/// As [`rise`], with one overdispersion for both: the largest of the two and of batches of `batch` blocks of the baseline. For
+/// events that are frequent in both.
+pub(crate) fn rise_of_frequent(
+    baseline: &[BlockCount],
+    window: &[BlockCount],
+    batch: usize,
+    factor: f64,
+) -> f64 {
+    let batches: Vec<BlockCount> = baseline.chunks_exact(batch.max(1)).map(total).collect();
+    let drift = if batches.len() >= BATCHES_MIN { spread(&batches) } else { 1.0 };
+    let dispersion = consecutive(baseline).max(consecutive(window)).max(drift);
+    let (earlier, later) = (total(baseline), total(window));
+    let exposure = factor * later.exposure;
+    let share = exposure / (exposure + earlier.exposure).max(f64::MIN_POSITIVE);
+    let (before, now) = (earlier.events / dispersion, later.events / dispersion);
+    if now <= 0.0 { 1.0 } else { regularized_beta(share, now, before + 1.0) }
+}
+
 /// One-sided p-value of the hypothesis that the rate of the window is below `factor` times that of the baseline.
 pub(crate) fn drop(baseline: &[BlockCount], window: &[BlockCount], blocks: &Blocks, factor: f64) -> f64 {
     let (before, now, share) = effective(baseline, window, blocks, factor);
@@ -59,7 +77,7 @@ fn effective(
 }
 
 /// Variance of counts over their mean, at least 1; by the differences of consecutive blocks.
-fn consecutive(blocks: &[BlockCount]) -> f64 {
+pub(crate) fn consecutive(blocks: &[BlockCount]) -> f64 {
     let residuals = residuals(blocks);
     let squares: f64 = residuals.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let pairs = residuals.len().saturating_sub(1) as f64;

@@ -4,6 +4,9 @@ use super::evidence::compared_with;
 use super::headline::{NAME_ROOM, quoted};
 use crate::{BehaviorChange, Report, Suspect, numbers};
 
+/// Only some replicas perform the operation.
+pub(super) const SOME_REPLICAS: &str = "some-replicas";
+
 /// `fails in 12 % of its calls, 0.3 % in the baseline`; what it is compared with, unless it is other replicas, as in
 /// `the baseline`.
 pub fn behavior_phrase(change: &BehaviorChange, compared_with: &str) -> String {
@@ -20,6 +23,7 @@ pub fn behavior_phrase(change: &BehaviorChange, compared_with: &str) -> String {
             format!("no longer calls {callees}, {before} of its calls did before")
         }
         "missing-calls" => format!("calls {callees} in {now} of its calls, {before} {against}"),
+        SOME_REPLICAS => format!("is performed on these replicas only, in {now} of its callers' calls"),
         "new-calls" => format!("calls {callees} in {now} of its calls, never in {compared_with}"),
         _ => format!(
             "calls {callees} {} times per call, {} {against}",

@@ -94,6 +94,7 @@ pub(crate) fn words(evidence: &[String]) -> Vec<String> {
         "missing-calls" => "it no longer makes calls that it made before".to_owned(),
         "new-calls" => "it makes calls that it never made before".to_owned(),
         "more-calls" => "it makes more calls than before".to_owned(),
+        "some-replicas" => "only some replicas perform it".to_owned(),
         other => names::label(other, 40),
     };
     evidence.iter().take(8).map(word).collect()
@@ -123,6 +124,16 @@ pub(crate) fn attribute(attribute: &SuspectAttribute) -> String {
         Some(slower) => format!("requests with {name} ({all}) {slower}"),
         None => format!("{share} of the requests hit have {name} ({all})"),
     }
+}
+
+/// "receive 68 % of its calls, 5 % if balanced evenly", as said of its replicas.
+pub(crate) fn load(suspect: &Suspect) -> Option<String> {
+    let load = suspect.load.as_ref()?;
+    let verb = if suspect.replicas.len() == 1 { "receives" } else { "receive" };
+    let usual = numbers::share(load.usual_share);
+    let share = numbers::share(load.share);
+    let against = if load.is_against_baseline { "in the baseline" } else { "if balanced evenly" };
+    Some(format!("{verb} {share} of its calls, {usual} {against}"))
 }
 
 /// Part of the change against the baseline.

@@ -1,8 +1,8 @@
 //! The sentence about the lead suspect.
 
-use super::behavior;
 use super::evidence::{attribute, compared_with, incidents_of, is_new, is_the_shift, sides};
 use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
+use super::{behavior, evidence};
 use crate::times::Calendar;
 use crate::{Incident, Report, Scope, Suspect, names, numbers};
 
@@ -17,6 +17,7 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     });
     if !is_behavior {
         text.push_str(&consequence(lead, report.input.requests));
+        text.push_str(&load(lead));
         if !lead.behavior.is_empty() {
             text.push_str(&format!("; it {}", behavior::phrases(report, lead)));
         }
@@ -75,6 +76,15 @@ fn attributes(lead: &Suspect) -> String {
     lead.attributes.first().map_or_else(String::new, |first| format!("; {}", attribute(first)))
 }
 
+/// That its replicas are slow because they receive more calls than others, with a semicolon before it.
+fn load(lead: &Suspect) -> String {
+    let replicas = match lead.replicas.len() as u64 {
+        1 => "this replica".to_owned(),
+        replicas => format!("these {}", numbers::counted(replicas, "replica")),
+    };
+    evidence::load(lead).map_or_else(String::new, |load| format!("; {replicas} {load}"))
+}
+
 /// What fails, stops early, or makes other calls, and how many requests it hits.
 fn behaves(report: &Report, lead: &Suspect) -> String {
     let hit = requests_hit(lead.requests_hit, report.input.requests);
@@ -86,6 +96,15 @@ fn behaves(report: &Report, lead: &Suspect) -> String {
     let since = lead.onset.as_ref();
     let since = since
         .map_or_else(String::new, |onset| format!(" since {}", brief_onset(onset, &Calendar::of(report))));
+    if let [only] = lead.behavior.as_slice()
+        && only.kind == behavior::SOME_REPLICAS
+    {
+        let rate = numbers::share(only.rate);
+        return format!(
+            "{} is performed{location} only, in {rate} of its callers' calls; {effect} {hit}",
+            operation(lead)
+        );
+    }
     format!("{}{location} {}{since}; {effect} {hit}", operation(lead), behavior::phrases(report, lead))
 }
 
@@ -216,10 +235,13 @@ fn location(suspect: &Suspect) -> String {
     if suspect.scope_undecided && suspect.replicas_seen > 1 {
         return undecided(suspect.replicas_seen);
     }
-    all_replicas(suspect.replicas_seen)
+    match suspect.replicas.as_slice() {
+        [only] => format!("{} ({})", all_replicas(1), names::label(&only.replace('`', "'"), NAME_ROOM)),
+        _ => all_replicas(suspect.replicas_seen),
+    }
 }
 
-/// `, on all 4 replicas`; nothing when there is one only.
+/// `, on all 4 replicas`; nothing when there is one only and its name is not known.
 fn where_else(lead: &Suspect) -> String {
     if lead.replicas_seen <= 1 && lead.replicas.is_empty() {
         return String::new();

@@ -17,7 +17,7 @@ use crate::document::{
 };
 use crate::render::Present;
 use crate::times::Calendar;
-use crate::{Baseline, Category, ReplicaSuspect, Report, Scope, Suspect, Verdict, names, numbers};
+use crate::{Baseline, Category, ReplicaSuspect, Report, Suspect, Verdict, names, numbers};
 use std::collections::HashSet;
 
 /// Suspects, replicas, and categories of a document.
@@ -183,7 +183,7 @@ fn suspects(report: &Report, calendar: &Calendar, listing: SuspectListing) -> Op
 
 fn replicas_of(suspect: &Suspect) -> Prose {
     let location = Prose::from(facts::location(suspect));
-    if suspect.scope != Scope::Replicas || suspect.replicas.is_empty() {
+    if suspect.replicas.is_empty() {
         return location;
     }
     location.plain(": ").then(Prose::names(SpanStyle::Replica, &suspect.replicas, REPLICAS))
@@ -201,7 +201,8 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
     let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
     let certainty = suspect.shift.as_ref().map(evidence::certainty);
     let attributes: Vec<String> = suspect.attributes.iter().map(evidence::attribute).collect();
-    row.note(Detail::Summary, "it", behavior::phrases(report, suspect))
+    row.note(Detail::Summary, "which", evidence::load(suspect).unwrap_or_default())
+        .note(Detail::Summary, "it", behavior::phrases(report, suspect))
         .note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())

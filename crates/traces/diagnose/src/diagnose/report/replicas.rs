@@ -1,7 +1,7 @@
 //! Culprit replicas over all operations.
 
 use super::context::Context;
-use crate::diagnose::answer::{Suspect, SuspectReplica};
+use crate::diagnose::answer::{Evidence, Suspect, SuspectReplica};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_report::ReplicaSuspect;
 use std::collections::BTreeMap;
@@ -22,8 +22,11 @@ struct Implication<'a> {
 /// Replicas that differ from their peers, by score (categories over all operations), then excess.
 pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
     let mut by_host: BTreeMap<Host, Vec<Implication<'_>>> = BTreeMap::new();
-    // Replicas where an operation fails are named with it; this list is of slow ones.
-    let slow = context.answer.suspects.iter().filter(|suspect| suspect.behavior.is_empty());
+    // Replicas where an operation fails are named with it; this list is of those that take time.
+    let takes_time = |suspect: &&Suspect| {
+        suspect.behavior.iter().all(|change| change.kind == Evidence::SomeReplicas.name())
+    };
+    let slow = context.answer.suspects.iter().filter(takes_time);
     for suspect in slow {
         for figures in culprits(suspect) {
             let host = host(context, figures.replica, suspect.operation);

@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::diagnose::answer::{AffectedCategory as FoundCategory, RequestCounts, Suspect as FoundSuspect};
 use laggard_localize::{CategoryPosition, Spread};
-use laggard_model::{OperationId, TraceId};
+use laggard_model::{OperationId, ReplicaId, TraceId};
 use laggard_report::{AffectedCategory, Position, Scope, Suspect};
 use std::collections::BTreeSet;
 
@@ -48,7 +48,10 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
             Spread::Localized => Scope::Replicas,
             Spread::Everywhere | Spread::Undecided => Scope::All,
         },
-        replicas: suspect.culprits.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
+        replicas: named_replicas(suspect)
+            .map(|replica| names.replica_name(replica).to_owned())
+            .filter(|name| !name.is_empty())
+            .collect(),
         stands_out: suspect.stands_out,
         score: suspect.score,
         effect_ns: suspect.excess.median_ns.max(0.0) as u64,
@@ -76,7 +79,17 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         shift: sites.and_then(|sites| sites.shift),
         onset: suspect.onset,
         attributes: suspect.attributes.clone(),
+        load: suspect.load,
     }
+}
+
+/// The culprits; without any, the only replica that ran the operation.
+fn named_replicas(suspect: &FoundSuspect) -> impl Iterator<Item = ReplicaId> + '_ {
+    let only = match suspect.replicas.as_slice() {
+        [only] if suspect.culprits.is_empty() => Some(only.replica),
+        _ => None,
+    };
+    suspect.culprits.iter().copied().chain(only)
 }
 
 fn affected(category: &FoundCategory) -> AffectedCategory {

@@ -2,6 +2,7 @@
 
 use super::site_study::SiteStudy;
 use super::sites::{Adapter, onset, surveyed_request};
+use super::some_replicas;
 use crate::diagnose::answer::{
     AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
@@ -12,7 +13,7 @@ use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
     CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate, RequestNumbers,
-    Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset, uneven_errors,
+    SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset, uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{BehaviorChange, Callee, Onset};
@@ -29,22 +30,21 @@ const CONSEQUENCE_SHARE: f64 = 0.5;
 pub(super) struct Failures {
     /// Operations that fail or stop early.
     pub(super) failing: Vec<Suspect>,
-    /// Operations that call others for the first time, or more often, which takes time.
+    /// Operations that call others for the first time, or more often, or that only some replicas perform, which takes time.
     pub(super) calling: Vec<Suspect>,
 }
 
-pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, study: &SiteStudy) -> Failures {
-    let search = Search::new(question, surveyed, study);
-    let settings = &question.settings.sites;
-    let (errors, changes) = match search.earlier() {
-        Some(earlier) => (
-            error_rises(&earlier, &search.outcomes, &settings.failures),
-            changed_calls(&earlier, &search.outcomes, &settings.failures),
+pub(super) fn find(outcomes: &OutcomeStudy<'_>) -> Failures {
+    let settings = &outcomes.question.settings.sites;
+    let window = &outcomes.window.table;
+    let (errors, changes) = match &outcomes.baseline {
+        Some(Outcomes { table: baseline, .. }) => (
+            error_rises(baseline, window, &settings.failures),
+            changed_calls(baseline, window, &settings.failures),
         ),
         None => {
-            let culprits = &settings.culprits;
-            let replica_of = |number, node| search.replica_of(number, node);
-            (uneven_errors(&search.outcomes, &settings.failures, culprits, replica_of), Vec::new())
+            let replica_of = |number, node| outcomes.window.replica_of(number, node);
+            (uneven_errors(window, &settings.failures, &settings.culprits, replica_of), Vec::new())
         }
     };
     let failed: BTreeSet<u32> = errors.iter().flat_map(|rise| rise.hit.iter().map(|hit| hit.row)).collect();
@@ -54,13 +54,15 @@ pub(super) fn find(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult, stu
     };
     let (missing, calling): (Vec<_>, Vec<_>) =
         changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
-    let missing: Vec<CallChange> = missing.into_iter().filter(|change| !search.were_lost(change)).collect();
-    let failing = errors.iter().map(|rise| search.failing(rise));
-    let failing = one_per_operation(failing.chain(missing.iter().map(|change| search.changed(change))));
-    let total = study.window.latency_total_ns();
-    let takes_time =
-        |change: &&CallChange| search.extra_time(change).total_ns >= settings.failures.share_min * total;
-    let calling = calling.iter().filter(takes_time).map(|change| search.changed(change));
+    let missing: Vec<CallChange> = missing.into_iter().filter(|change| !outcomes.were_lost(change)).collect();
+    let failing = errors.iter().map(|rise| outcomes.failing(rise));
+    let failing = one_per_operation(failing.chain(missing.iter().map(|change| outcomes.changed(change))));
+    let total = outcomes.study.window.latency_total_ns();
+    let takes_time = |total_ns: f64| total_ns >= settings.failures.share_min * total;
+    let calling = calling.iter().filter(|change| takes_time(outcomes.extra_time(change).total_ns));
+    let some_replicas = some_replicas::find(outcomes).into_iter();
+    let some_replicas = some_replicas.filter(|suspect| takes_time(suspect.excess.total_ns));
+    let calling = calling.map(|change| outcomes.changed(change)).chain(some_replicas);
     Failures { failing, calling: one_per_operation(calling) }
 }
 
@@ -139,53 +141,69 @@ fn callers_of(operation: OperationId, surveyed: &SurveyResult) -> BTreeSet<Opera
     callers
 }
 
-struct Search<'a> {
-    question: &'a DiagnoseQuestion<'a>,
-    study: &'a SiteStudy,
+/// Which calls the requests of window and baseline make, and which of them fail.
+pub(super) struct OutcomeStudy<'a> {
+    pub(super) question: &'a DiagnoseQuestion<'a>,
+    pub(super) study: &'a SiteStudy,
     adapter: Adapter<'a>,
-    selected: Selected<'a>,
-    outcomes: OutcomeTable,
+    pub(super) window: Outcomes<'a>,
+    /// `None` if there are too few requests to compare.
+    pub(super) baseline: Option<Outcomes<'a>>,
 }
 
-impl<'a> Search<'a> {
+/// Outcomes of one population.
+pub(super) struct Outcomes<'a> {
+    pub(super) selected: Selected<'a>,
+    pub(super) table: OutcomeTable,
+}
+
+impl<'a> Outcomes<'a> {
     fn new(
+        question: &DiagnoseQuestion<'_>,
+        study: &'a SiteStudy,
+        population: (&Population<'a>, usize),
+        rows: &SiteTable,
+    ) -> Outcomes<'a> {
+        let selected = study.union.select(population.0, population.1);
+        let table = question.engine.fold(selected.range(), &OutcomeFold::new(&selected, rows));
+        Outcomes { selected, table }
+    }
+
+    /// The replica of a call, by the number of its request and the node.
+    pub(super) fn replica_of(&self, number: u32, node: u32) -> ReplicaId {
+        let request = self.selected.range().requests().request(number as usize);
+        self.selected.replica(&request, node as usize)
+    }
+}
+
+impl<'a> OutcomeStudy<'a> {
+    pub(super) fn new(
         question: &'a DiagnoseQuestion<'a>,
         surveyed: &'a SurveyResult,
         study: &'a SiteStudy,
-    ) -> Search<'a> {
-        let selected = study.union.select(&question.window(), 0);
-        let outcomes = question.engine.fold(selected.range(), &OutcomeFold::new(&selected, &study.window));
-        let adapter = Adapter { surveyed, study, is_compared: true };
-        Search { question, study, adapter, selected, outcomes }
-    }
-
-    /// Outcomes in the baseline, if there are enough requests to compare.
-    fn earlier(&self) -> Option<OutcomeTable> {
-        let fewest = self.question.settings.sites.change.requests_min;
-        let rows = self.study.baseline.as_ref()?;
-        if rows.requests.len().min(self.study.window.requests.len()) < fewest {
-            return None;
+    ) -> OutcomeStudy<'a> {
+        let fewest = question.settings.sites.change.requests_min;
+        let enough = |rows: &&SiteTable| rows.requests.len().min(study.window.requests.len()) >= fewest;
+        let baseline = study.baseline.as_ref().filter(enough).zip(question.earlier());
+        OutcomeStudy {
+            question,
+            study,
+            adapter: Adapter { surveyed, study, is_compared: true },
+            window: Outcomes::new(question, study, (&question.window(), 0), &study.window),
+            baseline: baseline.map(|(rows, earlier)| Outcomes::new(question, study, (&earlier, 1), rows)),
         }
-        let population: Population<'_> = self.question.earlier()?;
-        let selected = self.study.union.select(&population, 1);
-        Some(self.question.engine.fold(selected.range(), &OutcomeFold::new(&selected, rows)))
     }
 
     /// Whether the calls that are missing were made, and their spans lost.
     fn were_lost(&self, change: &CallChange) -> bool {
         let pair = CallPair { caller: change.caller, callee: change.callees[0] };
-        let trees = self.outcomes.trees.iter().zip(&self.outcomes.clean);
+        let trees = self.window.table.trees.iter().zip(&self.window.table.clean);
         let calling = trees.filter(|(tree, _)| tree.operation.contains(&pair.callee));
         let with: Vec<u32> =
             calling.flat_map(|(_, requests)| requests.iter().map(|request| request.number)).collect();
         let without: Vec<u32> = change.hit.iter().map(|hit| hit.number).collect();
-        let shown = pair.was_lost(&self.selected, &without, &with);
+        let shown = pair.was_lost(&self.window.selected, &without, &with);
         shown.unwrap_or(self.adapter.surveyed.survey.partial > 0)
-    }
-
-    fn replica_of(&self, number: u32, node: u32) -> ReplicaId {
-        let request = self.selected.range().requests().request(number as usize);
-        self.selected.replica(&request, node as usize)
     }
 
     fn failing(&self, rise: &ErrorRise) -> Suspect {
@@ -257,7 +275,7 @@ impl<'a> Search<'a> {
 
     /// The caller's calls of the first callee.
     fn calls_between(&self, view: &RequestView<'_>, change: &CallChange) -> Vec<usize> {
-        let operation = |node: usize| self.selected.operation(view, node);
+        let operation = |node: usize| self.window.selected.operation(view, node);
         let caller = |node: usize| view.tree().parent[node].map(|parent| operation(parent as usize));
         let is_between = |&node: &usize| {
             change.callees.first() == Some(&operation(node)) && caller(node) == Some(change.caller)
@@ -270,7 +288,7 @@ impl<'a> Search<'a> {
         let (mut calls, mut time) = (0.0, 0.0);
         let mut nodes: HashMap<usize, Vec<usize>> = HashMap::new();
         for hit in &change.hit {
-            let view = self.selected.range().requests().request(hit.number as usize);
+            let view = self.window.selected.range().requests().request(hit.number as usize);
             let nodes = nodes.entry(view.structure()).or_insert_with(|| self.calls_between(&view, change));
             calls += nodes.len() as f64;
             time += nodes.iter().map(|&node| view.inclusive_time()[node].ns() as f64).sum::<f64>();
@@ -297,15 +315,15 @@ impl<'a> Search<'a> {
             here.filter_map(|node| Some((node, is_event(tree, errors, node)?))).collect()
         };
         let calls_it: Vec<bool> =
-            self.outcomes.trees.iter().map(|tree| tree.operation.contains(&operation)).collect();
-        for (tree, clean) in self.outcomes.trees.iter().zip(&self.outcomes.clean) {
+            self.window.table.trees.iter().map(|tree| tree.operation.contains(&operation)).collect();
+        for (tree, clean) in self.window.table.trees.iter().zip(&self.window.table.clean) {
             let events = events(tree, &[]);
             if !events.is_empty() {
                 clean.iter().for_each(|&request| self.add_events(&mut rates, request, &events));
             }
         }
-        for failed in self.outcomes.failed.iter().filter(|failed| calls_it[failed.tree as usize]) {
-            let events = events(&self.outcomes.trees[failed.tree as usize], &failed.errors);
+        for failed in self.window.table.failed.iter().filter(|failed| calls_it[failed.tree as usize]) {
+            let events = events(&self.window.table.trees[failed.tree as usize], &failed.errors);
             self.add_events(&mut rates, failed.request, &events);
         }
         rates
@@ -314,14 +332,14 @@ impl<'a> Search<'a> {
     fn add_events(&self, rates: &mut Rates, request: RequestNumbers, events: &[(u32, bool)]) {
         rates.rows.push(request.row);
         for &(node, is_event) in events {
-            let replica = self.replica_of(request.number, node);
+            let replica = self.window.replica_of(request.number, node);
             let rate = rates.replicas.entry(replica).or_insert(ReplicaRate { replica, calls: 0, slow: 0 });
             rate.calls += 1;
             rate.slow += u64::from(is_event);
         }
     }
 
-    fn suspect(
+    pub(super) fn suspect(
         &self,
         operation: OperationId,
         evidence: Evidence,
@@ -378,6 +396,7 @@ impl<'a> Search<'a> {
             behavior: vec![behavior],
             sites: None,
             attributes: Vec::new(),
+            load: None,
             hits: Some(HitFigures {
                 requests: RequestCounts {
                     hit: requests.len() as u64,
@@ -422,8 +441,8 @@ impl<'a> Search<'a> {
 
 /// Calls by replica, and the requests that they are of.
 #[derive(Default)]
-struct Rates {
-    replicas: BTreeMap<ReplicaId, ReplicaRate>,
+pub(super) struct Rates {
+    pub(super) replicas: BTreeMap<ReplicaId, ReplicaRate>,
     /// Rows of the window's table.
-    rows: Vec<u32>,
+    pub(super) rows: Vec<u32>,
 }

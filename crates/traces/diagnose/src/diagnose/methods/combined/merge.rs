@@ -100,6 +100,7 @@ fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
         sites: by_sites.sites,
         hits: None,
         attributes: Vec::new(),
+        load: None,
     }
 }
 

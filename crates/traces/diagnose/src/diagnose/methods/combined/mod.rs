@@ -7,7 +7,8 @@
 //! baseline ─── slower than before ──────────────────────────────────┤  time on the critical path
 //! periods ──── slower than in the rest of the window ───────────────┤
 //! attributes ─ slower for some tenants, versions, zones ────────────┤
-//! failures ─── fails or stops early more often than before ─────────┘
+//! failures ─── fails or stops early more often than before ─────────┤
+//! some ─────── performed by some replicas only ─────────────────────┘
 //! ```
 
 mod attributes;
@@ -15,15 +16,18 @@ mod dispersion;
 mod failures;
 mod hits;
 mod incidents;
+mod load;
 mod merge;
 mod patterns;
 mod site_study;
 mod sites;
+mod some_replicas;
 
 use crate::diagnose::answer::{Evidence, MethodAnswer, SurveyResult, Suspect};
 use crate::diagnose::methods::published::clouddiag;
 use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
+use failures::OutcomeStudy;
 use laggard_localize::{
     CategoryPosition, LatencyChange, Spread, are_steadily_slower, cloud_diag, is_concentrated,
 };
@@ -91,10 +95,13 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
     // What makes no request slow is no suspect: the mean of calls with two modes moves with their shares.
     suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit > 0));
-    let failures = failures::find(question, &surveyed, &study);
+    let outcomes = OutcomeStudy::new(question, &surveyed, &study);
+    let failures = failures::find(&outcomes);
     let mut suspects = failures::join(suspects, failures, &surveyed);
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     cautions.extend(incidents::unnamed(&study, &suspects));
+    load::set_loads(&mut suspects, &outcomes);
+    let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     MethodAnswer {
         categories: cloud_diag.categories.iter().map(clouddiag::category_analysis).collect(),
         excess_ns: if is_measured { excess_ns } else { f64::NAN },

@@ -99,6 +99,7 @@ fn suspect(
         sites: None,
         hits: None,
         attributes: Vec::new(),
+        load: None,
     })
 }
 

@@ -74,6 +74,7 @@ impl Adapter<'_> {
             sites: Some(self.figures(suspect)),
             hits: None,
             attributes: Vec::new(),
+            load: None,
         }
     }
 
