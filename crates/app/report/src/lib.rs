@@ -29,6 +29,7 @@ mod model {
     mod input;
     mod kernel;
     mod published;
+    mod replica_load;
     mod samples;
     mod signature;
 
@@ -41,6 +42,7 @@ mod model {
     pub use input::*;
     pub use kernel::*;
     pub use published::*;
+    pub use replica_load::*;
     pub(crate) use samples::server_name;
     pub use samples::{SampleSummary, SampledServer};
     pub use signature::*;
