@@ -143,7 +143,7 @@ as slow in 12 of 15 minutes; or half of the calls of an operation fail (`errors`
 (`early-return`). A fault is *detected* when anything is named. *Right*: the first name is the operation that the fault
 hit, on a replica that it hit, with the tenant that it hit; for an edge, a suspect between the two services, or, where
 there are no spans of clients, an operation of the caller. Of methods that rank, any operation of either end of an edge is
-right; tenants they cannot name. *1 % lost*, *5 % lost*: spans are lost at random. A fault of a kind that a system cannot
+right; tenants they cannot name. *1 % lost*, *5 % lost*: spans are lost at random, always or from the first window on. A fault of a kind that a system cannot
 have is left out.";
 
 const REQUESTS_HIT: &str = "\

@@ -6,13 +6,18 @@ use crate::case::{Case, Question, Truth};
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
 use laggard_model::{Nanos, Sink, Timestamp};
-use laggard_simulate::{Day, DayFault, DayFaultKind, DayRequest, DaySettings, PROFILES};
+use laggard_simulate::{Day, DayFault, DayFaultKind, DayRequest, DaySettings, LossOnset, PROFILES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Share of the spans that are lost, and how a group's name says so.
 const LOST: [(f64, &str); 3] = [(0.0, ""), (0.01, ", 1 % lost"), (0.05, ", 5 % lost")];
+/// Losses that begin with the first window, whether of one replica only, and how a group's name says so.
+const LOST_LATER: [(f64, bool, &str); 2] = [
+    (0.05, false, ", 5 % lost from the first window on"),
+    (0.2, true, ", 20 % of one replica lost from the first window on"),
+];
 /// Time at the target over its usual time.
 const FACTORS: [f64; 2] = [1.5, 1.2];
 
@@ -53,6 +58,15 @@ pub(super) fn visit(runner: &mut Runner<'_>) -> Result<(), String> {
         let groups = GroupPair::new(&format!("quiet{title}"), true);
         if groups.is_wanted(runner) {
             each_day(lost, runner, &mut |settings, runner| quiet(settings, &groups, runner))?;
+        }
+    }
+    for (probability, one_replica, title) in LOST_LATER {
+        let groups = GroupPair::new(&format!("quiet{title}"), true);
+        let onset = LossOnset { probability, one_replica, since_s: QUIET_STARTS[0] * MINUTE_S };
+        if groups.is_wanted(runner) {
+            each_day(0.0, runner, &mut |settings, runner| {
+                quiet(DaySettings { loss_onset: Some(onset), ..settings }, &groups, runner)
+            })?;
         }
     }
     for kind in DayFaultKind::ALL {
