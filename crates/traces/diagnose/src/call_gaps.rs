@@ -43,9 +43,7 @@ pub(crate) struct CallGaps {
 enum CallState {
     /// Has all callees that calls of its operation may have.
     Intact,
-    /// May lack some of several calls of one callee.
-    Repeats,
-    /// Lacks a callee that not all calls have.
+    /// Lacks a callee that not all calls have, or may lack some of several calls of one callee.
     MayLack,
     /// Lacks a usual callee.
     HasGap,
@@ -56,7 +54,6 @@ impl CallGaps {
     pub(crate) fn is_measured(&self, request: &RequestView<'_>, node: usize) -> bool {
         match self.structures[request.structure()][node] {
             CallState::Intact => true,
-            CallState::Repeats => request.is_complete(),
             CallState::MayLack => request.is_complete() && self.is_even,
             CallState::HasGap => false,
         }
@@ -269,10 +266,8 @@ fn expected_states(
         let lacks = |callee: &OperationId| called.binary_search(&(node, *callee)).is_err();
         if expected.usual.iter().any(lacks) {
             CallState::HasGap
-        } else if expected.possible.iter().any(lacks) {
+        } else if expected.repeats || expected.possible.iter().any(lacks) {
             CallState::MayLack
-        } else if expected.repeats {
-            CallState::Repeats
         } else {
             CallState::Intact
         }

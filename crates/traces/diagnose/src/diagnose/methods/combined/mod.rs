@@ -247,7 +247,7 @@ fn baseline(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Option<Baseli
         .zip(table.requests.last())
         .map(|(first, last)| Window { since: first.start, until: last.start });
     Some(Baseline {
-        requests: table.requests.len() as u64,
+        requests: study.baseline_requests as u64,
         spans: study.baseline_spans(question),
         window,
         mean_ns: change.baseline_mean_ns,

@@ -26,6 +26,8 @@ pub(crate) struct SiteStudy {
     gaps: Vec<Option<Arc<CallGaps>>>,
     /// Whether the requests of each category of the window are incomplete.
     incomplete: Vec<bool>,
+    /// Complete requests of the baseline.
+    pub(crate) baseline_requests: usize,
     pub(crate) window: SiteTable,
     /// Sites of the baseline, if one was requested.
     pub(crate) baseline: Option<SiteTable>,
@@ -107,6 +109,12 @@ impl SiteStudy {
         let mut study = SiteStudy { gaps, ..SiteStudy::compare(question, union, tables, &entries) };
         let categories = study.window.categories.iter();
         study.incomplete = categories.map(|category| incomplete.contains(category)).collect();
+        study.baseline_requests = study.baseline.as_ref().map_or(0, |table| {
+            let is_complete = |request: &&SiteRequest| {
+                incomplete.is_empty() || !incomplete.contains(&table.categories[request.category as usize])
+            };
+            table.requests.iter().filter(is_complete).count()
+        });
         study
     }
 
@@ -136,6 +144,7 @@ impl SiteStudy {
             union,
             gaps: Vec::new(),
             incomplete: Vec::new(),
+            baseline_requests: 0,
             window,
             baseline,
             timeline,
