@@ -46,8 +46,8 @@ impl FaultTarget {
                 .filter(|&at| calls[at] >= CALLS_MIN && !system.operations[at].calls.is_empty())
                 .collect(),
             DayFaultKind::Edge => {
-                let called = |at: &usize| callers(system, *at).next().is_some() && is_remote(system, *at);
-                (0..calls.len()).filter(|at| calls[*at] >= CALLS_MIN && called(at)).collect()
+                let called = |at: &usize| callers(system, *at, &calls).next().is_some();
+                (0..calls.len()).filter(|at| is_remote(system, *at) && called(at)).collect()
             }
             DayFaultKind::Operation | DayFaultKind::Tenant => (0..calls.len()).filter(matters).collect(),
         };
@@ -64,7 +64,7 @@ impl FaultTarget {
             }
             DayFaultKind::Tenant => target.tenant = Some(random.index(3)),
             DayFaultKind::Edge => {
-                let callers: Vec<usize> = callers(system, operation).collect();
+                let callers: Vec<usize> = callers(system, operation, &calls).collect();
                 target.caller = Some(callers[random.index(callers.len())]);
                 target.extra_ns = (fault.factor - 1.0) * inclusive_ns(system, operation).max(2e6);
             }
@@ -78,11 +78,17 @@ fn is_remote(system: &System, at: usize) -> bool {
     system.operations[at].kind == SpanKind::Server && system.operations[at].service > 0
 }
 
-fn callers(system: &System, callee: usize) -> impl Iterator<Item = usize> + '_ {
-    let calls = move |caller: &usize| {
-        system.operations[*caller].calls.iter().any(|call| call.operation == callee && call.probability > 0.5)
+/// The operations whose calls of `callee` are at least [`CALLS_MIN`] per request. Not every operation is reached by an entry.
+fn callers<'a>(system: &'a System, callee: usize, calls: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+    let often = move |caller: &usize| {
+        let own = &system.operations[*caller].calls;
+        own.iter().any(|call| {
+            call.operation == callee
+                && call.probability > 0.5
+                && calls[*caller] * call.probability >= CALLS_MIN
+        })
     };
-    (0..system.operations.len()).filter(calls)
+    (0..system.operations.len()).filter(often)
 }
 
 /// Mean number of calls of each operation in a request.

@@ -32,6 +32,8 @@ struct RequestTraits {
     /// A random number for whatever a case needs.
     luck: f64,
     second: usize,
+    /// Of three of `cart`.
+    replica: usize,
 }
 
 const REQUESTS: usize = 1_500;
@@ -62,19 +64,21 @@ fn requests_with_errors(
             is_new: random.unit() < 0.25,
             luck: random.unit(),
             second: at,
+            replica: at % 3,
         };
         let tenant = text("tenant", "", &format!("t{}", drawn.tenant));
         let version = text("version", "cart", if drawn.is_new { "1.4.3" } else { "1.4.2" });
         let cart_ns = (20e6 * random.noise() * slow(&drawn)) as u64;
         let front_ns = (10e6 * random.noise()) as u64 + cart_ns;
         let start = (from_s + at) as i64 * 1_000_000_000;
+        let cart = format!("cart-{}", drawn.replica);
         let span = |id: u64, parent: Option<u64>, service, start, length_ns, attributes| SpanRecord {
             trace_id: TraceId::from_value((from_s + at) as u128 + 1),
             trace_text: None,
             span_id: SpanId::new(id).unwrap(),
             parent: parent.and_then(SpanId::new),
             service,
-            replica: service,
+            replica: if parent.is_some() { cart.as_str() } else { service },
             replica_source: ReplicaSource::Column,
             operation: "run",
             kind: SpanKind::Server,
@@ -133,6 +137,25 @@ fn a_slow_tenant_is_named_without_and_with_a_baseline() {
     check_named(&alone, "tenant", "t1", None);
     // Tenants may differ by nature.
     assert_eq!(alone.verdict, laggard_report::Verdict::Tail);
+}
+
+/// A tenth more is less than what replicas and tenants may differ by, so that only the baseline shows it. The tenants
+/// and replicas that are not slower are not hit.
+#[test]
+fn a_slightly_slower_tenant_or_replica_is_named_with_its_own_requests() {
+    let tenant = |drawn: &RequestTraits| if drawn.tenant == 3 { 1.1 } else { 1.0 };
+    let found = report(&requests(8, 10_000, tenant), Some(&requests(9, 0, |_| 1.0)));
+    check_named(&found, "tenant", "t3", None);
+    let first = &found.suspects[0];
+    let (hit, requests_with) = (first.requests_hit, first.attributes[0].requests);
+    assert!(hit <= requests_with && hit * 10 >= requests_with * 8, "{hit} of {requests_with}");
+
+    let replica = |drawn: &RequestTraits| if drawn.replica == 1 { 1.1 } else { 1.0 };
+    let found = report(&requests(10, 10_000, replica), Some(&requests(11, 0, |_| 1.0)));
+    let first = found.suspects.first().unwrap_or_else(|| panic!("no suspect: {}", found.headline));
+    assert_eq!((first.service.as_str(), &first.replicas[..]), ("cart", &["cart-1".to_owned()][..]));
+    let hit = first.requests_hit;
+    assert!((400..=500).contains(&hit), "{hit} of 500: {}", found.headline);
 }
 
 #[test]

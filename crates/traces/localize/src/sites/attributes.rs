@@ -5,10 +5,11 @@
 //! test therefore compares the requests that are hit with others of the same time only.
 
 use crate::sites::culprits::Culprit;
+use crate::sites::group_sums::Grouped;
 use crate::sites::judge::{SiteSettings, SiteSuspect, join_suspects};
 use crate::sites::peers::{UnevenSite, uneven};
 use crate::sites::per_category::Keyed;
-use crate::sites::replica_change::{Grouped, find_changed_groups};
+use crate::sites::replica_change::find_changed_groups;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::parallel_map;

@@ -1,9 +1,13 @@
 //! Which end of a slow link, caller or callee, is the cause.
 //!
 //! ```text
-//!   front ══► cart     front ──► cart ◄── checkout      If front's other links are as slow, it is front;
-//!   front ══► ads      front ══► pay  ◄══ checkout      if the callee's other links are, it is the callee.
+//!   front ══► cart     front ──► cart ◄── checkout      If front's other calls are as slow, it is front;
+//!   front ══► ads      front ══► pay  ◄══ checkout      if the callee's other calls are, it is the callee.
 //! ```
+//!
+//! Everything that both ends do is evidence: the links to the caller's other callees, those from the callee's other callers,
+//! and the own time of their operations. Each counts with its calls, whether it is significantly slower by itself or not: that
+//! depends on the length of the baseline.
 
 use laggard_model::ServiceId;
 use std::collections::BTreeMap;
@@ -15,8 +19,28 @@ pub struct LinkExcess {
     pub caller: ServiceId,
     /// Service of the callee.
     pub callee: ServiceId,
-    /// Mean excess time of a call over the expected time, nanoseconds; 0 when it is not slower.
-    pub excess_ns: f64,
+    /// What their calls take longer.
+    pub excess: MeanExcess,
+}
+
+/// What some calls take longer than expected.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct MeanExcess {
+    /// Number of calls.
+    pub calls: f64,
+    /// Mean excess time of a call over the expected time, nanoseconds; 0 when they are not slower.
+    pub mean_ns: f64,
+}
+
+impl MeanExcess {
+    /// Adds calls with a mean excess.
+    pub fn add(&mut self, other: MeanExcess) {
+        let calls = self.calls + other.calls;
+        if calls > 0.0 {
+            self.mean_ns = (self.calls * self.mean_ns + other.calls * other.mean_ns) / calls;
+        }
+        self.calls = calls;
+    }
 }
 
 /// The end of a link that causes its slowness.
@@ -24,74 +48,124 @@ pub struct LinkExcess {
 pub enum End {
     /// The caller.
     Caller,
-    /// The callee; also when the two cannot be distinguished, since time before the callee's span starts is
-    /// usually queueing at the callee.
+    /// The callee.
     Callee,
+    /// Either end, or what is between them.
+    Undecided,
 }
 
-/// Evidence for a service without other links: as if its other links were half as slow.
-const NO_OTHER_LINKS: f64 = 0.5;
+/// Evidence for a service that does nothing else: as if half of its other calls were as slow.
+const NOTHING_ELSE: f64 = 0.5;
+/// Difference of the evidence for both ends from which on one is selected.
+const DIFFERENCE_MIN: f64 = 0.1;
 
-/// Selects one end of every link, by the excess of each end's other links relative to this one.
-pub fn blame_ends(links: &[LinkExcess]) -> Vec<End> {
+/// Selects one end of every link, by what else each end does, relative to this link. `own` holds the excess of the own time of
+/// every service's operations.
+pub fn blame_ends(links: &[LinkExcess], own: &BTreeMap<ServiceId, MeanExcess>) -> Vec<End> {
     let mut by_service: BTreeMap<ServiceId, Vec<usize>> = BTreeMap::new();
     for (index, link) in links.iter().enumerate() {
         by_service.entry(link.caller).or_default().push(index);
         by_service.entry(link.callee).or_default().push(index);
     }
     let alike = |service: ServiceId, link: usize| {
-        let others = || by_service[&service].iter().filter(|&&other| other != link);
-        let count = others().count();
-        if count == 0 || links[link].excess_ns <= 0.0 {
-            return NO_OTHER_LINKS;
-        }
-        let ratio = |&other: &usize| (links[other].excess_ns / links[link].excess_ns).clamp(0.0, 1.0);
-        others().map(ratio).sum::<f64>() / count as f64
+        let excess_ns = links[link].excess.mean_ns;
+        let others = by_service[&service].iter().filter(|&&other| other != link);
+        let others = others.map(|&other| links[other].excess).chain(own.get(&service).copied());
+        let (calls, like_this) = others.fold((0.0, 0.0), |(calls, like_this), other| {
+            let ratio = (other.mean_ns / excess_ns.max(1.0)).clamp(0.0, 1.0);
+            (calls + other.calls, like_this + other.calls * ratio)
+        });
+        if calls == 0.0 || excess_ns <= 0.0 { NOTHING_ELSE } else { like_this / calls }
     };
-    (0..links.len())
-        .map(|index| {
-            if alike(links[index].caller, index) > alike(links[index].callee, index) {
-                End::Caller
-            } else {
-                End::Callee
-            }
-        })
-        .collect()
+    let end = |(index, link): (usize, &LinkExcess)| {
+        let difference = alike(link.caller, index) - alike(link.callee, index);
+        match difference {
+            difference if difference >= DIFFERENCE_MIN => End::Caller,
+            difference if difference <= -DIFFERENCE_MIN => End::Callee,
+            _ => End::Undecided,
+        }
+    };
+    links.iter().enumerate().map(end).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::End::{Callee, Caller, Undecided};
     use super::*;
 
-    fn links(list: &[(usize, usize, f64)]) -> Vec<LinkExcess> {
+    const FRONT: usize = 0;
+    const CART: usize = 1;
+    const ADS: usize = 2;
+    const CHECKOUT: usize = 3;
+    const PAY: usize = 4;
+
+    /// Caller, callee, calls, mean excess.
+    fn links(list: &[(usize, usize, f64, f64)]) -> Vec<LinkExcess> {
         let service = ServiceId::from_index;
         list.iter()
-            .map(|&(caller, callee, excess_ns)| LinkExcess {
+            .map(|&(caller, callee, calls, mean_ns)| LinkExcess {
                 caller: service(caller),
                 callee: service(callee),
-                excess_ns,
+                excess: MeanExcess { calls, mean_ns },
             })
             .collect()
     }
 
-    #[test]
-    fn the_end_whose_other_links_are_slow_is_to_blame() {
-        use End::{Callee, Caller};
-        // 0 front, 1 cart, 2 ads, 3 checkout, 4 pay.
-        let front_slow = links(&[(0, 1, 80.0), (0, 2, 90.0), (0, 3, 100.0), (3, 1, 0.0), (3, 4, 0.0)]);
-        assert_eq!(blame_ends(&front_slow)[..3], [Caller, Caller, Caller]);
-        let cart_slow = links(&[(0, 1, 80.0), (0, 2, 0.0), (0, 3, 0.0), (3, 1, 80.0), (3, 4, 0.0)]);
-        let blamed = blame_ends(&cart_slow);
-        assert_eq!((blamed[0], blamed[3]), (Callee, Callee));
-        let pay_slow = links(&[(0, 1, 0.0), (0, 3, 0.0), (3, 1, 0.0), (3, 4, 500.0)]);
-        assert_eq!(blame_ends(&pay_slow)[3], Callee);
-        let checkout_slow = links(&[(0, 1, 0.0), (0, 3, 70.0), (3, 1, 200.0), (3, 4, 210.0)]);
-        assert_eq!(blame_ends(&checkout_slow)[1..], [Callee, Caller, Caller]);
+    fn own(list: &[(usize, f64)]) -> BTreeMap<ServiceId, MeanExcess> {
+        let excess = |mean_ns| MeanExcess { calls: 100.0, mean_ns };
+        list.iter().map(|&(service, mean_ns)| (ServiceId::from_index(service), excess(mean_ns))).collect()
     }
 
     #[test]
-    fn a_single_link_is_attributed_to_the_callee() {
-        assert_eq!(blame_ends(&links(&[(0, 1, 10.0)])), [End::Callee]);
-        assert_eq!(blame_ends(&[]), []);
+    fn the_end_whose_other_calls_are_slow_is_to_blame() {
+        let none = BTreeMap::new();
+        let calls = 100.0;
+        let front_slow = links(&[
+            (FRONT, CART, calls, 80.0),
+            (FRONT, ADS, calls, 90.0),
+            (FRONT, CHECKOUT, calls, 100.0),
+            (CHECKOUT, CART, calls, 0.0),
+            (CHECKOUT, PAY, calls, 0.0),
+        ]);
+        assert_eq!(blame_ends(&front_slow, &none)[..3], [Caller, Caller, Caller]);
+        let cart_slow = links(&[
+            (FRONT, CART, calls, 80.0),
+            (FRONT, ADS, calls, 0.0),
+            (FRONT, CHECKOUT, calls, 0.0),
+            (CHECKOUT, CART, calls, 80.0),
+            (CHECKOUT, PAY, calls, 0.0),
+        ]);
+        let blamed = blame_ends(&cart_slow, &none);
+        assert_eq!((blamed[0], blamed[3]), (Callee, Callee));
+    }
+
+    /// A star of front and 1 to 5 others, with one slow link: neither end does anything else that is slow.
+    #[test]
+    fn a_single_slow_link_of_services_that_do_other_things_as_usual_is_undecided() {
+        let usual = own(&[(FRONT, 0.0), (CART, 0.0)]);
+        for others in [1, 2, 5] {
+            let mut star = vec![(FRONT, CART, 100.0, 500.0)];
+            star.extend((0..others).map(|other| (FRONT, ADS + other, 100.0, 0.0)));
+            assert_eq!(blame_ends(&links(&star), &usual)[0], Undecided, "{others} others");
+        }
+        assert_eq!(blame_ends(&links(&[(FRONT, CART, 100.0, 10.0)]), &BTreeMap::new()), [Undecided]);
+        assert_eq!(blame_ends(&[], &usual), []);
+    }
+
+    #[test]
+    fn the_own_time_of_an_end_is_evidence() {
+        let link = links(&[(FRONT, CART, 100.0, 500.0)]);
+        assert_eq!(blame_ends(&link, &own(&[(FRONT, 0.0), (CART, 900.0)])), [Callee]);
+        assert_eq!(blame_ends(&link, &own(&[(FRONT, 400.0), (CART, 0.0)])), [Caller]);
+    }
+
+    #[test]
+    fn a_link_with_few_calls_is_little_evidence() {
+        let usual = own(&[(FRONT, 0.0), (CART, 0.0)]);
+        // The only other link of front is as slow, in two calls of a hundred.
+        let rare = links(&[(FRONT, CART, 100.0, 500.0), (FRONT, ADS, 2.0, 500.0)]);
+        assert_eq!(blame_ends(&rare, &usual)[0], Undecided);
+        let frequent = links(&[(FRONT, CART, 100.0, 500.0), (FRONT, ADS, 100.0, 500.0)]);
+        assert_eq!(blame_ends(&frequent, &usual)[0], Caller);
     }
 }

@@ -1,5 +1,6 @@
 //! Requests cut into blocks, and the times that the baseline predicts for them.
 
+use crate::sites::bulk::Bulk;
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::Observation;
 use laggard_model::Fingerprint;
@@ -79,6 +80,12 @@ impl Expected {
     }
 }
 
+/// The logarithm of the time of a call over the expected time.
+pub(crate) fn log_ratio(table: &Keyed<'_>, row: &Observation, expected: &Expected) -> f64 {
+    let category = table.categories[table.key(row).category as usize];
+    (f64::from(row.time_ns).max(1.0) / (f64::from(row.calls) * expected.call_ns(category))).ln()
+}
+
 /// Calls of each category in the window relative to the baseline.
 pub(crate) struct Mix {
     tilts: BTreeMap<Fingerprint, f64>,
@@ -117,6 +124,8 @@ pub(crate) struct BlockValue {
     pub(crate) mean: f64,
     /// Mean of the logs by request: sensitive to a small slowdown of all, robust against a few long calls.
     pub(crate) geometric: f64,
+    /// The same of logs that are limited to the bulk: robust against modes as well.
+    pub(crate) clipped: f64,
 }
 
 /// Values of consecutive blocks.
@@ -152,6 +161,7 @@ pub(crate) struct Sums {
     time: f64,
     usual: f64,
     logs: f64,
+    clipped: f64,
     weight: f64,
 }
 
@@ -160,6 +170,7 @@ impl Sums {
         self.time += other.time;
         self.usual += other.usual;
         self.logs += other.logs;
+        self.clipped += other.clipped;
         self.weight += other.weight;
     }
 
@@ -168,16 +179,17 @@ impl Sums {
         (self.weight > 0.0).then(|| BlockValue {
             mean: (self.time.max(1.0) / self.usual.max(1.0)).ln(),
             geometric: self.logs / self.weight,
+            clipped: self.clipped / self.weight,
         })
     }
 }
 
-/// Sums by part. `expected` returns the expected time of a call of a category and the weight of such a call;
-/// `part_of` returns the part of a request, below `parts`.
+/// Sums by part. `expected` returns the expected time of a call of a category and the weight of such a call; `bulk` is that
+/// of the logarithms of times over expected times; `part_of` returns the part of a request, below `parts`.
 pub(crate) fn sum_parts(
     table: &Keyed<'_>,
     rows: &[Observation],
-    expected: impl Fn(Fingerprint) -> (f64, f64),
+    (expected, bulk): (impl Fn(Fingerprint) -> (f64, f64), Bulk),
     parts: usize,
     part_of: impl Fn(u32) -> usize,
 ) -> Vec<Sums> {
@@ -188,25 +200,27 @@ pub(crate) fn sum_parts(
         let (usual, tilt) = *known.value(key.category, || expected(table.categories[key.category as usize]));
         let weight = f64::from(key.weight) * tilt;
         let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
+        let log = (time.max(1.0) / usual).ln();
         sums[part_of(row.request)].add(Sums {
             time: weight * time,
             usual: weight * usual,
-            logs: weight * (time.max(1.0) / usual).ln(),
+            logs: weight * log,
+            clipped: weight * bulk.clip(log),
             weight,
         });
     }
     sums
 }
 
-/// The values of `blocks` blocks with equally many requests; see [`sum_parts`] for `expected`. `None` without any
+/// The values of `blocks` blocks with equally many requests; see [`sum_parts`] for the others. `None` without any
 /// call that counts.
 pub(crate) fn block_values(
     table: &Keyed<'_>,
     rows: &[Observation],
-    expected: impl Fn(Fingerprint) -> (f64, f64),
+    expected_and_bulk: (impl Fn(Fingerprint) -> (f64, f64), Bulk),
     blocks: usize,
 ) -> Option<BlockValues> {
     let block_of = |request: u32| request as usize * blocks / table.requests.len();
-    let sums = sum_parts(table, rows, expected, blocks, block_of);
+    let sums = sum_parts(table, rows, expected_and_bulk, blocks, block_of);
     Some(BlockValues { pooled: pooled(&sums)?, sums })
 }

@@ -11,7 +11,8 @@
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
 //! ```
 
-use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values};
+use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values, log_ratio};
+use crate::sites::bulk::Bulk;
 use crate::sites::drift::{Level, LevelShift, Noise, ROBUST_BATCHES_MIN, relative_shifts, shifts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
@@ -118,7 +119,7 @@ pub fn compare_sites(
     changes
 }
 
-/// The levels of a site that was called before: of the time, and of the mean of the logs.
+/// The levels of a site that was called before: of the time, and of the mean of the clipped logs.
 struct Levels {
     mean: Level,
     geometric: Level,
@@ -306,13 +307,16 @@ fn known_site(
 ) -> (SiteChange, Option<Levels>) {
     let expected = Expected::of(baseline, earlier);
     let mix = Mix::of((baseline, earlier), (window, rows));
-    let before = block_values(baseline, earlier, |id| (expected.call_ns(id), mix.tilt(id)), blocks.baseline);
-    let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
+    let log = |index: usize| log_ratio(baseline, &earlier[index], &expected);
+    let bulk = Bulk::of(earlier.len(), log);
+    let tilted = |id| (expected.call_ns(id), mix.tilt(id));
+    let before = block_values(baseline, earlier, (tilted, bulk), blocks.baseline);
+    let after = block_values(window, rows, (|id| (expected.call_ns(id), 1.0), bulk), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
     let (Some(before), Some(after)) = (before, after) else { return (change, None) };
     let by_mean = level(&before, &after, blocks, |block| block.mean);
-    let by_logs = level(&before, &after, blocks, |block| block.geometric);
+    let by_logs = level(&before, &after, blocks, |block| block.clipped);
     let (Some((mean, usual)), Some((geometric, _))) = (by_mean, by_logs) else { return (change, None) };
     change.factor = mean.change.exp();
     let part = (1.0 - 1.0 / change.factor).max(0.0);

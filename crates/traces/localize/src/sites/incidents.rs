@@ -6,6 +6,7 @@
 //! Consecutive slow bins form one incident.
 
 use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
+use crate::sites::bulk::Bulk;
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
@@ -229,7 +230,8 @@ impl Scan<'_> {
     fn raised(&self, rows: &[Observation]) -> Vec<(usize, Raised)> {
         let expected = Expected::of(&self.table, rows);
         let bin_of = |request: u32| self.bin_of[request as usize] as usize;
-        let sums = sum_parts(&self.table, rows, |id| (expected.call_ns(id), 1.0), self.bins, bin_of);
+        let expected = |id| (expected.call_ns(id), 1.0);
+        let sums = sum_parts(&self.table, rows, (expected, Bulk::ALL), self.bins, bin_of);
         let values: Vec<Option<BlockValue>> = sums.into_iter().map(Sums::value).collect();
         if values.iter().flatten().count() < self.settings.bins_min {
             return Vec::new();

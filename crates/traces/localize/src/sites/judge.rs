@@ -2,7 +2,7 @@
 
 use crate::failures::FailureSettings;
 use crate::sites::attributes::AttributeSettings;
-use crate::sites::blame::{End, LinkExcess, blame_ends};
+use crate::sites::blame::{End, LinkExcess, MeanExcess, blame_ends};
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::incidents::ScanSettings;
@@ -291,23 +291,24 @@ fn join(known: &mut SiteSuspect, other: SiteSuspect) {
 
 /// The end of the links between two services that causes their slowness.
 fn blame(changes: &[SiteChange], services: &[ServiceId]) -> BTreeMap<(ServiceId, ServiceId), End> {
-    let mut pairs: BTreeMap<(ServiceId, ServiceId), (f64, f64)> = BTreeMap::new();
+    let mut pairs: BTreeMap<(ServiceId, ServiceId), MeanExcess> = BTreeMap::new();
+    let mut own: BTreeMap<ServiceId, MeanExcess> = BTreeMap::new();
+    let service = |operation: OperationId| services[operation.index()];
     for change in changes {
-        if let Site::Link { caller, callee } = change.site {
-            let sums = pairs.entry((services[caller.index()], services[callee.index()])).or_default();
-            let excess = if change.slower { change.excess_ns } else { 0.0 };
-            sums.0 += excess * change.calls as f64;
-            sums.1 += change.calls as f64;
+        let excess = MeanExcess { calls: change.calls as f64, mean_ns: change.excess_ns };
+        match change.site {
+            Site::Link { caller, callee } => {
+                pairs.entry((service(caller), service(callee))).or_default().add(excess);
+            }
+            Site::Operation(operation) if !change.is_new() => {
+                own.entry(service(operation)).or_default().add(excess)
+            }
+            Site::Operation(_) | Site::Chain(_) => {}
         }
     }
-    let links: Vec<LinkExcess> = (pairs.iter())
-        .map(|(&(caller, callee), &(time, calls))| LinkExcess {
-            caller,
-            callee,
-            excess_ns: time / calls.max(1.0),
-        })
-        .collect();
-    pairs.into_keys().zip(blame_ends(&links)).collect()
+    let links: Vec<LinkExcess> =
+        pairs.iter().map(|(&(caller, callee), &excess)| LinkExcess { caller, callee, excess }).collect();
+    pairs.into_keys().zip(blame_ends(&links, &own)).collect()
 }
 
 fn blamed(site: Site, ends: &BTreeMap<(ServiceId, ServiceId), End>, services: &[ServiceId]) -> OperationId {

@@ -3,10 +3,12 @@
 mod attributes;
 mod blame;
 mod blocks;
+mod bulk;
 mod change;
 mod concentration;
 mod culprits;
 mod drift;
+mod group_sums;
 mod hits;
 mod incidents;
 mod judge;
@@ -30,7 +32,7 @@ pub use attributes::{
     AttributeGroups, AttributeSettings, AttributeTest, AttributedRequest, UnevenAttribute, attribute_tests,
     changed_attributes, uneven_attributes,
 };
-pub use blame::{End, LinkExcess, blame_ends};
+pub use blame::{End, LinkExcess, MeanExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};

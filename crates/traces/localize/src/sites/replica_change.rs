@@ -2,58 +2,45 @@
 //!
 //! Replicas differ from each other all the time, so that a comparison with peers alone cannot see less than a third. The
 //! difference to the peers now, minus the difference in the baseline, is much quieter: what all replicas have in common
-//! and what a replica always has are both gone.
+//! and what a replica always has are both gone. What all operations of a replica have in common now, such as a neighbor that
+//! needs the same CPU, is noise for a fault of one of them: each is compared with the replica's others as well.
 //!
 //! ```text
 //! replica − peers   baseline ▁▂▁▁▂▁▂▁▁▂▁▂▁ │ ▃▄▄▃▄ window      mean log(time / expected) by part of the window
 //! ```
 
-use crate::sites::blocks::Expected;
+use crate::sites::blocks::{Expected, log_ratio};
+use crate::sites::bulk::Bulk;
 use crate::sites::culprits::{Culprit, CulpritSettings};
+use crate::sites::group_sums::{Difference, Grouped, LogSum, Sums, WeightedMean};
 use crate::sites::peers::{UnevenSite, compared_sites};
 use crate::sites::per_category::Keyed;
-use crate::sites::sets::Fast;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::ReplicaId;
 use laggard_numeric::{
     benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95, student_upper_tail,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// The window is cut into this many parts with equally many requests; a part of the baseline has as many, if it has enough.
 /// Long parts, because what slows a replica down for a moment lasts from one part to the next.
 const PARTS: usize = 8;
 const BASELINE_PARTS_MAX: usize = 128;
-/// Fewest parts in which a replica and its peers have calls.
-const COMPARED_PARTS_MIN: usize = 6;
 /// Smallest standard deviation of what replicas drift against each other, as a logarithm.
-const DRIFT_MIN: f64 = 0.02;
+const DRIFT_MIN: f64 = 0.01;
 /// A replica is a culprit when it has become slower than its peers by at least this factor …
-const FACTOR_MIN: f64 = 1.1;
-/// … and than it was itself, since a peer may have become faster.
-const OWN_FACTOR_MIN: f64 = 1.05;
+const FACTOR_MIN: f64 = 1.07;
+/// … in most parts of the window by this part of it …
+const TYPICAL_PART: f64 = 0.5;
+/// … and than it was itself by this part of it, since a peer may have become faster.
+const OWN_PART: f64 = 0.4;
+/// Sites with less than this part of the median site's time on critical paths are not tested.
+const SITE_PART_MIN: f64 = 0.1;
+/// Fewest sites of a replica that have noise in common.
+const SHARED_SITES_MIN: usize = 3;
 /// Most searches of a site: culprits hide each other, so that those found are left out of the peers.
 const ROUNDS_MAX: usize = 4;
-
-/// A table whose requests or observations belong to groups: the replicas that took part, or others numbered like them.
-pub(crate) struct Grouped<'a> {
-    pub(crate) table: &'a Keyed<'a>,
-    /// Members of each set.
-    pub(crate) sets: &'a [Vec<ReplicaId>],
-    /// The set of every request; `None` for those of the observations.
-    pub(crate) by_request: Option<&'a [u32]>,
-}
-
-impl Grouped<'_> {
-    fn set(&self, row: &Observation) -> u32 {
-        self.by_request.map_or(row.set, |sets| sets[row.request as usize])
-    }
-
-    fn members(&self, row: &Observation) -> &[ReplicaId] {
-        &self.sets[self.set(row) as usize]
-    }
-}
 
 /// Searches every site for replicas that became slower than their peers since the baseline, in the order of the
 /// sites. Handles of both tables must come from the same names.
@@ -82,10 +69,15 @@ pub(crate) fn find_changed_groups(
     if window.table.requests.len() < PARTS || baseline.table.requests.len() < PARTS {
         return Vec::new();
     }
+    let sites = &sites_that_matter(sites)[..];
     let mut studies: Vec<SiteParts> = parallel_map(sites, threads, |&(site, rows)| {
         SiteParts::new((baseline, baseline.table.rows_of(site)), (window, rows), settings.observations_min)
     });
-    let mut tests: Vec<BTreeMap<ReplicaId, ReplicaChange>> = studies.iter().map(SiteParts::tests).collect();
+    // Requests with one value of an attribute do not share a machine.
+    let have_machines = window.by_request.is_none();
+    let shared = if have_machines { SharedNoise::of(&studies) } else { SharedNoise::default() };
+    let tests_of = |study: &SiteParts| study.tests(&shared);
+    let mut tests: Vec<BTreeMap<ReplicaId, ReplicaChange>> = studies.iter().map(tests_of).collect();
     for _ in 0..ROUNDS_MAX {
         flag(&mut tests, settings.level);
         let mut is_last = true;
@@ -95,7 +87,7 @@ pub(crate) fn find_changed_groups(
             if flagged != study.window.left_out {
                 study.window.leave_out(&flagged);
                 study.baseline.leave_out(&flagged);
-                *tests = study.tests();
+                *tests = study.tests(&shared);
                 is_last = false;
             }
         }
@@ -106,6 +98,83 @@ pub(crate) fn find_changed_groups(
     flag(&mut tests, settings.level);
     let all = sites.iter().zip(&studies).zip(&tests);
     all.filter_map(|((&(site, rows), study), tests)| study.uneven(site, window, rows, tests)).collect()
+}
+
+/// The sites that take a part of the time that can matter: the others would only raise the number of tests.
+fn sites_that_matter<'a>(sites: &[(Site, &'a [Observation])]) -> Vec<(Site, &'a [Observation])> {
+    let path = |rows: &[Observation]| rows.iter().map(|row| f64::from(row.path_ns)).sum::<f64>();
+    let paths: Vec<f64> = sites.iter().map(|(_, rows)| path(rows)).collect();
+    let least = SITE_PART_MIN * median_of(&paths);
+    sites.iter().zip(paths).filter(|(_, path)| *path >= least).map(|(site, _)| *site).collect()
+}
+
+/// What the sites of each replica have in common: sums over them of weight times difference, less its mean in the baseline,
+/// and of the weights, by part.
+#[derive(Default)]
+struct SharedNoise {
+    by_replica: BTreeMap<ReplicaId, ReplicaNoise>,
+}
+
+#[derive(Default)]
+struct ReplicaNoise {
+    sites: usize,
+    earlier: Vec<Difference>,
+    now: Vec<Difference>,
+}
+
+impl SharedNoise {
+    fn of(studies: &[SiteParts]) -> SharedNoise {
+        let mut by_replica: BTreeMap<ReplicaId, ReplicaNoise> = BTreeMap::new();
+        for study in studies.iter().filter(|study| study.replicas.len() > 1) {
+            for &replica in &study.replicas {
+                let (earlier, now) = (study.baseline.differences(replica), study.window.differences(replica));
+                let Some(known) = WeightedMean::of(&known(&earlier)) else { continue };
+                let noise = by_replica.entry(replica).or_default();
+                noise.sites += 1;
+                add_parts(&mut noise.earlier, &earlier, known.mean);
+                add_parts(&mut noise.now, &now, known.mean);
+            }
+        }
+        SharedNoise { by_replica }
+    }
+
+    /// Differences of a site relative to those of the replica's other sites, in the baseline and in the window.
+    fn relative(
+        &self,
+        replica: ReplicaId,
+        earlier: &[Option<Difference>],
+        now: &[Option<Difference>],
+    ) -> Option<[Vec<Difference>; 2]> {
+        let noise = self.by_replica.get(&replica).filter(|noise| noise.sites >= SHARED_SITES_MIN)?;
+        let mean = WeightedMean::of(&known(earlier))?.mean;
+        let relative = |own: &[Option<Difference>], all: &[Difference]| -> Vec<Difference> {
+            let part = |(own, all): (&Option<Difference>, &Difference)| {
+                let own = (*own)?;
+                let weight = all.weight - own.weight;
+                let sum = all.value - own.weight * (own.value - mean);
+                (weight > 0.5).then(|| Difference {
+                    value: own.value - sum / weight,
+                    weight: 1.0 / (1.0 / own.weight + 1.0 / weight),
+                })
+            };
+            own.iter().zip(all).filter_map(part).collect()
+        };
+        Some([relative(earlier, &noise.earlier), relative(now, &noise.now)])
+    }
+}
+
+fn add_parts(sums: &mut Vec<Difference>, parts: &[Option<Difference>], mean: f64) {
+    sums.resize(sums.len().max(parts.len()), Difference { value: 0.0, weight: 0.0 });
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        if let Some(part) = part {
+            sum.value += part.weight * (part.value - mean);
+            sum.weight += part.weight;
+        }
+    }
+}
+
+fn known(parts: &[Option<Difference>]) -> Vec<Difference> {
+    parts.iter().flatten().copied().collect()
 }
 
 fn flag(tests: &mut [BTreeMap<ReplicaId, ReplicaChange>], level: f64) {
@@ -120,32 +189,14 @@ fn flag(tests: &mut [BTreeMap<ReplicaId, ReplicaChange>], level: f64) {
 /// How one replica changed against its peers.
 #[derive(Clone, Copy)]
 struct ReplicaChange {
-    /// Logarithm of the factor.
-    change: f64,
+    /// Logarithm of the factor of all calls.
+    size: f64,
     error: f64,
     degrees: f64,
     p_value: f64,
     p_adjusted: f64,
     matters: bool,
     flagged: bool,
-}
-
-/// Sum and number of the logarithms of some observations.
-#[derive(Clone, Copy, Default)]
-struct LogSum {
-    count: f64,
-    sum: f64,
-}
-
-impl LogSum {
-    fn add(&mut self, other: LogSum) {
-        self.count += other.count;
-        self.sum += other.sum;
-    }
-
-    fn mean(self) -> f64 {
-        self.sum / self.count
-    }
 }
 
 /// Log times of one site, by replica and part.
@@ -157,101 +208,17 @@ struct SiteParts {
     /// Replicas with enough observations in the window.
     replicas: Vec<ReplicaId>,
     expected: Expected,
+    bulk: Bulk,
 }
 
-/// Log time over the expected time, by replica and part.
-struct Sums {
-    by_replica: BTreeMap<ReplicaId, Vec<LogSum>>,
-    /// Culprits: no replica's peers.
-    left_out: BTreeSet<ReplicaId>,
-    /// Of all replicas that are not left out, by part.
-    normal: Vec<LogSum>,
-}
-
-impl Sums {
-    fn new(grouped: &Grouped<'_>, rows: &[Observation], expected: &Expected, parts: usize) -> Sums {
-        let table = grouped.table;
-        let mut by_set: HashMap<u32, Vec<LogSum>, Fast> = HashMap::default();
-        for row in rows {
-            let part = row.request as usize * parts / table.requests.len();
-            let log = LogSum { count: 1.0, sum: log_ratio(table, row, expected) };
-            let sums = by_set.entry(grouped.set(row)).or_insert_with(|| vec![LogSum::default(); parts]);
-            sums[part].add(log);
-        }
-        let mut by_set: Vec<(u32, Vec<LogSum>)> = by_set.into_iter().collect();
-        by_set.sort_unstable_by_key(|(set, _)| *set);
-        let mut by_replica: BTreeMap<ReplicaId, Vec<LogSum>> = BTreeMap::new();
-        for (set, sums) in by_set {
-            for &replica in &grouped.sets[set as usize] {
-                let all = by_replica.entry(replica).or_insert_with(|| vec![LogSum::default(); parts]);
-                all.iter_mut().zip(&sums).for_each(|(all, &sum)| all.add(sum));
-            }
-        }
-        let mut sums = Sums { by_replica, left_out: BTreeSet::new(), normal: vec![LogSum::default(); parts] };
-        sums.leave_out(&BTreeSet::new());
-        sums
-    }
-
-    fn leave_out(&mut self, culprits: &BTreeSet<ReplicaId>) {
-        self.left_out.clone_from(culprits);
-        self.normal.fill(LogSum::default());
-        for (_, sums) in self.by_replica.iter().filter(|(replica, _)| !culprits.contains(replica)) {
-            self.normal.iter_mut().zip(sums).for_each(|(normal, &sum)| normal.add(sum));
-        }
-    }
-
-    fn total(&self, replica: ReplicaId) -> Option<LogSum> {
-        let sums = self.by_replica.get(&replica)?;
-        let mut total = LogSum::default();
-        sums.iter().for_each(|sum| total.add(*sum));
-        Some(total)
-    }
-
-    /// Difference between a replica and its peers in every part where both have calls, with its weight.
-    fn differences(&self, replica: ReplicaId) -> Vec<(f64, f64)> {
-        let Some(own) = self.by_replica.get(&replica) else { return Vec::new() };
-        let is_peer = !self.left_out.contains(&replica);
-        let mut differences = Vec::with_capacity(own.len());
-        for (own, normal) in own.iter().zip(&self.normal) {
-            let mut peers = *normal;
-            if is_peer {
-                peers = LogSum { count: normal.count - own.count, sum: normal.sum - own.sum };
-            }
-            if own.count > 0.0 && peers.count > 0.0 {
-                let weight = 1.0 / (1.0 / own.count + 1.0 / peers.count);
-                differences.push((own.mean() - peers.mean(), weight));
-            }
-        }
-        differences
-    }
-}
-
-fn log_ratio(table: &Keyed<'_>, row: &Observation, expected: &Expected) -> f64 {
-    let category = table.categories[table.key(row).category as usize];
-    (f64::from(row.time_ns).max(1.0) / (f64::from(row.calls) * expected.call_ns(category))).ln()
-}
-
-/// A weighted mean of the values of some parts.
-struct WeightedMean {
-    mean: f64,
-    /// Sum of the weights.
-    weight: f64,
-    /// Variance of a value of weight 1.
-    variance: f64,
+/// A change of the mean of some parts.
+struct PartShift {
+    change: f64,
+    error: f64,
     degrees: f64,
-}
-
-impl WeightedMean {
-    fn of(values: &[(f64, f64)]) -> Option<WeightedMean> {
-        if values.len() < COMPARED_PARTS_MIN {
-            return None;
-        }
-        let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
-        let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight;
-        let degrees = values.len() as f64 - 1.0;
-        let squares: f64 = values.iter().map(|(value, weight)| weight * (value - mean).powi(2)).sum();
-        Some(WeightedMean { mean, weight, variance: squares / degrees, degrees })
-    }
+    p_value: f64,
+    /// Median change of a part.
+    typical: f64,
 }
 
 /// What is known of a replica from the baseline.
@@ -264,6 +231,17 @@ struct Before {
     noise: (f64, f64),
     /// Its own level.
     own: f64,
+}
+
+impl Before {
+    fn of(known: &WeightedMean, own: f64) -> Before {
+        Before {
+            difference: known.mean,
+            variance: known.variance / known.weight,
+            noise: (known.variance, known.degrees),
+            own,
+        }
+    }
 }
 
 /// Degrees of freedom that parts count as, against the variance between batches.
@@ -279,89 +257,114 @@ impl SiteParts {
         let (before, now) = (baseline.table.requests.len(), window.table.requests.len());
         let parts = (PARTS * before / now).clamp(PARTS, BASELINE_PARTS_MAX);
         let batch = (parts * now / before).clamp(1, parts);
-        let sums = Sums::new(window, rows, &expected, PARTS);
+        let bulk = Bulk::of(earlier.len(), |index| log_ratio(baseline.table, &earlier[index], &expected));
+        let sums = Sums::new(window, rows, (&expected, bulk), PARTS);
         let enough = |replica: &ReplicaId| {
             sums.total(*replica).is_some_and(|total| total.count >= observations_min as f64)
         };
         let replicas: Vec<ReplicaId> = sums.by_replica.keys().copied().filter(enough).collect();
         let earlier = if replicas.len() < 2 { &[] } else { earlier };
         SiteParts {
-            baseline: Sums::new(baseline, earlier, &expected, parts),
+            baseline: Sums::new(baseline, earlier, (&expected, bulk), parts),
             window: sums,
             batch,
             replicas,
             expected,
+            bulk,
         }
     }
 
-    fn tests(&self) -> BTreeMap<ReplicaId, ReplicaChange> {
+    fn tests(&self, shared: &SharedNoise) -> BTreeMap<ReplicaId, ReplicaChange> {
         if self.replicas.len() < 2 || self.baseline.by_replica.len() < 2 {
             return BTreeMap::new();
         }
-        self.replicas.iter().filter_map(|&replica| Some((replica, self.test(replica)?))).collect()
+        let test = |&replica: &ReplicaId| Some((replica, self.test(replica, shared)?));
+        self.replicas.iter().filter_map(test).collect()
     }
 
-    fn test(&self, replica: ReplicaId) -> Option<ReplicaChange> {
-        let differences = self.window.differences(replica);
-        let now = WeightedMean::of(&differences)?;
-        let earlier = self.baseline.differences(replica);
-        let before = self.before(replica, &earlier)?;
+    fn test(&self, replica: ReplicaId, shared: &SharedNoise) -> Option<ReplicaChange> {
+        let (earlier, now) = (self.baseline.differences(replica), self.window.differences(replica));
+        let before = self.before(replica, &known(&earlier))?;
+        let own = self.window.total(replica)?.level() - before.own;
+        let mut shift = self.shift(&known(&earlier), &known(&now), &before)?;
+        if let Some([earlier, now]) = shared.relative(replica, &earlier, &now) {
+            let before = WeightedMean::of(&earlier).map(|mean| Before::of(&mean, before.own));
+            let relative = before.and_then(|before| self.shift(&earlier, &now, &before));
+            if let Some(relative) = relative {
+                let p_value = (2.0 * shift.p_value.min(relative.p_value)).min(1.0);
+                if relative.p_value < shift.p_value {
+                    shift = relative;
+                }
+                shift.p_value = p_value;
+            }
+        }
+        let matters = shift.change >= FACTOR_MIN.ln()
+            && own >= OWN_PART * shift.change
+            && shift.typical >= TYPICAL_PART * shift.change;
+        Some(ReplicaChange {
+            size: self.size(replica, shift.change),
+            error: shift.error,
+            degrees: shift.degrees,
+            p_value: shift.p_value,
+            p_adjusted: 1.0,
+            matters,
+            flagged: false,
+        })
+    }
+
+    fn shift(&self, earlier: &[Difference], parts: &[Difference], before: &Before) -> Option<PartShift> {
+        let now = WeightedMean::of(parts)?;
         let change = now.mean - before.difference;
         // The noise of the baseline as well: a change within the window is no noise.
         let (noise, noise_degrees) = before.noise;
         let degrees = now.degrees + noise_degrees;
         let by_parts = (now.variance * now.degrees + noise * noise_degrees) / degrees / now.weight;
         let variance =
-            by_parts.max(self.batch_variance(&earlier, by_parts)) + before.variance + DRIFT_MIN.powi(2);
+            by_parts.max(self.batch_variance(earlier, by_parts)) + before.variance + DRIFT_MIN.powi(2);
         let error = variance.sqrt().max(1e-6);
-        let own = self.window.total(replica)?.mean() - before.own;
-        let median = || {
-            let values: Vec<f64> = differences.iter().map(|(value, _)| *value - before.difference).collect();
-            median_of(&values)
-        };
-        let least = FACTOR_MIN.ln();
-        Some(ReplicaChange {
-            change,
-            error,
-            degrees,
-            p_value: student_upper_tail(change / error, degrees),
-            p_adjusted: 1.0,
-            matters: change >= least && own >= OWN_FACTOR_MIN.ln() && median() >= least,
-            flagged: false,
-        })
+        let values: Vec<f64> = parts.iter().map(|part| part.value - before.difference).collect();
+        let p_value = student_upper_tail(change / error, degrees);
+        Some(PartShift { change, error, degrees, p_value, typical: median_of(&values) })
+    }
+
+    /// Logarithm of the factor of all calls: clipped logarithms cannot show a large one.
+    fn size(&self, replica: ReplicaId, change: f64) -> f64 {
+        if change < 0.5 * self.bulk.reach {
+            return change;
+        }
+        let before = self.baseline.difference_of_means(replica).unwrap_or(0.0);
+        let now = self.window.difference_of_means(replica).unwrap_or(before);
+        change.max(now - before)
     }
 
     /// A replica in the baseline. One that the baseline does not have was like any other.
-    fn before(&self, replica: ReplicaId, differences: &[(f64, f64)]) -> Option<Before> {
-        if let Some(known) = WeightedMean::of(differences) {
-            return Some(Before {
-                difference: known.mean,
-                variance: known.variance / known.weight,
-                noise: (known.variance, known.degrees),
-                own: self.baseline.total(replica)?.mean(),
-            });
+    fn before(&self, replica: ReplicaId, differences: &[Difference]) -> Option<Before> {
+        if let Some(mean) = WeightedMean::of(differences) {
+            return Some(Before::of(&mean, self.baseline.total(replica)?.level()));
         }
-        let all: Vec<f64> = (self.baseline.by_replica.keys())
-            .filter_map(|&other| WeightedMean::of(&self.baseline.differences(other)))
-            .map(|known| known.mean)
+        let all: Vec<WeightedMean> = (self.baseline.by_replica.keys())
+            .filter_map(|&other| WeightedMean::of(&known(&self.baseline.differences(other))))
             .collect();
+        let means: Vec<f64> = all.iter().map(|mean| mean.mean).collect();
+        let noises: Vec<f64> = all.iter().map(|mean| mean.variance).collect();
+        let degrees = all.iter().map(|mean| mean.degrees).fold(0.0, f64::max);
         let mut total = LogSum::default();
         self.baseline.by_replica.values().flatten().for_each(|sum| total.add(*sum));
         (all.len() >= 2).then(|| Before {
             difference: 0.0,
-            variance: sample_std(&all).powi(2),
-            noise: (0.0, 0.0),
-            own: total.mean(),
+            variance: sample_std(&means).powi(2),
+            noise: (mean(&noises), degrees),
+            own: total.level(),
         })
     }
 
     /// Variance of a replica's difference to its peers between batches of the baseline as long as the window. There are few
     /// batches, so that it is shrunk towards what the parts say.
-    fn batch_variance(&self, differences: &[(f64, f64)], by_parts: f64) -> f64 {
+    fn batch_variance(&self, differences: &[Difference], by_parts: f64) -> f64 {
         if differences.len() / self.batch < 3 {
             return 0.0;
         }
-        let level = |parts: &[(f64, f64)]| mean(&parts.iter().map(|(value, _)| *value).collect::<Vec<f64>>());
+        let level = |parts: &[Difference]| mean(&parts.iter().map(|part| part.value).collect::<Vec<f64>>());
         let levels: Vec<f64> = differences.chunks_exact(self.batch).map(level).collect();
         let degrees = levels.len() as f64 - 1.0;
         (degrees * sample_std(&levels).powi(2) + PARTS_DEGREES * by_parts) / (degrees + PARTS_DEGREES)
@@ -397,7 +400,7 @@ impl SiteParts {
         peers.flat_map(|(_, sums)| sums).for_each(|sum| normal.add(*sum));
         for row in rows {
             let factors = grouped.members(row).iter().filter_map(|replica| tests.get(replica));
-            let change = factors.filter(|test| test.flagged).map(|test| test.change).fold(0.0, f64::max);
+            let change = factors.filter(|test| test.flagged).map(|test| test.size).fold(0.0, f64::max);
             if change == 0.0 {
                 continue;
             }
@@ -416,9 +419,9 @@ impl SiteParts {
         let reach = student_quantile_95(test.degrees) * test.error;
         Some(Culprit {
             replica,
-            factor: test.change.exp(),
-            factor_low: (test.change - reach).exp(),
-            factor_high: (test.change + reach).exp(),
+            factor: test.size.exp(),
+            factor_low: (test.size - reach).exp(),
+            factor_high: (test.size + reach).exp(),
             observations: self.window.total(replica)?.count as u64,
             p_adjusted: test.p_adjusted,
         })

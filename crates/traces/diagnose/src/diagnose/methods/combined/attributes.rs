@@ -33,7 +33,7 @@ struct AttributeValue {
 pub(crate) struct UnevenValue {
     pub(crate) found: UnevenAttribute,
     /// Index into the values.
-    value: u32,
+    pub(crate) value: u32,
 }
 
 /// Most values of an attribute: one with more identifies requests.
@@ -78,6 +78,11 @@ impl AttributeValues {
             set
         };
         AttributeValues { sets: texts().map(number).collect(), values }
+    }
+
+    /// Whether a set has a value.
+    pub(super) fn has_value(&self, set: AttributeSetId, value: u32) -> bool {
+        self.sets[set.index()].binary_search(&value).is_ok()
     }
 
     /// Values by key and service: ranges of indices.

@@ -34,7 +34,7 @@ use laggard_localize::{
 use laggard_model::{MethodRow, Timestamp};
 use laggard_report::{Baseline, WidespreadSlowdown, Window};
 use site_study::SiteStudy;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
     method: DiagnoseMethod::new("combined", true, diagnose),
@@ -116,17 +116,34 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     }
 }
 
-/// Those that stand out first, then the largest excess; of a slowdown of most operations, what is beyond it counts.
+/// Those that stand out first, then the largest excess; of a slowdown of most operations, what is beyond it counts. Calls
+/// between the same two services count together: one slow link slows all of them.
 fn order(suspects: &mut [Suspect], study: &SiteStudy) {
     let beyond = |suspect: &Suspect| {
         let factor = suspect.excess.median_factor;
         suspect.excess.total_ns * study.widespread.map_or(1.0, |slowdown| slowdown.share_beyond(factor))
     };
+    let mut by_link: BTreeMap<(bool, String, String), f64> = BTreeMap::new();
+    for suspect in suspects.iter() {
+        if let Some(link) = services_linked(suspect) {
+            *by_link.entry(link).or_default() += beyond(suspect);
+        }
+    }
+    let with_link =
+        |suspect: &Suspect| services_linked(suspect).map_or_else(|| beyond(suspect), |link| by_link[&link]);
     suspects.sort_by(|a, b| {
         (b.stands_out.cmp(&a.stands_out))
+            .then(with_link(b).total_cmp(&with_link(a)))
             .then(beyond(b).total_cmp(&beyond(a)))
             .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
     });
+}
+
+/// Whether the suspect stands out, and the services of caller and callee, if it is found at their link.
+fn services_linked(suspect: &Suspect) -> Option<(bool, String, String)> {
+    suspect.sites.as_ref()?;
+    let between = suspect.between.as_ref()?;
+    Some((suspect.stands_out, between.caller_service.clone(), between.callee_service.clone()))
 }
 
 /// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
@@ -164,7 +181,9 @@ fn is_explained_by_skewed_clocks(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
+    // Clocks are as skewed as they were in the baseline.
     suspect.spread == Spread::Localized
+        && !study.changed_replicas.contains(&suspect.operation)
         && suspect.evidence.iter().all(of_replicas)
         && waits_for_several(suspect, surveyed, study)
         && have_skewed_clocks(suspect, study, question)

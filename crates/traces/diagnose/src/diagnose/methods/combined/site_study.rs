@@ -41,6 +41,8 @@ pub(crate) struct SiteStudy {
     pub(crate) widespread: Option<WidespreadSlowdown>,
     /// Slower on some replicas than on others, and not so in the baseline.
     pub(crate) uneven: Vec<SiteSuspect>,
+    /// Operations of `uneven` whose replicas differ by too little to be found without the baseline.
+    pub(crate) changed_replicas: BTreeSet<OperationId>,
     /// Operations that are uneven in the window and were so in the baseline.
     pub(crate) standing: Vec<OperationId>,
     /// Slow periods with their suspects; without any where nothing is slow, or no slower than in the baseline.
@@ -136,6 +138,7 @@ impl SiteStudy {
             shifted: shifted.suspects,
             widespread: shifted.widespread,
             uneven: uneven_suspects(&window, settings, threads),
+            changed_replicas: BTreeSet::new(),
             standing: Vec::new(),
             incidents: Vec::new(),
             change: baseline.as_ref().map(|baseline| latency_change(baseline, &window, entries)),
@@ -153,7 +156,11 @@ impl SiteStudy {
         if let Some(baseline) = &study.baseline {
             let before = uneven_suspects(baseline, settings, threads);
             study.standing = remove_standing(&mut study.uneven, &before);
-            study.uneven.extend(changed_replica_suspects(baseline, &study.window, settings, threads));
+            let known: BTreeSet<OperationId> = study.uneven.iter().map(|known| known.operation).collect();
+            let changed = changed_replica_suspects(baseline, &study.window, settings, threads);
+            let operations = changed.iter().map(|suspect| suspect.operation);
+            study.changed_replicas = operations.filter(|operation| !known.contains(operation)).collect();
+            study.uneven.extend(changed);
             study.uneven = join_suspects(std::mem::take(&mut study.uneven));
             study.standing.retain(|operation| study.uneven.iter().all(|known| known.operation != *operation));
         }
@@ -205,6 +212,11 @@ impl SiteStudy {
         let (Some(table), Some(earlier)) = (&self.baseline, question.earlier()) else { return 0 };
         let spans = |row: &SiteRequest| earlier.requests.request(row.number as usize).calls();
         table.requests.iter().map(|row| spans(row) as u64).sum()
+    }
+
+    /// The value of an attribute by which requests differ at an operation.
+    pub(crate) fn uneven_value(&self, operation: OperationId) -> Option<&UnevenValue> {
+        self.uneven_values.iter().find(|one| one.found.suspect.operation == operation)
     }
 
     /// Whether window and baseline have enough requests to be compared.

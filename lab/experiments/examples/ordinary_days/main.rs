@@ -1,12 +1,14 @@
 //! Verdicts on ordinary days: false suspects on days without a fault, and what is found on the same days with one.
 //!
 //! `ordinary_days [--seeds FIRST..LAST] [--profile NAME] [--lost P] [--loss-onset P [--one-replica]]
-//! [--faults FACTOR] [--window MINUTES] [--fault MINUTES] [--list]`
+//! [--faults FACTOR] [--window MINUTES] [--fault MINUTES] [--kind NAME] [--list] [--oracle]`
 //!
 //! `--loss-onset` loses spans in the judged windows only, not in their baseline. Windows are 15 minutes long. A fault begins three minutes after its window does and lasts for 12, or ends with the window;
 //! in windows of 30 minutes and more, it begins in the middle.
 
 #![expect(clippy::print_stdout, reason = "a command-line program")]
+
+mod oracle;
 
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
@@ -28,6 +30,8 @@ struct Options {
     window_min: u32,
     fault_min: u32,
     list: bool,
+    oracle: bool,
+    kind: Option<String>,
 }
 
 fn options() -> Options {
@@ -41,6 +45,8 @@ fn options() -> Options {
         window_min: 15,
         fault_min: 12,
         list: false,
+        oracle: false,
+        kind: None,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -59,6 +65,8 @@ fn options() -> Options {
             "--window" => options.window_min = value().parse().expect("minutes"),
             "--fault" => options.fault_min = value().parse().expect("minutes"),
             "--list" => options.list = true,
+            "--kind" => options.kind = Some(value()),
+            "--oracle" => options.oracle = true,
             other => panic!("unknown argument {other}"),
         }
     }
@@ -247,7 +255,8 @@ fn attributes_text(suspect: &Suspect) -> String {
 fn faults(settings: &DaySettings, factor: f64, options: &Options, counts: &mut Counts) {
     let end_min = 60 + options.window_min;
     let begin_min = 60 + if options.window_min < 30 { 3 } else { options.window_min / 2 };
-    for kind in DayFaultKind::ALL {
+    let wanted = |kind: &DayFaultKind| options.kind.as_ref().is_none_or(|name| name == kind.name());
+    for kind in DayFaultKind::ALL.into_iter().filter(wanted) {
         let fault = DayFault {
             kind,
             seed: settings.seed,
@@ -278,6 +287,21 @@ fn faults(settings: &DaySettings, factor: f64, options: &Options, counts: &mut C
                     &report,
                 );
             }
+        }
+        if options.oracle {
+            let oracle = oracle::oracle(&day, &settings, &truth);
+            println!(
+                "  oracle {} {} seed {} found {} right {} calls {} of {} factor {:.3} z {:.1}",
+                kind.name(),
+                settings.profile.name,
+                settings.seed,
+                row[3],
+                row[4],
+                oracle.calls,
+                oracle.all_calls,
+                oracle.factor,
+                oracle.z
+            );
         }
         let own = counts.by_kind.entry(kind.name()).or_default();
         (0..5).for_each(|at| own[at] += row[at]);
