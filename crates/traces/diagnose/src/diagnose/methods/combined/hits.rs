@@ -41,6 +41,10 @@ const CHANCE_LEVEL: f64 = 0.05;
 /// Share of false discoveries among hit calls.
 const FALSE_SHARE: f64 = 0.02;
 
+/// From this share of hit calls on, and below this median factor of theirs, single calls vary more than they are slower.
+const MOST_CALLS: f64 = 0.5;
+const SMALL_FACTOR: f64 = 1.5;
+
 /// What the calls of a suspect are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reference {
@@ -87,10 +91,7 @@ impl HitStudy<'_> {
     pub(super) fn with_hits(&self, mut suspect: Suspect) -> Suspect {
         let sites = self.sites(&suspect);
         let calls = self.calls(&suspect, &sites);
-        let mut excess: BTreeMap<u32, f64> = BTreeMap::new();
-        for call in calls.iter().filter(|call| call.is_hit) {
-            *excess.entry(call.call.request).or_default() += call.excess_ns();
-        }
+        let mut excess = self.excess_by_request(&calls);
         let requests = &self.study.window.requests;
         excess.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
         let figures = self.figures(&suspect, &calls, &excess);
@@ -113,6 +114,28 @@ impl HitStudy<'_> {
         self.set_culprits(&mut suspect, &calls);
         suspect.hits = Some(figures);
         suspect
+    }
+
+    /// The excess of each hit request: the sum over its hit calls. Where most calls are hit by less than they vary anyway, it
+    /// is the median excess of its categories' calls: the sum of noise is above zero, as times have long tails.
+    fn excess_by_request(&self, calls: &[LeveledCall]) -> BTreeMap<u32, f64> {
+        let hits = || calls.iter().filter(|call| call.is_hit);
+        let judged = calls.iter().filter(|call| call.is_judged).count();
+        let factor = effect(hits()).map_or(1.0, |effect| effect.factor);
+        let by_level = factor < SMALL_FACTOR && hits().count() as f64 >= MOST_CALLS * judged as f64;
+        let category = |call: &LeveledCall| self.study.window.requests[call.call.request as usize].category;
+        let mut levels: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        if by_level {
+            hits().for_each(|call| levels.entry(category(call)).or_default().push(call.excess_ns()));
+        }
+        let levels: BTreeMap<u32, f64> =
+            levels.into_iter().map(|(category, excess)| (category, median_of(&excess))).collect();
+        let mut excess: BTreeMap<u32, f64> = BTreeMap::new();
+        for call in hits() {
+            let own_ns = levels.get(&category(call)).copied().unwrap_or_else(|| call.excess_ns());
+            *excess.entry(call.call.request).or_default() += own_ns;
+        }
+        excess
     }
 
     /// The sites that were compared; for other finders those that the operation's self time is spent at.
