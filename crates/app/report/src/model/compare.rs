@@ -162,6 +162,35 @@ pub struct OperationChange {
     pub replicas_compared: u64,
     /// Those whose time per call changed beyond chance, the largest part of the change first.
     pub replicas: Vec<ReplicaChange>,
+    /// Attributes whose requests changed while the others did not, the largest change first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<AttributeChange>,
+}
+
+/// Requests with one value of an attribute at one operation, before and after.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct AttributeChange {
+    /// `version`, `zone`, `tenant`, `account`, or the configured name.
+    pub key: String,
+    /// Value.
+    pub value: String,
+    /// The service that it describes; missing for an attribute of the request itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// `slower` or `faster`.
+    pub change: Change,
+    /// Requests with it that were compared, before.
+    pub compared_before: u64,
+    /// The same after.
+    pub compared_after: u64,
+    /// Share of their calls that moved, 0..1.
+    pub moved_share: f64,
+    /// Median difference of the calls that moved, after minus before, among requests of the same kind, nanoseconds.
+    pub shift_ns: f64,
+    /// Median time per call before, nanoseconds.
+    pub median_before_ns: f64,
+    /// Two-sided p-value of the rank test, after Benjamini–Hochberg over all values at all operations.
+    pub p_value: f64,
 }
 
 /// One operation on one replica, compared with itself.

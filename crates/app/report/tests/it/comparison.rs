@@ -70,6 +70,7 @@ fn operation(name: &str, change: Change) -> OperationChange {
         calls: moved.then(|| shift(1.5)),
         replicas_compared: 0,
         replicas: Vec::new(),
+        attributes: Vec::new(),
     }
 }
 

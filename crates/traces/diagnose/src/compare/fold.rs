@@ -6,7 +6,9 @@ use crate::population::Selected;
 use laggard_assembly::ShapePosition;
 use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes};
 use laggard_localize::compare::{Moments, OperationObservation};
-use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, ReplicaId, Timestamp, TraceId};
+use laggard_model::{
+    AttributeSetId, CallTree, Fingerprint, FingerprintBuilder, OperationId, ReplicaId, Timestamp, TraceId,
+};
 use std::collections::BTreeMap;
 
 /// Example traces per category.
@@ -84,12 +86,19 @@ const REPLICA_OBSERVATIONS_MAX: usize = 300;
 /// or the split of the requests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sample {
-    observations: Vec<(u64, OperationObservation)>,
+    observations: Vec<(u64, OperationObservation, AttributeSetId)>,
+}
+
+/// What a sample needs to know of a request.
+#[derive(Clone, Copy)]
+struct SampledRequest {
+    hash: u64,
+    attributes: AttributeSetId,
 }
 
 impl Sample {
-    fn add(&mut self, hash: u64, observation: OperationObservation, most: usize) {
-        self.observations.push((hash, observation));
+    fn add(&mut self, request: SampledRequest, observation: OperationObservation, most: usize) {
+        self.observations.push((request.hash, observation, request.attributes));
         // Cutting only at twice the size keeps the cost per observation constant.
         if self.observations.len() > 2 * most {
             self.cut(most);
@@ -110,7 +119,16 @@ impl Sample {
 
     /// The observations, in the order of their hashes.
     pub fn observations(&self) -> Vec<OperationObservation> {
-        self.observations.iter().map(|&(_, observation)| observation).collect()
+        self.observations.iter().map(|&(_, observation, _)| observation).collect()
+    }
+
+    /// Those of requests with some attributes.
+    pub(super) fn observations_with(
+        &self,
+        is_included: impl Fn(AttributeSetId) -> bool,
+    ) -> Vec<OperationObservation> {
+        let included = self.observations.iter().filter(|(_, _, attributes)| is_included(*attributes));
+        included.map(|&(_, observation, _)| observation).collect()
     }
 }
 
@@ -145,7 +163,8 @@ impl Fold for PopulationFold<'_> {
         partial.paths.add(&tree);
         let category = self.shapes.category_of(request.structure());
         let id = self.shapes.categories()[category].id;
-        self.add_operations(partial, &tree, id, hash);
+        let sampled = SampledRequest { hash, attributes: self.selected.attributes(request) };
+        self.add_operations(partial, &tree, id, sampled);
         let known = partial.categories.entry(id).or_insert_with(|| CategorySummary {
             positions: self.positions[category].clone(),
             calls: vec![0; self.positions[category].len()],
@@ -205,7 +224,7 @@ impl<'a> PopulationFold<'a> {
         partial: &mut PopulationSummary,
         tree: &CallTree,
         category: Fingerprint,
-        hash: u64,
+        request: SampledRequest,
     ) {
         let entry = tree.operation[0];
         let call = |node: usize| ((tree.operation[node], tree.replica[node]), tree.self_time[node].ns());
@@ -218,7 +237,7 @@ impl<'a> PopulationFold<'a> {
                 let self_ns = of_replica.iter().fold(0_u64, |sum, (_, self_ns)| sum.saturating_add(*self_ns));
                 let count = of_replica.len() as u32;
                 let observation = OperationObservation::new(category, entry, (self_ns, count));
-                self.add_replica(partial, of_replica[0].0, observation, hash);
+                self.add_replica(partial, of_replica[0].0, observation, request);
                 total = (total.0.saturating_add(self_ns), total.1 + count);
             }
             let operation = partial.operations.entry(id).or_default();
@@ -226,7 +245,7 @@ impl<'a> PopulationFold<'a> {
             operation.calls += u64::from(total.1);
             operation.self_ns = operation.self_ns.saturating_add(u128::from(total.0));
             let observation = OperationObservation::new(category, entry, total);
-            operation.sample.add(hash, observation, self.observations_max);
+            operation.sample.add(request, observation, self.observations_max);
         }
     }
 
@@ -235,11 +254,11 @@ impl<'a> PopulationFold<'a> {
         partial: &mut PopulationSummary,
         key: (OperationId, ReplicaId),
         observation: OperationObservation,
-        hash: u64,
+        request: SampledRequest,
     ) {
         let known = partial.replicas.entry(key).or_default();
         known.calls += u64::from(observation.calls);
-        known.sample.add(hash, observation, REPLICA_OBSERVATIONS_MAX);
+        known.sample.add(request, observation, REPLICA_OBSERVATIONS_MAX);
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Describes the difference; names no culprit replica.
 
+mod attributes;
 mod fold;
 mod latency;
 mod operations;

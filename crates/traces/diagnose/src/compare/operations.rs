@@ -1,14 +1,15 @@
 //! Operations before and after.
 
+use super::attributes::attribute_changes;
 use super::fold::{OperationSummary, PopulationSummary};
 use super::paths::complete;
-use super::replicas::{OperationReplicas, replica_changes};
+use super::replicas::{OperationParts, replica_changes};
 use super::settings::CompareSettings;
 use crate::population::UnionNames;
 use laggard_localize::compare::{OperationPair, OperationShift, Strata, compare_operations, fisher_exact};
 use laggard_model::OperationId;
 use laggard_numeric::benjamini_hochberg;
-use laggard_report::{Change, MeasuredShift, OperationChange, OperationFigures, ReplicaChange};
+use laggard_report::{Change, MeasuredShift, OperationChange, OperationFigures};
 use std::collections::BTreeSet;
 
 /// Every operation of either set: those that changed first, then by what they add to a request.
@@ -33,11 +34,14 @@ pub(super) fn operation_changes(
         .collect();
     let shifts = compare_operations(&pairs);
     let one_sided = one_sided_tests(&ids, before, after);
-    let mut replicas = replica_changes(before, after, union, settings);
+    let mut parts = replica_changes(before, after, union, settings);
+    for (operation, attributes) in attribute_changes(before, after, union, settings) {
+        parts.entry(operation).or_default().attributes = attributes;
+    }
     let mut changes: Vec<OperationChange> = (ids.into_iter().zip(shifts).zip(one_sided))
         .map(|((id, shifts), p)| {
-            let replicas = replicas.remove(&id).unwrap_or_default();
-            operation_change(id, &shifts, p, replicas, [before, after], union, settings)
+            let parts = parts.remove(&id).unwrap_or_default();
+            operation_change(id, &shifts, p, parts, [before, after], union, settings)
         })
         .collect();
     changes.sort_by(|a, b| {
@@ -69,7 +73,7 @@ fn operation_change(
     id: OperationId,
     shifts: &[OperationShift; 2],
     p_one_sided: f64,
-    replicas: OperationReplicas,
+    parts: OperationParts,
     sets: [&PopulationSummary; 2],
     union: &UnionNames,
     settings: &CompareSettings,
@@ -84,7 +88,7 @@ fn operation_change(
     let change = match summaries {
         [None, _] if p_one_sided <= settings.level => Change::New,
         [_, None] if p_one_sided <= settings.level => Change::Vanished,
-        _ => direction(time.as_ref(), calls.as_ref(), &replicas.changed),
+        _ => direction(time.as_ref(), calls.as_ref(), &parts),
     };
     OperationChange {
         service: key.service.to_owned(),
@@ -96,16 +100,13 @@ fn operation_change(
         change_per_request_ns: in_a_request(1) - in_a_request(0),
         time,
         calls,
-        replicas_compared: replicas.compared,
-        replicas: replicas.changed,
+        replicas_compared: parts.compared,
+        replicas: parts.changed,
+        attributes: parts.attributes,
     }
 }
 
-fn direction(
-    time: Option<&MeasuredShift>,
-    calls: Option<&MeasuredShift>,
-    replicas: &[ReplicaChange],
-) -> Change {
+fn direction(time: Option<&MeasuredShift>, calls: Option<&MeasuredShift>, parts: &OperationParts) -> Change {
     let up = |shift: &MeasuredShift| shift.shift > 0.0;
     if let Some(time) = time.filter(|time| time.significant) {
         return if up(time) { Change::Slower } else { Change::Faster };
@@ -113,8 +114,12 @@ fn direction(
     match calls.filter(|calls| calls.significant) {
         Some(calls) if up(calls) => Change::MoreCalls,
         Some(_) => Change::FewerCalls,
-        // A fault of one replica need not move the median over all.
-        None => replicas.first().map_or(Change::None, |largest| largest.change),
+        // A fault of one replica or tenant need not move the median over all.
+        None => {
+            let largest = parts.changed.first().map(|replica| replica.change);
+            let largest = largest.or_else(|| parts.attributes.first().map(|attribute| attribute.change));
+            largest.unwrap_or(Change::None)
+        }
     }
 }
 

@@ -5,19 +5,21 @@ use super::settings::CompareSettings;
 use crate::population::UnionNames;
 use laggard_localize::compare::{OperationPair, ReplicaShift, compare_replicas};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_report::{Change, ReplicaChange};
+use laggard_report::{AttributeChange, Change, ReplicaChange};
 use std::collections::BTreeMap;
 
 /// A change on one replica is at least this large, relative to before: single replicas vary more than all together.
 const CHANGE_MIN: f64 = 0.1;
 
-/// The replicas of one operation.
+/// The parts of one operation's calls: by replica, and by the attributes of their requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OperationReplicas {
+pub(super) struct OperationParts {
     /// Those with enough requests in both sets.
     pub(super) compared: u64,
     /// Those that changed, the largest part of the operation's change first.
     pub(super) changed: Vec<ReplicaChange>,
+    /// Attributes whose requests changed while the others did not.
+    pub(super) attributes: Vec<AttributeChange>,
 }
 
 /// Compares every replica of every operation with itself.
@@ -26,7 +28,7 @@ pub(super) fn replica_changes(
     after: &PopulationSummary,
     union: &UnionNames,
     settings: &CompareSettings,
-) -> BTreeMap<OperationId, OperationReplicas> {
+) -> BTreeMap<OperationId, OperationParts> {
     let keys: Vec<(OperationId, ReplicaId)> =
         after.replicas.keys().filter(|key| before.replicas.contains_key(key)).copied().collect();
     let pairs: Vec<OperationPair> = keys
@@ -37,7 +39,7 @@ pub(super) fn replica_changes(
             after: after.replicas[key].sample.observations(),
         })
         .collect();
-    let mut all: BTreeMap<OperationId, OperationReplicas> = BTreeMap::new();
+    let mut all: BTreeMap<OperationId, OperationParts> = BTreeMap::new();
     for (key, shift) in keys.iter().zip(compare_replicas(&pairs)) {
         let Some(shift) = shift else { continue };
         let known = all.entry(key.0).or_default();
@@ -68,7 +70,8 @@ pub(super) fn replica_changes(
     all
 }
 
-fn direction(shift: &ReplicaShift, settings: &CompareSettings) -> Option<Change> {
+/// How it changed, if that is beyond chance and large enough.
+pub(super) fn direction(shift: &ReplicaShift, settings: &CompareSettings) -> Option<Change> {
     let large = shift.shift_ns.abs() >= CHANGE_MIN.max(settings.change_min) * shift.median_before;
     (shift.p_adjusted <= settings.level && large && shift.shift_ns != 0.0)
         .then_some(if shift.shift_ns > 0.0 { Change::Slower } else { Change::Faster })

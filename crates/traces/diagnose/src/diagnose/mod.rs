@@ -5,7 +5,7 @@
 //! ```
 
 mod answer;
-mod methods;
+pub(crate) mod methods;
 mod plural;
 mod question;
 mod report;

@@ -1,13 +1,15 @@
 //! Attributes of requests as an explanation of slowness.
 
 use crate::simulated::THREADS;
-use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
+use laggard_diagnose::{
+    BaselineChoice, CompareSettings, ComparedPopulation, DiagnoseSettings, Population, compare, diagnose,
+};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{
     Attribute, AttributeText, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind,
     SpanRecord, Status, Timestamp, TraceId,
 };
-use laggard_report::{InputFacts, Report, SuspectAttribute};
+use laggard_report::{Comparison, ComparisonVerdict, InputFacts, Report, SuspectAttribute};
 
 /// A small generator, so that a case depends on nothing else.
 struct Random(u64);
@@ -177,6 +179,30 @@ fn an_operation_that_is_slow_and_fails_has_the_figures_of_both() {
     assert_eq!((first.service.as_str(), first.behavior.len()), ("cart", 1), "{}", report.headline);
     assert!((15e6..25e6).contains(&(first.effect_ns as f64)), "{}", first.effect_ns);
     assert!(report.headline.contains("fails in ") && report.headline.contains("slow"), "{}", report.headline);
+}
+
+fn set(requests: &Requests) -> ComparedPopulation<'_> {
+    let population = Population::all(requests);
+    ComparedPopulation { population, facts: InputFacts::default(), label: String::new() }
+}
+
+#[test]
+fn a_comparison_names_the_tenant_that_differs() {
+    let compared = |slow: &dyn Fn(&RequestTraits) -> f64| {
+        let (before, after) = (requests(11, 0, |_| 1.0), requests(12, 10_000, slow));
+        compare([&set(&before), &set(&after)], &CompareSettings::default(), LocalEngine::new(THREADS))
+            .unwrap()
+    };
+    let named = |comparison: &Comparison| -> Vec<String> {
+        let attributes = comparison.operations.iter().flat_map(|operation| &operation.attributes);
+        attributes.map(|attribute| format!("{}={}", attribute.key, attribute.value)).collect()
+    };
+    let one = compared(&|drawn| if drawn.tenant == 1 { 1.6 } else { 1.0 });
+    assert_eq!(named(&one), ["tenant=t1"], "{}", one.headline);
+    assert!(one.headline.contains("different only for requests with tenant=t1: +1"), "{}", one.headline);
+    assert_eq!(named(&compared(&|_| 1.6)), [""; 0], "all of them");
+    let none = compared(&|_| 1.0);
+    assert_eq!((named(&none), none.verdict), (vec![], ComparisonVerdict::Unchanged));
 }
 
 #[test]

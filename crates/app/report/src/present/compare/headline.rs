@@ -1,6 +1,6 @@
 //! The difference in one sentence.
 
-use super::phrases::{change_word, changed_operations, some_replicas};
+use super::phrases::{change_word, changed_operations, some_parts};
 use crate::names::quoted;
 use crate::numbers::{self, relative, signed_share, signed_time};
 use crate::{Change, Comparison, ComparisonVerdict, LatencyChange, OperationChange};
@@ -73,8 +73,8 @@ fn latency(latency: &LatencyChange) -> String {
 
 fn operation(operation: &OperationChange) -> String {
     let name = quoted(&format!("{} {}", operation.service, operation.operation));
-    if let Some(replicas) = some_replicas(operation) {
-        return format!("{name}, {replicas}");
+    if let Some(parts) = some_parts(operation) {
+        return format!("{name}, {parts}");
     }
     let word = change_word(operation.change);
     let shift = match operation.change {

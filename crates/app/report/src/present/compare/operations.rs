@@ -1,6 +1,6 @@
 //! Operations before and after.
 
-use super::phrases::{calls, change_word, changed_operations, shift_interval, some_replicas};
+use super::phrases::{calls, change_word, changed_operations, shift_interval, some_parts};
 use crate::document::{
     Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, Tone,
     columns,
@@ -125,8 +125,8 @@ fn remark(operation: &OperationChange) -> String {
             format!("in {before} requests before, {after} after")
         }
         Change::Slower | Change::Faster | Change::None => {
-            if let Some(replicas) = some_replicas(operation) {
-                return replicas;
+            if let Some(parts) = some_parts(operation) {
+                return parts;
             }
             let interval = operation.time.as_ref().map(shift_interval).unwrap_or_default();
             if interval.is_empty() { interval } else { format!("per call, 95 % interval {interval}") }

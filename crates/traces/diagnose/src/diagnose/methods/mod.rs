@@ -1,6 +1,6 @@
 //! The registry of methods. Every method declares its row in its own file; command line, help and evaluation use them.
 
-mod combined;
+pub(crate) mod combined;
 mod published;
 
 use crate::diagnose::question::DiagnoseMethod;

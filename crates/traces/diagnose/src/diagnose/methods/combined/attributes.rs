@@ -16,17 +16,17 @@ use std::num::NonZeroUsize;
 /// All values of attributes that requests of a data set have.
 pub(crate) struct AttributeValues {
     /// Ascending.
-    values: Vec<AttributeValue>,
+    pub(crate) values: Vec<AttributeValue>,
     /// The values of each set, ascending, by handle.
-    sets: Vec<Vec<u32>>,
+    pub(crate) sets: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct AttributeValue {
-    key: String,
+pub(crate) struct AttributeValue {
+    pub(crate) key: String,
     /// The service it describes; empty for an attribute of requests.
-    service: String,
-    value: String,
+    pub(crate) service: String,
+    pub(crate) value: String,
 }
 
 /// An operation at which requests with one value are slower than the others.
@@ -85,6 +85,14 @@ impl AttributeValues {
         self.sets[set.index()].binary_search(&value).is_ok()
     }
 
+    /// Values of the attributes by which requests are compared, by key and service: ranges of at least two indices.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
+        let is_compared = |range: &std::ops::Range<u32>| {
+            range.len() > 1 && self.values[range.start as usize].key != NOT_SEARCHED
+        };
+        self.by_key().filter(is_compared).take(SEARCHED_MAX)
+    }
+
     /// Values by key and service: ranges of indices.
     fn by_key(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
         let mut from = 0;
@@ -109,8 +117,7 @@ pub(super) fn uneven(
     threads: NonZeroUsize,
 ) -> Vec<UnevenValue> {
     let mut out: Vec<UnevenValue> = Vec::new();
-    let searched = values.by_key().filter(|range| values.values[range.start as usize].key != NOT_SEARCHED);
-    for range in searched.filter(|range| range.len() > 1).take(SEARCHED_MAX) {
+    for range in values.compared() {
         let Some(grouping) = Grouping::new(values, range, window) else { continue };
         let search = |table: &SiteTable| {
             let groups = grouping.groups(values, table, names);

@@ -11,7 +11,7 @@
 //! some ─────── performed by some replicas only ─────────────────────┘
 //! ```
 
-mod attributes;
+pub(crate) mod attributes;
 mod dispersion;
 mod failures;
 mod hits;
