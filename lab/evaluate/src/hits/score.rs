@@ -1,8 +1,8 @@
 //! Requests hit and effects against the injected times.
 
 use super::{HitSuspect, HitTruth};
-use crate::methods::quantile;
 use laggard_model::TraceId;
+use laggard_numeric::median_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -61,13 +61,13 @@ pub fn score_hits(truth: &HitTruth, suspects: &[HitSuspect]) -> HitScore {
     let first = suspects.iter().enumerate().find_map(|(index, suspect)| {
         let own = truth.get(&suspect.name)?;
         let [precision, recall] = shares(&suspect.requests, &own.requests_ns.keys().copied().collect());
-        let mut requests_ns: Vec<f64> = own.requests_ns.values().copied().collect();
+        let requests_ns: Vec<f64> = own.requests_ns.values().copied().collect();
         Some(FirstHits {
             rank: index + 1,
             precision,
             recall,
-            call_effect: suspect.call_effect_ns / quantile(&mut own.calls_ns.clone(), 0.5)?,
-            request_effect: suspect.request_effect_ns / quantile(&mut requests_ns, 0.5)?,
+            call_effect: suspect.call_effect_ns / median_of(&own.calls_ns),
+            request_effect: suspect.request_effect_ns / median_of(&requests_ns),
         })
     });
     HitScore { first, precision_any, recall_any, suspects: suspects.len() }

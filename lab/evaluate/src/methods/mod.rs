@@ -10,7 +10,6 @@ mod tail_latency;
 mod trace_rca;
 mod window_self_time;
 
-pub(crate) use figures::quantile;
 pub use itemsets::{FrequentItemsets, jaccard, mine};
 pub use labels::Labels;
 pub use laggard::laggard_report;
