@@ -103,7 +103,7 @@ fn each_day(
 
 fn quiet(settings: DaySettings, groups: &GroupPair, runner: &mut Runner<'_>) -> Result<(), String> {
     let settings = DaySettings { window_s: 120 * MINUTE_S, ..settings };
-    let drawn = DrawnDay::draw(&settings)?;
+    let drawn = SampledDay::draw(&settings)?;
     for start in QUIET_STARTS {
         let name = format!("{} seed {} minute {start}", settings.profile.name, settings.seed);
         drawn.run(name, start, &Truth::Quiet, groups, runner);
@@ -129,7 +129,7 @@ fn faulty(
     let settings =
         DaySettings { fault: Some(fault), window_s: (FAULT_START + WINDOW) * MINUTE_S, ..settings };
     // Not every system can have every fault.
-    let Ok(drawn) = DrawnDay::draw(&settings) else { return Ok(()) };
+    let Ok(drawn) = SampledDay::draw(&settings) else { return Ok(()) };
     let Some(truth) = drawn.day.truth() else { return Ok(()) };
     let name = format!("{} seed {}", settings.profile.name, settings.seed);
     drawn.run(name, FAULT_START, &Truth::Fault(truth), groups, runner);
@@ -137,17 +137,17 @@ fn faulty(
 }
 
 /// A day with its requests, by start.
-struct DrawnDay {
+struct SampledDay {
     day: Day,
     start: Timestamp,
     requests: Vec<DayRequest>,
 }
 
-impl DrawnDay {
-    fn draw(settings: &DaySettings) -> Result<DrawnDay, String> {
+impl SampledDay {
+    fn draw(settings: &DaySettings) -> Result<SampledDay, String> {
         let day = Day::new(settings).map_err(|error| error.to_string())?;
         let requests = day.requests().collect();
-        Ok(DrawnDay { day, start: Timestamp::from_unix_ns(settings.start_unix_ns), requests })
+        Ok(SampledDay { day, start: Timestamp::from_unix_ns(settings.start_unix_ns), requests })
     }
 
     /// The requests that start in some minutes, as read from a file.
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_window_has_the_requests_that_start_in_its_minutes() {
         let settings = DaySettings { window_s: 180, ..DaySettings::new(Profile::parse("small").unwrap(), 1) };
-        let drawn = DrawnDay::draw(&settings).unwrap();
+        let drawn = SampledDay::draw(&settings).unwrap();
         let spans = |minutes| {
             let traces = drawn.traces(minutes, NonZeroUsize::MIN);
             crate::select::each_trace(&traces).map(<[_]>::len).sum::<usize>()
