@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_second_mode_is_clipped_to_the_end_of_the_first() {
         // Nine of ten within ±0.2, one of ten at 3.
-        let log = |index: usize| if index % 10 == 0 { 3.0 } else { (index % 5) as f64 * 0.1 - 0.2 };
+        let log = |index: usize| if index.is_multiple_of(10) { 3.0 } else { (index % 5) as f64 * 0.1 - 0.2 };
         let bulk = Bulk::of(1_000, log);
         assert!(bulk.reach < 0.5, "{bulk:?}");
         assert!(bulk.clip(3.0) < 0.6);
