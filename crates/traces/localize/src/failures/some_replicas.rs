@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    fn found(scans: impl Fn(u32) -> bool, callee: impl Fn(u32) -> u32) -> Vec<SomeReplicas> {
+    fn performers(scans: impl Fn(u32) -> bool, callee: impl Fn(u32) -> u32) -> Vec<SomeReplicas> {
         let replica_of = |number: u32, node| {
             let replica = number % 10;
             ReplicaId::from_index(if node == 0 { replica } else { callee(replica) } as usize)
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn three_of_ten_replicas_perform_it() {
-        let found = found(|number| number % 10 < 3 && number % 4 > 0, |replica| replica);
+        let found = performers(|number| number % 10 < 3 && number % 4 > 0, |replica| replica);
         let indices: Vec<usize> = found[0].replicas.iter().map(|replica| replica.index()).collect();
         assert_eq!((indices, found[0].others.len(), found[0].calls), (vec![0, 1, 2], 7, 180));
         assert!((found[0].rate - 2.0 / 3.0).abs() < 1e-9, "{}", found[0].rate);
@@ -233,9 +233,13 @@ mod tests {
     #[test]
     fn what_chance_leaders_balancing_or_a_start_explain_is_not_named() {
         let same = |replica| replica;
-        assert_eq!(found(|number| number % 43 == 0, same), [], "rare calls miss replicas by chance");
-        assert_eq!(found(|number| number % 10 == 7, same), [], "a leader");
-        assert_eq!(found(|number| number % 10 < 3, |replica| 20 + replica), [], "calls of other replicas");
-        assert_eq!(found(|number| number % 10 < 3 && number < 150, same), [], "at the start only");
+        assert_eq!(performers(|number| number % 43 == 0, same), [], "rare calls miss replicas by chance");
+        assert_eq!(performers(|number| number % 10 == 7, same), [], "a leader");
+        assert_eq!(
+            performers(|number| number % 10 < 3, |replica| 20 + replica),
+            [],
+            "calls of other replicas"
+        );
+        assert_eq!(performers(|number| number % 10 < 3 && number < 150, same), [], "at the start only");
     }
 }

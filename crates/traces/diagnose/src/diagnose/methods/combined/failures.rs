@@ -12,8 +12,9 @@ use crate::outcome_fold::OutcomeFold;
 use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
-    CallChange, CallChangeKind, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate, RequestNumbers,
-    SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset, uneven_errors,
+    CallChange, CallChangeKind, Culprit, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate,
+    RequestNumbers, SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
+    uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_report::{BehaviorChange, Callee, Onset};
@@ -362,23 +363,7 @@ impl<'a> OutcomeStudy<'a> {
             operation,
             evidence: vec![evidence],
             spread: if culprits.is_empty() { Spread::Everywhere } else { Spread::Localized },
-            replicas: replicas
-                .iter()
-                .map(|rate| SuspectReplica {
-                    replica: rate.replica,
-                    is_culprit: culprits.contains(&rate.replica),
-                    calls: rate.calls,
-                    slow_calls: rate.slow,
-                    p_value: found
-                        .iter()
-                        .find(|culprit| culprit.replica == rate.replica)
-                        .map(|culprit| culprit.p_adjusted),
-                    score: 1,
-                    excess_total_ns: 0.0,
-                    excess_median_ns: 0.0,
-                    factor: None,
-                })
-                .collect(),
+            replicas: suspect_replicas(&replicas, &found),
             culprits,
             positions: positions.collect(),
             categories: categories.into_iter().collect(),
@@ -437,6 +422,25 @@ impl<'a> OutcomeStudy<'a> {
         affected.sort_by_key(|category| std::cmp::Reverse(category.requests));
         affected
     }
+}
+
+/// The replicas of a suspect; culprits are those with the most events for their calls.
+fn suspect_replicas(rates: &[ReplicaRate], found: &[Culprit]) -> Vec<SuspectReplica> {
+    let suspect_replica = |rate: &ReplicaRate| {
+        let culprit = found.iter().find(|culprit| culprit.replica == rate.replica);
+        SuspectReplica {
+            replica: rate.replica,
+            is_culprit: culprit.is_some(),
+            calls: rate.calls,
+            slow_calls: rate.slow,
+            p_value: culprit.map(|culprit| culprit.p_adjusted),
+            score: 1,
+            excess_total_ns: 0.0,
+            excess_median_ns: 0.0,
+            factor: None,
+        }
+    };
+    rates.iter().map(suspect_replica).collect()
 }
 
 /// Calls by replica, and the requests that they are of.

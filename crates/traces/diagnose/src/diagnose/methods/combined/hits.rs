@@ -17,25 +17,14 @@ use crate::diagnose::answer::{
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{
-    CallLevel, ComparedSite, Incident, NormalCalls, Site, SiteTable, Spread, WindowCall, find_hits,
-};
-use laggard_model::{Fingerprint, ReplicaId, Timestamp, TraceId};
+use laggard_localize::{CallLevel, ComparedSite, Incident, Site, Spread, WindowCall, find_hits};
+use laggard_model::{ReplicaId, TraceId};
 use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
 use laggard_report::CulpritReplica;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most example traces per suspect.
 const TRACES_MAX: usize = 5;
-/// Normal calls in the window with which culprits are compared; with fewer, with the baseline.
-const NORMAL_CALLS_MIN: usize = 20;
-/// All calls of culprits may be hit together from this factor of their peers' median on: replicas differ by 10 % without a
-/// fault.
-const PEERS_FACTOR_MIN: f64 = 1.2;
-/// The same against the baseline.
-const BASELINE_FACTOR_MIN: f64 = 1.04;
-/// Requests with one value of an attribute are all that is slow if they have this part of the excess.
-const GROUP_PART_MIN: f64 = 0.6;
 /// Level of the test that more requests of a category are hit than by chance.
 const CHANCE_LEVEL: f64 = 0.05;
 /// Share of false discoveries among hit calls.
@@ -44,20 +33,6 @@ const FALSE_SHARE: f64 = 0.02;
 /// From this share of hit calls on, and below this median factor of theirs, single calls vary more than they are slower.
 const MOST_CALLS: f64 = 0.5;
 const SMALL_FACTOR: f64 = 1.5;
-
-/// What the calls of a suspect are compared with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reference {
-    /// Calls in which no culprit took part.
-    Peers,
-    /// Calls of the same culprits, or of requests with the same value of an attribute, in the baseline.
-    SameGroup,
-    Baseline,
-    /// Calls outside slow periods.
-    OutsidePeriods,
-    /// Most calls of the suspect themselves.
-    Bulk,
-}
 
 /// Applies the one definition of a hit to suspects of every finder.
 pub(super) struct HitStudy<'a> {
@@ -156,48 +131,6 @@ impl HitStudy<'_> {
         sites
     }
 
-    fn reference(&self, suspect: &Suspect) -> Reference {
-        let has = |kind: Evidence| suspect.evidence.contains(&kind);
-        // A difference to the peers that is small was found because it is new; the peers alone do not show it.
-        if self.study.changed_replicas.contains(&suspect.operation) || self.value(suspect).is_some() {
-            Reference::SameGroup
-        } else if !suspect.culprits.is_empty() {
-            Reference::Peers
-        } else if self.study.is_compared(self.question) {
-            Reference::Baseline
-        } else if has(Evidence::Period) && !has(Evidence::Dispersion) && !has(Evidence::Pattern) {
-            Reference::OutsidePeriods
-        } else {
-            Reference::Bulk
-        }
-    }
-
-    /// The value of an attribute whose requests are all that is slow at the suspect's operation, in a comparison with a
-    /// baseline.
-    fn value(&self, suspect: &Suspect) -> Option<u32> {
-        if !suspect.culprits.is_empty() || !self.study.is_compared(self.question) {
-            return None;
-        }
-        let uneven = self.study.uneven_value(suspect.operation)?;
-        let shifted = self.study.shifted.iter().find(|shifted| shifted.operation == suspect.operation);
-        let excess_ns = shifted.map_or(0.0, |shifted| shifted.excess_ns);
-        (uneven.found.suspect.excess_ns >= GROUP_PART_MIN * excess_ns).then_some(uneven.value)
-    }
-
-    /// Whether a call is one of the suspect's culprits or of requests with the value of its attribute.
-    fn is_in_group(&self, suspect: &Suspect, value: Option<u32>, table: &SiteTable, call: &SiteCall) -> bool {
-        match value {
-            Some(value) => {
-                let request = &table.requests[call.request as usize];
-                self.study.attributes.has_value(request.attributes, value)
-            }
-            None => {
-                let set = &table.sets[call.set as usize];
-                suspect.culprits.iter().any(|culprit| set.contains(culprit))
-            }
-        }
-    }
-
     /// All calls of a suspect in the window, with their levels, in the order of sites and requests.
     fn calls(&self, suspect: &Suspect, sites: &[Site]) -> Vec<LeveledCall> {
         let reference = self.reference(suspect);
@@ -219,100 +152,6 @@ impl HitStudy<'_> {
             .flat_map(|((calls, levels), compared)| calls.into_iter().zip(levels).zip(compared.calls))
             .map(leveled)
             .collect()
-    }
-
-    fn compared(
-        &self,
-        suspect: &Suspect,
-        site: Site,
-        calls: &[SiteCall],
-        reference: Reference,
-    ) -> ComparedSite {
-        let window = &self.study.window;
-        let request = |call: &SiteCall| &window.requests[call.request as usize];
-        let value = self.value(suspect);
-        let is_in_group = |call: &SiteCall| self.is_in_group(suspect, value, window, call);
-        let periods = self.periods(suspect);
-        let onset = suspect.onset.as_ref();
-        let onset = onset.map_or(Timestamp::MIN, |onset| onset.earliest);
-        let has = |kind: Evidence| suspect.evidence.contains(&kind);
-        let only_in_periods = has(Evidence::Period) && !has(Evidence::Baseline);
-        let in_period = |call: &SiteCall| periods.iter().any(|period| period.contains(&request(call).start));
-        let is_judged = |call: &SiteCall| match reference {
-            Reference::Peers | Reference::SameGroup => is_in_group(call),
-            Reference::Baseline if only_in_periods => in_period(call),
-            Reference::Baseline => request(call).start >= onset,
-            Reference::OutsidePeriods => in_period(call),
-            Reference::Bulk => true,
-        };
-        let known = |is_normal: &dyn Fn(&SiteCall) -> bool| -> Vec<(u32, f32)> {
-            let normal = calls.iter().filter(|call| is_normal(call));
-            normal.map(|call| (request(call).category, call.time_ns)).collect()
-        };
-        let of_others =
-            || Some(known(&|call| !is_in_group(call))).filter(|normal| normal.len() >= NORMAL_CALLS_MIN);
-        let in_baseline = |wanted: &dyn Fn(&SiteTable, &SiteCall) -> bool| self.in_baseline(site, wanted);
-        let normal = match reference {
-            Reference::Peers => of_others().map(NormalCalls::Known).or_else(|| in_baseline(&|_, _| true)),
-            Reference::SameGroup => in_baseline(&|table, call| self.is_in_group(suspect, value, table, call))
-                .filter(
-                    |normal| matches!(normal, NormalCalls::Known(calls) if calls.len() >= NORMAL_CALLS_MIN),
-                )
-                .or_else(|| of_others().map(NormalCalls::Known))
-                .or_else(|| in_baseline(&|_, _| true)),
-            Reference::Baseline => in_baseline(&|_, _| true),
-            Reference::OutsidePeriods => {
-                let periods =
-                    || self.study.incidents.iter().map(|(incident, _)| incident.since..incident.until);
-                let within = |start| periods().any(|period| period.contains(&start));
-                let outside = known(&|call| !within(request(call).start));
-                Some(if outside.is_empty() { NormalCalls::New } else { NormalCalls::Known(outside) })
-            }
-            Reference::Bulk => None,
-        };
-        let judged = |call: &SiteCall| WindowCall {
-            request: call.request,
-            category: request(call).category,
-            time_ns: call.time_ns,
-            is_judged: is_judged(call),
-        };
-        ComparedSite {
-            calls: calls.iter().map(judged).collect(),
-            normal: normal.unwrap_or(NormalCalls::Bulk),
-            factor_min: match reference {
-                Reference::Peers => Some(PEERS_FACTOR_MIN),
-                Reference::SameGroup | Reference::Baseline | Reference::OutsidePeriods => {
-                    Some(BASELINE_FACTOR_MIN)
-                }
-                Reference::Bulk => None,
-            },
-        }
-    }
-
-    /// The slow periods in which the suspect is one.
-    fn periods(&self, suspect: &Suspect) -> Vec<std::ops::Range<Timestamp>> {
-        let named = self.study.incidents.iter().filter(|(_, suspects)| {
-            suspects.iter().any(|in_period| in_period.operation == suspect.operation)
-        });
-        named.map(|(incident, _)| incident.since..incident.until).collect()
-    }
-
-    /// The wanted calls of a site in the baseline, by number of their category in the window.
-    fn in_baseline(&self, site: Site, wanted: &dyn Fn(&SiteTable, &SiteCall) -> bool) -> Option<NormalCalls> {
-        if !self.study.is_compared(self.question) {
-            return None;
-        }
-        let (baseline, window) = (self.study.baseline.as_ref()?, &self.study.window);
-        let unknown = window.categories.len();
-        let number = |(index, id): (usize, &Fingerprint)| {
-            window.categories.binary_search(id).unwrap_or(unknown + index) as u32
-        };
-        let numbers: Vec<u32> = baseline.categories.iter().enumerate().map(number).collect();
-        let calls = self.study.baseline_calls(self.question, site);
-        let category = |call: &SiteCall| baseline.requests[call.request as usize].category as usize;
-        let calls = calls.iter().filter(|call| wanted(baseline, call));
-        let known: Vec<(u32, f32)> = calls.map(|call| (numbers[category(call)], call.time_ns)).collect();
-        Some(if known.is_empty() { NormalCalls::New } else { NormalCalls::Known(known) })
     }
 
     /// Figures over all requests, by the excess of each hit request.

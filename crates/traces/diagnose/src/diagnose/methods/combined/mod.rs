@@ -19,6 +19,7 @@ mod incidents;
 mod load;
 mod merge;
 mod patterns;
+mod reference;
 mod site_study;
 mod sites;
 mod some_replicas;
