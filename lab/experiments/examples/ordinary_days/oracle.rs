@@ -135,7 +135,7 @@ fn add_calls(spans: &[SpanRecord<'_>], truth: &DayTruth, period: usize, calls: &
             None => {
                 *truth.operation.0 == *span.service
                     && *truth.operation.1 == *span.operation
-                    && !(span.kind == SpanKind::Client && !below.is_empty())
+                    && (span.kind != SpanKind::Client || below.is_empty())
             }
             Some(caller) => {
                 *caller.0 == *span.service && below.iter().any(|child| *child.service == *truth.operation.0)
