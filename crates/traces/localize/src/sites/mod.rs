@@ -5,6 +5,7 @@ mod blame;
 mod blocks;
 mod bulk;
 mod change;
+mod cold_start;
 mod concentration;
 mod culprits;
 mod drift;
@@ -34,6 +35,7 @@ pub use attributes::{
 };
 pub use blame::{End, LinkExcess, MeanExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
+pub use cold_start::FirstCalls;
 pub use concentration::is_concentrated;
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use hits::{CallLevel, ComparedSite, NormalCalls, WindowCall, find_hits};

@@ -10,9 +10,9 @@ use crate::site_fold::{SiteFold, incomplete_category};
 use laggard_assembly::ShapeRule;
 use laggard_engine::ShapeCategory;
 use laggard_localize::{
-    Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, WidespreadSlowdown,
-    changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change, shifted_suspects,
-    uneven_suspects,
+    FirstCalls, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable,
+    WidespreadSlowdown, changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change,
+    shifted_suspects, uneven_suspects,
 };
 use laggard_model::{AdjustedCount, Fingerprint, OperationId, ServiceId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -356,6 +356,10 @@ fn remove_standing(uneven: &mut Vec<SiteSuspect>, before: &[SiteSuspect]) -> Vec
     standing.into_iter().collect()
 }
 
+/// Slow bins of a period that is reported in a comparison with a baseline: jobs and caches make single minutes slow all the
+/// time.
+const BINS_MIN: usize = 2;
+
 /// Slow periods with the operations that are slower there than outside all of them and than in the baseline, unless the baseline
 /// has periods in which they are as slow.
 fn incidents_against_baseline(
@@ -369,6 +373,10 @@ fn incidents_against_baseline(
         return Vec::new();
     }
     let mut found = incidents(window, services, question);
+    found
+        .iter_mut()
+        .filter(|(incident, _)| incident.bins < BINS_MIN)
+        .for_each(|(_, suspects)| suspects.clear());
     for (incident, suspects) in found.iter_mut().filter(|(_, suspects)| !suspects.is_empty()) {
         let (inside, numbers) = part_of(window, incident);
         let threads = question.engine.threads();
@@ -414,6 +422,7 @@ fn incidents(
         return Vec::new();
     }
     let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
+    let first_calls = FirstCalls::new(window);
     let study = |incident: &Incident| {
         // Requests in the period's table have other numbers; hits are mapped back to those of the window.
         let (inside, numbers) = part_of(window, incident);
@@ -424,6 +433,9 @@ fn incidents(
         for suspect in &mut suspects {
             suspect.hit.iter_mut().for_each(|request| *request = numbers[*request as usize]);
         }
+        let is_cold_start =
+            |suspect: &SiteSuspect| first_calls.explain(incident, window, &suspect.sites, &suspect.hit);
+        suspects.retain(|suspect| !is_cold_start(suspect));
         let onset = suspects.first().and_then(|lead| {
             let length = incident.until.since(incident.since).magnitude();
             find_onset(window, lead.sites[0], incident.since.minus(length), incident.until)
