@@ -18,9 +18,15 @@ pub(super) fn incidents(study: &SiteStudy, suspects: &[Suspect]) -> Vec<Incident
     named.map(|period| describe(study, period, suspects)).collect()
 }
 
+/// Whether a period has a suspect. Those of a short period may take too small a part of the whole window to be suspects of it;
+/// beside a baseline that is no difference worth a report.
 fn is_named(study: &SiteStudy, period: usize, suspects: &[Suspect]) -> bool {
     let (_, slow) = &study.incidents[period];
-    slow.iter().any(|slow| suspects.iter().any(|suspect| suspect.operation == slow.operation))
+    let is_suspect = |slow: &SiteSuspect| suspects.iter().any(|suspect| suspect.operation == slow.operation);
+    match study.baseline {
+        None => !slow.is_empty() && !suspects.is_empty(),
+        Some(_) => slow.iter().any(is_suspect),
+    }
 }
 
 /// One sentence about all slow periods without suspects.
