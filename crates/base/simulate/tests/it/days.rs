@@ -103,7 +103,7 @@ fn the_truth_lists_what_the_fault_hit_and_counts_what_is_lost() {
     let read: WrittenDayTruth = serde_json::from_slice(&std::fs::read(&summary.truth_file).unwrap()).unwrap();
     assert_eq!(read, *truth);
     let fault = truth.fault.as_ref().unwrap();
-    assert_eq!(truth.expected.operations, [fault.operation.clone()]);
+    assert_eq!(truth.expected.operations, std::slice::from_ref(&fault.operation));
     assert_eq!(fault.until_unix_ns - fault.since_unix_ns, 60_000_000_000);
     let injections = std::fs::read_to_string(folder.path().join(&truth.injections)).unwrap();
     let rows: Vec<&str> = injections.lines().skip(1).collect();

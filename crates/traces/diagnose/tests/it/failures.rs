@@ -110,8 +110,9 @@ fn one_of_three_replicas_returns_at_once_with_an_error() {
 
 #[test]
 fn the_time_since_which_an_operation_fails_is_named() {
-    let fails =
-        |request: usize, _| if request >= 5_250 && request % 4 == 0 { Cart::Fails } else { Cart::Reads(1) };
+    let fails = |request: usize, _| {
+        if request >= 5_250 && request.is_multiple_of(4) { Cart::Fails } else { Cart::Reads(1) }
+    };
     let window = shop(5_000, 600, |request, pod| fails(5_000 + request, pod));
     let report = report(&window, Some(&usual()));
     assert_eq!(first(&report), "cart get [] errors");
