@@ -8,7 +8,7 @@ use laggard_simulate::{
     Profile, SamplesSummary, Scenario, Settings, Summary, TpcwScenario, TpcwSettings, generate, generate_day,
     tpcw, write_tpcw,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
   laggard simulate --scenario bursts --seed 7 -o incident
@@ -199,13 +199,16 @@ fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, Comma
 }
 
 fn describe_day(summary: &DaySummary) -> String {
+    let counts = [summary.truth.requests, summary.truth.spans, summary.files];
+    describe_traces(counts, &summary.traces, &summary.truth_file)
+}
+
+/// A sentence on how many requests, spans, and files were written, and where.
+fn describe_traces([requests, spans, files]: [u64; 3], traces: &Path, truth: &Path) -> String {
     format!(
-        "{} requests with {} spans in {} files under {}; the truth is in {}\n",
-        summary.truth.requests,
-        summary.truth.spans,
-        summary.files,
-        summary.traces.display(),
-        summary.truth_file.display()
+        "{requests} requests with {spans} spans in {files} files under {}; the truth is in {}\n",
+        traces.display(),
+        truth.display()
     )
 }
 
@@ -222,14 +225,8 @@ fn describe_samples(summary: &SamplesSummary) -> String {
 
 /// A sentence on what was written and what to do next.
 pub(crate) fn describe(summary: &Summary) -> String {
-    format!(
-        "{} requests with {} spans in {} files under {}; the truth is in {}\n",
-        summary.truth.requests,
-        summary.truth.spans,
-        summary.files,
-        summary.traces.display(),
-        summary.truth_file.display()
-    )
+    let counts = [summary.truth.requests, summary.truth.spans, summary.files];
+    describe_traces(counts, &summary.traces, &summary.truth_file)
 }
 
 pub(crate) fn failure(error: Error) -> CommandError {

@@ -57,13 +57,15 @@ pub(super) fn find(outcomes: &OutcomeStudy<'_>) -> Failures {
         changes.into_iter().filter(is_own).partition(|change| change.kind == CallChangeKind::Missing);
     let missing: Vec<CallChange> = missing.into_iter().filter(|change| !outcomes.were_lost(change)).collect();
     let failing = errors.iter().map(|rise| outcomes.failing(rise));
-    let failing = one_per_operation(failing.chain(missing.iter().map(|change| outcomes.changed(change))));
+    let failing =
+        one_per_operation(failing.chain(missing.iter().map(|change| outcomes.changed(change, None))));
     let total = outcomes.study.window.latency_total_ns();
     let takes_time = |total_ns: f64| total_ns >= settings.failures.share_min * total;
-    let calling = calling.iter().filter(|change| takes_time(outcomes.extra_time(change).total_ns));
+    let calling = calling.iter().map(|change| (change, outcomes.extra_time(change)));
+    let calling = calling.filter(|(_, extra)| takes_time(extra.total_ns));
     let some_replicas = some_replicas::find(outcomes).into_iter();
     let some_replicas = some_replicas.filter(|suspect| takes_time(suspect.excess.total_ns));
-    let calling = calling.map(|change| outcomes.changed(change)).chain(some_replicas);
+    let calling = calling.map(|(change, extra)| outcomes.changed(change, Some(extra))).chain(some_replicas);
     Failures { failing, calling: one_per_operation(calling) }
 }
 
@@ -228,7 +230,8 @@ impl<'a> OutcomeStudy<'a> {
         suspect
     }
 
-    fn changed(&self, change: &CallChange) -> Suspect {
+    /// `extra` is the time of additional calls.
+    fn changed(&self, change: &CallChange, extra: Option<Excess>) -> Suspect {
         let callee = change.callees.first().copied();
         let rates = self.rates(change.caller, |tree, errors, node| {
             let mut called = tree.callees(node);
@@ -264,8 +267,8 @@ impl<'a> OutcomeStudy<'a> {
                 hits.requests.hit_estimated *= part;
             }
         }
-        if change.kind != CallChangeKind::Missing {
-            suspect.excess = self.extra_time(change);
+        if let Some(extra) = extra {
+            suspect.excess = extra;
             suspect.score = suspect.excess.total_ns / 1e9;
             if let Some(hits) = &mut suspect.hits {
                 hits.request_effect_ns = suspect.excess.median_ns;
