@@ -215,6 +215,7 @@ const LAYERS: &[Layer] = &[
             "laggard-formats",
             "laggard-assembly",
             "laggard-engine",
+            "laggard-evaluate",
             "laggard-localize",
             "laggard-samples",
             "laggard-changes",

@@ -157,7 +157,7 @@ fn is_target(name: &OperationName, truth: &DayTruth) -> bool {
 
 /// Whether the first name is the target of a fault, with its replica or tenant. A ranking has no edges, so that either
 /// end of an edge is right; its first replica belongs to its first operation.
-fn is_first_right(decides: bool, answer: &Answer, truth: &DayTruth) -> bool {
+pub(crate) fn is_first_right(decides: bool, answer: &Answer, truth: &DayTruth) -> bool {
     let Some(first) = answer.operations.first() else { return false };
     let operation = match (&truth.caller, &answer.first.between) {
         (Some(caller), Some((from, to))) => (from, to) == (&caller.0, &truth.operation.0),

@@ -17,6 +17,7 @@ mod arm;
 mod calls;
 mod case;
 mod changes;
+mod days;
 mod executions;
 mod group;
 mod hits;
@@ -37,6 +38,7 @@ pub use changes::{
     ChangeAnswer, ChangeCase, ChangeScore, ChangeTruth, DemandCase, DemandScore, Difference, EstimatedDemand,
     ReportedAlarm, TrueAlarm, change_finders, demand_estimators, pelt, score_changes, score_demands,
 };
+pub use days::{DaysOptions, overview};
 pub use executions::{
     ExecutionAnswer, ExecutionCase, ExecutionScore, ExecutionTruth, ReportedSteps, execution_finders,
     score_executions,

@@ -1,11 +1,12 @@
 //! What was measured, and how pieces of it are put together.
 
-use crate::arm::{Family, MethodRow, Outcome};
-use crate::changes::{ChangeScore, DemandScore};
-use crate::executions::ExecutionScore;
-use crate::hits::HitScore;
+use crate::arm::{Arms, Family, MethodRow, Outcome};
+use crate::changes::{ChangeScore, DemandScore, change_finders, demand_estimators};
+use crate::executions::{ExecutionScore, execution_finders};
+use crate::hits::{HitScore, hit_finders};
 use crate::judge::Judgment;
-use crate::patterns::PatternScore;
+use crate::methods::localizers;
+use crate::patterns::{PatternScore, pattern_finders};
 use crate::sets::SetKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,8 +48,8 @@ pub struct Results {
     pub executions: Family<ExecutionScore>,
     /// Of the requests that the first suspects of simulated incidents hit.
     pub hits: Family<HitScore>,
-    /// By simulated set: the seeds.
-    pub seeds: BTreeMap<SetKind, BTreeSet<u64>>,
+    /// By simulated set and method: the seeds.
+    pub seeds: BTreeMap<SetKind, BTreeMap<String, BTreeSet<u64>>>,
     /// Simulated requests of each of the three services.
     pub requests: BTreeSet<u32>,
     /// What a reader must know: sets that are absent, faults without data.
@@ -83,6 +84,28 @@ impl Results {
         out
     }
 
+    /// The names of the methods with a result in a set.
+    pub(crate) fn methods_in(&self, set: SetKind) -> BTreeSet<String> {
+        let mut out = self.localizers.methods_in(set);
+        out.extend(self.patterns.methods_in(set));
+        out.extend(self.changes.methods_in(set));
+        out.extend(self.demands.methods_in(set));
+        out.extend(self.executions.methods_in(set));
+        out.extend(self.hits.methods_in(set));
+        out
+    }
+
+    /// Puts the methods into the order of a run of all of them; merged parts have them in any order.
+    fn order_methods(&mut self) {
+        let names: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
+        self.localizers.order(&names);
+        self.patterns.order(&names_of(&pattern_finders()));
+        self.changes.order(&names_of(&change_finders()));
+        self.demands.order(&names_of(&demand_estimators()));
+        self.executions.order(&names_of(&execution_finders()));
+        self.hits.order(&names_of(&hit_finders()));
+    }
+
     /// Adds the results of another run. Where both have a case, the other's result replaces the own.
     pub fn merge(&mut self, other: Results) {
         self.localizers.merge(other.localizers);
@@ -91,8 +114,10 @@ impl Results {
         self.demands.merge(other.demands);
         self.executions.merge(other.executions);
         self.hits.merge(other.hits);
-        for (set, seeds) in other.seeds {
-            self.seeds.entry(set).or_default().extend(seeds);
+        for (set, methods) in other.seeds {
+            for (method, seeds) in methods {
+                self.seeds.entry(set).or_default().entry(method).or_default().extend(seeds);
+            }
         }
         self.requests.extend(other.requests);
         for note in other.notes {
@@ -101,7 +126,12 @@ impl Results {
             }
         }
         self.cores = self.cores.max(other.cores);
+        self.order_methods();
     }
+}
+
+fn names_of<Input: ?Sized, Output>(arms: &Arms<Input, Output>) -> Vec<String> {
+    arms.iter().map(|arm| arm.name().to_owned()).collect()
 }
 
 impl<Score> Family<Score> {
@@ -122,6 +152,23 @@ impl<Score> Family<Score> {
             !replaced.contains(&(outcome.method, outcome.group.path(), outcome.case.as_str()))
         });
         self.outcomes.extend(others);
+    }
+
+    /// The names of the methods with a result in a set.
+    fn methods_in(&self, set: SetKind) -> BTreeSet<String> {
+        let in_set = self.outcomes.iter().filter(|outcome| outcome.group.set == set);
+        in_set.map(|outcome| self.methods[outcome.method].name.clone()).collect()
+    }
+
+    /// Puts the methods into the order of some names; others follow.
+    fn order(&mut self, names: &[String]) {
+        let rank = |row: &MethodRow| names.iter().position(|name| *name == row.name).unwrap_or(names.len());
+        let mut order: Vec<usize> = (0..self.methods.len()).collect();
+        order.sort_by_key(|&method| rank(&self.methods[method]));
+        let mut numbers = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(number, &method)| numbers[method] = number);
+        self.methods.sort_by_key(rank);
+        self.outcomes.iter_mut().for_each(|outcome| outcome.method = numbers[outcome.method]);
     }
 
     /// The number of a method, new or known by its name.
@@ -166,5 +213,41 @@ mod tests {
             .map(|outcome| (outcome.method, outcome.case.as_str(), outcome.score))
             .collect();
         assert_eq!(rows, [(0, "a", false), (1, "a", true), (1, "b", true), (2, "a", true)]);
+    }
+
+    #[test]
+    fn the_default_method_is_the_first_whatever_was_merged_first() {
+        let part = |methods: &[&str], seed: u64| {
+            let names = methods.iter().map(|&name| (name.to_owned(), BTreeSet::from([seed])));
+            let results = family(methods, &[(0, "a", false)]);
+            let outcomes = results.outcomes.into_iter().map(|outcome| Outcome {
+                group: outcome.group,
+                case: outcome.case,
+                method: outcome.method,
+                score: GroupScore { score: None, groups: methods.len() },
+                error: None,
+                cost: outcome.cost,
+            });
+            Results {
+                patterns: Family { methods: results.methods, outcomes: outcomes.collect() },
+                seeds: BTreeMap::from([(SetKind::Days, names.collect())]),
+                ..Results::default()
+            }
+        };
+        let mut all = part(&["slowest fifth", "best column"], 301);
+        all.merge(part(&["latency patterns"], 302));
+        all.merge(part(&["latency patterns"], 303));
+        let names: Vec<&str> = all.patterns.methods.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["latency patterns", "slowest fifth", "best column"]);
+        let groups: Vec<(usize, usize)> =
+            all.patterns.outcomes.iter().map(|outcome| (outcome.method, outcome.score.groups)).collect();
+        assert_eq!(groups, [(1, 2), (0, 1)]);
+        let seeds = &all.seeds[&SetKind::Days];
+        assert_eq!(seeds["latency patterns"], BTreeSet::from([302, 303]));
+        assert_eq!(seeds["best column"], BTreeSet::from([301]));
+        assert_eq!(
+            all.methods_in(SetKind::Days),
+            ["latency patterns", "slowest fifth"].map(str::to_owned).into()
+        );
     }
 }

@@ -17,6 +17,7 @@ use crate::patterns::{RequestMatrix, pattern_finders, score_patterns};
 use crate::results::{GroupScore, LocalizerScore, Results};
 use crate::sets::{Group, SetKind, visit};
 use laggard_changes::Observations;
+use laggard_diagnose::DiagnoseMethod;
 use laggard_engine::Traces;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -83,7 +84,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         return Err(format!("nothing was evaluated; the sets are {sets}"));
     }
     for set in results.sets().into_iter().filter(|set| set.is_simulated()) {
-        results.seeds.insert(set, options.seeds().collect());
+        let methods = results.methods_in(set).into_iter();
+        results.seeds.insert(set, methods.map(|method| (method, options.seeds().collect())).collect());
     }
     Ok(results)
 }
@@ -356,7 +358,8 @@ impl<'r> Runner<'r> {
         &'a self,
         group: &'a Group,
     ) -> impl Iterator<Item = &'a Outcome<LocalizerScore>> {
-        let default = self.localizers.iter().position(|method| method.is_laggard());
+        let name = DiagnoseMethod::default().name();
+        let default = self.localizers.iter().position(|method| method.name() == name);
         self.results
             .localizers
             .outcomes

@@ -9,8 +9,9 @@ export interface AlertReceiverRow {
 export interface AlertRow {
   baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null; factor?: number | null;
   fired_ns?: number | null; first_ns: number; id: string; notified: Record<string, AlertState>; operation: string;
-  replicas: string[]; requests_hit: number; requests_seen: number; resolved_ns?: number | null; service: string;
-  since_ns: number; slower: number; state: AlertState; summary: string; traces: string[]; window: Interval;
+  other_operations: string[]; replicas: string[]; requests_hit: number; requests_seen: number;
+  resolved_ns?: number | null; service: string; since_ns: number; slower: number; state: AlertState; summary: string;
+  traces: string[]; window: Interval;
 }
 
 /** The state of an alert. */

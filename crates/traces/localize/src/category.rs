@@ -1,7 +1,7 @@
 //! One request category with its calls: the input of localization.
 
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
-use laggard_numeric::{Matrix, spread_evenly};
+use laggard_numeric::{Matrix, median, spread_evenly};
 
 /// A category: requests with the same call tree.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -65,12 +65,18 @@ impl CategoryCalls {
         self.requests.iter().map(|request| f64::from(request.weight)).collect()
     }
 
-    /// The request matrix: one row per request, one column per position; nanoseconds, summed over the calls of a loop.
+    /// The request matrix: one row per request, one column per position; nanoseconds, summed over the calls of a loop. Where a
+    /// request makes no call, it is the median of those that do.
     pub fn matrix(&self) -> Matrix {
-        let mut matrix = Matrix::zeros(self.requests.len(), self.positions.len());
+        let columns = self.positions.len();
+        let mut matrix = Matrix::zeros(self.requests.len(), columns);
+        let mut is_genuine = vec![false; self.requests.len() * columns];
         for call in &self.calls {
-            matrix.row_mut(call.request as usize)[call.position as usize] += call.time_ns as f64;
+            let (row, column) = (call.request as usize, call.position as usize);
+            matrix.row_mut(row)[column] += call.time_ns as f64;
+            is_genuine[row * columns + column] = true;
         }
+        fill_gaps(&mut matrix, |row, column| is_genuine[row * columns + column]);
         matrix
     }
 
@@ -99,5 +105,19 @@ impl CategoryCalls {
     pub fn one_in(&self) -> f64 {
         let here = self.requests.len().max(1) as f64;
         (here + self.left_out as f64) / here
+    }
+}
+
+/// Sets values that are not measured to the median of their column's measured ones.
+pub(crate) fn fill_gaps(matrix: &mut Matrix, is_measured: impl Fn(usize, usize) -> bool) {
+    for column in 0..matrix.cols() {
+        let (measured, gaps): (Vec<usize>, Vec<usize>) =
+            (0..matrix.rows()).partition(|&row| is_measured(row, column));
+        if gaps.is_empty() {
+            continue;
+        }
+        let mut values: Vec<f64> = measured.into_iter().map(|row| matrix.get(row, column)).collect();
+        let usual = median(&mut values);
+        gaps.into_iter().for_each(|row| matrix.set(row, column, usual));
     }
 }

@@ -16,6 +16,7 @@ mod failures;
 mod patterns;
 mod pca_rank;
 mod sites;
+mod small_categories;
 
 pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::decompose::{Decomposed, MatrixRanks, PositionFinding, decompose};
@@ -35,3 +36,4 @@ pub use pca_rank::{
     ReplicaHistogram, ReplicaHistograms, Split, SplitDoubt, cluster_sequences, major_clusters, mi,
 };
 pub use sites::*;
+pub use small_categories::cloud_diag_with_small;

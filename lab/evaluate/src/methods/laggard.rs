@@ -66,28 +66,32 @@ impl Arm<Case, Answer> for Laggard {
     }
 
     fn answer(&self, case: &Case) -> Result<Answer, String> {
-        let report = laggard_report(case, self.name)?;
-        let mut answer = Answer { sentence: report.headline.clone(), ..Answer::default() };
-        // A tail that may be usual is an explanation, not an alarm.
-        if case.question == Question::Detect && report.verdict != Verdict::Suspects {
-            return Ok(answer);
-        }
-        answer.first = report.suspects.first().map(first_suspect).unwrap_or_default();
-        for suspect in &report.suspects {
-            let name = OperationName::new(&suspect.service, &suspect.operation);
-            if !answer.operations.contains(&name) {
-                answer.operations.push(name);
-            }
-            answer.reasons.push(of_operation(suspect));
-        }
-        for suspect in &report.replicas {
-            if !answer.replicas.contains(&suspect.replica) {
-                answer.replicas.push(suspect.replica.clone());
-            }
-            answer.reasons.push(of_replica(suspect));
-        }
-        Ok(answer)
+        Ok(answer_from_report(&laggard_report(case, self.name)?, case.question))
     }
+}
+
+/// What a report names.
+pub(crate) fn answer_from_report(report: &Report, question: Question) -> Answer {
+    let mut answer = Answer { sentence: report.headline.clone(), ..Answer::default() };
+    // A tail that may be usual is an explanation, not an alarm.
+    if question == Question::Detect && report.verdict != Verdict::Suspects {
+        return answer;
+    }
+    answer.first = report.suspects.first().map(first_suspect).unwrap_or_default();
+    for suspect in &report.suspects {
+        let name = OperationName::new(&suspect.service, &suspect.operation);
+        if !answer.operations.contains(&name) {
+            answer.operations.push(name);
+        }
+        answer.reasons.push(of_operation(suspect));
+    }
+    for suspect in &report.replicas {
+        if !answer.replicas.contains(&suspect.replica) {
+            answer.replicas.push(suspect.replica.clone());
+        }
+        answer.reasons.push(of_replica(suspect));
+    }
+    answer
 }
 
 fn first_suspect(suspect: &Suspect) -> FirstSuspect {

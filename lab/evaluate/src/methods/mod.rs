@@ -12,6 +12,7 @@ mod window_self_time;
 
 pub use itemsets::{FrequentItemsets, jaccard, mine};
 pub use labels::Labels;
+pub(crate) use laggard::answer_from_report;
 pub use laggard::laggard_report;
 pub use micro_rank::{MicroRank, Spectrum, dstar2};
 pub use page_rank::personalized_page_rank;

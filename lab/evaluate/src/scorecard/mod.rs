@@ -19,7 +19,7 @@ use explained::{INTRODUCTION, METHODS, MISSES, about};
 use hits::hit_table;
 use matrices::matrix_tables;
 use misses::{beaten, misses};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use summary::Summary;
 use systems::systems_table;
@@ -78,7 +78,7 @@ fn facts(out: &mut String, results: &Results) {
         results.cores,
         shown(results.requests.iter().map(|requests| 3 * u64::from(*requests)).collect()),
         (results.seeds.iter())
-            .map(|(set, seeds)| format!("{} {}", set.name(), ranges(seeds)))
+            .map(|(set, methods)| format!("{} {}", set.name(), seeds_text(methods)))
             .collect::<Vec<String>>()
             .join(", "),
     );
@@ -99,6 +99,20 @@ fn facts(out: &mut String, results: &Results) {
 
 fn shown(numbers: Vec<u64>) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<String>>().join(" or ")
+}
+
+/// `1 to 9`, or where methods differ `1 to 9 (combined), 1 to 3 (pca, TraceRCA)`.
+fn seeds_text(methods: &BTreeMap<String, BTreeSet<u64>>) -> String {
+    let mut by_seeds: BTreeMap<&BTreeSet<u64>, Vec<&str>> = BTreeMap::new();
+    for (method, seeds) in methods {
+        by_seeds.entry(seeds).or_default().push(method);
+    }
+    let is_one = by_seeds.len() == 1;
+    let text = |(seeds, methods): (&BTreeSet<u64>, Vec<&str>)| match is_one {
+        true => ranges(seeds),
+        false => format!("{} ({})", ranges(seeds), methods.join(", ")),
+    };
+    by_seeds.into_iter().map(text).collect::<Vec<String>>().join(", ")
 }
 
 /// `1 to 9, 11`.
@@ -174,13 +188,14 @@ fn table(out: &mut String, results: &Results, groups: &[&Group]) {
     for group in groups {
         let of_group: Vec<&Outcome<LocalizerScore>> =
             results.localizers.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
+        let mut title = group.name.as_str();
         for (method_index, method) in results.localizers.methods.iter().enumerate() {
             let summary = Summary::of(of_group.iter().copied(), method_index);
             if summary.is_empty() {
                 continue;
             }
-            let title = if method_index == 0 { group.name.as_str() } else { "" };
             let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
+            title = "";
         }
     }
 }
@@ -193,5 +208,11 @@ mod tests {
     fn seeds_are_shown_as_ranges() {
         assert_eq!(ranges(&BTreeSet::from([1, 2, 3, 7, 9, 10])), "1 to 3, 7, 9 to 10");
         assert_eq!(ranges(&BTreeSet::new()), "");
+        let methods = |last: u64| {
+            let row = |name: &str, last: u64| (name.to_owned(), (1..=last).collect());
+            BTreeMap::from([row("a", 3), row("b", 3), row("c", last)])
+        };
+        assert_eq!(seeds_text(&methods(3)), "1 to 3");
+        assert_eq!(seeds_text(&methods(9)), "1 to 3 (a, b), 1 to 9 (c)");
     }
 }

@@ -3,13 +3,9 @@
 use super::{Group, SetKind};
 use crate::calls::CaseCalls;
 use crate::case::{Case, Question, Truth};
+use crate::days::{JUDGED_FROM, MINUTE_S, SampledDay, with_fault};
 use crate::run::Runner;
-use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{Nanos, Sink, Timestamp};
-use laggard_simulate::{Day, DayFault, DayFaultKind, DayRequest, DaySettings, LossOnset, PROFILES};
-use std::num::NonZeroUsize;
-use std::ops::Range;
-use std::sync::Arc;
+use laggard_simulate::{DayFaultKind, DaySettings, LossOnset, PROFILES};
 
 /// Share of the spans that are lost, and how a group's name says so.
 const LOST: [(f64, &str); 3] = [(0.0, ""), (0.01, ", 1 % lost"), (0.05, ", 5 % lost")];
@@ -21,17 +17,13 @@ const LOST_LATER: [(f64, bool, &str); 2] = [
 /// Time at the target over its usual time.
 const FACTORS: [f64; 2] = [1.5, 1.2];
 
-const MINUTE_S: u32 = 60;
 /// The windows of a day without a fault begin at these minutes.
-const QUIET_STARTS: [u32; 4] = [60, 75, 90, 105];
-/// The window of a day with a fault begins at this minute.
-const FAULT_START: u32 = 60;
+const QUIET_STARTS: [u32; 4] = [JUDGED_FROM, 75, 90, 105];
+/// Minutes of a window, of its baseline, and of a fault.
 const WINDOW: u32 = 15;
 const BASELINE: u32 = 60;
+const FAULT: u32 = 12;
 const HOURS: f64 = WINDOW as f64 / 60.0;
-/// The minutes in which the fault is there, and the share of the calls that fail or stop short.
-const FAULT_MINUTES: Range<u32> = 63..75;
-const FAILING_SHARE: f64 = 0.5;
 
 /// The groups of cases without and with a baseline.
 struct GroupPair {
@@ -106,7 +98,7 @@ fn quiet(settings: DaySettings, groups: &GroupPair, runner: &mut Runner<'_>) -> 
     let drawn = SampledDay::draw(&settings)?;
     for start in QUIET_STARTS {
         let name = format!("{} seed {} minute {start}", settings.profile.name, settings.seed);
-        drawn.run(name, start, &Truth::Quiet, groups, runner);
+        run(&drawn, name, start, Truth::Quiet, groups, runner);
     }
     Ok(())
 }
@@ -118,80 +110,32 @@ fn faulty(
     groups: &GroupPair,
     runner: &mut Runner<'_>,
 ) -> Result<(), String> {
-    let fault = DayFault {
-        kind,
-        seed: settings.seed,
-        factor,
-        share: FAILING_SHARE,
-        since_s: FAULT_MINUTES.start * MINUTE_S,
-        until_s: FAULT_MINUTES.end * MINUTE_S,
-    };
-    let settings =
-        DaySettings { fault: Some(fault), window_s: (FAULT_START + WINDOW) * MINUTE_S, ..settings };
+    let settings = with_fault(settings, kind, factor, WINDOW, FAULT);
     // Not every system can have every fault.
     let Ok(drawn) = SampledDay::draw(&settings) else { return Ok(()) };
     let Some(truth) = drawn.day.truth() else { return Ok(()) };
     let name = format!("{} seed {}", settings.profile.name, settings.seed);
-    drawn.run(name, FAULT_START, &Truth::Fault(truth), groups, runner);
+    run(&drawn, name, JUDGED_FROM, Truth::Fault(truth), groups, runner);
     Ok(())
 }
 
-/// A day with its requests, by start.
-struct SampledDay {
-    day: Day,
-    start: Timestamp,
-    requests: Vec<DayRequest>,
-}
-
-impl SampledDay {
-    fn draw(settings: &DaySettings) -> Result<SampledDay, String> {
-        let day = Day::new(settings).map_err(|error| error.to_string())?;
-        let requests = day.requests().collect();
-        Ok(SampledDay { day, start: Timestamp::from_unix_ns(settings.start_unix_ns), requests })
-    }
-
-    /// The requests that start in some minutes, as read from a file.
-    fn traces(&self, minutes: Range<u32>, threads: NonZeroUsize) -> Arc<Traces> {
-        let at = |minute: u32| self.start.plus(Nanos::from_secs(u64::from(minute * MINUTE_S)));
-        let index = |time: Timestamp| self.requests.partition_point(|request| request.start < time);
-        let mut ingest = Ingest::new(IngestSettings::default());
-        for request in &self.requests[index(at(minutes.start))..index(at(minutes.end))] {
-            request.spans.iter().for_each(|span| ingest.span(&request.record(span, &self.day)));
-        }
-        Arc::new(ingest.finish(threads))
-    }
-
-    /// One window, alone and with the hour before as the baseline.
-    fn run(&self, name: String, start: u32, truth: &Truth, groups: &GroupPair, runner: &mut Runner<'_>) {
-        let target = self.traces(start..start + WINDOW, runner.threads());
-        let baseline = self.traces(start - BASELINE..start, runner.threads());
-        let calls = match runner.needs_calls() {
-            true => CaseCalls::new(&target, Some(&baseline)),
-            false => CaseCalls::default(),
-        };
-        let (truth, question) = (truth.clone(), Question::Detect);
-        let case = Case { name, target, baseline: Some(baseline), calls, truth, question };
-        let Some(alone) = &groups.alone else { return runner.run(&groups.compared, HOURS, case) };
-        runner.run(alone, HOURS, case.without_baseline());
-        runner.run_compared(alone, &groups.compared, HOURS, case);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use laggard_simulate::Profile;
-
-    #[test]
-    fn a_window_has_the_requests_that_start_in_its_minutes() {
-        let settings = DaySettings { window_s: 180, ..DaySettings::new(Profile::parse("small").unwrap(), 1) };
-        let drawn = SampledDay::draw(&settings).unwrap();
-        let spans = |minutes| {
-            let traces = drawn.traces(minutes, NonZeroUsize::MIN);
-            crate::select::each_trace(&traces).map(<[_]>::len).sum::<usize>()
-        };
-        let all: usize = drawn.requests.iter().map(|request| request.spans.len()).sum();
-        assert!(spans(1..2) > 0);
-        assert_eq!((spans(0..3), spans(0..1) + spans(1..2) + spans(2..3)), (all, all));
-    }
+/// One window, alone and with the hour before as the baseline.
+fn run(
+    drawn: &SampledDay,
+    name: String,
+    start: u32,
+    truth: Truth,
+    groups: &GroupPair,
+    runner: &mut Runner<'_>,
+) {
+    let target = drawn.traces(start..start + WINDOW, runner.threads());
+    let baseline = drawn.traces(start - BASELINE..start, runner.threads());
+    let calls = match runner.needs_calls() {
+        true => CaseCalls::new(&target, Some(&baseline)),
+        false => CaseCalls::default(),
+    };
+    let case = Case { name, target, baseline: Some(baseline), calls, truth, question: Question::Detect };
+    let Some(alone) = &groups.alone else { return runner.run(&groups.compared, HOURS, case) };
+    runner.run(alone, HOURS, case.without_baseline());
+    runner.run_compared(alone, &groups.compared, HOURS, case);
 }

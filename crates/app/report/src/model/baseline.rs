@@ -21,6 +21,10 @@ pub struct Baseline {
     pub slower_ns: f64,
     /// The part caused by a different mix of requests, nanoseconds; with `slower_ns` it makes the whole difference.
     pub mix_ns: f64,
+    /// Set when requests are slower by a material amount and by more than levels drift in the baseline, and suspects explain less
+    /// than half of it: the part of `slower_ns` that is unexplained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unexplained_ns: Option<f64>,
     /// Set when most operations are slower than in the baseline: the cause is what they share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widespread_slowdown: Option<WidespreadSlowdown>,

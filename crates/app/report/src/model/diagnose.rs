@@ -1,7 +1,7 @@
 //! The report as data. Field names and meanings are schema version 1.
 
 use crate::instants::instants;
-use crate::{AutomaticBaseline, Baseline, Input, MatrixRanks, PcaDetails, ReplicaLoad};
+use crate::{AutomaticBaseline, Baseline, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -194,6 +194,9 @@ pub struct Suspect {
     pub requests_hit_estimated: f64,
     /// Requests that called it at all.
     pub requests_seen: u64,
+    /// The requests that met it, where calls were compared: method `combined`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub met: Option<MetRequests>,
     /// Ids of the analyzed categories in which it made more requests slow than by chance.
     pub categories: Vec<String>,
     /// All categories in which it made more requests slow than by chance, the most lost time first.
@@ -286,7 +289,7 @@ pub struct AffectedCategory {
     pub category: String,
     /// Its requests with a slow call of the suspect.
     pub requests_hit: u64,
-    /// Sum of these calls' time beyond the usual, weighted, in nanoseconds.
+    /// Sum of these calls' time beyond the usual, weighted, in nanoseconds; 0 for failures and changed calls.
     pub lost_ns: u64,
 }
 

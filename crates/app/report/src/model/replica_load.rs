@@ -1,4 +1,4 @@
-//! The load of the replicas of a suspect.
+//! The calls that a suspect's replicas receive, and the requests that make them.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -18,4 +18,14 @@ pub struct ReplicaLoad {
     pub is_against_baseline: bool,
     /// p-value of the hypothesis that the share is as usual.
     pub p_value: f64,
+}
+
+/// The requests that met a suspect: those that called it, on one of its `culprits` where there are any.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct MetRequests {
+    /// Requests.
+    pub requests: u64,
+    /// By which share of their usual time it makes them slower on average: 1 doubles their time. Their usual time is the mean in the
+    /// baseline of requests with the same call tree; without one, their time less what the suspect adds.
+    pub slower: f64,
 }

@@ -1,7 +1,7 @@
 //! The sentence, case by case.
 
 use crate::fixtures;
-use laggard_report::{Scope, WidespreadSlowdown, headline};
+use laggard_report::{Scope, Verdict, WidespreadSlowdown, headline};
 
 #[test]
 fn three_replicas() {
@@ -144,5 +144,23 @@ fn nothing_stands_out_against_the_baseline() {
         headline(&report),
         "Nothing stands out: 23,993 requests in 4 categories look alike. Requests take 30.9 ms on average, 21.3 ms in \
          the baseline: same requests slower +11.4 ms, different mix of requests −1.80 ms."
+    );
+}
+
+#[test]
+fn a_slowdown_that_suspects_do_not_explain() {
+    let mut report = fixtures::against_baseline();
+    let explained = headline(&report);
+    report.baseline.as_mut().expect("a baseline").unexplained_ns = Some(9.1e6);
+    let unexplained = "Most of the excess is unexplained: 9.10 ms of 11.4 ms per request.";
+    assert_eq!(headline(&report), format!("{explained} {unexplained}"));
+    report.suspects.clear();
+    report.verdict = Verdict::InsufficientData;
+    assert_eq!(
+        headline(&report),
+        format!(
+            "Requests are slower, and no operation is known to be. {unexplained} Requests take 30.9 ms on average, 21.3 ms \
+             in the baseline: same requests slower +11.4 ms, different mix of requests −1.80 ms."
+        )
     );
 }

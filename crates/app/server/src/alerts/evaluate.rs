@@ -1,13 +1,11 @@
 //! One comparison of a window with a baseline: which operations make its requests slower, and by how much.
 
 use crate::stored_facts::stored_facts;
-use laggard_assembly::ShapeRule;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
 use laggard_report::{BehaviorChange, Report, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
 /// When a window is evaluated, and from which slow-down on an operation counts.
@@ -15,7 +13,7 @@ use utoipa::ToSchema;
 pub struct EvaluationSettings {
     /// Complete requests that the window and the baseline must each have.
     pub requests_min: u64,
-    /// Least slow-down of the affected requests, as a share of their usual time: 0.2 for a fifth. Operations that fail or return
+    /// Least slow-down of the requests that met the operation, as a share of their usual time: 0.2 for a fifth. Operations that fail or return
     /// early count without one.
     pub slower_min: f64,
 }
@@ -27,7 +25,8 @@ pub struct Evaluation {
     pub window: Window,
     /// The window it was compared with.
     pub baseline: Window,
-    /// Operations that made it slower or fail, the most suspicious first.
+    /// Operations that made it slower by at least half of [`EvaluationSettings::slower_min`], or fail, the most suspicious first;
+    /// of [`Detection::evaluate`](super::detection::Detection::evaluate) one per service.
     pub findings: Vec<Finding>,
     /// Whether operations without a finding are known to be as fast as before.
     pub is_complete: bool,
@@ -40,6 +39,9 @@ pub struct Finding {
     pub service: String,
     /// The operation.
     pub operation: String,
+    /// Other operations of the service that make requests slower or fail, the most suspicious first.
+    #[serde(default)]
+    pub other_operations: Vec<String>,
     /// Replicas to blame, the worst first; empty where none stands out.
     pub replicas: Vec<String>,
     /// Requests it makes slow, by call tree, the most requests first.
@@ -48,8 +50,12 @@ pub struct Finding {
     pub factor: Option<f64>,
     /// What it adds to a slow call, in nanoseconds.
     pub effect_ns: u64,
-    /// Time that it adds to the affected requests, as a share of the rest: 1 doubles their time.
+    /// By which share of their usual time it makes the requests that met it slower: 1 doubles their time. Those that called it,
+    /// on one of its replicas where some are to blame.
     pub slower: f64,
+    /// The smallest of its adjusted p-values; absent where no evidence has one.
+    #[serde(default)]
+    pub p_value: Option<f64>,
     /// Requests it made slow.
     pub requests_hit: u64,
     /// Requests that called it.
@@ -63,7 +69,20 @@ pub struct Finding {
     pub onset_ns: Option<i64>,
 }
 
+/// Evaluations follow each other by a minute: a level that suits one question is met by chance every few hours.
+const CERTAIN_LEVEL: f64 = 1e-3;
+
 impl Finding {
+    /// Whether the evidence is sufficient for a new alert.
+    pub fn is_certain(&self) -> bool {
+        self.p_value.is_none_or(|p_value| p_value <= CERTAIN_LEVEL)
+    }
+
+    /// All its operations, the most suspicious first.
+    pub fn operations(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.operation).chain(&self.other_operations).map(String::as_str)
+    }
+
     /// Whether it fails or returns early: what it does not do cannot be measured in time.
     pub fn is_failing(&self) -> bool {
         self.behavior.iter().any(|change| matches!(change.kind.as_str(), "errors" | "missing-calls"))
@@ -95,6 +114,9 @@ const SUSPECTS_MAX: usize = 50;
 const CATEGORIES_MAX: usize = 10;
 const REPLICAS_MAX: usize = 10;
 
+/// An alert is held until requests are slower by less than this part of what it fires at.
+const HELD_PART: f64 = 0.5;
+
 /// Compares a window with a baseline, both of the same requests, as `diagnose` does; evidence that does not need
 /// the baseline counts only if it is stronger than in the baseline.
 ///
@@ -124,14 +146,10 @@ pub fn evaluate(
     let report = report.expect("the default thresholds are in their ranges");
     let mut findings = Vec::new();
     if report.verdict == Verdict::Suspects {
-        let latencies = Latencies::from_requests(requests, window, &report, engine);
-        let all = report
-            .suspects
-            .iter()
-            .filter(|suspect| suspect.stands_out)
-            .map(|suspect| latencies.finding(&report, suspect));
-        findings =
-            all.filter(|finding| finding.is_failing() || finding.slower >= settings.slower_min).collect();
+        let standing_out = report.suspects.iter().filter(|suspect| suspect.stands_out);
+        let all = standing_out.map(|suspect| finding(&report, suspect));
+        let least = HELD_PART * settings.slower_min;
+        findings = all.filter(|finding| finding.is_failing() || finding.slower >= least).collect();
     }
     Ok(Evaluation { window, baseline, findings, is_complete: true })
 }
@@ -142,59 +160,37 @@ fn complete(requests: &Requests, window: Window) -> u64 {
     within.iter().filter(|request| request.is_complete()).count() as u64
 }
 
-/// Latencies of the categories that hold a suspect.
-struct Latencies {
-    total_ns: BTreeMap<String, f64>,
+/// The p-values of a suspect's evidence.
+fn p_values(suspect: &Suspect) -> impl Iterator<Item = f64> + '_ {
+    let compared = suspect.shift.iter().map(|shift| shift.p_value);
+    let replicas = suspect.culprits.iter().map(|culprit| culprit.p_value);
+    let attributes = suspect.attributes.iter().map(|attribute| attribute.p_value);
+    compared.chain(replicas).chain(attributes).chain(suspect.behavior.iter().map(|change| change.p_value))
 }
 
-impl Latencies {
-    fn from_requests(requests: &Requests, window: Window, report: &Report, engine: LocalEngine) -> Latencies {
-        let wanted: BTreeSet<&str> =
-            report.suspects.iter().flat_map(|suspect| &suspect.categories).map(String::as_str).collect();
-        let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
-        let ids: Vec<Option<String>> = (shapes.categories().iter())
-            .map(|category| Some(category.id.short()).filter(|id| wanted.contains(id.as_str())))
-            .collect();
-        let mut total_ns: BTreeMap<String, f64> = BTreeMap::new();
-        for request in requests.within(window.since, window.until).iter() {
-            let Some(id) = &ids[shapes.category_of(request.structure())] else { continue };
-            if request.is_complete() {
-                let weight = request.adjusted_count().map_or(1.0, |count| f64::from(count.get()));
-                *total_ns.entry(id.clone()).or_default() += weight * request.latency().ns() as f64;
-            }
-        }
-        Latencies { total_ns }
-    }
-
-    fn finding(&self, report: &Report, suspect: &Suspect) -> Finding {
-        let total_ns: f64 =
-            suspect.categories.iter().filter_map(|id| self.total_ns.get(id)).sum::<f64>().max(1.0);
-        // What suspects are ordered by: seconds of excess time. Failures add none.
-        let excess_s = if suspect.is_failing() { 0.0 } else { suspect.score };
-        let excess_ns = (excess_s * 1e9).clamp(0.0, total_ns);
-        let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
-        let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
-        let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
-            id: category.id.clone(),
-            service: category.service.clone(),
-            operation: category.operation.clone(),
-        });
-        Finding {
-            service: suspect.service.clone(),
-            operation: suspect.operation.clone(),
-            replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
-            categories: categories.collect(),
-            factor: Some(factor).filter(|factor| factor.is_finite()),
-            effect_ns: suspect.effect_ns,
-            slower: (excess_ns / (total_ns - excess_ns).max(1.0)).min(SLOWER_MAX),
-            requests_hit: suspect.requests_hit,
-            requests_seen: suspect.requests_seen,
-            traces: suspect.trace_ids.clone(),
-            behavior: suspect.behavior.clone(),
-            onset_ns: suspect.onset.as_ref().map(|onset| onset.at.unix_ns()),
-        }
+/// What alerts say of a suspect.
+fn finding(report: &Report, suspect: &Suspect) -> Finding {
+    let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+    let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
+    let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
+        id: category.id.clone(),
+        service: category.service.clone(),
+        operation: category.operation.clone(),
+    });
+    Finding {
+        service: suspect.service.clone(),
+        operation: suspect.operation.clone(),
+        other_operations: Vec::new(),
+        replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
+        categories: categories.collect(),
+        factor: Some(factor).filter(|factor| factor.is_finite()),
+        effect_ns: suspect.effect_ns,
+        slower: suspect.met.map_or(0.0, |met| met.slower),
+        p_value: p_values(suspect).min_by(f64::total_cmp),
+        requests_hit: suspect.requests_hit,
+        requests_seen: suspect.requests_seen,
+        traces: suspect.trace_ids.clone(),
+        behavior: suspect.behavior.clone(),
+        onset_ns: suspect.onset.as_ref().map(|onset| onset.at.unix_ns()),
     }
 }
-
-/// Larger slow-downs are reported as this.
-const SLOWER_MAX: f64 = 1e6;

@@ -88,7 +88,6 @@ impl Writer<'_> {
             "alertname": ALERT_NAME,
             "tenant": self.tenant,
             "service": printable(&alert.finding.service, TEXT_MAX),
-            "operation": printable(&alert.finding.operation, TEXT_MAX),
             "severity": "warning",
         })
     }
@@ -105,6 +104,7 @@ impl Writer<'_> {
         if notice.state == AlertState::Resolved {
             add("resolved", alert.ended.clone().unwrap_or_default());
         }
+        add("operations", finding.operations().collect::<Vec<&str>>().join(", "));
         add("replicas", finding.replicas.join(", "));
         let requests =
             finding.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
@@ -123,7 +123,7 @@ impl Writer<'_> {
 
     fn fingerprint(&self, alert: &Alert) -> String {
         let mut builder = FingerprintBuilder::new();
-        for text in [self.tenant, &alert.finding.service, &alert.finding.operation] {
+        for text in [self.tenant, &alert.finding.service] {
             builder.bytes(text.as_bytes());
         }
         builder.finish().to_string()[..16].to_owned()
@@ -139,6 +139,11 @@ impl Alert {
             1 => format!(", on `{}`", finding.replicas[0]),
             several => format!(", on {several} of its replicas"),
         };
+        let others = match finding.other_operations.len() {
+            0 => String::new(),
+            1 => " The same holds for 1 other operation of the service.".to_owned(),
+            several => format!(" The same holds for {several} other operations of the service."),
+        };
         let behavior = || {
             let phrases = finding.behavior.iter().map(|change| behavior_phrase(change, "the baseline"));
             phrases.collect::<Vec<String>>().join("; ")
@@ -146,21 +151,23 @@ impl Alert {
         if finding.is_failing() {
             let operation = format!("Operation `{}` of `{}`", finding.operation, finding.service);
             return format!(
-                "{operation} {}{where_}; this hit {} requests.",
+                "{operation} {}{where_}; this hit {} requests.{others}",
                 behavior(),
                 finding.requests_hit
             );
         }
         let longer = format!(
-            "Operation `{}` of `{}` makes requests take {:.0} % longer",
+            "Operation `{}` of `{}` makes requests that meet it take {:.0} % longer",
             finding.operation,
             finding.service,
             100.0 * finding.slower
         );
         match finding.factor {
-            _ if !finding.behavior.is_empty() => format!("{longer}: it {}{where_}.", behavior()),
-            Some(factor) => format!("{longer}: its calls take {factor:.1} times as long as before{where_}."),
-            None => format!("{longer}: it was not called before{where_}."),
+            _ if !finding.behavior.is_empty() => format!("{longer}: it {}{where_}.{others}", behavior()),
+            Some(factor) => {
+                format!("{longer}: its calls take {factor:.1} times as long as before{where_}.{others}")
+            }
+            None => format!("{longer}: it was not called before{where_}.{others}"),
         }
     }
 
@@ -199,7 +206,7 @@ mod tests {
     fn notices() -> Vec<Notice> {
         let mut alerts = AlertList::default();
         for at in 0..3 {
-            alerts.apply(&evaluated(&["read", "write"], at), rules(), minute(at));
+            alerts.apply(&evaluated(&["read", "cart write"], at), rules(), minute(at));
         }
         alerts.active.iter().map(|alert| Notice { alert: alert.clone(), state: alert.state }).collect()
     }
@@ -211,16 +218,17 @@ mod tests {
         let message = WRITER.webhook("webhook", &notices());
         assert_eq!((&message["version"], &message["status"]), (&json!("4"), &json!("firing")));
         assert_eq!(message["groupLabels"], json!({"alertname": "LaggardSlowOperation", "tenant": "shop"}));
-        assert_eq!(message["commonLabels"]["service"], "db");
-        assert!(message["commonLabels"].get("operation").is_none(), "they differ in it");
+        assert_eq!(message["commonLabels"]["tenant"], "shop");
+        assert!(message["commonLabels"].get("service").is_none(), "they differ in it");
         let first = &message["alerts"][0];
-        assert_eq!(first["labels"]["operation"], "read");
+        assert_eq!(first["labels"]["service"], "db");
+        assert_eq!(first["annotations"]["operations"], "read");
         assert_eq!(first["endsAt"], "0001-01-01T00:00:00Z");
         assert_eq!(first["fingerprint"].as_str().unwrap().len(), 16);
         assert_ne!(first["fingerprint"], message["alerts"][1]["fingerprint"]);
         assert_eq!(
             first["annotations"]["summary"],
-            "Operation `read` of `db` makes requests take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
+            "Operation `read` of `db` makes requests that meet it take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
         );
         let link = first["generatorURL"].as_str().unwrap();
         assert!(

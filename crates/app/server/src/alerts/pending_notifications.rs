@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_message_has_at_most_a_hundred_alerts() {
         let mut alerts = AlertList::default();
-        let names: Vec<String> = (0..250).map(|at| format!("operation {at}")).collect();
+        let names: Vec<String> = (0..250).map(|at| format!("service-{at} read")).collect();
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
         for minute in 0..2 {
             alerts.apply(&evaluated(&all, minute), rules(), time(minute));

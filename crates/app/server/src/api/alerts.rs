@@ -75,6 +75,8 @@ pub(crate) struct AlertRow {
     /// The suspected operation.
     service: String,
     operation: String,
+    /// Other operations of the service that make requests slower or fail, the most suspicious first.
+    other_operations: Vec<String>,
     /// The finding in a sentence.
     summary: String,
     /// Requests it makes slow, by call tree.
@@ -182,6 +184,7 @@ fn row(alert: Alert) -> AlertRow {
         state: alert.state,
         service: finding.service,
         operation: finding.operation,
+        other_operations: finding.other_operations,
         summary,
         categories: finding.categories,
         replicas: finding.replicas,

@@ -22,8 +22,8 @@ settings! {
         baseline ("alerts.baseline"): Length = Length::from_secs(2 * 3600), within(MILLISECOND, DAY);
         /// Complete requests that window and baseline each need
         requests_min ("alerts.requests_min"): u32 = 100, within(10.0, 1e6);
-        /// Least slow-down of the affected requests, as a share of their usual time
-        slower_min ("alerts.slower_min"): f64 = 0.2, within(0.01, 100.0);
+        /// Least slow-down of the requests that meet the operation, as a share of their usual time
+        slower_min ("alerts.slower_min"): f64 = 0.05, within(0.01, 100.0);
         /// An alert fires after findings in this many …
         fire_after ("alerts.fire_after", "evaluations"): u32 = 2, within(1.0, EVALUATIONS_MAX);
         /// … of the last so many evaluations

@@ -5,8 +5,8 @@ use laggard_assembly::ShapeRule;
 use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site, Spread, SuspectOperation};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{
-    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, Onset, PcaDetails, ReplicaLoad,
-    Shift, SuspectAttribute,
+    Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, MetRequests, Onset, PcaDetails,
+    ReplicaLoad, Shift, SuspectAttribute,
 };
 
 /// The result of the two passes over the requests.
@@ -184,12 +184,16 @@ pub(crate) struct HitFigures {
     pub(crate) requests: RequestCounts,
     /// Median over the hit requests of the sum of their hit calls' excess over the usual time, nanoseconds.
     pub(crate) request_effect_ns: f64,
+    /// Requests that called it, on a culprit where there are any.
+    pub(crate) met: Option<MetRequests>,
     /// The slowest traces of hit requests.
     pub(crate) traces: Vec<TraceId>,
     /// Categories with more hits than by chance, by lost time.
     pub(crate) affected: Vec<AffectedCategory>,
     /// The effect of the hit calls in each slow period; `None` without any.
     pub(crate) in_periods: Vec<Option<Effect>>,
+    /// Share of the hit calls' excess that is on replicas which had just started, 0..1.
+    pub(crate) warming_up: f64,
     /// The hit requests: indices into the window's table of sites, ascending.
     pub(crate) hit: Vec<u32>,
     /// Their numbers among all requests that were read.

@@ -1,6 +1,6 @@
 //! What weights do to the answer: an incident as it was, and the same one after sampling.
 
-use crate::simulated::THREADS;
+use crate::simulated::{THREADS, incident_of};
 use laggard_diagnose::{DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSampler, WeightSource};
@@ -124,4 +124,48 @@ fn too_little_data_says_what_is_missing() {
     assert_eq!(empty.missing, ["No span was read."]);
     let enough = report(&sampled(200, |_| Some(Sampling::default())), &DiagnoseSettings::default());
     assert!(enough.missing.is_empty());
+}
+
+/// One trace in ten of an hour, by a digest of its id.
+fn one_in_ten(settings: &Settings) -> Requests {
+    let is_kept = |request: &Request| {
+        (request.trace_id.value() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < (1 << 32) / 10
+    };
+    incident_of(settings, is_kept).traces
+}
+
+/// A sampled hour of a scenario and another without it, as window and baseline: `(window, baseline)`.
+fn sampled_hour(scenario: Scenario, seed: u64, requests_per_service: u32) -> (Requests, Requests) {
+    let settings = Settings { requests_per_service, ..Settings::new(scenario, seed) };
+    (one_in_ten(&settings), one_in_ten(&settings.baseline()))
+}
+
+fn compared(window: &Requests, baseline: &Requests) -> Report {
+    let (facts, settings) = (InputFacts::default(), DiagnoseSettings::default());
+    diagnose(window, Some(baseline), &facts, &settings, LocalEngine::new(THREADS)).expect("settings in range")
+}
+
+#[test]
+fn a_tenth_of_the_traces_of_a_slow_hour_is_right_or_not_enough() {
+    let cases = [
+        (Scenario::CodeBug, 1, 3_000, ("mail-logic", "CheckAccess")),
+        (Scenario::CodeBug, 2, 3_000, ("mail-logic", "CheckAccess")),
+        (Scenario::Uniform, 1, 8_000, ("metadata", "ReadEntry")),
+    ];
+    for (scenario, seed, requests, truth) in cases {
+        let (window, baseline) = sampled_hour(scenario, seed, requests);
+        let found = compared(&window, &baseline);
+        let is_right = found.verdict == Verdict::Suspects && top(&found) == truth;
+        assert!(is_right || found.verdict == Verdict::InsufficientData, "{scenario:?}: {}", found.headline);
+    }
+}
+
+#[test]
+fn a_tenth_of_the_traces_of_a_quiet_hour_is_healthy_or_not_enough() {
+    for seed in [2, 3] {
+        let (window, baseline) = sampled_hour(Scenario::Quiet, seed, 3_000);
+        let found = compared(&window, &baseline);
+        let is_quiet = matches!(found.verdict, Verdict::Healthy | Verdict::InsufficientData);
+        assert!(is_quiet, "{}", found.headline);
+    }
 }

@@ -8,12 +8,13 @@ use super::{Excess, ReplicaCell, Study, SuspectOperation};
 use crate::category::{Call, CategoryCalls};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{Weights, benjamini_hochberg, binomial_upper_tail, weighted_mean, weighted_median};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// The input of judging operations.
 pub(crate) struct OperationEvidence<'a> {
-    pub(crate) categories: &'a [CategoryCalls],
+    pub(crate) categories: &'a [Cow<'a, CategoryCalls>],
     pub(crate) studies: &'a [Study],
     pub(crate) settings: &'a CloudDiagSettings,
     /// The smallest weight of a request; it counts as 1.

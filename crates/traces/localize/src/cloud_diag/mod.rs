@@ -20,6 +20,7 @@ use laggard_numeric::{Weights, parallel_map};
 use pool::{CallScale, call_scales};
 use replicas::{ReplicaTest, Spread};
 use settings::CloudDiagSettings;
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 /// The answer of CloudDiag over all categories.
@@ -108,7 +109,7 @@ pub fn cloud_diag(
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> CloudDiag {
-    analyze(categories, settings, threads, |_, _| None)
+    analyze(&borrowed(categories), settings, threads, |_, _| None)
 }
 
 /// [`cloud_diag`] with the ranks of every decomposed matrix, which cost as much as two iterations each.
@@ -117,11 +118,15 @@ pub fn cloud_diag_with_ranks(
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> CloudDiag {
-    analyze(categories, settings, threads, |decomposed, category| Some(decomposed.ranks(category)))
+    analyze(&borrowed(categories), settings, threads, |decomposed, category| Some(decomposed.ranks(category)))
 }
 
-fn analyze(
-    categories: &[CategoryCalls],
+fn borrowed(categories: &[CategoryCalls]) -> Vec<Cow<'_, CategoryCalls>> {
+    categories.iter().map(Cow::Borrowed).collect()
+}
+
+pub(crate) fn analyze(
+    categories: &[Cow<'_, CategoryCalls>],
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
     ranks: impl Fn(&Decomposed, &CategoryCalls) -> Option<MatrixRanks> + Sync,
@@ -180,13 +185,13 @@ fn study(category: &CategoryCalls, settings: &CloudDiagSettings) -> Study {
 }
 
 /// The smallest weight becomes 1, so that equal weights change no bit of the result.
-fn smallest_weight(categories: &[CategoryCalls]) -> f64 {
+fn smallest_weight(categories: &[Cow<'_, CategoryCalls>]) -> f64 {
     let weights = categories.iter().flat_map(|category| &category.requests).map(|row| row.weight);
     f64::from(weights.reduce(f32::min).unwrap_or(1.0))
 }
 
 fn total_excess(evidence: &OperationEvidence<'_>) -> f64 {
-    let category_excess = |(category, study): (&CategoryCalls, &Study)| -> f64 {
+    let category_excess = |(category, study): (&Cow<'_, CategoryCalls>, &Study)| -> f64 {
         if !study.gate.judged {
             return 0.0;
         }

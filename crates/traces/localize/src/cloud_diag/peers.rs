@@ -21,6 +21,7 @@ use laggard_numeric::{
     Weights, benjamini_hochberg, effective_sample_size, median, parallel_map,
     weighted_mann_whitney_one_vs_rest, weighted_median,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
@@ -61,12 +62,12 @@ struct OfReplica {
 
 /// Finds slow peers in all categories.
 pub(crate) fn slow_peers(
-    categories: &[CategoryCalls],
+    categories: &[Cow<'_, CategoryCalls>],
     studies: &[Study],
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> Vec<SlowPeer> {
-    let studied: Vec<(&CategoryCalls, &Study)> =
+    let studied: Vec<(&Cow<'_, CategoryCalls>, &Study)> =
         categories.iter().zip(studies).filter(|(_, study)| study.gate.judged).collect();
     let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
     for observed in parallel_map(&studied, threads, |(category, study)| observe(category, &study.scales)) {

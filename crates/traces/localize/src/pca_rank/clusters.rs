@@ -49,45 +49,62 @@ pub struct MajorClusters {
     pub minors: Vec<(usize, MinorFate)>,
 }
 
-/// Most cells of edit-distance tables in total; beyond it minor clusters are not compared. Without
-/// a limit, requests that all differ would need time quadratic in their number.
-const CELLS_MAX: u64 = 400_000_000;
+/// Most cells of edit-distance tables in total, for a method that is chosen for them. Without a limit, requests that all
+/// differ would need time quadratic in their number.
+pub(crate) const CELLS_MAX: u64 = 400_000_000;
 
-/// Algorithm 1: clusters are major, largest first, until they hold more than `coverage` of the requests; each
-/// other joins the major cluster, no longer than itself, at the smallest edit distance (of several, the
-/// largest cluster). Without such a major cluster it joins the largest one in paper mode, as the listing's
-/// initial index has it, and none in robust mode.
+/// Algorithm 1: clusters are major, largest first, until they hold more than `coverage` of the requests, and all that
+/// have at least `alone_min` requests; each other joins the major cluster, no longer than itself, at the smallest edit
+/// distance (of several, the largest cluster). Without such a major cluster it joins the largest one in paper mode, as
+/// the listing's initial index has it, and none in robust mode.
 ///
 /// Robust mode also leaves a cluster alone whose distance is more than half of the major's length: most of its
 /// values at the major's positions would be missing.
-pub fn major_clusters<T: PartialEq>(
+///
+/// Once edit-distance tables have had `cells_max` cells in total, the other minor clusters are not compared.
+pub fn major_clusters<T: Ord + Copy>(
     clusters: &[ClusterSize<'_, T>],
     coverage: f64,
+    alone_min: u64,
     mode: Mode,
+    cells_max: u64,
 ) -> MajorClusters {
     let mut order: Vec<usize> = (0..clusters.len()).collect();
     order.sort_by_key(|&cluster| std::cmp::Reverse(clusters[cluster].requests));
     let total: u64 = clusters.iter().map(|cluster| cluster.requests).sum();
     let mut covered = 0;
     let mut majors = 0;
-    while majors < order.len() && covered as f64 <= coverage * total as f64 {
-        covered += clusters[order[majors]].requests;
+    while let Some(&next) = order.get(majors) {
+        let requests = clusters[next].requests;
+        if covered as f64 > coverage * total as f64 && requests < alone_min {
+            break;
+        }
+        covered += requests;
         majors += 1;
     }
     let minors = order.split_off(majors);
-    let mut search = Search { clusters, majors: &order, mode, cells_left: CELLS_MAX };
+    let sorted = if minors.is_empty() { Vec::new() } else { clusters.iter().map(sorted).collect() };
+    let mut search = Search { clusters, sorted, majors: &order, mode, cells_left: cells_max };
     let minors = minors.into_iter().map(|minor| (minor, search.fate(minor))).collect();
     MajorClusters { minors, majors: order }
 }
 
+fn sorted<T: Ord + Copy>(cluster: &ClusterSize<'_, T>) -> Vec<T> {
+    let mut calls = cluster.sequence.to_vec();
+    calls.sort_unstable();
+    calls
+}
+
 struct Search<'a, 'b, T> {
     clusters: &'a [ClusterSize<'b, T>],
+    /// The sequences, sorted.
+    sorted: Vec<Vec<T>>,
     majors: &'a [usize],
     mode: Mode,
     cells_left: u64,
 }
 
-impl<T: PartialEq> Search<'_, '_, T> {
+impl<T: Ord + Copy> Search<'_, '_, T> {
     fn fate(&mut self, minor: usize) -> MinorFate {
         let sequence = self.clusters[minor].sequence;
         let mut best: Option<(usize, usize)> = None;
@@ -105,7 +122,15 @@ impl<T: PartialEq> Search<'_, '_, T> {
             if longer_by > limit {
                 continue;
             }
-            let cells = (2 * limit + 1).min(sequence.len()) as u64 * sequence.len() as u64 + 1;
+            let compared = sequence.len() as u64 + 1;
+            if compared > self.cells_left {
+                return MinorFate::NotCompared;
+            }
+            self.cells_left -= compared;
+            if differ_by_more(&self.sorted[minor], &self.sorted[major], limit) {
+                continue;
+            }
+            let cells = (2 * limit + 1).min(sequence.len()) as u64 * sequence.len() as u64;
             if cells > self.cells_left {
                 return MinorFate::NotCompared;
             }
@@ -125,6 +150,23 @@ impl<T: PartialEq> Search<'_, '_, T> {
     }
 }
 
+/// Whether more than `limit` elements of one sorted sequence are missing in the other. Then the edit distance is beyond
+/// `limit` as well, because one edit adds or removes at most one element of each. `O(a.len() + b.len())`.
+fn differ_by_more<T: Ord>(a: &[T], b: &[T], limit: usize) -> bool {
+    let (mut i, mut j, mut only_a, mut only_b) = (0, 0, 0, 0);
+    while let (Some(of_a), Some(of_b)) = (a.get(i), b.get(j)) {
+        let (moves_a, moves_b) = (of_a <= of_b, of_b <= of_a);
+        i += usize::from(moves_a);
+        j += usize::from(moves_b);
+        only_a += usize::from(!moves_b);
+        only_b += usize::from(!moves_a);
+        if only_a.max(only_b) > limit {
+            return true;
+        }
+    }
+    (only_a + a.len() - i).max(only_b + b.len() - j) > limit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,19 +177,64 @@ mod tests {
 
     #[test]
     fn the_cluster_that_crosses_the_share_is_major() {
-        let clustered = major_clusters(&sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]), 0.5, Mode::Robust);
+        let clustered = major_clusters(
+            &sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]),
+            0.5,
+            u64::MAX,
+            Mode::Robust,
+            CELLS_MAX,
+        );
         // 50 of 100 is not more than half, so the second is needed.
         assert_eq!(clustered.majors, [0, 1]);
         assert_eq!(clustered.minors, [(2, MinorFate::Unlike)]);
     }
 
     #[test]
+    fn clusters_with_enough_requests_stay_alone() {
+        let clusters = [("abc", 90), ("abcd", 12), ("abce", 9)];
+        let minors =
+            |alone_min| major_clusters(&sizes(&clusters), 0.5, alone_min, Mode::Robust, CELLS_MAX).minors;
+        assert_eq!(minors(10), [(2, MinorFate::Joins(0))]);
+        assert_eq!(minors(u64::MAX), [(1, MinorFate::Joins(0)), (2, MinorFate::Joins(0))]);
+    }
+
+    #[test]
     fn ties_go_to_the_larger_and_only_shorter_majors_are_joined() {
         let clusters = [("abcd", 40), ("abce", 40), ("abcf", 5), ("abc", 4)];
-        let clustered = major_clusters(&sizes(&clusters), 0.75, Mode::Robust);
+        let clustered = major_clusters(&sizes(&clusters), 0.75, u64::MAX, Mode::Robust, CELLS_MAX);
         assert_eq!(clustered.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Unlike)]);
-        let clustered = major_clusters(&sizes(&clusters), 0.75, Mode::Paper);
+        let clustered = major_clusters(&sizes(&clusters), 0.75, u64::MAX, Mode::Paper, CELLS_MAX);
         assert_eq!(clustered.minors, [(2, MinorFate::Joins(0)), (3, MinorFate::Joins(0))]);
+    }
+
+    #[test]
+    fn sequences_that_differ_by_more_have_a_larger_distance() {
+        let words: Vec<Vec<u8>> = (0..243_u32)
+            .map(|word| {
+                let digits = (0..5).map(|at| (word / 3_u32.pow(at) % 3) as u8);
+                digits.take(word as usize % 6).collect()
+            })
+            .collect();
+        let mut skipped = 0;
+        for (a, b) in words.iter().flat_map(|a| words.iter().map(move |b| (a, b))) {
+            for limit in 0..4 {
+                let [of_a, of_b] = [a, b].map(|sequence| sorted(&ClusterSize { sequence, requests: 1 }));
+                let is_beyond = differ_by_more(&of_a, &of_b, limit);
+                assert!(!is_beyond || levenshtein_within(a, b, limit).is_none(), "{a:?} {b:?} {limit}");
+                skipped += u32::from(is_beyond);
+            }
+        }
+        assert!(skipped > 10_000, "{skipped}");
+        assert!(differ_by_more(b"ab", b"", 1) && !differ_by_more(b"ab", b"", 2));
+    }
+
+    #[test]
+    fn beyond_the_limit_nothing_is_compared() {
+        let clusters = [("abcd", 40), ("abce", 5), ("abcf", 4)];
+        let fates =
+            |cells_max| major_clusters(&sizes(&clusters), 0.5, u64::MAX, Mode::Robust, cells_max).minors;
+        assert_eq!(fates(50), [(1, MinorFate::Joins(0)), (2, MinorFate::Joins(0))]);
+        assert_eq!(fates(30), [(1, MinorFate::Joins(0)), (2, MinorFate::NotCompared)]);
     }
 
     #[test]
@@ -157,9 +244,12 @@ mod tests {
             .collect();
         let clusters: Vec<_> =
             sequences.iter().map(|sequence| ClusterSize { sequence, requests: 1 }).collect();
-        let clustered = major_clusters(&clusters[..300], 0.75, Mode::Robust);
+        let clustered = major_clusters(&clusters[..300], 0.75, u64::MAX, Mode::Robust, CELLS_MAX);
         assert_eq!(clustered.majors.len() + clustered.minors.len(), 300);
         assert_eq!(cluster_sequences(&sequences).len(), 3000);
-        assert_eq!(major_clusters::<u32>(&[], 0.75, Mode::Paper), MajorClusters::default());
+        assert_eq!(
+            major_clusters::<u32>(&[], 0.75, u64::MAX, Mode::Paper, CELLS_MAX),
+            MajorClusters::default()
+        );
     }
 }

@@ -11,8 +11,9 @@ mod replicas;
 mod settings;
 mod split;
 mod suspects;
-mod table;
+pub(crate) mod table;
 
+use clusters::CELLS_MAX;
 pub use clusters::{ClusterSize, MajorClusters, MinorFate, cluster_sequences, major_clusters};
 pub use columns::ColumnFinding;
 pub use replicas::{ReplicaHistogram, ReplicaHistograms};
@@ -152,7 +153,7 @@ fn study(
 }
 
 /// Most cells of an alignment; longer call trees are not aligned.
-const ALIGNED_CELLS_MAX: usize = 16_000_000;
+pub(crate) const ALIGNED_CELLS_MAX: usize = 16_000_000;
 
 /// The members of every major cluster.
 fn all_members(
@@ -161,20 +162,25 @@ fn all_members(
     mode: Mode,
     out: &mut Mi,
 ) -> Vec<Vec<Member>> {
+    let services = by_entry(categories).into_iter();
+    services.flat_map(|service| members_of_service(categories, &service, settings, mode, out)).collect()
+}
+
+/// Categories by entry operation; of each by first appearance, independent of the categories' ids.
+pub(crate) fn by_entry(categories: &[CategoryCalls]) -> Vec<Vec<usize>> {
     let mut by_entry: BTreeMap<OperationId, Vec<usize>> = BTreeMap::new();
     for (index, category) in categories.iter().enumerate() {
         if let Some(entry) = category.positions.first() {
             by_entry.entry(entry.operation).or_default().push(index);
         }
     }
-    let members = |mut service: Vec<usize>| {
-        // By first appearance, independent of the categories' ids.
+    let mut services: Vec<Vec<usize>> = by_entry.into_values().collect();
+    for service in &mut services {
         service.sort_by_key(|&category| {
             (categories[category].requests.first().map(|first| (first.start, first.trace)), category)
         });
-        members_of_service(categories, &service, settings, mode, out)
-    };
-    by_entry.into_values().flat_map(members).collect()
+    }
+    services
 }
 
 fn members_of_service(
@@ -198,7 +204,7 @@ fn members_of_service(
         .iter()
         .map(|group| ClusterSize { sequence: &sequences[group[0]], requests: requests(group) })
         .collect();
-    let clustered = major_clusters(&sizes, settings.coverage, mode);
+    let clustered = major_clusters(&sizes, settings.coverage, u64::MAX, mode, CELLS_MAX);
     let same = |group: usize| {
         let positions = sizes[group].sequence.len();
         groups[group].iter().map(move |&category| Member::same(service[category], positions))

@@ -1,8 +1,8 @@
 //! The requests of a major cluster, and of those that joined it, as one matrix.
 
-use crate::category::{Call, CategoryCalls};
+use crate::category::{Call, CategoryCalls, fill_gaps};
 use laggard_model::OperationId;
-use laggard_numeric::{Matrix, levenshtein_matches, mean, median, spread_evenly};
+use laggard_numeric::{Matrix, levenshtein_matches, mean, spread_evenly};
 
 /// A category as part of a cluster.
 #[derive(Clone, Debug)]
@@ -109,27 +109,14 @@ impl CallTable {
                 table.genuine[member * table.columns.len() + column] = is_genuine;
             }
         }
-        table.fill_gaps();
-        table
+        let mut times = std::mem::take(&mut table.times);
+        fill_gaps(&mut times, |row, column| table.is_genuine(row, column));
+        CallTable { times, ..table }
     }
 
     /// Whether the value is measured, not filled in.
     pub(crate) fn is_genuine(&self, row: usize, column: usize) -> bool {
         self.genuine[self.rows[row].member as usize * self.columns.len() + column]
-    }
-
-    fn fill_gaps(&mut self) {
-        for column in 0..self.columns.len() {
-            let genuine = |row: &usize| self.is_genuine(*row, column);
-            let mut values: Vec<f64> =
-                (0..self.rows.len()).filter(genuine).map(|row| self.times.get(row, column)).collect();
-            if values.len() == self.rows.len() {
-                continue;
-            }
-            let usual = median(&mut values);
-            let gaps: Vec<usize> = (0..self.rows.len()).filter(|row| !genuine(row)).collect();
-            gaps.into_iter().for_each(|row| self.times.set(row, column, usual));
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! Values are numbers of the caller's choosing. Requests of one value often come together, and so do slow requests: the
 //! test therefore compares the requests that are hit with others of the same time only.
 
-use crate::sites::culprits::Culprit;
+use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::group_sums::Grouped;
 use crate::sites::judge::{SiteSettings, SiteSuspect, join_suspects};
 use crate::sites::peers::{UnevenSite, uneven};
@@ -222,8 +222,14 @@ pub fn changed_attributes(
     let (baseline, window) = (Keyed::new(baseline), Keyed::new(window));
     let before = Grouped { table: &baseline, sets: &sets, by_request: Some(&before.groups) };
     let now = Grouped { table: &window, sets: &sets, by_request: Some(&now.groups) };
-    by_operation(find_changed_groups(&before, &now, &sites, &settings.culprits, threads).into_iter())
+    let level = VALUES_LEVEL_PART * settings.culprits.level;
+    let culprits = CulpritSettings { level, ..settings.culprits };
+    by_operation(find_changed_groups(&before, &now, &sites, &culprits, threads).into_iter())
 }
+
+/// Values are compared at this part of the level of replicas: requests of one tenant come in bursts of a kind that the
+/// parts of a window show too few of.
+const VALUES_LEVEL_PART: f64 = 0.3;
 
 impl AttributeGroups {
     /// The sites that are compared.

@@ -22,6 +22,8 @@ const BLOCKS: usize = 16;
 const BLOCK_REQUESTS_MIN: usize = 5;
 /// Fewest batches of a baseline.
 const BATCHES_MIN: usize = 8;
+/// In a long baseline, batches within so many standard deviations of the median count in full.
+const REACH: f64 = 3.0;
 // Limit: blocks of a baseline | longer blocks
 /// Most blocks of a baseline.
 const BASELINE_BLOCKS_MAX: usize = 4096;
@@ -36,9 +38,11 @@ impl Blocks {
         Blocks { baseline: blocks(baseline), window: blocks(window).min(BASELINE_BLOCKS_MAX), batch }
     }
 
-    /// Whether the baseline has many batches as long as the window.
-    pub(crate) fn has_long_baseline(&self) -> bool {
-        self.baseline >= BATCHES_MIN * self.window
+    /// Standard deviations from the median batch that are part of what is usual. With few batches as long as the window, what is
+    /// slow for a part of the baseline is.
+    pub(crate) fn reach(&self) -> f64 {
+        let windows = self.baseline as f64 / self.window as f64;
+        REACH * (BATCHES_MIN as f64 / windows).max(1.0).powi(2)
     }
 }
 
@@ -166,12 +170,22 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, other: Sums) {
+    pub(crate) fn add(&mut self, other: Sums) {
         self.time += other.time;
         self.usual += other.usual;
         self.logs += other.logs;
         self.clipped += other.clipped;
         self.weight += other.weight;
+    }
+
+    pub(crate) fn times(self, weight: f64) -> Sums {
+        Sums {
+            time: weight * self.time,
+            usual: weight * self.usual,
+            logs: weight * self.logs,
+            clipped: weight * self.clipped,
+            weight: weight * self.weight,
+        }
     }
 
     /// `None` when nothing was summed.

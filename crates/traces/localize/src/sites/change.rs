@@ -11,18 +11,22 @@
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
 //! ```
 
-use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values, log_ratio};
+use crate::sites::blocks::{
+    BlockValue, BlockValues, Blocks, Expected, Mix, Sums, block_values, log_ratio, sum_parts,
+};
 use crate::sites::bulk::Bulk;
-use crate::sites::drift::{Level, LevelShift, Noise, ROBUST_BATCHES_MIN, relative_shifts, shifts};
+use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
+use crate::sites::load_effect::{LoadEffect, common_times, loads};
 use crate::sites::per_category::Keyed;
-use crate::sites::table::{Observation, Site, SiteTable};
+use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
+use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
 use laggard_numeric::{
     Alternative, benjamini_hochberg, mann_whitney_exact, mean, median_of, parallel_map, sample_std,
     spread_evenly, student_quantile_95,
 };
 use laggard_settings::settings;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 settings! {
@@ -103,11 +107,20 @@ pub fn compare_sites(
         None => (new_site(site, baseline, window, rows, &blocks), None),
     });
     let (mut changes, levels): (Vec<SiteChange>, Vec<Option<Levels>>) = compared.into_iter().unzip();
-    test(&mut changes, &levels, services, settings);
-    let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
-    for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
-        change.p_adjusted = p_adjusted;
-        change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
+    let groups: Vec<usize> = changes.iter().map(|change| group(change.site, services)).collect();
+    test(&mut changes, &levels, (&groups, &BTreeMap::new()), settings);
+    let slower = changes.iter().zip(&groups).filter(|(change, _)| change.slower);
+    let in_question: BTreeSet<usize> =
+        slower.map(|(_, &group)| group).filter(|&group| is_service(group)).collect();
+    if !in_question.is_empty() {
+        let of_group = |&group: &usize| {
+            let members = sites.iter().zip(&groups).filter(|(_, of_site)| **of_site == group);
+            let members: Vec<_> =
+                members.filter_map(|(&(site, rows), _)| Some((*before.get(&site)?, rows))).collect();
+            Some((group, load_effect(baseline, window, &members, &blocks)?))
+        };
+        let loads: BTreeMap<usize, LoadEffect> = in_question.iter().filter_map(of_group).collect();
+        test(&mut changes, &levels, (&groups, &loads), settings);
     }
     let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
     for (change, levels) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
@@ -132,20 +145,26 @@ struct Levels {
 /// Level of the test that the mean of the logs has risen, where the mean has.
 const CORROBORATION_LEVEL: f64 = 0.05;
 
-/// Sets factors and p-values of the sites that were called before.
+/// In a service with so many sites, what one does relative to the others is sufficient; in a smaller one, whether it has risen
+/// by itself is asked as well, at the level of corroboration: it may be the only one that depends on what the machine does.
+const SURE_GROUP: usize = 6;
+
+/// Sets factors and p-values of the sites that were called before, and which sites are slower. `groups` has the group of every
+/// site, and what is known of the load of some.
 fn test(
     changes: &mut [SiteChange],
     levels: &[Option<Levels>],
-    services: &[ServiceId],
+    (groups, loads): (&[usize], &BTreeMap<usize, LoadEffect>),
     settings: &ChangeSettings,
 ) {
-    let groups: Vec<usize> = changes.iter().map(|change| group(change.site, services)).collect();
     let of = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
         levels.iter().map(|levels| levels.as_ref().map(|levels| level(levels).clone())).collect()
     };
     let (means, geometrics) = (of(|levels| &levels.mean), of(|levels| &levels.geometric));
-    let (alone, relative) = (shifts(&means), relative_shifts(&means, &groups));
-    let (rose, rose_relative) = (shifts(&geometrics), relative_shifts(&geometrics, &groups));
+    let (alone, relative) = (shifts(&means), relative_shifts(&means, groups));
+    let (rose, rose_relative) = (shifts(&geometrics), relative_shifts(&geometrics, groups));
+    let mut members: BTreeMap<usize, usize> = BTreeMap::new();
+    groups.iter().for_each(|&group| *members.entry(group).or_default() += 1);
     let least = settings.factor_min.ln();
     for (index, change) in changes.iter_mut().enumerate() {
         let (Some(shift), Some(geometric)) = (alone[index], rose[index]) else { continue };
@@ -159,9 +178,15 @@ fn test(
             let by_mean = if rose { mean.p_value(least) } else { 1.0 };
             (2.0 * by_mean.min(geometric.p_value(least))).min(1.0)
         };
+        let [shift, geometric] = [shift, geometric].map(|shift| match loads.get(&groups[index]) {
+            Some(load) => shift.without(load),
+            None => shift,
+        });
         let by_itself = p_value(shift, geometric, least);
+        let is_enough =
+            members[&groups[index]] >= SURE_GROUP || geometric.p_value(0.0) <= CORROBORATION_LEVEL;
         change.p_value = match (relative[index], rose_relative[index]) {
-            (Some(mean), Some(geometric)) if shift.change > least => {
+            (Some(mean), Some(geometric)) if is_enough && shift.change > least => {
                 (2.0 * by_itself.min(p_value(mean, geometric, 0.0))).min(1.0)
             }
             _ => by_itself,
@@ -170,6 +195,46 @@ fn test(
             change.p_value = (2.0 * change.p_value.min(p_value)).min(1.0);
         }
     }
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
+    for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
+        change.p_adjusted = p_adjusted;
+        change.slower = p_adjusted <= settings.level
+            && change.path_excess_ns > 0.0
+            && change.factor >= settings.factor_min * MATERIAL_FACTOR;
+    }
+}
+
+/// Parts of the baseline of which load and times are compared, for each part of it as long as the window.
+const LOAD_PARTS: usize = 4;
+/// Most such parts.
+const LOAD_PARTS_MAX: usize = 64;
+
+/// How much slower the load makes some sites of a service; `None` where it has not grown or is not known.
+fn load_effect(
+    baseline: &Keyed<'_>,
+    window: &Keyed<'_>,
+    members: &[(&[Observation], &[Observation])],
+    blocks: &Blocks,
+) -> Option<LoadEffect> {
+    let parts = (LOAD_PARTS * blocks.baseline / blocks.window.max(1)).clamp(LOAD_PARTS, LOAD_PARTS_MAX);
+    let earlier: Vec<&[Observation]> = members.iter().map(|(rows, _)| *rows).collect();
+    let now: Vec<&[Observation]> = members.iter().map(|(_, rows)| *rows).collect();
+    let times: Vec<Vec<Option<f64>>> = (earlier.iter())
+        .map(|rows| {
+            let expected = Expected::of(baseline, rows);
+            let bulk = Bulk::of(rows.len(), |index| log_ratio(baseline, &rows[index], &expected));
+            let part_of = |request: u32| request as usize * parts / baseline.requests.len();
+            let usual = |id| (expected.call_ns(id), 1.0);
+            let sums = sum_parts(baseline, rows, (usual, bulk), parts, part_of);
+            sums.into_iter().map(|sums| Some(sums.value()?.clipped)).collect()
+        })
+        .collect();
+    let now: Vec<f64> = loads(window, &now, LOAD_PARTS).into_iter().flatten().collect();
+    LoadEffect::of(
+        &loads(baseline, &earlier, parts),
+        &common_times(&times),
+        (!now.is_empty()).then(|| mean(&now))?,
+    )
 }
 
 /// A site with calls in at most so many blocks of the window has few calls.
@@ -196,13 +261,23 @@ fn rank_p_value(before: &BlockValues, after: &BlockValues) -> Option<f64> {
     Some(mann_whitney_exact(&now, &earlier, Alternative::Greater)?.p_value)
 }
 
+/// A slower site is slower by this factor more than the least: what is certain to be small is not worth an alarm.
+const MATERIAL_FACTOR: f64 = 1.03;
+
+/// What is between services.
+const LINKS: usize = usize::MAX;
+
+const fn is_service(group: usize) -> bool {
+    group != LINKS
+}
+
 /// Sites that drift together: those of a service; what is between services.
 fn group(site: Site, services: &[ServiceId]) -> usize {
     let service =
         |operation: OperationId| services.get(operation.index()).map_or(0, |service| 1 + service.index());
     match site {
         Site::Operation(operation) | Site::Chain(operation) => service(operation),
-        Site::Link { .. } => usize::MAX,
+        Site::Link { .. } => LINKS,
     }
 }
 
@@ -225,9 +300,6 @@ fn hit(
     hit
 }
 
-/// Minimum spread of block values, since a few blocks may vary less by chance.
-const BLOCK_SPREAD_MIN: f64 = 0.005;
-
 /// The level of a site in the window against its baseline, by one of the values of a block.
 fn level(
     before: &BlockValues,
@@ -242,17 +314,12 @@ fn level(
     }
     let batches: Vec<(&[Sums], Option<f64>)> =
         before.batches(blocks.batch).map(|(blocks, batch)| (blocks, batch.as_ref().map(value))).collect();
-    let known: Vec<f64> = batches.iter().filter_map(|(_, batch)| *batch).collect();
-    // In a short baseline, what is slow for a part of it is part of what is usual.
-    let (usual, usual_log) = match known.len() >= ROBUST_BATCHES_MIN && blocks.has_long_baseline() {
-        true => (median_of(&known), median_of_batches(&batches, value)),
-        false => (value(&before.pooled), mean(&earlier)),
-    };
+    let (block_variance, degrees) = variance_within(&batches, &earlier, value);
+    let Usual { level: usual, mean_log: usual_log } = usual_level(&batches, blocks.reach(), value)?;
     // One giant request moves the pooled value; the mean of the blocks' logs is lower the fewer calls a block has,
     // and a site may be rarer on one side. A slower site shows in both.
     let pooled = value(&after.pooled) - usual;
     let change = pooled.min(mean(&now) - usual_log);
-    let (block_variance, degrees) = variance_within(&batches, &earlier, value);
     let now_variance =
         if now.len() < 2 { block_variance } else { sample_std(&now).max(BLOCK_SPREAD_MIN).powi(2) };
     let level = Level {
@@ -266,16 +333,6 @@ fn level(
         },
     };
     Some((level, usual.exp()))
-}
-
-/// The median over the batches of the mean of their blocks' values.
-fn median_of_batches(batches: &[(&[Sums], Option<f64>)], value: fn(&BlockValue) -> f64) -> f64 {
-    let means = batches.iter().filter(|(_, batch)| batch.is_some()).map(|(blocks, _)| {
-        let values: Vec<f64> =
-            blocks.iter().filter_map(|sums| sums.value()).map(|block| value(&block)).collect();
-        mean(&values)
-    });
-    median_of(&means.collect::<Vec<f64>>())
 }
 
 /// Variance of block values within their batches, and its degrees of freedom; of all blocks where batches are single blocks.
@@ -298,6 +355,44 @@ fn variance_within(
     (variance.max(BLOCK_SPREAD_MIN.powi(2)), if degrees > 0.0 { degrees } else { all.len() as f64 - 1.0 })
 }
 
+/// The blocks of baseline and window, the former in the window's mix; `None` if one of them has no calls that count.
+fn blocks_of_both(
+    (baseline, earlier): (&Keyed<'_>, &[Observation]),
+    (window, rows): (&Keyed<'_>, &[Observation]),
+    blocks: &Blocks,
+) -> Option<(BlockValues, BlockValues)> {
+    let expected = Expected::of(baseline, earlier);
+    let mix = Mix::of((baseline, earlier), (window, rows));
+    let log = |index: usize| log_ratio(baseline, &earlier[index], &expected);
+    let bulk = Bulk::of(earlier.len(), log);
+    let tilted = |id| (expected.call_ns(id), mix.tilt(id));
+    let before = block_values(baseline, earlier, (tilted, bulk), blocks.baseline)?;
+    let after = block_values(window, rows, (|id| (expected.call_ns(id), 1.0), bulk), blocks.window)?;
+    Some((before, after))
+}
+
+/// How much the mean latency of requests has changed, as a logarithm, tested as a site by itself is; `None` if one of both has too
+/// few requests.
+pub(crate) fn latency_shift(baseline: &SiteTable, window: &SiteTable) -> Option<LevelShift> {
+    let requests = (baseline.requests.len(), window.requests.len());
+    if requests.0.min(requests.1) < ChangeSettings::default().requests_min {
+        return None;
+    }
+    let whole = |table: &SiteTable| -> Vec<Observation> {
+        let request = |(request, row): (u32, &SiteRequest)| {
+            let time_ns = row.latency_ns as f32;
+            Observation { request, set: 0, calls: 1, time_ns, path_ns: time_ns }
+        };
+        (0..).zip(&table.requests).map(request).collect()
+    };
+    let blocks = Blocks::choose(requests.0, requests.1);
+    let (earlier, now) = (whole(baseline), whole(window));
+    let (baseline, window) = (Keyed::new(baseline), Keyed::new(window));
+    let (before, after) = blocks_of_both((&baseline, &earlier), (&window, &now), &blocks)?;
+    let (level, _) = level(&before, &after, &blocks, |block| block.mean)?;
+    shifts(&[Some(level)])[0]
+}
+
 /// Compares a site that the baseline called as well; the test is that of all sites together.
 fn known_site(
     site: Site,
@@ -305,16 +400,10 @@ fn known_site(
     (window, rows): (&Keyed<'_>, &[Observation]),
     blocks: &Blocks,
 ) -> (SiteChange, Option<Levels>) {
-    let expected = Expected::of(baseline, earlier);
-    let mix = Mix::of((baseline, earlier), (window, rows));
-    let log = |index: usize| log_ratio(baseline, &earlier[index], &expected);
-    let bulk = Bulk::of(earlier.len(), log);
-    let tilted = |id| (expected.call_ns(id), mix.tilt(id));
-    let before = block_values(baseline, earlier, (tilted, bulk), blocks.baseline);
-    let after = block_values(window, rows, (|id| (expected.call_ns(id), 1.0), bulk), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
-    let (Some(before), Some(after)) = (before, after) else { return (change, None) };
+    let both = blocks_of_both((baseline, earlier), (window, rows), blocks);
+    let Some((before, after)) = both else { return (change, None) };
     let by_mean = level(&before, &after, blocks, |block| block.mean);
     let by_logs = level(&before, &after, blocks, |block| block.clipped);
     let (Some((mean, usual)), Some((geometric, _))) = (by_mean, by_logs) else { return (change, None) };

@@ -1,40 +1,82 @@
-//! Whether a slow period is that of replicas which had just started: their first calls load code, fill caches, and open
+//! Whether calls are slow because their replicas had just started: the first calls load code, fill caches, and open
 //! connections, after every deployment and whenever the number of replicas follows the load.
 
 use crate::sites::incidents::Incident;
 use crate::sites::table::{Site, SiteTable};
-use laggard_model::{ReplicaId, Timestamp};
+use laggard_model::{Nanos, ReplicaId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A period is a cold start if starting replicas take part in this share of its slow requests.
 const STARTING_SHARE: f64 = 0.5;
+
+/// A replica warms up for this long after its first call.
+const WARM_UP: Nanos = Nanos::from_secs(120);
+/// A replica did not run before its first call if it would have been called with this probability, given how many requests
+/// call it, and, without a baseline, if the data begin at least a warm-up earlier.
+const CALLED_BEFORE_MIN: f64 = 0.99;
 
 /// When each replica was first called.
 #[derive(Clone, Debug)]
 pub struct FirstCalls {
     start: Timestamp,
     by_replica: BTreeMap<ReplicaId, Timestamp>,
+    /// Those that started in the data.
+    started: BTreeSet<ReplicaId>,
 }
 
 impl FirstCalls {
-    /// The first calls in a table.
-    pub fn new(table: &SiteTable) -> FirstCalls {
-        let mut by_replica: BTreeMap<ReplicaId, Timestamp> = BTreeMap::new();
-        let mut known = vec![u32::MAX; table.sets.len()];
-        for row in table.rows.iter().flatten() {
-            let first = &mut known[row.set as usize];
-            *first = (*first).min(row.request);
-        }
-        let called = known.iter().zip(&table.sets).filter(|(request, _)| **request != u32::MAX);
-        for (&request, set) in called {
-            let time = table.requests[request as usize].start;
-            for &replica in set {
-                let first = by_replica.entry(replica).or_insert(time);
-                *first = (*first).min(time);
+    /// The first calls in a table. Replicas of the baseline did not start in it.
+    pub fn new(table: &SiteTable, baseline: Option<&SiteTable>) -> FirstCalls {
+        // First request, and the most requests of a site that call it.
+        let mut calls: BTreeMap<ReplicaId, (u32, u64)> = BTreeMap::new();
+        let mut by_set = vec![(u32::MAX, 0_u64); table.sets.len()];
+        for rows in &table.rows {
+            let mut sets = Vec::new();
+            for row in rows {
+                let (first, requests) = &mut by_set[row.set as usize];
+                if *requests == 0 {
+                    sets.push(row.set);
+                }
+                *first = (*first).min(row.request);
+                *requests += 1;
+            }
+            let mut of_site: BTreeMap<ReplicaId, u64> = BTreeMap::new();
+            for set in sets {
+                let (first, requests) = std::mem::replace(&mut by_set[set as usize], (u32::MAX, 0));
+                for &replica in &table.sets[set as usize] {
+                    let known = calls.entry(replica).or_insert((first, 0));
+                    known.0 = known.0.min(first);
+                    *of_site.entry(replica).or_default() += requests;
+                }
+            }
+            for (replica, requests) in of_site {
+                let known = calls.entry(replica).or_insert((u32::MAX, 0));
+                known.1 = known.1.max(requests);
             }
         }
-        let start = table.requests.first().map_or(Timestamp::MIN, |request| request.start);
-        FirstCalls { start, by_replica }
+        let earlier: BTreeSet<ReplicaId> =
+            baseline.iter().flat_map(|table| &table.homes).map(|&(_, replica)| replica).collect();
+        let before = baseline.map_or(0, |table| table.requests.len()) as f64;
+        let all = before + table.requests.len() as f64;
+        let start = |request: u32| table.requests[request as usize].start;
+        let begin = table.requests.first().map_or(Timestamp::MIN, |request| request.start);
+        let has_started = |&(&replica, &(first, requests)): &(&ReplicaId, &(u32, u64))| {
+            let uncalled = (1.0 - (before + f64::from(first)) / all).powf(requests as f64);
+            let was_absent = baseline.is_some() || start(first).since(begin).magnitude() >= WARM_UP;
+            !earlier.contains(&replica) && was_absent && 1.0 - uncalled >= CALLED_BEFORE_MIN
+        };
+        FirstCalls {
+            start: begin,
+            started: calls.iter().filter(has_started).map(|(&replica, _)| replica).collect(),
+            by_replica: calls.into_iter().map(|(replica, (first, _))| (replica, start(first))).collect(),
+        }
+    }
+
+    /// Whether a replica that started in the data is warming up at a time.
+    pub fn is_warming_up(&self, replica: ReplicaId, at: Timestamp) -> bool {
+        let since = |first: &Timestamp| at.since(*first).magnitude();
+        self.started.contains(&replica)
+            && self.by_replica.get(&replica).map(since).is_some_and(|age| age < WARM_UP)
     }
 
     /// Whether most of some slow requests of a period meet replicas at some sites that started in it or just before: at
@@ -58,7 +100,7 @@ impl FirstCalls {
 mod tests {
     use super::*;
     use crate::sites::table::{Observation, SiteRequest};
-    use laggard_model::{AttributeSetId, Fingerprint, Nanos, OperationId, TraceId};
+    use laggard_model::{AttributeSetId, Fingerprint, OperationId, TraceId};
 
     /// A request a second for ten minutes, on two replicas in turn; the second takes calls from `born` on.
     fn table(born: u32) -> SiteTable {
@@ -84,7 +126,9 @@ mod tests {
             categories: vec![Fingerprint::from_value(1)],
             requests: (0..600).map(request).collect(),
             rows: vec![(0..600).map(row).collect()],
-            homes: BTreeSet::new(),
+            homes: (0..2)
+                .map(|replica| (OperationId::from_index(0), ReplicaId::from_index(replica)))
+                .collect(),
         }
     }
 
@@ -93,7 +137,21 @@ mod tests {
         let at = |second| Timestamp::from_unix_ns(0).plus(Nanos::from_secs(second));
         let incident = Incident { since: at(300), until: at(360), bins: 1, excess_share: 1.0, onset: None };
         let slow: Vec<u32> = (300..360).filter(slow).collect();
-        FirstCalls::new(&table).explain(&incident, &table, &table.sites, &slow)
+        FirstCalls::new(&table, None).explain(&incident, &table, &table.sites, &slow)
+    }
+
+    #[test]
+    fn a_replica_warms_up_after_its_first_call() {
+        let at = |second| Timestamp::from_unix_ns(0).plus(Nanos::from_secs(second));
+        let [old, new] = [0, 1].map(ReplicaId::from_index);
+        let first_calls = FirstCalls::new(&table(300), None);
+        assert!(first_calls.is_warming_up(new, at(301)) && first_calls.is_warming_up(new, at(420)));
+        assert!(!first_calls.is_warming_up(new, at(422)) && !first_calls.is_warming_up(old, at(301)));
+        assert!(!FirstCalls::new(&table(1), None).is_warming_up(new, at(2)), "it may have run before");
+        assert!(
+            !FirstCalls::new(&table(300), Some(&table(0))).is_warming_up(new, at(301)),
+            "it did run before"
+        );
     }
 
     #[test]

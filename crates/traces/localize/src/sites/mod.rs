@@ -14,6 +14,7 @@ mod hits;
 mod incidents;
 mod judge;
 mod latency_change;
+mod load_effect;
 mod long_calls;
 mod moments;
 mod onset;
@@ -25,6 +26,7 @@ mod steady;
 mod table;
 mod table_builder;
 mod table_parts;
+mod usual_level;
 
 pub(crate) use blocks::Blocks;
 pub(crate) use sets::Fast;
@@ -44,7 +46,7 @@ pub use judge::{
     Shift, Shifted, SiteSettings, SiteSuspect, WidespreadSlowdown, add_up_suspects, changed_replica_suspects,
     join_suspects, shifted_suspects, uneven_suspects,
 };
-pub use latency_change::{LatencyChange, latency_change};
+pub use latency_change::{LatencyChange, UsualLatency, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::{find_onset, find_rate_onset};
 pub use peers::{UnevenSite, find_uneven_sites};

@@ -79,7 +79,8 @@ pub struct SiteTable {
     pub requests: Vec<SiteRequest>,
     /// Observations by site: as long as `sites`.
     pub rows: Vec<Vec<Observation>>,
-    /// Which replicas ran which operation.
+    /// Which replicas ran which operation; of requests selected by [`SiteTable::only`], those of the replicas that have
+    /// observations among them.
     pub homes: BTreeSet<(OperationId, ReplicaId)>,
 }
 
@@ -107,7 +108,7 @@ impl SiteTable {
         self.requests.iter().map(|request| request.latency_ns * f64::from(request.weight)).sum()
     }
 
-    /// The requests that `keep` accepts, with their observations.
+    /// The requests that `keep` accepts, with their observations and the replicas that have any.
     pub fn only(&self, keep: impl Fn(&SiteRequest) -> bool) -> SiteTable {
         let mut index = vec![None; self.requests.len()];
         let mut requests = Vec::new();
@@ -117,14 +118,19 @@ impl SiteTable {
         }
         let renumbered =
             |row: &Observation| Some(Observation { request: index[row.request as usize]?, ..*row });
-        let rows = self.rows.iter().map(|rows| rows.iter().filter_map(renumbered).collect()).collect();
+        let rows: Vec<Vec<Observation>> =
+            self.rows.iter().map(|rows| rows.iter().filter_map(renumbered).collect()).collect();
+        let mut is_used = vec![false; self.sets.len()];
+        rows.iter().flatten().for_each(|row| is_used[row.set as usize] = true);
+        let used = self.sets.iter().zip(is_used).filter(|(_, is_used)| *is_used);
+        let replicas: BTreeSet<ReplicaId> = used.flat_map(|(set, _)| set).copied().collect();
         SiteTable {
             sites: self.sites.clone(),
             sets: self.sets.clone(),
             categories: self.categories.clone(),
             requests,
             rows,
-            homes: self.homes.clone(),
+            homes: self.homes.iter().filter(|(_, replica)| replicas.contains(replica)).copied().collect(),
         }
     }
 }

@@ -6,3 +6,4 @@ mod patterns;
 mod pca_rank;
 mod pipeline;
 mod sites;
+mod small_categories;

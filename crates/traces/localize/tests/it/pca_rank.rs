@@ -30,7 +30,7 @@ fn algorithm_1_agrees_with_the_reference() {
         assert_eq!(Some(sizes[at].requests), wanted["count"].as_u64());
     }
     for (mode, key) in [(Mode::Paper, "assigned_literal"), (Mode::Robust, "assigned_robust")] {
-        let found = major_clusters(&sizes, number(&reference["alpha"]), mode);
+        let found = major_clusters(&sizes, number(&reference["alpha"]), u64::MAX, mode, u64::MAX);
         let majors: Vec<String> = found.majors.iter().map(|&at| text(at)).collect();
         let wanted: Vec<&str> = list(&reference["majors"]).iter().filter_map(|at| at.as_str()).collect();
         assert_eq!(majors, wanted);

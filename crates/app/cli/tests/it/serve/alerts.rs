@@ -191,7 +191,10 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
     let firing = webhook.next();
     assert_eq!((&firing["version"], &firing["status"]), (&json!("4"), &json!("firing")));
     let alert = &firing["alerts"][0];
-    assert_eq!((&alert["labels"]["service"], &alert["labels"]["operation"]), (&json!("db"), &json!("read")));
+    assert_eq!(
+        (&alert["labels"]["service"], &alert["annotations"]["operations"]),
+        (&json!("db"), &json!("read"))
+    );
     assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/verdict?since="));
     assert_eq!(firing["alerts"].as_array().unwrap().len(), 1, "{firing}");
 

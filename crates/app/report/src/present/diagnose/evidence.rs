@@ -166,6 +166,13 @@ pub(crate) fn change(baseline: &Baseline) -> String {
     )
 }
 
+/// `Most of the excess is unexplained: 6.43 ms of 8.33 ms per request.`
+pub(crate) fn unexplained(baseline: &Baseline) -> Option<String> {
+    let unexplained = numbers::time_float(baseline.unexplained_ns?);
+    let slower = numbers::time_float(baseline.slower_ns);
+    Some(format!("Most of the excess is unexplained: {unexplained} of {slower} per request."))
+}
+
 /// When the requests of the baseline started, if they have times at all.
 pub(crate) fn baseline_window(baseline: &Baseline) -> Option<String> {
     let window = baseline.window.as_ref().filter(|window| window.since != window.until)?;

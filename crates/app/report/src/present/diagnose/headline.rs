@@ -99,6 +99,14 @@ fn insufficient_sentence(report: &Report) -> String {
         0 | 1 => String::new(),
         n => format!(" in {}", numbers::counted_categories(n)),
     };
+    if let Some((baseline, unexplained)) =
+        (report.baseline.as_ref()).and_then(|baseline| Some((baseline, evidence::unexplained(baseline)?)))
+    {
+        return format!(
+            "Requests are slower, and no operation is known to be. {unexplained} {}",
+            evidence::change(baseline)
+        );
+    }
     if let (true, Some(reason)) =
         (report.categories.iter().any(|category| category.analyzed), report.missing.first())
     {

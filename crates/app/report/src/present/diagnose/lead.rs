@@ -36,6 +36,9 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     }
     text.push('.');
     text.push_str(&periods(report, lead));
+    if let Some(unexplained) = report.baseline.as_ref().and_then(evidence::unexplained) {
+        text.push_str(&format!(" {unexplained}"));
+    }
     text
 }
 

@@ -319,8 +319,7 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
         )
         .block(table.rows(rows));
     let chosen = report.automatic_baseline.as_ref().map(evidence::automatic_baseline);
-    chosen
-        .into_iter()
+    (evidence::unexplained(baseline).into_iter().chain(chosen))
         .fold(section, |section, sentence| section.block(Sentences::paragraphs([Prose::from(sentence)])))
 }
 
@@ -383,7 +382,9 @@ fn categories(report: &Report) -> Option<Section> {
     let figures = [("hit", ColumnKind::Number), ("lost", ColumnKind::Number)];
     let brief_columns = [&columns[..], if is_known { &figures[..] } else { &[] }].concat();
     let brief = Table::new("Categories", &brief_columns).at_most(MOST, &affected, |paying| {
-        let figures = paying.hit.map(|(hit, lost_ns)| [Cell::count(hit), Cell::duration(lost_ns as f64)]);
+        // Of failures and changed calls no time is measured.
+        let lost = |ns: u64| if ns > 0 { Cell::duration(ns as f64) } else { Cell::empty() };
+        let figures = paying.hit.map(|(hit, lost_ns)| [Cell::count(hit), lost(lost_ns)]);
         row(paying.category, figures.into_iter().flatten().collect())
     });
     let further = [("in the tail", ColumnKind::Number), ("verdict", ColumnKind::Text)];

@@ -69,10 +69,16 @@ impl Detection {
         let before = self.baseline_before(window.since.minus(INSTANT));
         let mut evaluation = evaluate(requests, window, before, self.settings, engine)?;
         self.keep_active(alerts, requests, &mut evaluation, engine);
+        let slower_min = self.settings.slower_min;
+        evaluation.findings.retain(|finding| {
+            let is_enough = finding.is_failing() || finding.slower >= slower_min;
+            is_enough && finding.is_certain() || alerts.firing().any(|alert| alert.is_about(finding))
+        });
         let is_new = |finding: &Finding| !alerts.active.iter().any(|alert| alert.is_about(finding));
         if evaluation.findings.iter().any(is_new) {
             self.drop_daily(alerts, day, end, &mut evaluation, engine);
         }
+        evaluation.findings = by_service(evaluation.findings);
         Ok(evaluation)
     }
 
@@ -95,10 +101,7 @@ impl Detection {
         };
         let still = then.findings.into_iter().filter(|finding| {
             alerts.active.iter().any(|alert| alert.is_about(finding))
-                && !evaluation
-                    .findings
-                    .iter()
-                    .any(|known| known.service == finding.service && known.operation == finding.operation)
+                && !evaluation.findings.iter().any(|known| known.service == finding.service)
         });
         let still: Vec<Finding> = still.collect();
         evaluation.findings.extend(still);
@@ -127,6 +130,21 @@ impl Detection {
             known || slower || alerts.was_about(finding, baseline)
         });
     }
+}
+
+/// One finding per service: that of its most suspicious operation, which names the others.
+fn by_service(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut out: Vec<Finding> = Vec::new();
+    for finding in findings {
+        match out.iter_mut().find(|known| known.service == finding.service) {
+            None => out.push(finding),
+            Some(known) => {
+                known.slower = known.slower.max(finding.slower);
+                known.other_operations.push(finding.operation);
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]

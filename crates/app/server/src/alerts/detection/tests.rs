@@ -161,3 +161,16 @@ fn an_alert_without_its_baseline_does_not_resolve() {
     let evaluation = evaluation(&alerts, &late, 390).unwrap();
     assert!(evaluation.findings.is_empty() && !evaluation.is_complete);
 }
+
+#[test]
+fn operations_of_one_service_are_one_finding() {
+    let finding = |service: &str, operation: &str, slower: f64| Finding {
+        slower,
+        ..crate::alerts::lifecycle::tests::finding(&format!("{service} {operation}"))
+    };
+    let found = vec![finding("db", "read", 0.1), finding("cart", "add", 0.2), finding("db", "write", 0.3)];
+    let joined = by_service(found);
+    let operations: Vec<Vec<&str>> = joined.iter().map(|one| one.operations().collect()).collect();
+    assert_eq!(operations, [vec!["read", "write"], vec!["add"]]);
+    assert_eq!((joined[0].service.as_str(), joined[0].slower), ("db", 0.3));
+}

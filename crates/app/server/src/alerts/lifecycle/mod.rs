@@ -42,10 +42,10 @@ pub struct AlertList {
     pub omitted: u64,
 }
 
-/// An operation that makes requests slow, over time.
+/// A service that makes requests slow, over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Alert {
-    /// Sixteen hexadecimal digits; another alert of the same operation has another id.
+    /// Sixteen hexadecimal digits; another alert of the same service has another id.
     pub id: String,
     /// Pending, firing or resolved.
     pub state: AlertState,
@@ -105,7 +105,7 @@ pub enum AlertState {
     Pending,
     /// Receivers are notified.
     Firing,
-    /// Requests are no longer slower and the operation no longer fails, or it could not be evaluated.
+    /// Requests are no longer slower and nothing fails any more, or it could not be evaluated.
     Resolved,
 }
 
@@ -119,15 +119,14 @@ pub struct LastNotification {
 }
 
 impl Alert {
-    /// Whether it is about this operation.
+    /// Whether it is about this service.
     pub fn is_about(&self, finding: &Finding) -> bool {
-        self.finding.service == finding.service && self.finding.operation == finding.operation
+        self.finding.service == finding.service
     }
 
     fn new(finding: Finding, evaluation: &Evaluation, at: Timestamp) -> Alert {
         let mut id = FingerprintBuilder::new();
         id.bytes(finding.service.as_bytes());
-        id.bytes(finding.operation.as_bytes());
         id.bytes(&at.unix_ns().to_le_bytes());
         let id = id.finish().to_string()[..16].to_owned();
         // Without a known onset: it began within the window.

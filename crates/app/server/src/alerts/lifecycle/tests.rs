@@ -21,10 +21,13 @@ pub(in crate::alerts) fn rules() -> Rules {
     }
 }
 
-fn finding(operation: &str) -> Finding {
+/// A finding about `operation` of the service `db`, or of another service: `service operation`.
+pub(in crate::alerts) fn finding(operation: &str) -> Finding {
+    let (service, operation) = operation.split_once(' ').unwrap_or(("db", operation));
     Finding {
-        service: "db".to_owned(),
+        service: service.to_owned(),
         operation: operation.to_owned(),
+        other_operations: Vec::new(),
         replicas: vec!["db-1".to_owned()],
         categories: vec![SlowCategory {
             id: "9e30bd5512fa".to_owned(),
@@ -34,6 +37,7 @@ fn finding(operation: &str) -> Finding {
         factor: Some(3.0),
         effect_ns: 40_000_000,
         slower: 1.5,
+        p_value: Some(1e-6),
         requests_hit: 90,
         requests_seen: 100,
         traces: vec!["5b8efff798038103d269b633813fc60c".to_owned()],
@@ -92,10 +96,11 @@ fn pending_alerts_are_discarded() {
 }
 
 #[test]
-fn an_operation_has_one_alert() {
+fn a_service_has_one_alert() {
     let mut alerts = AlertList::default();
     for minute in 0..50 {
-        alerts.apply(&evaluated(&["read", "write"], minute), rules(), time(minute));
+        let lead = if minute % 2 == 0 { "read" } else { "write" };
+        alerts.apply(&evaluated(&[lead, "cart write"], minute), rules(), time(minute));
     }
     assert_eq!((alerts.active.len(), alerts.firing().count(), alerts.resolved.len()), (2, 2, 0));
     let ids: Vec<&str> = alerts.active.iter().map(|alert| alert.id.as_str()).collect();
@@ -133,7 +138,7 @@ fn incomplete_evaluations_do_not_resolve() {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
     }
     for minute in 2..20 {
-        let evaluation = Evaluation { is_complete: false, ..evaluated(&["write"], minute) };
+        let evaluation = Evaluation { is_complete: false, ..evaluated(&["cart write"], minute) };
         alerts.apply(&evaluation, rules(), time(minute));
     }
     assert_eq!(alerts.firing().count(), 2, "both the one that is found and the one nobody knows of");
@@ -142,7 +147,7 @@ fn incomplete_evaluations_do_not_resolve() {
 #[test]
 fn the_number_of_alerts_is_limited() {
     let mut alerts = AlertList::default();
-    let names: Vec<String> = (0..ALERTS_MAX + 5).map(|at| format!("operation {at}")).collect();
+    let names: Vec<String> = (0..ALERTS_MAX + 5).map(|at| format!("service-{at} read")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     for minute in 0..2 {
         alerts.apply(&evaluated(&all, minute), rules(), time(minute));
@@ -155,13 +160,13 @@ fn the_number_of_alerts_is_limited() {
         alerts.apply(&evaluated(&[], minute), rules(), time(minute));
     }
     for minute in 20..24 {
-        alerts.apply(&evaluated(&["one more"], minute), rules(), time(minute));
+        alerts.apply(&evaluated(&["cart one"], minute), rules(), time(minute));
     }
     for minute in 24..30 {
         alerts.apply(&evaluated(&[], minute), rules(), time(minute));
     }
     assert_eq!((alerts.active.len(), alerts.resolved.len()), (0, ALERTS_MAX), "the earliest was dropped");
-    assert_eq!(alerts.resolved.last().unwrap().finding.operation, "one more");
+    assert_eq!(alerts.resolved.last().unwrap().finding.service, "cart");
 }
 
 #[test]
@@ -176,7 +181,7 @@ fn yesterdays_alert_is_remembered() {
     let window = |since, until| Window { since: time(since), until: time(until) };
     assert!(
         alerts.was_about(&finding("read"), window(1, 100))
-            && !alerts.was_about(&finding("write"), window(1, 100))
+            && !alerts.was_about(&finding("cart read"), window(1, 100))
     );
     assert!(
         !alerts.was_about(&finding("read"), window(10, 100))

@@ -55,7 +55,7 @@ fn category(
     }
 }
 
-/// The call tree of a category with a shown suspect; empty for others.
+/// The call tree of a category with a shown suspect; empty for others, and for those with too few requests for figures.
 fn tree_if_suspect(context: &Context<'_>, index: usize, suspects: &[Suspect]) -> Vec<TreeNode> {
     let shown = &context.answer.suspects[..suspects.len()];
     if !shown.iter().any(|suspect| suspect.categories.contains(&index)) {
@@ -63,6 +63,10 @@ fn tree_if_suspect(context: &Context<'_>, index: usize, suspects: &[Suspect]) ->
     }
     let category = &context.categories()[index];
     let finding = &context.answer.categories[index];
+    let fewest = context.settings.clouddiag.requests_min;
+    if finding.positions.is_none() && (category.requests.len() as u64) < fewest {
+        return Vec::new();
+    }
     let times = times_by_position(category);
     (0..category.positions.len())
         .map(|position| {

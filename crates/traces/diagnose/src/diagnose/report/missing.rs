@@ -19,7 +19,7 @@ pub(crate) fn missing(context: &Context<'_>, enough: bool) -> Vec<String> {
                 .to_owned(),
         ];
     }
-    let mut out = holes(context);
+    let mut out: Vec<String> = unexplained(context).into_iter().chain(holes(context)).collect();
     if !enough {
         out.extend(largest_category(context));
     }
@@ -31,6 +31,16 @@ pub(crate) fn missing(context: &Context<'_>, enough: bool) -> Vec<String> {
         );
     }
     out
+}
+
+/// That requests are slower and nothing explains it.
+pub(crate) fn unexplained(context: &Context<'_>) -> Option<String> {
+    context.answer.baseline.as_ref()?.unexplained_ns?;
+    Some(
+        "An operation that explains why requests take longer: more requests, such as a longer window or less sampling, or a \
+         longer baseline may show it."
+            .to_owned(),
+    )
 }
 
 /// Losses that cut off a part of the input.

@@ -26,7 +26,9 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);
     // What was lost may be what was slow: input with holes is never declared healthy.
     let enough = enough || context.answer.enough;
-    let verdict = match (suspects.first(), enough && missing::holes(context).is_empty()) {
+    // Nor are requests that are certainly slower.
+    let is_explained = missing::unexplained(context).is_none();
+    let verdict = match (suspects.first(), enough && is_explained && missing::holes(context).is_empty()) {
         (Some(lead), _) if lead.stands_out => Verdict::Suspects,
         (_, false) => Verdict::InsufficientData,
         (Some(_), true) => Verdict::Tail,

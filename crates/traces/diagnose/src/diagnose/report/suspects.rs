@@ -62,6 +62,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         requests_hit: counts.hit,
         requests_hit_estimated: counts.hit_estimated,
         requests_seen: counts.seen,
+        met: hits.and_then(|hits| hits.met),
         replicas_seen: suspect.replicas.len() as u64,
         scope_undecided: suspect.spread == Spread::Undecided,
         categories,

@@ -2,7 +2,8 @@
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
-    ChangeSettings, SiteRequest, SiteSettings, SiteTable, compare_sites, latency_change, shifted_suspects,
+    ChangeSettings, SiteRequest, SiteSettings, SiteTable, UsualLatency, compare_sites, latency_change,
+    shifted_suspects,
 };
 use laggard_model::{AttributeSetId, Fingerprint, OperationId, ServiceId, Timestamp, TraceId};
 use std::collections::BTreeMap;
@@ -78,6 +79,57 @@ fn one_slower_site_is_found_and_its_factor_measured() {
     }
 }
 
+/// The first `requests` of a table.
+fn first(table: &SiteTable, requests: usize) -> SiteTable {
+    let mut table = table.clone();
+    table.requests.truncate(requests);
+    table.rows.iter_mut().for_each(|rows| rows.retain(|row| (row.request as usize) < requests));
+    table
+}
+
+/// Mean p-value of a site that is a tenth slower in a window of 400 requests, whose baseline grows over eight windows.
+#[test]
+fn more_of_the_same_baseline_takes_no_power_away() {
+    let load = Load { sites: 3, sigma: 0.3, ..Load::default() };
+    let sizes = [800, 1_600, 2_400, 3_100, 3_300, 4_800, 6_400];
+    let runs = 40;
+    let mut logs = [0.0; 7];
+    for seed in 0..runs {
+        let mut random = Random(9_000 + seed);
+        let baseline = load.table(&mut random, 6_400, |_, _| 1.0);
+        let window = load.table(&mut random, 400, |at, _| if at == 1 { 1.1 } else { 1.0 });
+        for (log, size) in logs.iter_mut().zip(sizes) {
+            let changes = compare_sites(&first(&baseline, size), &window, &[], &settings(), THREADS);
+            *log += changes[1].p_value.ln() / runs as f64;
+        }
+    }
+    assert!(logs.windows(2).all(|pair| pair[1] <= pair[0] + 0.15), "mean ln p: {logs:?}");
+    assert!(logs[6] < logs[0] - 0.5, "{logs:?}");
+}
+
+/// Windows in which requests take as long as before, up to chance, and in which a fifth of them takes three times as long.
+#[test]
+fn requests_are_certainly_slower_only_by_more_than_they_vary() {
+    let certain = |factor: f64| {
+        let is_certain = |seed: &u64| {
+            let mut random = Random(9_500 + seed);
+            let before = Load::default().table(&mut random, 1_600, |_, _| 1.0);
+            let slow = |_: usize, request: usize| if request.is_multiple_of(5) { factor } else { 1.0 };
+            let after = Load::default().table(&mut random, 400, slow);
+            latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new())).is_certain
+        };
+        (0..100).filter(is_certain).count()
+    };
+    assert!(certain(1.0) <= 1, "{}", certain(1.0));
+    assert!(certain(3.0) >= 95, "{}", certain(3.0));
+    let mut random = Random(9_700);
+    let before = Load::default().table(&mut random, 1_600, |_, _| 1.0);
+    let giant = |_: usize, request: usize| if request == 77 { 500.0 } else { 1.0 };
+    let after = Load::default().table(&mut random, 400, giant);
+    let change = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
+    assert!(change.slower_mean_ns > 0.5 * change.baseline_mean_ns && !change.is_certain, "{change:?}");
+}
+
 #[test]
 fn another_mix_of_categories_is_not_slower() {
     let mut found = 0;
@@ -88,7 +140,7 @@ fn another_mix_of_categories_is_not_slower() {
         found += usize::from(
             compare_sites(&before, &after, &[], &settings(), THREADS).iter().any(|change| change.slower),
         );
-        let change = latency_change(&before, &after, &BTreeMap::new());
+        let change = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
         let whole = change.window_mean_ns - change.baseline_mean_ns;
         assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
         assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
@@ -118,9 +170,9 @@ fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
     let after = table([1, 3], vec![request(0, 100.0), request(1, 4.0)]);
     let entry = |category: u128, entry| (Fingerprint::from_value(category), OperationId::from_index(entry));
     let entries = BTreeMap::from([entry(1, 0), entry(2, 1), entry(3, 1)]);
-    let change = latency_change(&before, &after, &entries);
+    let change = latency_change(&before, &after, &UsualLatency::new(&before, &entries));
     assert_eq!((change.slower_mean_ns, change.mix_mean_ns), (-3.0, 0.0));
-    let unknown = latency_change(&before, &after, &BTreeMap::new());
+    let unknown = latency_change(&before, &after, &UsualLatency::new(&before, &BTreeMap::new()));
     assert_eq!((unknown.slower_mean_ns, unknown.mix_mean_ns), (-25.5, 22.5));
 }
 
@@ -181,7 +233,7 @@ fn too_few_requests_compare_with_nothing() {
     assert!(compare_sites(&none, &ten, &[], &settings(), THREADS).is_empty());
     assert!(compare_sites(&none, &none, &[], &settings(), THREADS).is_empty());
     assert_eq!(compare_sites(&ten, &ten, &[], &settings(), THREADS).len(), 4);
-    let change = latency_change(&none, &none, &BTreeMap::new());
+    let change = latency_change(&none, &none, &UsualLatency::new(&none, &BTreeMap::new()));
     assert!(change.slower_mean_ns == 0.0 && change.mix_mean_ns == 0.0);
 }
 

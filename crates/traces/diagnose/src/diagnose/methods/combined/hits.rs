@@ -17,10 +17,10 @@ use crate::diagnose::answer::{
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{CallLevel, ComparedSite, Incident, Site, Spread, WindowCall, find_hits};
+use laggard_localize::{CallLevel, ComparedSite, FirstCalls, Incident, Site, Spread, WindowCall, find_hits};
 use laggard_model::{ReplicaId, TraceId};
 use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
-use laggard_report::CulpritReplica;
+use laggard_report::{CulpritReplica, MetRequests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most example traces per suspect.
@@ -34,11 +34,15 @@ const FALSE_SHARE: f64 = 0.02;
 const MOST_CALLS: f64 = 0.5;
 const SMALL_FACTOR: f64 = 1.5;
 
+/// Larger slowdowns of requests are reported as this.
+const SLOWER_MAX: f64 = 1e6;
+
 /// Applies the one definition of a hit to suspects of every finder.
 pub(super) struct HitStudy<'a> {
     pub(super) question: &'a DiagnoseQuestion<'a>,
     pub(super) surveyed: &'a SurveyResult,
     pub(super) study: &'a SiteStudy,
+    pub(super) first_calls: FirstCalls,
 }
 
 /// A call of a suspect in the window.
@@ -180,17 +184,55 @@ impl HitStudy<'_> {
         };
         HitFigures {
             in_periods: self.study.incidents.iter().map(|(incident, _)| in_period(incident)).collect(),
+            warming_up: self.warming_up(calls),
             requests: RequestCounts {
                 hit: excess.len() as u64,
                 hit_estimated: hit_requests().fold(0.0, |sum, request| sum + f64::from(request.weight)),
                 seen: seen.len() as u64,
             },
             request_effect_ns: if excess.is_empty() { suspect.excess.median_ns } else { median_of(&excess) },
+            met: self.met(calls, excess_by_request),
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             affected: self.affected(calls, excess_by_request),
             hit: excess_by_request.keys().copied().collect(),
             numbers: hit_requests().map(|request| request.number).collect(),
         }
+    }
+
+    /// The requests with a call that could be hit, and how much slower the hit ones make them.
+    fn met(&self, calls: &[LeveledCall], excess_by_request: &BTreeMap<u32, f64>) -> Option<MetRequests> {
+        let requests = &self.study.window.requests;
+        let judged = calls.iter().filter(|call| call.is_judged).map(|call| call.call.request);
+        let met: BTreeSet<u32> =
+            judged.filter(|&at| self.study.is_complete(&requests[at as usize])).collect();
+        let (mut usual_ns, mut added_ns) = (0.0, 0.0);
+        for &at in &met {
+            let request = &requests[at as usize];
+            let weight = f64::from(request.weight);
+            let excess_ns = excess_by_request.get(&at).copied().unwrap_or(0.0);
+            // What other suspects add to the request is no part of its usual time.
+            let usual = self.study.usual_latency_ns.get(request.category as usize).copied();
+            usual_ns += weight * usual.unwrap_or(request.latency_ns - excess_ns).max(0.0);
+            added_ns += weight * excess_ns;
+        }
+        let slower = (added_ns / usual_ns.max(1.0)).clamp(0.0, SLOWER_MAX);
+        (!met.is_empty()).then_some(MetRequests { requests: met.len() as u64, slower })
+    }
+
+    /// Share of the hit calls' excess that is on replicas which had just started.
+    fn warming_up(&self, calls: &[LeveledCall]) -> f64 {
+        let window = &self.study.window;
+        let (mut all_ns, mut warming_up_ns) = (0.0, 0.0);
+        for call in calls.iter().filter(|call| call.is_hit) {
+            let start = window.requests[call.call.request as usize].start;
+            let mut replicas = window.sets[call.call.set as usize].iter();
+            let excess_ns = call.excess_ns().max(0.0);
+            all_ns += excess_ns;
+            if replicas.any(|&replica| self.first_calls.is_warming_up(replica, start)) {
+                warming_up_ns += excess_ns;
+            }
+        }
+        if all_ns > 0.0 { warming_up_ns / all_ns } else { 0.0 }
     }
 
     /// Categories of which more is hit than by chance, by lost time.

@@ -30,9 +30,10 @@ use crate::diagnose::plural::counted;
 use crate::diagnose::question::{DiagnoseMethod, DiagnoseQuestion};
 use failures::OutcomeStudy;
 use laggard_localize::{
-    CategoryPosition, LatencyChange, Spread, are_steadily_slower, cloud_diag, is_concentrated,
+    CategoryPosition, CloudDiag, FirstCalls, LatencyChange, Spread, are_steadily_slower,
+    cloud_diag_with_small, is_concentrated,
 };
-use laggard_model::{MethodRow, Timestamp};
+use laggard_model::{MethodRow, OperationId, ReplicaId, Timestamp};
 use laggard_report::{Baseline, WidespreadSlowdown, Window};
 use site_study::SiteStudy;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,10 +49,12 @@ pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
 
 fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let settings = &question.settings.clouddiag;
-    let surveyed = question.survey(settings.requests_min);
-    let cloud_diag = cloud_diag(&surveyed.categories, settings, question.engine.threads());
+    // The smallest categories count as well: they are judged with similar ones.
+    let surveyed = question.survey(1);
+    let cloud_diag = cloud_diag_with_small(&surveyed.categories, settings, question.engine.threads());
     let study = SiteStudy::new(question);
-    let mut ruled_out = clouddiag::ruled_out(question, &surveyed, &cloud_diag);
+    let mut ruled_out: Vec<String> = clouddiag::ruled_out(&cloud_diag).into_iter().collect();
+    ruled_out.extend(small_categories(question, &surveyed, &cloud_diag));
     let mut cautions = clouddiag::cautions(&cloud_diag);
     cautions.extend(small_baseline(&study, question));
     cautions.extend(requests_left_out(&study));
@@ -92,10 +95,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
-    let hits = hits::HitStudy { question, surveyed: &surveyed, study: &study };
-    let mut suspects = question.engine.map(&suspects, |suspect| hits.with_hits(suspect.clone()));
-    // What makes no request slow is no suspect: the mean of calls with two modes moves with their shares.
-    suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit > 0));
+    let mut suspects = with_hits(&suspects, question, &surveyed, &study);
+    ruled_out.extend(without_cold_starts(&mut suspects, &study));
     let outcomes = OutcomeStudy::new(question, &surveyed, &study);
     let failures = failures::find(&outcomes);
     let mut suspects = failures::join(suspects, failures, &surveyed);
@@ -108,7 +109,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         excess_ns: if is_measured { excess_ns } else { f64::NAN },
         ruled_out,
         cautions,
-        baseline: baseline(question, &study),
+        baseline: baseline(question, &study, &suspects),
         incidents: incidents::incidents(&study, &suspects),
         suspects,
         uses_incomplete: study.uses_incomplete(),
@@ -147,6 +148,38 @@ fn services_linked(suspect: &Suspect) -> Option<(bool, String, String)> {
     Some((suspect.stands_out, between.caller_service.clone(), between.callee_service.clone()))
 }
 
+/// Suspects with the figures of their hit calls. What makes hardly any request slow is no suspect: the mean of calls with two
+/// modes moves with their shares.
+fn with_hits(
+    suspects: &[Suspect],
+    question: &DiagnoseQuestion<'_>,
+    surveyed: &SurveyResult,
+    study: &SiteStudy,
+) -> Vec<Suspect> {
+    let first_calls = FirstCalls::new(&study.window, study.baseline.as_ref());
+    let hits = hits::HitStudy { question, surveyed, study, first_calls };
+    let mut suspects = question.engine.map(suspects, |suspect| hits.with_hits(suspect.clone()));
+    let hit_min = question.settings.sites.change.hit_min as u64;
+    suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit >= hit_min));
+    suspects
+}
+
+/// A suspect is a cold start if replicas that had just started have this share of its hit calls' excess.
+const COLD_START_SHARE: f64 = 0.5;
+
+/// Removes suspects that are cold starts; returns a sentence for each.
+fn without_cold_starts(suspects: &mut Vec<Suspect>, study: &SiteStudy) -> Vec<String> {
+    let is_cold_start =
+        |suspect: &Suspect| suspect.hits.as_ref().is_some_and(|hits| hits.warming_up >= COLD_START_SHARE);
+    let cold_starts = suspects.extract_if(.., |suspect| is_cold_start(suspect));
+    cold_starts
+        .map(|suspect| {
+            let operation = study.operation_text(suspect.operation);
+            format!("Calls of `{operation}` are slow on replicas that had just started.")
+        })
+        .collect()
+}
+
 /// Whether a suspect is slower than it should be: than its peers, its past, or the rest of the window. Slow requests that
 /// come all the time, on every replica alike, may be what the system always does. In a comparison with a baseline, what
 /// is as usual was left out before. Tenants differ by nature, versions and zones of one service should not.
@@ -173,8 +206,8 @@ fn differs_steadily(suspect: &Suspect, study: &SiteStudy) -> bool {
     are_steadily_slower(&study.window, suspect.operation, &suspect.culprits, factor)
 }
 
-/// Whether replicas are all that is slow, and the clocks of the culprits are skewed so that the self time of the operation
-/// is not known well enough to compare them.
+/// Whether the clocks of the suspect's replicas are skewed so that the self time of the operation is not known well enough
+/// to compare it: among replicas, or with a baseline in which clocks were others because replicas have been replaced since.
 fn is_explained_by_skewed_clocks(
     suspect: &Suspect,
     surveyed: &SurveyResult,
@@ -182,39 +215,63 @@ fn is_explained_by_skewed_clocks(
     question: &DiagnoseQuestion<'_>,
 ) -> bool {
     let of_replicas = |kind: &Evidence| !matches!(kind, Evidence::Baseline | Evidence::Period);
-    // Clocks are as skewed as they were in the baseline.
-    suspect.spread == Spread::Localized
+    let is_of_replicas = suspect.spread == Spread::Localized
         && !study.changed_replicas.contains(&suspect.operation)
-        && suspect.evidence.iter().all(of_replicas)
-        && waits_for_several(suspect, surveyed, study)
+        && suspect.evidence.iter().all(of_replicas);
+    let have_been_replaced = || {
+        let mut involved = remote_callees(suspect, surveyed, study).into_iter().chain([suspect.operation]);
+        involved.any(|operation| study.has_other_replicas(operation))
+    };
+    waits_for_several(suspect, surveyed, study)
+        && (is_of_replicas || have_been_replaced())
         && have_skewed_clocks(suspect, study, question)
 }
 
 /// Whether the operation calls several operations of other services in one request: whether they run one after the other
 /// or at once is judged by their clocks, and with it the operation's self time.
 fn waits_for_several(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> bool {
-    let service = |operation| study.union.names().service_of(operation);
     suspect.positions.iter().any(|&(category, own)| {
         let category = &surveyed.categories[category];
-        let is_remote_callee = |position: &CategoryPosition| {
-            position.parent == Some(own) && service(position.operation) != service(suspect.operation)
-        };
-        let remote: Vec<bool> = category.positions.iter().map(is_remote_callee).collect();
+        let is_callee = |position: &CategoryPosition| is_remote_callee(position, own, suspect, study);
+        let remote: Vec<bool> = category.positions.iter().map(is_callee).collect();
         let calls = category.calls.iter().filter(|call| remote[call.position as usize]).count();
         let own_calls = category.calls.iter().filter(|call| call.position == own).count();
         calls > own_calls
     })
 }
 
-/// Whether the clocks of all culprits are known to disagree with those of replicas that they call by as much as their calls
-/// take longer.
+/// The operations of other services that the suspect calls.
+fn remote_callees(suspect: &Suspect, surveyed: &SurveyResult, study: &SiteStudy) -> BTreeSet<OperationId> {
+    let callees = |&(category, own): &(usize, u32)| {
+        let positions = surveyed.categories[category].positions.iter();
+        positions.filter(move |position| is_remote_callee(position, own, suspect, study))
+    };
+    suspect.positions.iter().flat_map(callees).map(|position| position.operation).collect()
+}
+
+fn is_remote_callee(position: &CategoryPosition, own: u32, suspect: &Suspect, study: &SiteStudy) -> bool {
+    let service = |operation| study.union.names().service_of(operation);
+    position.parent == Some(own) && service(position.operation) != service(suspect.operation)
+}
+
+/// The part of a suspect's excess that skewed clocks must be known to explain.
+const PROVEN_PART: f64 = 0.5;
+
+/// Whether the clocks of all culprits, or of one of its replicas where there are none, are known to disagree with those of
+/// replicas that they call, by half as much as their calls take longer: what is known is the least skew that is possible.
 fn have_skewed_clocks(suspect: &Suspect, study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> bool {
     let names = question.requests.names();
     let skewed: BTreeSet<&str> = (question.requests.clocks().pairs().iter())
-        .filter(|(_, bounds)| bounds.proven_skew().ns() as f64 >= suspect.excess.median_ns.max(1.0))
+        .filter(|(_, bounds)| {
+            bounds.proven_skew().ns() as f64 >= (PROVEN_PART * suspect.excess.median_ns).max(1.0)
+        })
         .map(|((caller, _), _)| names.replica_name(*caller))
         .collect();
-    suspect.culprits.iter().all(|&replica| skewed.contains(study.union.names().replica_name(replica)))
+    let is_skewed = |replica: ReplicaId| skewed.contains(study.union.names().replica_name(replica));
+    match suspect.culprits.is_empty() {
+        false => suspect.culprits.iter().all(|&replica| is_skewed(replica)),
+        true => study.window.homes_of(suspect.operation).any(is_skewed),
+    }
 }
 
 /// Whether each request of the suspect's categories is slow, in order of start.
@@ -238,6 +295,44 @@ fn first_of_each(dispersed: Vec<Suspect>, patterned: Vec<Suspect>) -> Vec<Suspec
     dispersed.into_iter().chain(others).collect()
 }
 
+/// Categories with few requests: those that were judged with similar ones, and those whose dispersion was not judged.
+fn small_categories(
+    question: &DiagnoseQuestion<'_>,
+    surveyed: &SurveyResult,
+    cloud_diag: &CloudDiag,
+) -> Vec<String> {
+    let fewest = question.settings.clouddiag.requests_min;
+    let count = |judged: bool| {
+        let small = surveyed.categories.iter().zip(&cloud_diag.categories).filter(|(category, finding)| {
+            (category.requests.len() as u64) < fewest && finding.gate.judged == judged
+        });
+        small.fold((0, 0), |(categories, requests), (category, _)| {
+            (categories + 1, requests + category.requests.len())
+        })
+    };
+    let text = |(categories, requests): (usize, usize)| {
+        format!(
+            "{} ({} in total)",
+            counted(categories, "category", "categories"),
+            counted(requests, "request", "requests")
+        )
+    };
+    let (joined, alone) = (count(true), count(false));
+    let joined = (joined.0 > 0).then(|| {
+        format!(
+            "With fewer than {fewest} requests each, judged by the calls that they share with a similar category: {}.",
+            text(joined)
+        )
+    });
+    let alone = (alone.0 > 0).then(|| {
+        format!(
+            "Too few requests to judge the dispersion of their latencies, and not joined to a similar category: {}.",
+            text(alone)
+        )
+    });
+    joined.into_iter().chain(alone).collect()
+}
+
 fn small_baseline(study: &SiteStudy, question: &DiagnoseQuestion<'_>) -> Option<String> {
     let requests = study.baseline.as_ref()?.requests.len();
     let needed = question.settings.sites.change.requests_min;
@@ -259,7 +354,21 @@ fn requests_left_out(study: &SiteStudy) -> Option<String> {
     })
 }
 
-fn baseline(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Option<Baseline> {
+/// Suspects explain a slowdown if they have at least this part of it.
+const EXPLAINED_PART_MIN: f64 = 0.5;
+
+/// What no suspect explains of the time that requests take longer, nanoseconds per request, if it is most of it and requests are
+/// certainly slower. The time that callers wait for failed calls or repeat them is not measured, so that failures explain all.
+fn unexplained_ns(change: &LatencyChange, suspects: &[Suspect]) -> Option<f64> {
+    if !change.is_certain || suspects.iter().any(|suspect| !suspect.behavior.is_empty()) {
+        return None;
+    }
+    let explained: f64 = suspects.iter().map(|suspect| suspect.excess.total_ns).sum();
+    let part = explained / change.slower_ns;
+    (part < EXPLAINED_PART_MIN).then_some((1.0 - part) * change.slower_mean_ns)
+}
+
+fn baseline(question: &DiagnoseQuestion<'_>, study: &SiteStudy, suspects: &[Suspect]) -> Option<Baseline> {
     let (table, change) = (study.baseline.as_ref()?, study.change?);
     let window = table
         .requests
@@ -274,10 +383,28 @@ fn baseline(question: &DiagnoseQuestion<'_>, study: &SiteStudy) -> Option<Baseli
         window_mean_ns: change.window_mean_ns,
         slower_ns: change.slower_mean_ns,
         mix_ns: change.mix_mean_ns,
+        unexplained_ns: unexplained_ns(&change, suspects),
         widespread_slowdown: study.widespread.map(|slowdown| WidespreadSlowdown {
             slower: slowdown.slower as u64,
             compared: slowdown.compared as u64,
             factor: slowdown.factor,
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nothing_explains_is_unexplained_if_requests_are_certainly_slower() {
+        let change = |is_certain| LatencyChange {
+            slower_ns: 8e9,
+            slower_mean_ns: 8e6,
+            is_certain,
+            ..LatencyChange::default()
+        };
+        assert_eq!(unexplained_ns(&change(true), &[]), Some(8e6));
+        assert_eq!(unexplained_ns(&change(false), &[]), None);
+    }
 }

@@ -18,7 +18,8 @@ pub(super) fn suspects(
     settings: &PatternSettings,
     engine: LocalEngine,
 ) -> Vec<Suspect> {
-    let numbered: Vec<(usize, &CategoryCalls)> = categories.iter().enumerate().collect();
+    let enough = |(_, category): &(usize, &CategoryCalls)| category.requests.len() >= settings.rows_min;
+    let numbered: Vec<(usize, &CategoryCalls)> = categories.iter().enumerate().filter(enough).collect();
     let suspects = engine.map(&numbered, |&(index, category)| suspects_in(index, category, settings));
     let mut by_operation: BTreeMap<OperationId, Suspect> = BTreeMap::new();
     for suspect in suspects.into_iter().flatten() {

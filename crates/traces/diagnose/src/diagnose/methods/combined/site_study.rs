@@ -10,7 +10,7 @@ use crate::site_fold::{SiteFold, incomplete_category};
 use laggard_assembly::ShapeRule;
 use laggard_engine::ShapeCategory;
 use laggard_localize::{
-    FirstCalls, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable,
+    FirstCalls, Incident, LatencyChange, Shifted, Site, SiteRequest, SiteSuspect, SiteTable, UsualLatency,
     WidespreadSlowdown, changed_replica_suspects, find_incidents, find_onset, join_suspects, latency_change,
     shifted_suspects, uneven_suspects,
 };
@@ -48,6 +48,8 @@ pub(crate) struct SiteStudy {
     /// Slow periods with their suspects; without any where nothing is slow, or no slower than in the baseline.
     pub(crate) incidents: Vec<(Incident, Vec<SiteSuspect>)>,
     pub(crate) change: Option<LatencyChange>,
+    /// Mean latency in the baseline of each category of the window, nanoseconds; empty without a baseline.
+    pub(crate) usual_latency_ns: Vec<f64>,
     /// Values of the requests' attributes.
     pub(crate) attributes: AttributeValues,
     /// Operations at which requests with one value are slower than the others.
@@ -134,6 +136,7 @@ impl SiteStudy {
         let shifted = baseline.as_ref().map_or_else(Shifted::default, |baseline| {
             shifted_suspects(baseline, &window, &services, settings, threads)
         });
+        let usual = baseline.as_ref().map(|baseline| (baseline, UsualLatency::new(baseline, entries)));
         let mut study = SiteStudy {
             shifted: shifted.suspects,
             widespread: shifted.widespread,
@@ -141,7 +144,10 @@ impl SiteStudy {
             changed_replicas: BTreeSet::new(),
             standing: Vec::new(),
             incidents: Vec::new(),
-            change: baseline.as_ref().map(|baseline| latency_change(baseline, &window, entries)),
+            change: usual.as_ref().map(|(baseline, usual)| latency_change(baseline, &window, usual)),
+            usual_latency_ns: usual.as_ref().map_or_else(Vec::new, |(_, usual)| {
+                window.categories.iter().map(|category| usual.of(category)).collect()
+            }),
             attributes: AttributeValues::new(union.names()),
             uneven_values: Vec::new(),
             union,
@@ -217,6 +223,12 @@ impl SiteStudy {
     /// The value of an attribute by which requests differ at an operation.
     pub(crate) fn uneven_value(&self, operation: OperationId) -> Option<&UnevenValue> {
         self.uneven_values.iter().find(|one| one.found.suspect.operation == operation)
+    }
+
+    /// Whether replicas of the operation are in the window or in the baseline only.
+    pub(crate) fn has_other_replicas(&self, operation: OperationId) -> bool {
+        let before = self.baseline.as_ref().map(|baseline| baseline.homes_of(operation));
+        before.is_some_and(|before| !self.window.homes_of(operation).eq(before))
     }
 
     /// Whether window and baseline have enough requests to be compared.
@@ -422,7 +434,7 @@ fn incidents(
         return Vec::new();
     }
     let outside = window.only(|request| !periods.iter().any(|incident| within(incident, request)));
-    let first_calls = FirstCalls::new(window);
+    let first_calls = FirstCalls::new(window, None);
     let study = |incident: &Incident| {
         // Requests in the period's table have other numbers; hits are mapped back to those of the window.
         let (inside, numbers) = part_of(window, incident);

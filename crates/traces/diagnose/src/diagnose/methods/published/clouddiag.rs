@@ -21,7 +21,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let surveyed = question.survey(settings.requests_min);
     let answer = cloud_diag_with_ranks(&surveyed.categories, settings, question.engine.threads());
     MethodAnswer {
-        ruled_out: ruled_out(question, &surveyed, &answer),
+        ruled_out: ruled_out(&answer).into_iter().chain(summarized(question, &surveyed)).collect(),
         cautions: cautions(&answer),
         categories: answer.categories.iter().map(category_analysis).collect(),
         suspects: (answer.suspects.into_iter())
@@ -49,36 +49,31 @@ pub(crate) fn category_analysis(finding: &CategoryFinding) -> CategoryAnalysis {
 }
 
 /// Categories that were analyzed and are normal.
-pub(crate) fn ruled_out(
-    question: &DiagnoseQuestion<'_>,
-    surveyed: &SurveyResult,
-    answer: &CloudDiag,
-) -> Vec<String> {
+pub(crate) fn ruled_out(answer: &CloudDiag) -> Option<String> {
     let gates = || answer.categories.iter().map(|category| category.gate);
     let analyzed = gates().filter(|gate| gate.judged).count();
     let anomalous = gates().filter(|gate| gate.anomalous).count();
-    let mut out = vec![];
-    if analyzed > anomalous {
-        out.push(format!(
+    (analyzed > anomalous).then(|| {
+        format!(
             "No unusual dispersion of latency and no heavy tail: {} of {} analyzed.",
             analyzed - anomalous,
             counted(analyzed, "category", "categories")
-        ));
-    }
+        )
+    })
+}
+
+/// Categories with too few requests.
+fn summarized(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult) -> Option<String> {
     let requests_min = question.settings.clouddiag.requests_min;
-    let small = surveyed.survey.categories.len() - analyzed;
-    if small > 0 {
-        let requests: usize = (surveyed.survey.categories.values())
-            .map(|category| category.requests.len())
-            .filter(|&requests| (requests as u64) < requests_min)
-            .sum();
-        out.push(format!(
+    let sizes = surveyed.survey.categories.values().map(|category| category.requests.len());
+    let few: Vec<usize> = sizes.filter(|&requests| (requests as u64) < requests_min).collect();
+    (!few.is_empty()).then(|| {
+        format!(
             "Only summarized, with fewer than {requests_min} requests each: {} ({} in total).",
-            counted(small, "category", "categories"),
-            counted(requests, "request", "requests")
-        ));
-    }
-    out
+            counted(few.len(), "category", "categories"),
+            counted(few.iter().sum(), "request", "requests")
+        )
+    })
 }
 
 /// What limits trust in the answer.

@@ -1,5 +1,6 @@
 //! What a test could find that knows the operation, the group, and the time of a fault: a limit of every method.
 
+use super::sampled::{JUDGED_FROM, MINUTE_S};
 use laggard_model::{Nanos, SpanId, SpanKind, SpanRecord};
 use laggard_simulate::{Day, DaySettings, DayTruth};
 use std::collections::{BTreeMap, HashMap};
@@ -50,27 +51,27 @@ struct Call {
 }
 
 /// Difference of the affected calls between the fault and the hour before, less the same of the other calls.
-pub(crate) struct Oracle {
+pub(super) struct Oracle {
     /// Affected calls while the fault lasts.
-    pub(crate) calls: usize,
+    pub(super) calls: usize,
     /// All calls of the target while the fault lasts.
-    pub(crate) all_calls: usize,
+    pub(super) all_calls: usize,
     /// Factor that the affected calls take.
-    pub(crate) factor: f64,
+    pub(super) factor: f64,
     /// Standard errors.
-    pub(crate) z: f64,
+    pub(super) z: f64,
 }
 
-/// `drift` is the standard deviation of what levels change by without a fault.
-pub(crate) fn oracle(day: &Day, settings: &DaySettings, truth: &DayTruth) -> Oracle {
-    let fault = settings.fault.expect("a fault");
+/// `None` on a day without a fault.
+pub(super) fn oracle(day: &Day, settings: &DaySettings, truth: &DayTruth) -> Option<Oracle> {
+    let fault = settings.fault?;
     let at = |second: u32| settings.start_unix_ns + i64::from(second) * SECOND;
     let mut calls = Vec::new();
     for request in day.requests() {
         let start = request.start.unix_ns();
         let period = match start {
             start if (at(fault.since_s)..at(fault.until_s)).contains(&start) => 1,
-            start if start < at(3_600) => 0,
+            start if start < at(JUDGED_FROM * MINUTE_S) => 0,
             _ => continue,
         };
         let spans: Vec<SpanRecord<'_>> = request.spans.iter().map(|span| request.record(span, day)).collect();
@@ -95,17 +96,18 @@ pub(crate) fn oracle(day: &Day, settings: &DaySettings, truth: &DayTruth) -> Ora
     let [others, own] = moments;
     let has_others = others.iter().all(|period| period.count >= 20.0);
     let (mut change, mut variance) = (own[1].mean() - own[0].mean(), own[0].error2() + own[1].error2());
+    // The standard deviation of what levels change by without a fault.
     let drift: f64 = if has_others || truth.caller.is_some() { 0.02 } else { 0.05 };
     if has_others {
         change -= others[1].mean() - others[0].mean();
         variance += others[0].error2() + others[1].error2();
     }
-    Oracle {
+    Some(Oracle {
         calls: own[1].count as usize,
         all_calls: (own[1].count + others[1].count) as usize,
         factor: change.exp(),
         z: change / (variance + drift * drift).sqrt(),
-    }
+    })
 }
 
 /// Median and standard deviation by quartiles.
