@@ -16,6 +16,7 @@ mod population;
 mod selection;
 mod site_calls;
 mod site_fold;
+mod subject;
 mod survey;
 
 pub use attribute_filter::AttributeFilter;
@@ -28,4 +29,5 @@ pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, di
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use selection::RequestSelection;
 pub use site_fold::SiteFold;
+pub use subject::{Subject, SubjectCall, subject_calls};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

@@ -3,9 +3,12 @@
 //! ```sh
 //! cargo run --release -p laggard-experiments --example alert_rate -- quiet [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! cargo run --release -p laggard-experiments --example alert_rate -- fires [FIRST_SEED] [SYSTEMS] [SCENARIOS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
+//! cargo run --release -p laggard-experiments --example alert_rate -- days [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! ```
 //!
-//! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`.
+//! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`. `days` are
+//! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
+//! hours, where every service has so many replicas.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 mod simulated;
@@ -13,8 +16,8 @@ mod simulated;
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
 use laggard_server::alerts::{AlertList, Detection, EvaluationSettings, Rules};
-use laggard_simulate::Scenario;
-use simulated::{History, faulty, quiet};
+use laggard_simulate::{PROFILES, Profile, Scenario};
+use simulated::{History, Injected, day, faulty, quiet};
 use std::sync::Arc;
 
 const MINUTE: Nanos = Nanos::from_secs(60);
@@ -24,7 +27,10 @@ fn main() {
     let (keys, plain): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|text| text.contains('='));
     let argument =
         |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
-    let detection = keys.into_iter().fold(usual(), |detection, key| with(detection, key));
+    let keys = keys.into_iter().map(|key| key.split_once('=').expect("KEY=VALUE"));
+    let (of_days, keys): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| ["profile", "fault"].contains(key));
+    let of_days = |wanted: &str| of_days.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+    let detection = keys.into_iter().fold(usual(), with);
     let first: u64 = argument(1, "1").parse().expect("a seed");
     let systems: u64 = argument(2, "3").parse().expect("a number of systems");
     let rate: u32 = argument(4, "6000").parse().expect("requests an hour");
@@ -34,19 +40,49 @@ fn main() {
             let hours: u32 = argument(3, "24").parse().expect("hours");
             seeds.for_each(|seed| print_quiet(&quiet(seed, hours, rate), seed, hours, &detection));
         }
+        "days" => {
+            let hours: u32 = argument(3, "24").parse().expect("hours");
+            let fault =
+                of_days("fault").map(|text| (text, Injected::parse(text).expect("KIND:FACTOR:REPLICAS")));
+            let profile = of_days("profile").map(|name| Profile::parse(name).expect("a profile"));
+            let profiles = profile.map_or_else(|| PROFILES.to_vec(), |profile| vec![profile]);
+            if fault.is_some() {
+                print_header();
+            }
+            for (profile, seed) in
+                profiles.iter().flat_map(|profile| seeds.clone().map(move |seed| (profile, seed)))
+            {
+                let Some(history) = day(*profile, seed, rate, hours, fault.map(|(_, fault)| fault)) else {
+                    continue;
+                };
+                match fault {
+                    Some((text, _)) => {
+                        print_fault(&history, &format!("{} {text}", profile.name), seed, &detection)
+                    }
+                    None => {
+                        print!("{}, ", profile.name);
+                        print_quiet(&history, seed, hours, &detection);
+                    }
+                }
+            }
+        }
         _ => {
-            println!(
-                "| scenario | system | found after | fires after | operation | resolved after its end | others that fired | evaluations that missed it |"
-            );
-            println!("|---|---|---|---|---|---|---|---|");
+            print_header();
             for name in argument(3, "random-device,code-bug,uniform,slow-host").split(',') {
                 let scenario = Scenario::parse(name).expect("a scenario");
-                seeds
-                    .clone()
-                    .for_each(|seed| print_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
+                seeds.clone().for_each(|seed| {
+                    print_fault(&faulty(scenario, seed, rate), scenario.name(), seed, &detection)
+                });
             }
         }
     }
+}
+
+fn print_header() {
+    println!(
+        "| fault | system | found after | fires after | operation | alerts | resolved after its end | fired before it | also during it | wrong service |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
 }
 
 /// The default of `laggard serve`.
@@ -54,8 +90,7 @@ fn usual() -> Detection {
     Detection::from_settings(&laggard_server::AlertSettings::default())
 }
 
-fn with(detection: Detection, pair: &str) -> Detection {
-    let (key, value) = pair.split_once('=').expect("KEY=VALUE");
+fn with(detection: Detection, (key, value): (&str, &str)) -> Detection {
     let minutes = || Nanos::from_secs(60 * value.parse::<u64>().expect("minutes"));
     let count = || value.parse::<u32>().expect("a count");
     let Detection { settings, rules, .. } = detection;
@@ -123,7 +158,7 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
     }
 }
 
-fn print_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
+fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detection) {
     let mut alerts = AlertList::default();
     let steps = watch(history, detection, &mut alerts);
     let fault = history.fault;
@@ -138,6 +173,11 @@ fn print_fault(history: &History, scenario: Scenario, seed: u64, detection: &Det
     let all: Vec<_> = alerts.resolved.iter().chain(alerts.firing()).collect();
     let early = all.iter().filter(|alert| alert.fired_ns < Some(fault.since.unix_ns())).count();
     let first = all.iter().find(|alert| alert.fired_ns >= Some(fault.since.unix_ns()));
+    let again =
+        steps.iter().filter(|step| step.at <= fault.until).map(|step| step.fired.len()).sum::<usize>();
+    let again = again.saturating_sub(early + 1);
+    let is_wrong = |service: &String| !history.culprits.is_empty() && !history.culprits.contains(service);
+    let wrong = all.iter().filter(|alert| is_wrong(&alert.finding.service)).count();
     let named = first.map_or_else(String::new, |alert| {
         format!(
             "{} {} (+{:.0} %)",
@@ -148,8 +188,7 @@ fn print_fault(history: &History, scenario: Scenario, seed: u64, detection: &Det
     });
     let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(
-        "| {} | {seed} | {} | {} | {named} | {} | {} | {early} |",
-        scenario.name(),
+        "| {fault_name} | {seed} | {} | {} | {named} | {} | {} | {early} | {again} | {wrong} |",
         when(|step| step.found > 0),
         when(|step| !step.fired.is_empty()),
         all.len(),

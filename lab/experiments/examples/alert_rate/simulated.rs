@@ -3,7 +3,7 @@
 use laggard_engine::{Ingest, IngestSettings, Requests};
 use laggard_model::{Nanos, Sink, Timestamp};
 use laggard_params::Window;
-use laggard_simulate::{Scenario, Settings, requests};
+use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, Profile, Scenario, Settings, requests};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub(crate) struct History {
     pub(crate) end: Timestamp,
     /// When something is wrong; at the end of a quiet one.
     pub(crate) fault: Window,
+    /// The services that may be blamed for it, where that is known.
+    pub(crate) culprits: Vec<String>,
 }
 
 /// Requests are spread over this many call trees of each of three services.
@@ -29,7 +31,8 @@ pub(crate) fn quiet(seed: u64, hours: u32, rate: u32) -> History {
     let settings = of(Scenario::Quiet, seed, 3600 * hours, rate);
     let start = Timestamp::from_unix_ns(settings.start_unix_ns);
     let end = start.plus(Nanos::from_secs(u64::from(settings.window_s)));
-    History { requests: drawn(&[settings]), start, end, fault: Window { since: end, until: end } }
+    let fault = Window { since: end, until: end };
+    History { requests: drawn(&[settings]), start, end, fault, culprits: Vec::new() }
 }
 
 /// Four quiet hours, two with a fault, a quiet one.
@@ -48,7 +51,77 @@ pub(crate) fn faulty(scenario: Scenario, seed: u64, rate: u32) -> History {
     let time = Timestamp::from_unix_ns;
     let window = Window { since: time(at(0)), until: time(at(i64::from(FAULT_S))) };
     let (start, end) = (time(before.start_unix_ns), time(at(i64::from(FAULT_S + AFTER_S))));
-    History { requests: drawn(&[before, fault, after]), start, end, fault: window }
+    History { requests: drawn(&[before, fault, after]), start, end, fault: window, culprits: Vec::new() }
+}
+
+/// What is injected into an ordinary day.
+#[derive(Clone, Copy)]
+pub(crate) struct Injected {
+    pub(crate) kind: DayFaultKind,
+    pub(crate) factor: f64,
+    /// Replicas of every service; those of the profile if absent.
+    pub(crate) replicas: Option<u16>,
+}
+
+impl Injected {
+    /// `KIND[:FACTOR[:REPLICAS]]`.
+    pub(crate) fn parse(text: &str) -> Option<Injected> {
+        let mut parts = text.split(':');
+        let kind = DayFaultKind::parse(parts.next()?)?;
+        let factor = parts.next().map_or(Some(2.0), |part| part.parse().ok())?;
+        let replicas = parts.next().map(str::parse).transpose().ok()?;
+        Some(Injected { kind, factor, replicas })
+    }
+}
+
+/// Share of the calls that fail or stop short.
+const FAILING_SHARE: f64 = 0.5;
+
+/// An ordinary day with a fault from the fifth to the sixth hour, or a quiet one of so many hours.
+pub(crate) fn day(
+    profile: Profile,
+    seed: u64,
+    rate: u32,
+    hours: u32,
+    fault: Option<Injected>,
+) -> Option<History> {
+    let per_s = f64::from(rate) / 3600.0;
+    let mut profile = Profile { requests_per_s: [per_s, per_s], ..profile };
+    if let Some(replicas) = fault.and_then(|fault| fault.replicas) {
+        profile = Profile { replicated: 1.0, replicas: [replicas, replicas], ..profile };
+    }
+    let (since_s, until_s) = (BEFORE_S, BEFORE_S + FAULT_S);
+    let injected = fault.map(|fault| DayFault {
+        kind: fault.kind,
+        seed,
+        factor: fault.factor,
+        share: FAILING_SHARE,
+        since_s,
+        until_s,
+    });
+    let window_s = if fault.is_some() { until_s + AFTER_S } else { 3600 * hours };
+    let settings = DaySettings { window_s, fault: injected, ..DaySettings::new(profile, seed) };
+    // Some systems have no operation for some faults.
+    let day = Day::new(&settings).ok()?;
+    let mut ingest = Ingest::new(IngestSettings::default());
+    for request in day.requests() {
+        request.spans.iter().for_each(|span| ingest.span(&request.record(span, &day)));
+    }
+    let threads = laggard_system::available_threads();
+    let start = Timestamp::from_unix_ns(settings.start_unix_ns);
+    let at = |seconds: u32| start.plus(Nanos::from_secs(u64::from(seconds)));
+    let end = at(window_s);
+    let fault = match fault {
+        Some(_) => Window { since: at(since_s), until: at(until_s) },
+        None => Window { since: end, until: end },
+    };
+    let requests = Arc::new(Requests::from_traces(ingest.finish(threads), threads));
+    let truth = day.truth();
+    let culprits = truth.map(|truth| {
+        let caller = truth.caller.map(|(service, _)| service);
+        [truth.operation.0].into_iter().chain(caller).collect()
+    });
+    Some(History { requests, start, end, fault, culprits: culprits.unwrap_or_default() })
 }
 
 fn of(scenario: Scenario, seed: u64, length_s: u32, rate: u32) -> Settings {

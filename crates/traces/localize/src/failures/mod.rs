@@ -31,7 +31,7 @@ settings! {
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct FailureSettings {
         /// False discovery rate of changed rates of errors and calls
-        level ("failure-fdr"): f64 = 0.01, within(0.0, 1.0), "ours";
+        level ("failure-fdr"): f64 = 0.001, within(0.0, 1.0), "ours";
         /// At least this share of an operation's calls fails or stops short in addition
         share_min ("failure-share-min"): f64 = 0.02, within(0.0, 1.0), "ours";
         /// Failures of an operation hit at least so many requests

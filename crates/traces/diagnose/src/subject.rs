@@ -1,0 +1,76 @@
+//! The calls of one subject, whether or not anything is wrong with it: how a suspect that is known from before does now.
+
+use crate::population::{Population, UnionNames};
+use crate::site_calls::site_calls;
+use crate::site_fold::SiteFold;
+use laggard_engine::LocalEngine;
+use laggard_localize::Site;
+use laggard_model::{Names, OperationId, ReplicaId, Timestamp};
+
+/// What was named as slow: an operation, or the way to it from a caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Subject<'a> {
+    /// Service and name of the operation.
+    pub operation: (&'a str, &'a str),
+    /// Service and name of the caller, if the time is spent between the two.
+    pub caller: Option<(&'a str, &'a str)>,
+    /// Only calls on one of these replicas; on any if there are none.
+    pub replicas: &'a [String],
+}
+
+/// One call of a subject.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SubjectCall {
+    /// Start of its request.
+    pub start: Timestamp,
+    /// Its time, nanoseconds: self time of an operation, or the time between caller and callee.
+    pub time_ns: f64,
+}
+
+/// The calls of a subject in complete requests of a population, in order of the requests' start. Operations that call themselves
+/// on other replicas are taken by themselves.
+pub fn subject_calls(
+    population: &Population<'_>,
+    subject: &Subject<'_>,
+    engine: LocalEngine,
+) -> Vec<SubjectCall> {
+    let union = UnionNames::from_populations(&[*population]);
+    let names = union.names();
+    let callees = operations_of(names, subject.operation);
+    let callers = subject.caller.map(|caller| operations_of(names, caller));
+    let replicas: Vec<ReplicaId> =
+        subject.replicas.iter().filter_map(|name| names.find_replica(name)).collect();
+    let is_on = |set: &[ReplicaId]| {
+        subject.replicas.is_empty() || set.iter().any(|replica| replicas.contains(replica))
+    };
+    let selected = union.select(population, 0);
+    let table = engine.fold(selected.range(), &SiteFold::new(selected.clone(), None, engine));
+    let is_subject = |site: &Site| match (*site, &callers) {
+        (Site::Operation(operation), None) => callees.contains(&operation),
+        (Site::Link { caller, callee }, Some(callers)) => {
+            callees.contains(&callee) && callers.contains(&caller)
+        }
+        _ => false,
+    };
+    let mut calls = Vec::new();
+    for &site in table.sites.iter().filter(|site| is_subject(site)) {
+        let on_replicas = site_calls(&selected, &table, site);
+        let on_replicas = on_replicas.into_iter().filter(|call| is_on(&table.sets[call.set as usize]));
+        calls.extend(on_replicas.map(|call| SubjectCall {
+            start: table.requests[call.request as usize].start,
+            time_ns: f64::from(call.time_ns),
+        }));
+    }
+    calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
+    calls
+}
+
+/// The operations of a service and name: one for each kind of span.
+fn operations_of(names: &Names, (service, operation): (&str, &str)) -> Vec<OperationId> {
+    let all = (0..names.operations()).map(OperationId::from_index);
+    let is_wanted = |id: &OperationId| {
+        let key = names.operation_key(*id);
+        key.service == service && key.operation == operation
+    };
+    all.filter(is_wanted).collect()
+}
