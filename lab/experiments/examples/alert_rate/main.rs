@@ -93,7 +93,7 @@ fn usual() -> Detection {
 fn with(detection: Detection, (key, value): (&str, &str)) -> Detection {
     let minutes = || Nanos::from_secs(60 * value.parse::<u64>().expect("minutes"));
     let count = || value.parse::<u32>().expect("a count");
-    let Detection { settings, rules, .. } = detection;
+    let (settings, rules) = (detection.settings, detection.rules);
     match key {
         "window" => Detection { window: minutes(), ..detection },
         "baseline" => Detection { baseline: minutes(), ..detection },
@@ -122,9 +122,9 @@ fn watch(history: &History, detection: &Detection, alerts: &mut AlertList) -> Ve
     let mut at = history.start.plus(detection.window).plus(detection.baseline);
     while at <= history.end {
         let day = |_| Some(Arc::clone(&history.requests));
-        let result = detection.evaluate(alerts, &history.requests, day, at, engine);
+        let result = detection.evaluate(alerts, &history.requests, true, day, at, engine);
         let (found, changes) = match result {
-            Ok(evaluation) => (evaluation.findings.len(), alerts.apply(&evaluation, detection.rules, at)),
+            Ok(evaluation) => (evaluation.all().count(), alerts.apply(&evaluation, detection.rules, at)),
             Err(_) => (0, alerts.expire(detection.rules, at)),
         };
         steps.push(Step { at, found, fired: changes.fired });

@@ -1,11 +1,13 @@
 //! One comparison of a window with a baseline: which operations make its requests slower, and by how much.
 
+use super::lifecycle::Interval;
 use crate::stored_facts::stored_facts;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
 use laggard_report::{BehaviorChange, Report, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// When a window is evaluated, and from which slow-down on an operation counts.
@@ -30,6 +32,61 @@ pub struct Evaluation {
     pub findings: Vec<Finding>,
     /// Whether operations without a finding are known to be as fast as before.
     pub is_complete: bool,
+    /// By the id of a firing alert, what the latest calls of its operation say.
+    pub recoveries: BTreeMap<String, Recovery>,
+    /// What the latest evaluation of each longer window found.
+    pub long: Vec<LongEvaluation>,
+}
+
+impl Evaluation {
+    /// Every finding with its window and baseline, those of the shortest window first.
+    pub fn all(&self) -> impl Iterator<Item = (&Finding, Interval, Interval)> {
+        let (window, baseline) = (Interval::from(self.window), Interval::from(self.baseline));
+        let own = self.findings.iter().map(move |finding| (finding, window, baseline));
+        let long = self
+            .long
+            .iter()
+            .flat_map(|long| long.findings.iter().map(|finding| (finding, long.window, long.baseline)));
+        own.chain(long)
+    }
+
+    /// The first of them that meets a condition.
+    pub fn finding(&self, is_wanted: impl Fn(&Finding) -> bool) -> Option<(&Finding, Interval, Interval)> {
+        self.all().find(|(finding, ..)| is_wanted(finding))
+    }
+}
+
+/// What the latest calls say about an operation that was slow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// They are as fast as before.
+    Recovered,
+    /// They are as slow as at the time of the finding.
+    StillSlow,
+    /// There are too few of them to say.
+    Unknown,
+}
+
+/// The latest evaluation of one of the longer windows, which are not evaluated each time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LongEvaluation {
+    /// Length of the window.
+    pub length_ns: u64,
+    /// The window.
+    pub window: Interval,
+    /// The window it was compared with.
+    pub baseline: Interval,
+    /// As [`Evaluation::findings`].
+    pub findings: Vec<Finding>,
+}
+
+/// The calling operation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FindingCaller {
+    /// Its service.
+    pub service: String,
+    /// Its name.
+    pub operation: String,
 }
 
 /// An operation that makes requests slower than they were, or fails or returns early more often.
@@ -39,6 +96,9 @@ pub struct Finding {
     pub service: String,
     /// The operation.
     pub operation: String,
+    /// The caller, if the time is spent between it and the operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<FindingCaller>,
     /// Other operations of the service that make requests slower or fail, the most suspicious first.
     #[serde(default)]
     pub other_operations: Vec<String>,
@@ -151,11 +211,12 @@ pub fn evaluate(
         let least = HELD_PART * settings.slower_min;
         findings = all.filter(|finding| finding.is_failing() || finding.slower >= least).collect();
     }
-    Ok(Evaluation { window, baseline, findings, is_complete: true })
+    let (recoveries, long) = Default::default();
+    Ok(Evaluation { window, baseline, findings, is_complete: true, recoveries, long })
 }
 
 /// Complete requests that start in a window.
-fn complete(requests: &Requests, window: Window) -> u64 {
+pub(super) fn complete(requests: &Requests, window: Window) -> u64 {
     let within = requests.within(window.since, window.until);
     within.iter().filter(|request| request.is_complete()).count() as u64
 }
@@ -180,6 +241,10 @@ fn finding(report: &Report, suspect: &Suspect) -> Finding {
     Finding {
         service: suspect.service.clone(),
         operation: suspect.operation.clone(),
+        caller: suspect.between.as_ref().map(|between| FindingCaller {
+            service: between.caller_service.clone(),
+            operation: between.caller_operation.clone(),
+        }),
         other_operations: Vec::new(),
         replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
         categories: categories.collect(),

@@ -21,7 +21,10 @@ mod store_reader;
 mod tenant_alerts;
 
 pub use detection::Detection;
-pub use evaluate::{Evaluation, EvaluationSettings, Finding, SlowCategory, TooFewRequests, evaluate};
+pub use evaluate::{
+    Evaluation, EvaluationSettings, Finding, FindingCaller, LongEvaluation, Recovery, SlowCategory,
+    TooFewRequests, evaluate,
+};
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, LastNotification, Rules};
 pub(crate) use state::Alerts;
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};

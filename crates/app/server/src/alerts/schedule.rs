@@ -132,8 +132,8 @@ impl Skipped {
 }
 
 impl EvaluationRun {
-    fn detection(&self) -> Detection {
-        self.alerts.detection
+    fn detection(&self) -> &Detection {
+        &self.alerts.detection
     }
 
     /// Why an evaluation would be useless. `before`: contents of the store at the last evaluation, if there was one.
@@ -177,8 +177,8 @@ impl EvaluationRun {
             Ok(done) => done,
             Err(skipped) => return self.record_skipped(tenant_alerts, skipped),
         };
-        let failing = evaluation.findings.iter().filter(|finding| finding.is_failing()).count();
-        let text = match evaluation.findings.len() {
+        let failing = evaluation.all().filter(|(finding, ..)| finding.is_failing()).count();
+        let text = match evaluation.all().count() {
             0 => "nothing is slower than before".to_owned(),
             1 if failing == 1 => "one operation fails more often than before".to_owned(),
             1 => "one operation makes requests slower than before".to_owned(),
@@ -208,29 +208,40 @@ impl EvaluationRun {
         let end = self.end.expect("an evaluation without data is skipped");
         let alerts = tenant_alerts.state().alerts.clone();
         let detection = self.fit_to_memory(reader, end);
-        let needed = detection.needed(&alerts, end);
+        let mut needed = detection.needed(&alerts, end);
+        // What is rare needs a long window; what fills the memory is not rare.
+        let long = detection.needed_of_long(&alerts, end);
+        let with_long = long.iter().all(|window| fits(reader, *window));
+        if with_long {
+            needed.extend(long);
+        }
         let RequestSample { requests, sampled_one_in } = reader.requests(&needed).map_err(unread)?;
         let day = |day: Window| {
             let windows: Vec<Window> = needed.iter().copied().chain([day]).collect();
             reader.requests(&windows).map(|sample| sample.requests).ok()
         };
         let engine = LocalEngine::new(reader.threads);
-        let evaluation = detection.evaluate(&alerts, &requests, day, end, engine).map_err(|few| {
-            Skipped::new(
-                EvaluationOutcome::TooLittleData,
-                format!(
-                    "the window has {} complete requests and its baseline {}; {} are needed in each",
-                    few.window, few.baseline, detection.settings.requests_min
-                ),
-            )
-        })?;
+        let evaluation =
+            detection.evaluate(&alerts, &requests, with_long, day, end, engine).map_err(|few| {
+                Skipped::new(
+                    EvaluationOutcome::TooLittleData,
+                    format!(
+                        "the window has {} complete requests and its baseline {}; {} are needed in each",
+                        few.window, few.baseline, detection.settings.requests_min
+                    ),
+                )
+            })?;
         Ok((evaluation, sampled_one_in))
     }
 
     /// With a shorter baseline where the configured one does not fit; never shorter than the window.
     fn fit_to_memory(&self, reader: &StoreReader, end: Timestamp) -> Detection {
-        let mut detection = self.detection();
-        while detection.baseline > detection.window && !fits(reader, &detection, end) {
+        let mut detection = self.detection().clone();
+        let all = |detection: &Detection| {
+            let window = detection.window_at(end);
+            detection.baseline_before(window.since).join(window)
+        };
+        while detection.baseline > detection.window && !fits(reader, all(&detection)) {
             let half = Nanos::from_ns(detection.baseline.ns() / 2);
             detection.baseline = half.max(detection.window);
         }
@@ -238,10 +249,8 @@ impl EvaluationRun {
     }
 }
 
-fn fits(reader: &StoreReader, detection: &Detection, end: Timestamp) -> bool {
-    let window = detection.window_at(end);
-    let all = detection.baseline_before(window.since).join(window);
-    reader.spans(all) <= reader.memory_bytes / CALL_BYTES
+fn fits(reader: &StoreReader, window: Window) -> bool {
+    reader.spans(window) <= reader.memory_bytes / CALL_BYTES
 }
 
 fn unread(error: ReadError) -> Skipped {

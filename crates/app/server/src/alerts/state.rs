@@ -77,6 +77,7 @@ impl Detection {
         Detection {
             window: settings.window.nanos(),
             baseline: settings.baseline.nanos(),
+            long_windows: long_windows(settings),
             settings: EvaluationSettings {
                 requests_min: u64::from(settings.requests_min),
                 slower_min: settings.slower_min,
@@ -90,4 +91,15 @@ impl Detection {
             },
         }
     }
+}
+
+/// Each longer than the one before.
+fn long_windows(settings: &AlertSettings) -> Vec<Nanos> {
+    let mut lengths = vec![settings.window.nanos()];
+    for length in [settings.long_window, settings.longest_window].map(|length| length.nanos()) {
+        if lengths.last().is_some_and(|last| length > *last) {
+            lengths.push(length);
+        }
+    }
+    lengths.split_off(1)
 }

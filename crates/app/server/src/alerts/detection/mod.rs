@@ -1,19 +1,27 @@
 //! Which windows an evaluation compares.
 
-use super::evaluate::{Evaluation, EvaluationSettings, Finding, TooFewRequests, evaluate};
+mod recovery;
+
+use super::evaluate::{
+    Evaluation, EvaluationSettings, Finding, LongEvaluation, Recovery, TooFewRequests, complete, evaluate,
+};
 use super::lifecycle::{Alert, AlertList, Rules};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
+use recovery::{Slow, recovery, was_as_slow};
 use std::sync::Arc;
 
 /// Everything detection depends on.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Detection {
-    /// Length of the evaluated window.
+    /// Length of the window that each evaluation compares.
     pub window: Nanos,
     /// Length of the baseline before it.
     pub baseline: Nanos,
+    /// Lengths of longer windows, for operations and replicas that are called rarely. Each is evaluated a few times in its
+    /// length, where it fits into memory.
+    pub long_windows: Vec<Nanos>,
     /// From which slow-down on an operation counts.
     pub settings: EvaluationSettings,
     /// When alerts fire and resolve.
@@ -22,38 +30,88 @@ pub struct Detection {
 
 const DAY: Nanos = Nanos::from_secs(86_400);
 const INSTANT: Nanos = Nanos::from_ns(1);
+/// A longer window is evaluated so many times in its length.
+const LONG_EVALUATIONS: u64 = 12;
+/// Its baseline is so many times as long, or as long as that of the usual window.
+const LONG_BASELINE: u64 = 2;
+
+/// A window and what it is compared with.
+#[derive(Clone, Copy)]
+struct Compared {
+    window: Window,
+    baseline: Window,
+}
+
+impl Compared {
+    fn last(length: Nanos, baseline: Nanos, end: Timestamp) -> Compared {
+        let window = before(length, end);
+        Compared { window, baseline: before(baseline, window.since.minus(INSTANT)) }
+    }
+
+    fn all(&self) -> Window {
+        self.baseline.join(self.window)
+    }
+}
+
+/// The window of a length that ends at a time.
+fn before(length: Nanos, end: Timestamp) -> Window {
+    Window { since: end.minus(length).plus(INSTANT), until: end }
+}
 
 impl Detection {
     /// The window that ends at a time.
     pub fn window_at(&self, end: Timestamp) -> Window {
-        Window { since: end.minus(self.window).plus(INSTANT), until: end }
+        before(self.window, end)
     }
 
     /// The baseline before a time.
     pub fn baseline_before(&self, end: Timestamp) -> Window {
-        Window { since: end.minus(self.baseline).plus(INSTANT), until: end }
+        before(self.baseline, end)
+    }
+
+    fn compared(&self, end: Timestamp) -> Compared {
+        Compared::last(self.window, self.baseline, end)
+    }
+
+    fn long_compared(&self, length: Nanos, end: Timestamp) -> Compared {
+        let baseline = Nanos::from_ns(length.ns().saturating_mul(LONG_BASELINE));
+        Compared::last(length, baseline.max(self.baseline), end)
+    }
+
+    /// The longer windows that are to be evaluated again.
+    fn due(&self, alerts: &AlertList, end: Timestamp) -> impl Iterator<Item = Nanos> {
+        self.long_windows.iter().copied().filter(move |length| {
+            let every = Nanos::from_ns(length.ns() / LONG_EVALUATIONS);
+            let last = alerts.long.iter().find(|long| long.length_ns == length.ns());
+            last.is_none_or(|last| Timestamp::from_unix_ns(last.window.until_ns) <= end.minus(every))
+        })
     }
 
     /// The same time a day earlier, with half a window before and after it: daily jobs are not punctual to the second.
-    /// Not longer, or what is usual at this time of day would be rare in it.
     pub fn day_before(&self, end: Timestamp) -> Window {
-        let half = Nanos::from_ns(self.window.ns() / 2);
-        let window = self.window_at(end.minus(DAY));
-        Window { since: window.since.minus(half), until: window.until.plus(half) }
+        day_before(self.window_at(end))
     }
 
     /// Every interval that an evaluation of the window with this end may need.
     pub fn needed(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
-        let window = self.window_at(end);
-        let before = self.baseline_before(window.since.minus(INSTANT));
-        let mut needed = vec![before.join(window)];
-        needed.extend(alerts.healthy_until(|_| true).map(|until| self.baseline_before(until)));
-        needed
+        let healthy = alerts.active.iter().map(|alert| self.healthy_baseline(alert));
+        [self.compared(end).all()].into_iter().chain(healthy).collect()
     }
 
-    /// Evaluates the window that ends at a time: which operations are slower than just before, and not as slow a day
-    /// earlier; and whether those with an alert are still slower than before it. `day` returns the requests of the day
-    /// before; it is called only where there is something to compare.
+    /// Every interval that the evaluation of the longer windows needs besides.
+    pub fn needed_of_long(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
+        self.due(alerts, end).map(|length| self.long_compared(length, end).all()).collect()
+    }
+
+    /// The baseline before an alert.
+    fn healthy_baseline(&self, alert: &Alert) -> Window {
+        self.baseline_before(Timestamp::from_unix_ns(alert.healthy_ns))
+    }
+
+    /// Evaluates the window that ends at a time, and the longer ones that are due and whose requests are among those given
+    /// (`with_long`): which operations are slower than just before, and not as slow a day earlier; and whether those with an
+    /// alert have recovered. `day` returns the requests of the day before; it is called only where there is something to
+    /// compare.
     ///
     /// # Errors
     /// When there are too few requests.
@@ -61,75 +119,169 @@ impl Detection {
         &self,
         alerts: &AlertList,
         requests: &Requests,
-        day: impl FnOnce(Window) -> Option<Arc<Requests>>,
+        with_long: bool,
+        day: impl Fn(Window) -> Option<Arc<Requests>>,
         end: Timestamp,
         engine: LocalEngine,
     ) -> Result<Evaluation, TooFewRequests> {
-        let window = self.window_at(end);
-        let before = self.baseline_before(window.since.minus(INSTANT));
-        let mut evaluation = evaluate(requests, window, before, self.settings, engine)?;
-        self.keep_active(alerts, requests, &mut evaluation, engine);
-        let slower_min = self.settings.slower_min;
-        evaluation.findings.retain(|finding| {
-            let is_enough = finding.is_failing() || finding.slower >= slower_min;
-            is_enough && finding.is_certain() || alerts.firing().any(|alert| alert.is_about(finding))
-        });
-        let is_new = |finding: &Finding| !alerts.active.iter().any(|alert| alert.is_about(finding));
-        if evaluation.findings.iter().any(is_new) {
-            self.drop_daily(alerts, day, end, &mut evaluation, engine);
+        let study = Study { detection: self, alerts, requests, end, engine };
+        let compared = self.compared(end);
+        let mut evaluation = evaluate(requests, compared.window, compared.baseline, self.settings, engine)?;
+        study.keep_failing(&mut evaluation);
+        evaluation.findings = study.lasting(evaluation.findings, compared, &day);
+        for alert in alerts.firing() {
+            let (since, healthy) = (Timestamp::from_unix_ns(alert.since_ns), self.healthy_baseline(alert));
+            let recovery = study.recovery(&alert.finding, since, healthy);
+            evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
         }
-        evaluation.findings = by_service(evaluation.findings);
+        evaluation.long.clone_from(&alerts.long);
+        evaluation.long.retain(|long| self.long_windows.contains(&Nanos::from_ns(long.length_ns)));
+        for length in self.due(alerts, end).filter(|_| with_long) {
+            let compared = self.long_compared(length, end);
+            let (window, baseline) = (compared.window.into(), compared.baseline.into());
+            let findings = study.lasting(study.long_findings(compared), compared, &day);
+            evaluation.long.retain(|long| long.length_ns != length.ns());
+            evaluation.long.push(LongEvaluation { length_ns: length.ns(), window, baseline, findings });
+        }
+        evaluation.long.sort_by_key(|long| long.length_ns);
         Ok(evaluation)
     }
+}
 
-    /// While an operation stays slow, the baseline just before the window becomes as slow as the window. So active
-    /// alerts are compared with the baseline before them.
-    fn keep_active(
+fn day_before(window: Window) -> Window {
+    let half = Nanos::from_ns(window.until.since(window.since).non_negative().map_or(0, Nanos::ns) / 2);
+    Window { since: window.since.minus(DAY).minus(half), until: window.until.minus(DAY).plus(half) }
+}
+
+/// What findings are judged with.
+struct Study<'a> {
+    detection: &'a Detection,
+    alerts: &'a AlertList,
+    requests: &'a Requests,
+    /// The end of all windows.
+    end: Timestamp,
+    engine: LocalEngine,
+}
+
+impl Study<'_> {
+    /// What the calls until the end say about an operation that was slow since some time.
+    fn recovery(&self, finding: &Finding, since: Timestamp, usual: Window) -> Option<Recovery> {
+        recovery(finding, self.requests, Slow { since, until: self.end, usual }, self.engine)
+    }
+
+    /// The findings of a longer window; none where less than half as much came before it.
+    fn long_findings(&self, compared: Compared) -> Vec<Finding> {
+        let Compared { window, baseline } = compared;
+        let settings = self.detection.settings;
+        if 2 * complete(self.requests, baseline) < complete(self.requests, window) {
+            return Vec::new();
+        }
+        let evaluation = evaluate(self.requests, window, baseline, settings, self.engine);
+        evaluation.map_or_else(|_| Vec::new(), |evaluation| evaluation.findings)
+    }
+
+    /// Whether a finding is over: the latest calls are as fast as usual, and the window is long, or had an alert about it.
+    fn is_over(&self, finding: &Finding, compared: Compared) -> bool {
+        let window = compared.window;
+        let is_long = window != self.detection.window_at(self.end);
+        if !is_long && !self.alerts.was_about(finding, window) {
+            return false;
+        }
+        let since = finding.onset_ns.map_or(window.since, Timestamp::from_unix_ns);
+        self.recovery(finding, since, compared.baseline) == Some(Recovery::Recovered)
+    }
+
+    fn is_known(&self, finding: &Finding) -> bool {
+        self.alerts.active.iter().any(|alert| alert.is_about(finding))
+    }
+
+    /// Findings large and certain enough that are neither over nor as slow every day, or of which there is a firing alert; one
+    /// per service.
+    fn lasting(
         &self,
-        alerts: &AlertList,
-        requests: &Requests,
-        evaluation: &mut Evaluation,
-        engine: LocalEngine,
-    ) {
-        let missing = |alert: &Alert| !evaluation.findings.iter().any(|finding| alert.is_about(finding));
-        let Some(until) = alerts.healthy_until(missing) else { return };
-        let baseline = self.baseline_before(until);
-        let Ok(then) = evaluate(requests, evaluation.window, baseline, self.settings, engine) else {
+        mut findings: Vec<Finding>,
+        compared: Compared,
+        day: &impl Fn(Window) -> Option<Arc<Requests>>,
+    ) -> Vec<Finding> {
+        let slower_min = self.detection.settings.slower_min;
+        findings.retain(|finding| {
+            let is_enough = finding.is_failing() || finding.slower >= slower_min;
+            is_enough && finding.is_certain() || self.alerts.firing().any(|alert| alert.is_about(finding))
+        });
+        if findings.iter().any(|finding| !self.is_known(finding)) {
+            findings.retain(|finding| self.is_known(finding) || !self.is_over(finding, compared));
+            self.drop_daily(&mut findings, compared, day);
+        }
+        by_service(findings)
+    }
+
+    /// While an operation fails, the baseline just before the window becomes like the window. So failing operations with an
+    /// alert are compared with the baseline before it.
+    fn keep_failing(&self, evaluation: &mut Evaluation) {
+        let missing = |alert: &&Alert| {
+            alert.finding.is_failing() && !evaluation.findings.iter().any(|finding| alert.is_about(finding))
+        };
+        let Some(first) = self.alerts.active.iter().filter(missing).min_by_key(|alert| alert.healthy_ns)
+        else {
+            return;
+        };
+        let baseline = self.detection.healthy_baseline(first);
+        let settings = self.detection.settings;
+        let Ok(then) = evaluate(self.requests, evaluation.window, baseline, settings, self.engine) else {
             // The old baseline may be deleted by now; then the absence of a finding means nothing.
             evaluation.is_complete = false;
             return;
         };
         let still = then.findings.into_iter().filter(|finding| {
-            alerts.active.iter().any(|alert| alert.is_about(finding))
+            self.is_known(finding)
                 && !evaluation.findings.iter().any(|known| known.service == finding.service)
         });
         let still: Vec<Finding> = still.collect();
         evaluation.findings.extend(still);
     }
 
-    /// Drops findings that are as slow every day at this time.
+    /// Drops findings that are as slow, or fail as often, every day at this time: those shown to be as slow a day earlier, and
+    /// those that do not fail more often than then.
     fn drop_daily(
         &self,
-        alerts: &AlertList,
-        day: impl FnOnce(Window) -> Option<Arc<Requests>>,
-        end: Timestamp,
-        evaluation: &mut Evaluation,
-        engine: LocalEngine,
+        findings: &mut Vec<Finding>,
+        compared: Compared,
+        day: &impl Fn(Window) -> Option<Arc<Requests>>,
     ) {
-        let baseline = self.day_before(end);
-        let Some(requests) = day(baseline) else { return };
-        let Ok(then) = evaluate(&requests, evaluation.window, baseline, self.settings, engine) else {
+        let daily = day_before(compared.window);
+        let Some(requests) = day(daily) else { return };
+        let settings = self.detection.settings;
+        let is_stored = requests.within(daily.since, daily.until).iter().next().is_some();
+        if !is_stored {
             return;
-        };
-        evaluation.findings.retain(|finding| {
-            let known = alerts.active.iter().any(|alert| alert.is_about(finding));
-            let slower = then
-                .findings
-                .iter()
-                .any(|other| other.service == finding.service && other.operation == finding.operation);
-            known || slower || alerts.was_about(finding, baseline)
+        }
+        let any_fails = findings.iter().any(Finding::is_failing);
+        let then = any_fails.then(|| evaluate(&requests, compared.window, daily, settings, self.engine).ok());
+        let then = then.flatten();
+        findings.retain(|finding| {
+            if self.is_known(finding) || self.alerts.was_about(finding, daily) {
+                return true;
+            }
+            if !finding.is_failing() {
+                let same_time = same_time_of(compared.window);
+                return !was_as_slow(finding, &requests, compared, &same_time, self.engine);
+            }
+            let fails_more = |then: &Evaluation| {
+                let mut all = then.findings.iter();
+                all.any(|other| other.service == finding.service && other.operation == finding.operation)
+            };
+            then.as_ref().is_none_or(fails_more)
         });
     }
+}
+
+/// The same window a day earlier, and half its length before and after that.
+fn same_time_of(window: Window) -> [Window; 3] {
+    let half = Nanos::from_ns(window.until.since(window.since).non_negative().map_or(0, Nanos::ns) / 2);
+    let same = Window { since: window.since.minus(DAY), until: window.until.minus(DAY) };
+    let earlier = Window { since: same.since.minus(half), until: same.until.minus(half) };
+    let later = Window { since: same.since.plus(half), until: same.until.plus(half) };
+    [same, earlier, later]
 }
 
 /// One finding per service: that of its most suspicious operation, which names the others.

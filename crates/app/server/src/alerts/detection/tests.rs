@@ -1,5 +1,6 @@
 //! Which baselines an evaluation compares with, on requests with known slow intervals.
 
+use super::super::evaluate::Recovery;
 use super::super::lifecycle::AlertState;
 use super::*;
 use laggard_engine::{Ingest, IngestSettings};
@@ -28,12 +29,22 @@ fn requests_with_errors(
     is_slow: impl Fn(i64) -> bool,
     fails: impl Fn(i64) -> bool,
 ) -> Arc<Requests> {
+    requests_with(minutes, |at| is_slow(at / 6), |at| fails(at / 6) && at % 3 == 0, |_| false)
+}
+
+/// The same by the number of the request, and some call `rare` of `db` instead.
+fn requests_with(
+    minutes: std::ops::Range<i64>,
+    is_slow: impl Fn(i64) -> bool,
+    fails: impl Fn(i64) -> bool,
+    is_rare: impl Fn(i64) -> bool,
+) -> Arc<Requests> {
     let mut ingest = Ingest::new(IngestSettings::default());
     for at in minutes.start * 6..minutes.end * 6 {
         let start = minute(0).unix_ns() + at * MINUTE_NS / 6;
         let jitter = at * 7_919 % 500 * 1_000;
-        let db = if is_slow(at / 6) { 20 * MS } else { 4 * MS } + jitter;
-        let status = if fails(at / 6) && at % 3 == 0 { Status::Error } else { Status::Ok };
+        let db = if is_slow(at) { 20 * MS } else { 4 * MS } + jitter;
+        let status = if fails(at) { Status::Error } else { Status::Ok };
         let mut span = |id: u64, parent: Option<u64>, service, operation, start: i64, inclusive: i64| {
             ingest.span(&SpanRecord {
                 trace_id: TraceId::from_value(at as u128 + 1),
@@ -53,7 +64,7 @@ fn requests_with_errors(
             });
         };
         span(1, None, "web", "buy", start, 6 * MS + db);
-        span(2, Some(1), "db", "read", start + MS, db);
+        span(2, Some(1), "db", if is_rare(at) { "rare" } else { "read" }, start + MS, db);
     }
     Arc::new(Requests::from_traces(ingest.finish(NonZeroUsize::MIN), NonZeroUsize::MIN))
 }
@@ -65,7 +76,7 @@ fn detection() -> Detection {
 
 fn evaluation(alerts: &AlertList, requests: &Arc<Requests>, at: i64) -> Result<Evaluation, TooFewRequests> {
     let day = |_| Some(Arc::clone(requests));
-    detection().evaluate(alerts, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
+    detection().evaluate(alerts, requests, true, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
 }
 
 fn names(evaluation: &Evaluation) -> Vec<&str> {
@@ -159,7 +170,31 @@ fn an_alert_without_its_baseline_does_not_resolve() {
     // The quiet time was deleted; what is left is slow throughout.
     let late = requests(220..400, |_| true);
     let evaluation = evaluation(&alerts, &late, 390).unwrap();
-    assert!(evaluation.findings.is_empty() && !evaluation.is_complete);
+    assert!(evaluation.findings.is_empty(), "{evaluation:?}");
+    let recoveries: Vec<Recovery> = evaluation.recoveries.values().copied().collect();
+    assert_eq!(recoveries, [Recovery::Unknown]);
+}
+
+#[test]
+fn a_slow_down_is_over_when_its_latest_calls_are_fast() {
+    let requests = requests(0..400, |at| (180..300).contains(&at));
+    let mut alerts = AlertList::default();
+    watch(&mut alerts, &requests, 150, 300);
+    let said = |at: i64| evaluation(&alerts, &requests, at).unwrap().recoveries.into_values().next();
+    assert_eq!(said(299), Some(Recovery::StillSlow));
+    assert_eq!(said(305), Some(Recovery::Recovered), "while the window still has slow minutes");
+}
+
+#[test]
+fn rare_calls_have_findings_in_a_longer_window() {
+    // Every 45th request is slow: one in seven and a half minutes, too few in a quarter of an hour.
+    let requests = requests_with(0..480, |at| at % 45 == 0 && at / 6 >= 300, |_| false, |at| at % 45 == 0);
+    let mut alerts = AlertList::default();
+    let states = watch(&mut alerts, &requests, 290, 420);
+    let firing = alerts.firing().next().unwrap_or_else(|| panic!("{states}"));
+    assert_eq!(firing.finding.operation, "rare");
+    let length = firing.window.until_ns - firing.window.since_ns;
+    assert_eq!(length / MINUTE_NS, 59, "found in the window of an hour");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //!               └─ no finding in the last m evaluations ─► discarded
 //! ```
 
-use super::evaluate::{Evaluation, Finding};
+use super::evaluate::{Evaluation, Finding, LongEvaluation, Recovery};
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,9 @@ pub struct AlertList {
     /// Resolved ones, the latest last.
     #[serde(alias = "over")]
     pub resolved: Vec<Alert>,
+    /// The latest evaluation of each longer window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long: Vec<LongEvaluation>,
     /// Findings that were dropped because [`ALERTS_MAX`] alerts were active.
     pub omitted: u64,
 }
@@ -124,13 +127,13 @@ impl Alert {
         self.finding.service == finding.service
     }
 
-    fn new(finding: Finding, evaluation: &Evaluation, at: Timestamp) -> Alert {
+    fn new(finding: Finding, (window, baseline): (Interval, Interval), at: Timestamp) -> Alert {
         let mut id = FingerprintBuilder::new();
         id.bytes(finding.service.as_bytes());
         id.bytes(&at.unix_ns().to_le_bytes());
         let id = id.finish().to_string()[..16].to_owned();
         // Without a known onset: it began within the window.
-        let since_ns = finding.onset_ns.unwrap_or(evaluation.window.since.unix_ns());
+        let since_ns = finding.onset_ns.unwrap_or(window.since_ns);
         Alert {
             id,
             state: AlertState::Pending,
@@ -141,9 +144,9 @@ impl Alert {
             ended: None,
             evaluated_ns: at.unix_ns(),
             finding,
-            window: evaluation.window.into(),
-            baseline: evaluation.baseline.into(),
-            healthy_ns: evaluation.baseline.until.unix_ns(),
+            window,
+            baseline,
+            healthy_ns: baseline.until_ns,
             evaluations: 1,
             healthy_evaluations: 0,
             notified: BTreeMap::new(),
@@ -152,18 +155,24 @@ impl Alert {
 
     /// Records one evaluation.
     fn record(&mut self, evaluation: &Evaluation, at: Timestamp) {
-        let finding = evaluation.findings.iter().find(|finding| self.is_about(finding));
-        if finding.is_none() && !evaluation.is_complete {
+        let recovery = evaluation.recoveries.get(&self.id).copied();
+        let is_over = |finding: &Finding| {
+            recovery == Some(Recovery::Recovered) && finding.operation == self.finding.operation
+        };
+        let finding = evaluation.finding(|finding| self.is_about(finding) && !is_over(finding));
+        let is_slow = finding.is_some() || recovery == Some(Recovery::StillSlow);
+        let is_known = match recovery {
+            None => evaluation.is_complete,
+            Some(recovery) => recovery != Recovery::Unknown,
+        };
+        if !is_slow && !is_known {
             return;
         }
         self.evaluated_ns = at.unix_ns();
-        self.evaluations = self.evaluations << 1 | u32::from(finding.is_some());
-        self.healthy_evaluations =
-            if finding.is_some() { 0 } else { self.healthy_evaluations.saturating_add(1) };
-        if let Some(finding) = finding {
-            self.finding = finding.clone();
-            self.window = evaluation.window.into();
-            self.baseline = evaluation.baseline.into();
+        self.evaluations = self.evaluations << 1 | u32::from(is_slow);
+        self.healthy_evaluations = if is_slow { 0 } else { self.healthy_evaluations.saturating_add(1) };
+        if let Some((finding, window, baseline)) = finding {
+            (self.finding, self.window, self.baseline) = (finding.clone(), window, baseline);
         }
     }
 
@@ -199,7 +208,8 @@ impl AlertList {
     /// Applies an evaluation. `at` is the server's clock.
     pub fn apply(&mut self, evaluation: &Evaluation, rules: Rules, at: Timestamp) -> Changes {
         self.active.iter_mut().for_each(|alert| alert.record(evaluation, at));
-        for finding in &evaluation.findings {
+        self.long.clone_from(&evaluation.long);
+        for (finding, window, baseline) in evaluation.all() {
             if self.active.iter().any(|alert| alert.is_about(finding)) {
                 continue;
             }
@@ -207,7 +217,7 @@ impl AlertList {
                 self.omitted += 1;
                 continue;
             }
-            self.active.push(Alert::new(finding.clone(), evaluation, at));
+            self.active.push(Alert::new(finding.clone(), (window, baseline), at));
         }
         self.advance(rules, at)
     }
@@ -245,12 +255,6 @@ impl AlertList {
     /// Alerts that receivers are notified of.
     pub fn firing(&self) -> impl Iterator<Item = &Alert> {
         self.active.iter().filter(|alert| alert.state == AlertState::Firing)
-    }
-
-    /// The end of the last baseline before any of these operations became slow.
-    pub fn healthy_until<'a>(&self, mut is_wanted: impl FnMut(&Alert) -> bool + 'a) -> Option<Timestamp> {
-        let ends = self.active.iter().filter(|alert| is_wanted(alert)).map(|alert| alert.healthy_ns);
-        ends.min().map(Timestamp::from_unix_ns)
     }
 
     /// Whether an alert about this operation was active in an interval.

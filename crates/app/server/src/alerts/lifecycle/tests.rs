@@ -27,6 +27,7 @@ pub(in crate::alerts) fn finding(operation: &str) -> Finding {
     Finding {
         service: service.to_owned(),
         operation: operation.to_owned(),
+        caller: None,
         other_operations: Vec::new(),
         replicas: vec!["db-1".to_owned()],
         categories: vec![SlowCategory {
@@ -53,6 +54,8 @@ pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluati
         baseline: Window { since: time(minute - 135), until: time(minute - 15) },
         findings: operations.iter().map(|operation| finding(operation)).collect(),
         is_complete: true,
+        recoveries: BTreeMap::new(),
+        long: Vec::new(),
     }
 }
 
@@ -105,7 +108,29 @@ fn a_service_has_one_alert() {
     assert_eq!((alerts.active.len(), alerts.firing().count(), alerts.resolved.len()), (2, 2, 0));
     let ids: Vec<&str> = alerts.active.iter().map(|alert| alert.id.as_str()).collect();
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 16));
-    assert_eq!(alerts.healthy_until(|_| true), Some(time(-15)), "its first baseline stays");
+    assert_eq!(alerts.active[0].healthy_ns, time(-15).unix_ns(), "its first baseline stays");
+}
+
+#[test]
+fn the_latest_calls_decide_whether_a_firing_alert_is_over() {
+    let said = |recovery: Recovery, operations: &[&str]| {
+        let mut alerts = AlertList::default();
+        for minute in 0..2 {
+            alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+        }
+        let id = alerts.active[0].id.clone();
+        for minute in 2..4 {
+            let recoveries = BTreeMap::from([(id.clone(), recovery)]);
+            let evaluation = Evaluation { recoveries, ..evaluated(operations, minute) };
+            alerts.apply(&evaluation, rules(), time(minute));
+        }
+        alerts.resolved.len()
+    };
+    assert_eq!(said(Recovery::Recovered, &[]), 1);
+    assert_eq!(said(Recovery::Recovered, &["read"]), 1, "the window still has the slow minutes");
+    assert_eq!(said(Recovery::Recovered, &["write"]), 0, "another operation of the service is slow");
+    assert_eq!(said(Recovery::StillSlow, &[]), 0);
+    assert_eq!(said(Recovery::Unknown, &[]), 0, "not significant is not over");
 }
 
 #[test]

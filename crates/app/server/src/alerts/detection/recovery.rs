@@ -1,0 +1,156 @@
+//! Whether what an alert is about is over: by the latest calls of its subject, which lie between the usual time and that during
+//! the slow-down.
+//!
+//! That nothing is significant any more does not mean that it is over, above all with few calls. So a slow-down is over when
+//! the latest calls are shown to be nearer to the usual time, it goes on when they are shown to be nearer to the slow one,
+//! and otherwise nothing is known yet. Times are compared by their mean logarithm, as factors.
+
+use super::super::evaluate::{Finding, Recovery};
+use super::Compared;
+use laggard_diagnose::{Population, Subject, SubjectCall, subject_calls};
+use laggard_engine::{LocalEngine, Requests};
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::Window;
+
+/// Length of the latest part of the data that is judged: the shortest one that suffices.
+const RECENT: [Nanos; 4] =
+    [Nanos::from_secs(300), Nanos::from_secs(600), Nanos::from_secs(900), Nanos::from_secs(3_600)];
+/// Length of the blocks whose means differ by drift as well as by the spread of calls.
+const BLOCK_NS: i64 = 60_000_000_000;
+/// Fewest calls of a mean.
+const CALLS_MIN: usize = 5;
+/// Quantile of the normal distribution for a one-sided level of 5 %.
+const CERTAIN: f64 = 1.645;
+/// A slow-down by less than this factor is not told from the usual time by single calls.
+const FACTOR_MIN: f64 = 1.05;
+
+/// When an operation was slow.
+#[derive(Clone, Copy)]
+pub(super) struct Slow {
+    /// Since when.
+    pub(super) since: Timestamp,
+    /// The end of the data.
+    pub(super) until: Timestamp,
+    /// When it had its usual time.
+    pub(super) usual: Window,
+}
+
+/// What the latest calls say about an operation that was slow. `None` for operations that fail, which are not slow, and for
+/// those that were never called before, which have no usual time.
+pub(super) fn recovery(
+    finding: &Finding,
+    requests: &Requests,
+    Slow { since, until, usual }: Slow,
+    engine: LocalEngine,
+) -> Option<Recovery> {
+    let factor = finding.factor.filter(|_| !finding.is_failing())?;
+    let calls = |window: Window| calls(finding, requests, window, engine);
+    // The baseline may be deleted by now.
+    let Some(usual) = Level::usual(&calls(usual)) else { return Some(Recovery::Unknown) };
+    let longest = until.minus(RECENT[RECENT.len() - 1]);
+    let all = calls(Window { since: since.max(longest).min(until), until });
+    let recent = |length: Nanos| all.partition_point(|call| call.start <= until.minus(length));
+    for length in RECENT {
+        let (slow, latest) = all.split_at(recent(length));
+        let slow = match slow.len() >= CALLS_MIN {
+            true => mean_log(slow) - usual.mean,
+            // A short slow-down, or only its end is known: what was said when it was found.
+            false => factor.ln(),
+        };
+        if slow < FACTOR_MIN.ln() || latest.len() < CALLS_MIN {
+            continue;
+        }
+        let (above, error) = (mean_log(latest) - usual.mean, usual.error_of(latest));
+        if above + CERTAIN * error < slow / 2.0 {
+            return Some(Recovery::Recovered);
+        }
+        if above - CERTAIN * error > slow / 2.0 {
+            return Some(Recovery::StillSlow);
+        }
+    }
+    Some(Recovery::Unknown)
+}
+
+/// Whether a finding of a window was shown to be as slow in at least one of some other windows.
+pub(super) fn was_as_slow(
+    finding: &Finding,
+    requests: &Requests,
+    compared: Compared,
+    others: &[Window],
+    engine: LocalEngine,
+) -> bool {
+    let calls = |window: Window| calls(finding, requests, window, engine);
+    let (usual, now) = (Level::usual(&calls(compared.baseline)), calls(compared.window));
+    let Some(usual) = usual else { return false };
+    if now.len() < CALLS_MIN {
+        return false;
+    }
+    let slow = mean_log(&now) - usual.mean;
+    others.iter().any(|other| {
+        let then = calls(*other);
+        then.len() >= CALLS_MIN && mean_log(&then) - usual.mean - CERTAIN * usual.error_of(&then) > slow / 2.0
+    })
+}
+
+fn calls(finding: &Finding, requests: &Requests, window: Window, engine: LocalEngine) -> Vec<SubjectCall> {
+    let caller = finding.caller.as_ref();
+    let subject = Subject {
+        operation: (&finding.service, &finding.operation),
+        caller: caller.map(|caller| (caller.service.as_str(), caller.operation.as_str())),
+        replicas: &finding.replicas,
+    };
+    let population = Population { since: window.since, until: window.until, ..Population::all(requests) };
+    subject_calls(&population, &subject, engine)
+}
+
+fn log(call: &SubjectCall) -> f64 {
+    call.time_ns.max(1.0).ln()
+}
+
+fn mean_log(calls: &[SubjectCall]) -> f64 {
+    calls.iter().map(log).sum::<f64>() / calls.len() as f64
+}
+
+/// What is usual: the mean logarithm, its variance among the calls of a block, and that of the blocks' levels.
+struct Level {
+    mean: f64,
+    within: f64,
+    between: f64,
+}
+
+impl Level {
+    /// By the moments of a one-way layout with blocks of unequal size (Searle, Casella & McCulloch, *Variance Components*, 1992,
+    /// 3.6). `None` with too few calls.
+    fn usual(calls: &[SubjectCall]) -> Option<Level> {
+        let blocks = calls.chunk_by(|a, b| block(a) == block(b)).collect::<Vec<_>>();
+        if calls.len() < CALLS_MIN || blocks.len() < 3 || calls.len() <= blocks.len() {
+            return None;
+        }
+        let (all, groups, mean) = (calls.len() as f64, blocks.len() as f64, mean_log(calls));
+        let squares = |block: &[SubjectCall]| {
+            let own = mean_log(block);
+            let inside: f64 = block.iter().map(|call| (log(call) - own).powi(2)).sum();
+            (inside, block.len() as f64 * (own - mean).powi(2))
+        };
+        let (inside, among) = blocks
+            .iter()
+            .map(|block| squares(block))
+            .fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        let within = inside / (all - groups);
+        let sizes: f64 = blocks.iter().map(|block| (block.len() as f64).powi(2)).sum();
+        let size = (all - sizes / all) / (groups - 1.0);
+        let between = ((among / (groups - 1.0) - within) / size).max(0.0);
+        Some(Level { mean, within, between })
+    }
+
+    /// Standard error of the mean of other calls. Levels of neighboring blocks depend on each other, so they count as half as many.
+    fn error_of(&self, calls: &[SubjectCall]) -> f64 {
+        let blocks = calls.chunk_by(|a, b| block(a) == block(b)).count() as f64;
+        (self.within / calls.len() as f64 + 2.0 * self.between / blocks).sqrt()
+    }
+}
+
+/// The minute of a call.
+fn block(call: &SubjectCall) -> i64 {
+    call.start.unix_ns().div_euclid(BLOCK_NS)
+}
