@@ -5,6 +5,7 @@ use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
+use crate::samples::changes_of_files;
 use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -12,7 +13,7 @@ use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Weights};
-use laggard_report::{DeclaredReport, Report};
+use laggard_report::{DeclaredReport, Report, conclude};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose --since 2026-01-12T09:10:00Z --until 2026-01-12T09:20:00Z traces/
   laggard diagnose today/ --baseline yesterday/              what is slower than before?
   laggard diagnose --since 2026-01-12T09:10Z --until 2026-01-12T09:20Z --baseline-rest traces/
+  laggard diagnose traces/ --baseline yesterday/ --samples cpu.csv    and was it the code, the load, or the machine?
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --exit-code || page-somebody
@@ -42,6 +44,10 @@ pub(crate) struct Diagnose {
     /// server chooses one from its earlier requests
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "baseline_rest")]
     baseline: Vec<PathBuf>,
+    /// Samples of CPU of the same time and half an hour or more before it: they say whether slow calls compute or wait; repeat for
+    /// more
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "server")]
+    samples: Vec<PathBuf>,
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
@@ -99,9 +105,23 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     };
     let report = read();
     meter.done();
-    let report = report?;
+    let mut report = report?;
+    if !arguments.samples.is_empty() {
+        add_samples(&mut report, arguments, threads)?;
+    }
     arguments.run.write(&report)?;
     Ok(verdicts.status(&report.verdict()))
+}
+
+/// Weighs what samples say about the cause. Transactions are counted by the spans where the samples do not count them.
+fn add_samples(report: &mut Report, arguments: &Diagnose, threads: NonZeroUsize) -> Result<(), CommandError> {
+    let paths = [&arguments.samples, &arguments.paths, &arguments.baseline].into_iter().flatten();
+    let reading = (&arguments.inputs, &arguments.weights);
+    let changes = changes_of_files(paths.cloned().collect(), reading, arguments.memory.bytes, threads)?;
+    report.cause = conclude(report, Some(&changes));
+    let limits = changes.cautions.iter().chain(&changes.missing);
+    report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
+    Ok(())
 }
 
 /// What `--baseline` means to a server, which reads no files.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The server, and the queries.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct PrometheusInput {
     /// Query this Prometheus server (or Thanos, Mimir, VictoriaMetrics): http://localhost:9090
     #[arg(long = "prometheus", value_name = "URL")]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! model/    reports as plain data; their JSON is a published schema ([`schema()`])
+//!   │ cause/     what kind of cause several reports support together
 //!   │ present/   one file or folder for each question: all wording of facts
 //! document/ sentences, tables, charts, and other blocks
 //!   │ render/    knows blocks, and no question
@@ -10,6 +11,7 @@
 //!   └── html      one self-contained page
 //! ```
 
+mod cause;
 pub mod document;
 mod input_facts;
 mod instants;
@@ -23,6 +25,7 @@ mod times;
 mod model {
     mod baseline;
     mod capacity;
+    mod cause;
     mod changes;
     mod compare;
     mod diagnose;
@@ -35,6 +38,7 @@ mod model {
 
     pub use baseline::*;
     pub use capacity::*;
+    pub use cause::*;
     pub use changes::*;
     pub use compare::*;
     pub use diagnose::*;
@@ -74,6 +78,7 @@ schema::reports! {
         |report| schema::described(report.input.traces.iter().any(|trace| trace.events > 0));
 }
 
+pub use cause::conclude;
 pub use document::Document;
 pub use input_facts::InputFacts;
 pub use instants::rfc3339;

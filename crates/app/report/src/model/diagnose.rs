@@ -1,7 +1,7 @@
 //! The report as data. Field names and meanings are schema version 1.
 
 use crate::instants::instants;
-use crate::{AutomaticBaseline, Baseline, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
+use crate::{AutomaticBaseline, Baseline, Cause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,6 +29,9 @@ pub struct Report {
     pub categories: Vec<Category>,
     /// Operations that make requests slow, the most suspicious first.
     pub suspects: Vec<Suspect>,
+    /// What kind of cause the evidence supports, with the verdict `suspects`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// Replicas that stand out from their peers over all operations, the most suspicious first.
     pub replicas: Vec<ReplicaSuspect>,
     /// What was examined and found fine, or could not be tested, and why; whole sentences.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod capacity;
+mod cause;
 mod changes;
 mod comparison;
 mod contrast;

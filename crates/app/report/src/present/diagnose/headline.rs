@@ -4,7 +4,7 @@ use super::evidence;
 use crate::{Report, Verdict, names, numbers};
 
 /// Columns given to a name inside the sentence.
-pub(super) const NAME_ROOM: usize = 48;
+pub(crate) const NAME_ROOM: usize = 48;
 
 /// Replicas named in the sentence.
 pub(super) const REPLICAS_NAMED: usize = 3;

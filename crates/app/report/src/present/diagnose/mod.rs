@@ -1,6 +1,7 @@
 //! Why requests are slow: suspects, slow periods, replicas, and what speaks for them.
 
 pub(crate) mod behavior;
+mod cause;
 pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;
@@ -42,6 +43,7 @@ impl Present for Report {
             missing(&self.missing),
             suspects(self, &calendar, SuspectListing::Suspect),
             suspects(self, &calendar, SuspectListing::Tail),
+            self.cause.as_ref().map(cause::cause),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods::periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),

@@ -17,7 +17,9 @@ use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
 use laggard_model::TraceId;
-use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339};
+use laggard_report::{
+    Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, conclude, headline, rfc3339,
+};
 
 /// The report of an answer.
 pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> Report {
@@ -57,6 +59,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         },
         baseline: context.answer.baseline.clone(),
         automatic_baseline: None,
+        cause: None,
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),
         latency: latency::latency_split(context),
@@ -65,6 +68,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         suspects,
     };
     report.headline = headline(&report);
+    report.cause = conclude(&report, None);
     report
 }
 

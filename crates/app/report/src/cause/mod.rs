@@ -1,0 +1,81 @@
+//! What kind of cause several reports support together: every piece of evidence has a weight for or against a class, and the
+//! class with the largest sum wins, never the one that is listed first.
+//!
+//! ```text
+//! Report (traces) ──────┐
+//! ChangeReport (samples)┴─► evidence ─► sums by class ─► Cause
+//! ```
+//!
+//! The weights and thresholds are ours; the manual lists them (`docs/manual/methods/combined.md`).
+
+mod samples;
+mod traces;
+
+use crate::{Cause, CauseClass, CauseEvidence, Certainty, ChangeReport, EvidenceSource, Report, Verdict};
+use std::collections::BTreeMap;
+
+/// A class needs this sum.
+const ENOUGH: f64 = 2.0;
+/// Of two classes that differ by no more than this, both are named.
+const CLOSE: f64 = 1.0;
+/// From this sum on, and so far ahead of every other class, it is likely.
+const MUCH: f64 = 3.0;
+const AHEAD: f64 = 2.0;
+/// Evidence from different sources that is at least this strong may be a contradiction.
+const STRONG: f64 = 2.0;
+
+/// The cause of the slow-down that a diagnosis found; `None` when it found none.
+pub fn conclude(report: &Report, changes: Option<&ChangeReport>) -> Option<Cause> {
+    if report.verdict != Verdict::Suspects {
+        return None;
+    }
+    let mut evidence = traces::evidence(report);
+    evidence.extend(changes.and_then(|changes| samples::evidence(report, changes)));
+    evidence.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.class.cmp(&b.class)));
+    let mut sums: BTreeMap<CauseClass, f64> = BTreeMap::new();
+    for piece in &evidence {
+        *sums.entry(piece.class).or_default() += piece.weight;
+    }
+    let mut ranked: Vec<(CauseClass, f64)> = sums.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let best = ranked.first().copied().filter(|(_, sum)| *sum >= ENOUGH);
+    let second = ranked.get(1).copied().unwrap_or((CauseClass::Unknown, 0.0));
+    let contradictions = contradictions(&evidence);
+    let Some((class, sum)) = best else {
+        let (class, also) = (CauseClass::Unknown, None);
+        return Some(Cause { class, also, certainty: Certainty::Possible, evidence, contradictions });
+    };
+    let is_close = second.1 >= ENOUGH && sum - second.1 <= CLOSE;
+    let is_likely = sum >= MUCH && sum - second.1 >= AHEAD && contradictions.is_empty();
+    Some(Cause {
+        class,
+        also: is_close.then_some(second.0),
+        certainty: if is_likely { Certainty::Likely } else { Certainty::Possible },
+        evidence,
+        contradictions,
+    })
+}
+
+/// Where strong evidence of one source does not go with strong evidence of the other.
+fn contradictions(evidence: &[CauseEvidence]) -> Vec<String> {
+    let strong = |source| {
+        let of_source = move |piece: &&CauseEvidence| piece.source == source && piece.weight >= STRONG;
+        evidence.iter().filter(of_source)
+    };
+    let mut out = Vec::new();
+    for traces in strong(EvidenceSource::Traces) {
+        for samples in strong(EvidenceSource::Samples) {
+            if excludes(traces.class, samples.class) {
+                out.push(format!("Traces and samples disagree. {} But: {}", traces.text, samples.text));
+            }
+        }
+    }
+    out
+}
+
+/// Whether evidence in spans for one class cannot be true together with that in samples for another.
+const fn excludes(traces: CauseClass, samples: CauseClass) -> bool {
+    use CauseClass::{Code, Data, ForeignLoad, Network, UnevenLoad};
+    // Another process slows down all calls of its machine, and only those.
+    matches!((traces, samples), (Data | Network, ForeignLoad) | (UnevenLoad, Code))
+}

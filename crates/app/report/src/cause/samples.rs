@@ -1,0 +1,204 @@
+//! What the CPU of the servers that the lead suspect runs on says about the cause.
+//!
+//! Slow calls take longer by some seconds a second: if they compute for longer, so many more cores are in use. Fewer, and the
+//! calls wait; more, and something else computes. How much CPU is in use beyond what transactions explain is the mean
+//! residual of the time since the onset, of a straight line through utilization and transactions before it.
+//!
+//! That no change is significant says nothing here: where the calls' additional time is too small to be seen in the CPU,
+//! there is no evidence.
+
+use crate::{
+    CauseClass, CauseEvidence, ChangeReport, EvidenceSource, Report, Scope, ServerChanges, Suspect,
+    UtilizationSeries, names, numbers,
+};
+use laggard_model::{Nanos, Timestamp};
+use std::collections::BTreeSet;
+
+/// Points that a line before the onset needs, and points since it.
+const BEFORE_MIN: usize = 20;
+const SINCE_MIN: usize = 3;
+/// Quantile of the normal distribution for a one-sided level of 5 %.
+const CERTAIN: f64 = 1.645;
+/// Additional time is visible if it is so many standard errors of the CPU.
+const VISIBLE: f64 = 3.0;
+/// Calls compute for longer if more than the first part of their additional time is CPU, and wait if less than the second is.
+const COMPUTES: f64 = 0.3;
+const WAITS: f64 = 0.5;
+/// Something else computes if so many times the additional time is CPU, and this share of the servers' cores.
+const MORE: f64 = 1.5;
+const MORE_SHARE_MIN: f64 = 0.03;
+
+pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    let window = report.window?;
+    let since = lead.onset.as_ref().map_or(window.since, |onset| onset.at.max(window.since));
+    let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
+    let servers: Vec<&ServerChanges> = servers_of(lead, changes);
+    let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));
+    let used = used.collect::<Option<Vec<CoresUsed>>>().filter(|used| !used.is_empty())?;
+    let more: f64 = used.iter().map(|used| used.more).sum();
+    let error = used.iter().map(|used| used.error.powi(2)).sum::<f64>().sqrt();
+    let cores: f64 = servers.iter().map(|server| server.cores).sum();
+    let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
+    let comparison = Comparison { lost: lost_ns as f64 / 1e9 / seconds.max(1.0), more, error, cores };
+    let names: Vec<String> = servers.iter().map(|server| server.server.clone()).collect();
+    let (class, weight) = comparison.class(lead)?;
+    let text = comparison.sentence(class, lead, &names::list(&names, 3, 40));
+    Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text })
+}
+
+/// The servers that a suspect is slow on: its replicas by name, or those of its service by tier.
+fn servers_of<'a>(lead: &Suspect, changes: &'a ChangeReport) -> Vec<&'a ServerChanges> {
+    let replicas: BTreeSet<&str> = lead.replicas.iter().map(String::as_str).collect();
+    let is_wanted = |server: &&ServerChanges| match replicas.is_empty() {
+        true => server.tier == lead.service,
+        false => replicas.contains(server.server.as_str()),
+    };
+    changes.servers.iter().filter(is_wanted).collect()
+}
+
+/// In cores.
+struct Comparison {
+    /// Additional time of slow calls, seconds a second.
+    lost: f64,
+    /// CPU beyond what transactions explain.
+    more: f64,
+    /// Its standard error.
+    error: f64,
+    /// All cores of the servers.
+    cores: f64,
+}
+
+impl Comparison {
+    fn class(&self, lead: &Suspect) -> Option<(CauseClass, f64)> {
+        let margin = CERTAIN * self.error;
+        let is_more = self.more - margin > MORE * self.lost && self.more > VISIBLE * self.error;
+        if is_more && self.more >= MORE_SHARE_MIN * self.cores {
+            return Some((CauseClass::ForeignLoad, 4.0));
+        }
+        // Other calls than before are another cause than the time they take.
+        let is_other = lead.between.is_some() || !lead.behavior.is_empty();
+        if self.lost <= VISIBLE * self.error || is_other {
+            return None;
+        }
+        let is_everywhere = lead.scope == Scope::All;
+        if self.more - margin > COMPUTES * self.lost {
+            return Some(if is_everywhere { (CauseClass::Code, 3.0) } else { (CauseClass::Machine, 1.0) });
+        }
+        let waits = self.more + margin < WAITS * self.lost;
+        // Whoever calls a dependency waits for it; and what only some requests or replicas wait for is said by these.
+        let is_for_all = is_everywhere && lead.attributes.is_empty();
+        waits.then_some(match (lead.kind == "client", is_for_all) {
+            (true, true) => (CauseClass::Dependency, 1.0),
+            (false, true) => (CauseClass::Waiting, 3.0),
+            (_, false) => (CauseClass::Waiting, 1.0),
+        })
+    }
+
+    fn sentence(&self, class: CauseClass, lead: &Suspect, servers: &str) -> String {
+        let operation = names::quoted(&lead.operation);
+        let per_s = |cores: f64| numbers::time_float(cores * 1e9);
+        let lost = per_s(self.lost);
+        let more = match self.more > self.error {
+            true => format!("for {} more", per_s(self.more)),
+            false => "no longer".to_owned(),
+        };
+        let verdict = match class {
+            CauseClass::ForeignLoad => "something else computes there",
+            CauseClass::Waiting | CauseClass::Dependency => "the calls wait",
+            _ => "the calls compute for longer",
+        };
+        format!(
+            "Calls of {operation} take {lost} more in each second, and CPU of {servers} is in use {more} than \
+             transactions explain: {verdict}."
+        )
+    }
+}
+
+/// What a server's CPU has changed by, in cores.
+struct CoresUsed {
+    more: f64,
+    error: f64,
+}
+
+impl CoresUsed {
+    fn since(server: &ServerChanges, since: Timestamp, until: Timestamp) -> Option<CoresUsed> {
+        let points = points(&server.series);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for point in points {
+            if point.end <= since {
+                before.push((point.rate, point.utilization));
+            } else if point.start >= since && point.end <= until.plus(Nanos::from_ns(server_step(server))) {
+                after.push((point.rate, point.utilization));
+            }
+        }
+        if before.len() < BEFORE_MIN || after.len() < SINCE_MIN {
+            return None;
+        }
+        let line = Line::through(&before);
+        let residuals: Vec<f64> = before.iter().map(|point| line.residual(*point)).collect();
+        let more = after.iter().map(|point| line.residual(*point)).sum::<f64>() / after.len() as f64;
+        let error = (variance(&residuals)
+            * dependence(&residuals)
+            * (1.0 / after.len() as f64 + 1.0 / before.len() as f64))
+            .sqrt();
+        Some(CoresUsed { more: more * server.cores, error: error * server.cores })
+    }
+}
+
+fn server_step(server: &ServerChanges) -> u64 {
+    (server.series.step_s * 1e9).max(0.0) as u64
+}
+
+struct Point {
+    start: Timestamp,
+    end: Timestamp,
+    rate: f64,
+    utilization: f64,
+}
+
+fn points(series: &UtilizationSeries) -> impl Iterator<Item = Point> + '_ {
+    let step = Nanos::from_ns((series.step_s * 1e9).max(0.0) as u64);
+    let values = series.observed.iter().zip(&series.transactions_per_s).enumerate();
+    values.filter_map(move |(index, (utilization, rate))| {
+        let start = series.since.plus(Nanos::from_ns(step.ns().saturating_mul(index as u64)));
+        Some(Point { start, end: start.plus(step), rate: (*rate)?, utilization: (*utilization)? })
+    })
+}
+
+/// Least squares; level where the rate does not vary.
+struct Line {
+    rate_mean: f64,
+    mean: f64,
+    slope: f64,
+}
+
+impl Line {
+    fn through(points: &[(f64, f64)]) -> Line {
+        let count = points.len() as f64;
+        let rate_mean = points.iter().map(|point| point.0).sum::<f64>() / count;
+        let mean = points.iter().map(|point| point.1).sum::<f64>() / count;
+        let squares: f64 = points.iter().map(|point| (point.0 - rate_mean).powi(2)).sum();
+        let products: f64 = points.iter().map(|point| (point.0 - rate_mean) * (point.1 - mean)).sum();
+        let slope = if squares > 0.0 { (products / squares).max(0.0) } else { 0.0 };
+        Line { rate_mean, mean, slope }
+    }
+
+    fn residual(&self, (rate, utilization): (f64, f64)) -> f64 {
+        utilization - self.mean - self.slope * (rate - self.rate_mean)
+    }
+}
+
+/// Of residuals, whose mean is 0, with two parameters fitted.
+fn variance(residuals: &[f64]) -> f64 {
+    residuals.iter().map(|residual| residual.powi(2)).sum::<f64>() / (residuals.len() as f64 - 2.0).max(1.0)
+}
+
+/// How much less a mean of dependent values says: `(1 + r) / (1 - r)` of an autoregression with first autocorrelation `r` (Bayley &
+/// Hammersley, *Supplement to the Journal of the Royal Statistical Society* 8, 1946).
+fn dependence(residuals: &[f64]) -> f64 {
+    let all: f64 = residuals.iter().map(|residual| residual.powi(2)).sum();
+    let pairs: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let r = if all > 0.0 { (pairs / all).clamp(0.0, 0.9) } else { 0.0 };
+    (1.0 + r) / (1.0 - r)
+}

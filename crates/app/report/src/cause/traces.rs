@@ -1,0 +1,178 @@
+//! What spans say about the cause.
+
+use crate::present::diagnose::{evidence as phrases, headline};
+use crate::{
+    CauseClass, CauseEvidence, EvidenceSource, Report, Scope, Suspect, SuspectAttribute, names, numbers,
+};
+use std::collections::BTreeMap;
+
+/// Requests per second that changed by less than this factor are the same.
+const SAME_RATE: f64 = 1.25;
+/// Share of the requests hit that have an attribute's value, from which on it sets them apart.
+const MOST: f64 = 0.9;
+/// Attributes of the request that stand for what is asked for.
+const OF_DATA: [&str; 3] = ["tenant", "account", "route"];
+
+pub(super) fn evidence(report: &Report) -> Vec<CauseEvidence> {
+    let suspects: Vec<&Suspect> = report.suspects.iter().filter(|suspect| suspect.stands_out).collect();
+    let Some(lead) = suspects.first() else { return Vec::new() };
+    let mut out = Evidence::default();
+    out.behavior(lead);
+    out.attributes(lead);
+    out.replicas(lead, &suspects);
+    out.place(lead);
+    out.rate(report);
+    out.pieces
+}
+
+#[derive(Default)]
+struct Evidence {
+    pieces: Vec<CauseEvidence>,
+}
+
+impl Evidence {
+    fn add(&mut self, class: CauseClass, weight: f64, text: String) {
+        self.pieces.push(CauseEvidence { class, weight, source: EvidenceSource::Traces, text });
+    }
+
+    /// Failing, and calls that are made no longer, for the first time, or more often.
+    fn behavior(&mut self, lead: &Suspect) {
+        let operation = names::quoted(&lead.operation);
+        for change in &lead.behavior {
+            let (now, usual) = (numbers::share(change.rate), numbers::share(change.usual_rate));
+            let callee =
+                change.callees.first().map_or_else(String::new, |callee| names::quoted(&callee.operation));
+            match change.kind.as_str() {
+                "errors" => self.add(
+                    CauseClass::Errors,
+                    4.0,
+                    format!("{now} of the calls of {operation} fail ({usual} before)."),
+                ),
+                "missing-calls" => {
+                    let text = format!("{operation} calls {callee} in {now} of its calls ({usual} before).");
+                    self.add(CauseClass::Code, 2.5, text);
+                }
+                "new-calls" => self.add(
+                    CauseClass::Code,
+                    3.0,
+                    format!("{operation} calls {callee}, which it never did before."),
+                ),
+                "more-calls" => self.add(
+                    CauseClass::Code,
+                    2.5,
+                    format!(
+                        "{operation} calls {callee} {} times per call ({} before).",
+                        numbers::ratio(change.rate),
+                        numbers::ratio(change.usual_rate)
+                    ),
+                ),
+                _ => {}
+            }
+        }
+        if phrases::is_new(lead) {
+            self.add(CauseClass::Code, 3.0, format!("{operation} was never called before."));
+        }
+    }
+
+    /// What the requests hit have in common.
+    fn attributes(&mut self, lead: &Suspect) {
+        let sets_apart =
+            |attribute: &&SuspectAttribute| attribute.hit_share >= MOST && attribute.share < MOST;
+        let Some(first) = lead.attributes.iter().find(sets_apart) else { return };
+        let text = format!(
+            "{} of the requests hit have {}, which {} of all have.",
+            numbers::share(first.hit_share),
+            names::quoted(&format!("{}={}", first.key, first.value)),
+            numbers::share(first.share)
+        );
+        if first.key == "version" {
+            self.add(CauseClass::Code, 4.0, text);
+        } else if OF_DATA.contains(&first.key.as_str()) {
+            self.add(CauseClass::Data, 4.0, text);
+        } else if ["zone", "host"].contains(&first.key.as_str()) {
+            self.add(CauseClass::Machine, 2.0, text);
+        }
+    }
+
+    /// Which replicas are slow, and what else is on them.
+    fn replicas(&mut self, lead: &Suspect, suspects: &[&Suspect]) {
+        if let Some(load) = phrases::load(lead) {
+            let replicas = if lead.replicas.len() == 1 { "replica" } else { "replicas" };
+            self.add(CauseClass::UnevenLoad, 4.0, format!("The slow {replicas} {load}."));
+        }
+        if lead.scope != Scope::Replicas {
+            if lead.replicas_seen > 1 && !lead.scope_undecided && lead.between.is_none() {
+                let all = headline::all_replicas(lead.replicas_seen);
+                let text = format!("{} is slow on {all} alike.", names::quoted(&lead.operation));
+                self.add(CauseClass::Machine, -2.0, text);
+            }
+            return;
+        }
+        let mut operations: BTreeMap<&String, u64> = BTreeMap::new();
+        let on_replicas = suspects.iter().filter(|suspect| suspect.scope == Scope::Replicas);
+        for replica in on_replicas.flat_map(|suspect| &suspect.replicas) {
+            *operations.entry(replica).or_default() += 1;
+        }
+        let [only] = lead.replicas.as_slice() else { return };
+        let text = match operations.get(only).copied().unwrap_or(1) {
+            0 | 1 => format!(
+                "Only {} of {} is slow.",
+                names::quoted(only),
+                numbers::counted(lead.replicas_seen, "replica")
+            ),
+            several => {
+                format!("{several} operations are slow on {} and not elsewhere.", names::quoted(only))
+            }
+        };
+        self.add(CauseClass::Machine, 2.0, text);
+    }
+
+    /// Where the time is spent.
+    fn place(&mut self, lead: &Suspect) {
+        if lead.is_behavior_only() {
+            return;
+        }
+        if let Some(between) = &lead.between {
+            let sides = phrases::sides(between, headline::NAME_ROOM);
+            let text = format!(
+                "The time is spent between {} and {}, in neither of them.",
+                names::quoted(&sides.caller),
+                names::quoted(&sides.callee)
+            );
+            return self.add(CauseClass::Network, 2.5, text);
+        }
+        // What some replicas only wait for is not in the callee.
+        if lead.kind == "client" && lead.scope == Scope::All {
+            let text = format!(
+                "The time is spent in what {} calls, which sends no spans of its own.",
+                names::quoted(&lead.operation)
+            );
+            self.add(CauseClass::Dependency, 2.0, text);
+        }
+    }
+
+    /// Whether there are more requests.
+    fn rate(&mut self, report: &Report) {
+        let Some(baseline) = &report.baseline else { return };
+        let per_s = |requests: u64, window: Option<crate::Window>| {
+            let length = window.map(|window| window.until.since(window.since).non_negative())?;
+            length.map(|length| requests as f64 / (length.ns() as f64 / 1e9).max(1.0))
+        };
+        let now = per_s(report.input.requests, report.window);
+        let (Some(now), Some(before)) = (now, per_s(baseline.requests, baseline.window)) else { return };
+        let ratio = now / before.max(f64::MIN_POSITIVE);
+        if ratio >= SAME_RATE {
+            let text = format!(
+                "There are {} times as many requests per second as in the baseline.",
+                numbers::ratio(ratio)
+            );
+            self.add(CauseClass::Load, if baseline.widespread_slowdown.is_some() { 3.0 } else { 1.5 }, text);
+        } else {
+            let text = format!(
+                "There are no more requests per second than in the baseline ({} times as many).",
+                numbers::ratio(ratio)
+            );
+            self.add(CauseClass::Load, -2.0, text);
+        }
+    }
+}

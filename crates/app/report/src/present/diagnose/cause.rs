@@ -1,0 +1,72 @@
+//! What kind of cause the evidence supports, in words.
+
+use crate::document::{Prose, Section, Sentences, Tone};
+use crate::{Cause, CauseClass, CauseEvidence, Certainty};
+
+/// Pieces of evidence shown for and against.
+const SHOWN: usize = 8;
+
+/// The section about the cause.
+pub(super) fn cause(cause: &Cause) -> Section {
+    let is_for = |piece: &&CauseEvidence| {
+        piece.weight > 0.0 && (piece.class == cause.class || Some(piece.class) == cause.also)
+    };
+    let texts = |keep: &dyn Fn(&&CauseEvidence) -> bool| -> Vec<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for piece in cause.evidence.iter().filter(keep) {
+            if !texts.contains(&piece.text) {
+                texts.push(piece.text.clone());
+            }
+        }
+        texts.truncate(SHOWN);
+        texts
+    };
+    let supporting = texts(&is_for);
+    let against: Vec<String> = texts(&|piece| piece.weight < 0.0);
+    let other = texts(&|piece| piece.weight > 0.0 && !is_for(piece));
+    let other = other.into_iter().filter(|text| !supporting.contains(text)).collect::<Vec<_>>();
+    let lists = [
+        ("For it", Tone::Neutral, &supporting),
+        ("For others", Tone::Neutral, &other),
+        ("Ruled out", Tone::Good, &against),
+        ("Contradiction", Tone::Unsure, &cause.contradictions),
+    ];
+    let mut section = Section::new("cause", "Kind of cause");
+    section = section.block(Sentences::paragraphs([Prose::quoted(&summary(cause))]));
+    for (label, tone, texts) in lists {
+        if !texts.is_empty() {
+            section = section.block(Sentences::quoted_list(label, tone, texts));
+        }
+    }
+    section
+}
+
+/// `Likely the code: other calls, or more work in a call.`
+fn summary(cause: &Cause) -> String {
+    if cause.class == CauseClass::Unknown {
+        return "Unknown: the evidence supports no kind of cause.".to_owned();
+    }
+    let certainty = match cause.certainty {
+        Certainty::Likely => "Likely",
+        Certainty::Possible => "Possibly",
+    };
+    let also = cause.also.map_or_else(String::new, |also| format!(", or {}", phrase(also)));
+    format!("{certainty} {}{also}.", phrase(cause.class))
+}
+
+const fn phrase(class: CauseClass) -> &'static str {
+    match class {
+        CauseClass::Code => "the code (it does something else, or more of it)",
+        CauseClass::Configuration => "a changed setting",
+        CauseClass::Load => "the load (more requests, or others)",
+        CauseClass::Machine => "one replica or its machine",
+        CauseClass::ForeignLoad => "other processes on the machine",
+        CauseClass::Network => "the network, or a queue in front of the callee",
+        CauseClass::Waiting => "waiting without CPU (a lock, a pool, a disk)",
+        CauseClass::Dependency => "something that is called and sends no spans",
+        CauseClass::Errors => "errors",
+        CauseClass::Data => "what is asked for (a tenant, an account, a route)",
+        CauseClass::UnevenLoad => "uneven load (some replicas receive too many calls)",
+        CauseClass::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,112 @@
+//! The kind of cause, on suspects and samples made by hand.
+
+use crate::fixtures::{against_baseline, all_replicas, changes, healthy, three_replicas};
+use laggard_model::Nanos;
+use laggard_report::*;
+
+const MINUTE_S: f64 = 60.0;
+/// Minutes of samples before the window, and in it.
+const BEFORE: usize = 60;
+const SINCE: usize = 20;
+
+/// A report with one suspect, whose calls take `lost_s` seconds more in each second of the window.
+fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report {
+    report.suspects.truncate(1);
+    let window = report.window.as_mut().unwrap();
+    window.until = window.since.plus(Nanos::from_secs(MINUTE_S as u64 * SINCE as u64));
+    let lead = &mut report.suspects[0];
+    lead.stands_out = true;
+    (lead.onset, lead.between, lead.load) = (None, None, None);
+    lead.kind = "server".to_owned();
+    lead.attributes.clear();
+    lead.behavior.clear();
+    lead.replicas = replicas.iter().map(|name| (*name).to_owned()).collect();
+    lead.replicas_seen = 3;
+    lead.scope = if replicas.is_empty() { Scope::All } else { Scope::Replicas };
+    let lost_ns = (lost_s * 1e9 * MINUTE_S * SINCE as f64) as u64;
+    lead.affected = vec![AffectedCategory { category: "9e30bd5512fa".to_owned(), requests_hit: 90, lost_ns }];
+    report
+}
+
+/// Samples of three servers with four cores, on which the named ones use so many cores more since the window begins.
+fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
+    let window = report.window.unwrap();
+    let length = Nanos::from_secs(MINUTE_S as u64 * BEFORE as u64);
+    let mut out = changes::steady(1_800);
+    let one = out.servers.remove(0);
+    out.servers = ["a", "b", "c"]
+        .map(|name| {
+            let cores = more.iter().find(|(server, _)| *server == name).map_or(0.0, |(_, cores)| *cores);
+            let observed = (0..BEFORE + SINCE).map(|minute| {
+                let noise = ((minute * 7_919) % 101) as f64 / 1e4;
+                Some(0.2 + noise + if minute >= BEFORE { cores / 4.0 } else { 0.0 })
+            });
+            let series = UtilizationSeries {
+                since: window.since.minus(length),
+                step_s: MINUTE_S,
+                windows_per_point: 1,
+                observed: observed.collect(),
+                transactions_per_s: vec![Some(10.0); BEFORE + SINCE],
+                ..UtilizationSeries::default()
+            };
+            let (server, tier) = (name.to_owned(), report.suspects[0].service.clone());
+            ServerChanges { server, tier, cores: 4.0, series, ..one.clone() }
+        })
+        .into();
+    out
+}
+
+fn class(report: &Report, more: &[(&str, f64)]) -> (CauseClass, usize) {
+    let cause = conclude(report, Some(&samples(report, more))).unwrap();
+    let of_samples = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Samples).count();
+    (cause.class, of_samples)
+}
+
+#[test]
+fn time_that_is_cpu_is_code_and_time_without_it_is_waiting() {
+    let everywhere = slow(all_replicas(), 1.0, &[]);
+    assert_eq!(class(&everywhere, &[("a", 0.33), ("b", 0.33), ("c", 0.33)]), (CauseClass::Code, 1));
+    assert_eq!(class(&everywhere, &[]), (CauseClass::Waiting, 1));
+}
+
+#[test]
+fn more_cpu_than_the_calls_take_is_that_of_something_else() {
+    let on_one = slow(three_replicas(), 0.05, &["a"]);
+    assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));
+    assert_eq!(class(&on_one, &[("b", 1.0)]).0, CauseClass::Machine, "of another server");
+}
+
+#[test]
+fn cpu_says_nothing_of_calls_that_take_too_little_of_it() {
+    let everywhere = slow(all_replicas(), 0.001, &[]);
+    assert_eq!(class(&everywhere, &[]), (CauseClass::Unknown, 0));
+}
+
+#[test]
+fn cpu_that_requests_and_another_process_cannot_both_explain_is_a_contradiction() {
+    let mut of_tenant = slow(all_replicas(), 0.05, &[]);
+    of_tenant.suspects[0].attributes.push(SuspectAttribute {
+        key: "tenant".to_owned(),
+        value: "acme".to_owned(),
+        service: None,
+        requests_hit: 90,
+        requests: 95,
+        hit_share: 1.0,
+        share: 0.2,
+        factor: Some(3.0),
+        p_value: 1e-9,
+    });
+    assert_eq!(class(&of_tenant, &[]).0, CauseClass::Data);
+    let cause = conclude(&of_tenant, Some(&samples(&of_tenant, &[("a", 2.0)]))).unwrap();
+    assert_eq!(cause.certainty, Certainty::Possible);
+    assert!(cause.contradictions[0].contains("`tenant=acme`"), "{:?}", cause.contradictions);
+}
+
+#[test]
+fn spans_alone_name_the_network_and_do_not_guess() {
+    let report = against_baseline();
+    let cause = conclude(&report, None).unwrap();
+    assert_eq!(report.suspects[0].between.is_some(), cause.class == CauseClass::Network, "{cause:?}");
+    assert_eq!(conclude(&slow(all_replicas(), 1.0, &[]), None).unwrap().class, CauseClass::Unknown);
+    assert_eq!(conclude(&healthy(), None), None);
+}
