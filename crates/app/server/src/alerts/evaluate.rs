@@ -34,20 +34,20 @@ pub struct Evaluation {
     pub is_complete: bool,
     /// By the id of a firing alert, what the latest calls of its operation say.
     pub recoveries: BTreeMap<String, Recovery>,
-    /// What the latest evaluation of each longer window found.
-    pub long: Vec<LongEvaluation>,
+    /// What the latest evaluation of each other window found.
+    pub others: Vec<WindowEvaluation>,
 }
 
 impl Evaluation {
-    /// Every finding with its window and baseline, those of the shortest window first.
+    /// Every finding with its window and baseline: those of the usual window, then of the others, the shortest first.
     pub fn all(&self) -> impl Iterator<Item = (&Finding, Interval, Interval)> {
         let (window, baseline) = (Interval::from(self.window), Interval::from(self.baseline));
         let own = self.findings.iter().map(move |finding| (finding, window, baseline));
-        let long = self
-            .long
+        let others = self
+            .others
             .iter()
-            .flat_map(|long| long.findings.iter().map(|finding| (finding, long.window, long.baseline)));
-        own.chain(long)
+            .flat_map(|other| other.findings.iter().map(|finding| (finding, other.window, other.baseline)));
+        own.chain(others)
     }
 
     /// The first of them that meets a condition.
@@ -67,9 +67,9 @@ pub enum Recovery {
     Unknown,
 }
 
-/// The latest evaluation of one of the longer windows, which are not evaluated each time.
+/// The latest evaluation of one of the other windows, the longer of which are not evaluated each time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LongEvaluation {
+pub struct WindowEvaluation {
     /// Length of the window.
     pub length_ns: u64,
     /// The window.
@@ -211,8 +211,8 @@ pub fn evaluate(
         let least = HELD_PART * settings.slower_min;
         findings = all.filter(|finding| finding.is_failing() || finding.slower >= least).collect();
     }
-    let (recoveries, long) = Default::default();
-    Ok(Evaluation { window, baseline, findings, is_complete: true, recoveries, long })
+    let (recoveries, others) = Default::default();
+    Ok(Evaluation { window, baseline, findings, is_complete: true, recoveries, others })
 }
 
 /// Complete requests that start in a window.

@@ -22,8 +22,8 @@ mod tenant_alerts;
 
 pub use detection::Detection;
 pub use evaluate::{
-    Evaluation, EvaluationSettings, Finding, FindingCaller, LongEvaluation, Recovery, SlowCategory,
-    TooFewRequests, evaluate,
+    Evaluation, EvaluationSettings, Finding, FindingCaller, Recovery, SlowCategory, TooFewRequests,
+    WindowEvaluation, evaluate,
 };
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, LastNotification, Rules};
 pub(crate) use state::Alerts;

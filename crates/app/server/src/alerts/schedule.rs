@@ -210,10 +210,10 @@ impl EvaluationRun {
         let detection = self.fit_to_memory(reader, end);
         let mut needed = detection.needed(&alerts, end);
         // What is rare needs a long window; what fills the memory is not rare.
-        let long = detection.needed_of_long(&alerts, end);
-        let with_long = long.iter().all(|window| fits(reader, *window));
-        if with_long {
-            needed.extend(long);
+        let others = detection.needed_of_others(&alerts, end);
+        let with_others = others.iter().all(|window| fits(reader, *window));
+        if with_others {
+            needed.extend(others);
         }
         let RequestSample { requests, sampled_one_in } = reader.requests(&needed).map_err(unread)?;
         let day = |day: Window| {
@@ -222,7 +222,7 @@ impl EvaluationRun {
         };
         let engine = LocalEngine::new(reader.threads);
         let evaluation =
-            detection.evaluate(&alerts, &requests, with_long, day, end, engine).map_err(|few| {
+            detection.evaluate(&alerts, &requests, with_others, day, end, engine).map_err(|few| {
                 Skipped::new(
                     EvaluationOutcome::TooLittleData,
                     format!(

@@ -77,7 +77,7 @@ impl Detection {
         Detection {
             window: settings.window.nanos(),
             baseline: settings.baseline.nanos(),
-            long_windows: long_windows(settings),
+            other_windows: other_windows(settings),
             settings: EvaluationSettings {
                 requests_min: u64::from(settings.requests_min),
                 slower_min: settings.slower_min,
@@ -93,13 +93,13 @@ impl Detection {
     }
 }
 
-/// Each longer than the one before.
-fn long_windows(settings: &AlertSettings) -> Vec<Nanos> {
-    let mut lengths = vec![settings.window.nanos()];
-    for length in [settings.long_window, settings.longest_window].map(|length| length.nanos()) {
-        if lengths.last().is_some_and(|last| length > *last) {
-            lengths.push(length);
-        }
-    }
-    lengths.split_off(1)
+/// The shorter window, and the longer ones, each longer than the one before.
+fn other_windows(settings: &AlertSettings) -> Vec<Nanos> {
+    let [window, short, long, longest] =
+        [settings.window, settings.short_window, settings.long_window, settings.longest_window]
+            .map(|length| length.nanos());
+    let shorter = Some(short).filter(|short| *short < window);
+    let longer = Some(long).filter(|long| *long > window);
+    let still_longer = Some(longest).filter(|longest| *longest > window.max(long));
+    [shorter, longer, still_longer].into_iter().flatten().collect()
 }

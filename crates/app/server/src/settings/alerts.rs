@@ -20,9 +20,11 @@ settings! {
         window ("alerts.window"): Length = Length::from_secs(900), within(MILLISECOND, DAY);
         /// Length of the baseline, which ends where the window begins
         baseline ("alerts.baseline"): Length = Length::from_secs(2 * 3600), within(MILLISECOND, DAY);
-        /// A second, longer window for what is called rarely; unused unless longer than `alerts.window`
+        /// A shorter window, for what makes a large difference; unused unless shorter than `alerts.window`
+        short_window ("alerts.short_window"): Length = Length::from_secs(300), within(MILLISECOND, DAY);
+        /// A longer window for what is called rarely; unused unless longer than `alerts.window`
         long_window ("alerts.long_window"): Length = Length::from_secs(3_600), within(MILLISECOND, DAY);
-        /// A third one; unused unless longer than `alerts.long_window`
+        /// A still longer one; unused unless longer than `alerts.long_window`
         longest_window ("alerts.longest_window"): Length = Length::from_secs(6 * 3_600), within(MILLISECOND, DAY);
         /// Complete requests that window and baseline each need
         requests_min ("alerts.requests_min"): u32 = 100, within(10.0, 1e6);

@@ -6,8 +6,11 @@ use crate::{Cause, CauseClass, CauseEvidence, Certainty};
 /// Pieces of evidence shown for and against.
 const SHOWN: usize = 8;
 
-/// The section about the cause.
-pub(super) fn cause(cause: &Cause) -> Section {
+/// The section about the cause; none where nothing speaks for any.
+pub(super) fn cause(cause: &Cause) -> Option<Section> {
+    if cause.class == CauseClass::Unknown && !cause.evidence.iter().any(|piece| piece.weight > 0.0) {
+        return None;
+    }
     let is_for = |piece: &&CauseEvidence| {
         piece.weight > 0.0 && (piece.class == cause.class || Some(piece.class) == cause.also)
     };
@@ -38,7 +41,7 @@ pub(super) fn cause(cause: &Cause) -> Section {
             section = section.block(Sentences::quoted_list(label, tone, texts));
         }
     }
-    section
+    Some(section)
 }
 
 /// `Likely the code: other calls, or more work in a call.`

@@ -43,7 +43,7 @@ impl Present for Report {
             missing(&self.missing),
             suspects(self, &calendar, SuspectListing::Suspect),
             suspects(self, &calendar, SuspectListing::Tail),
-            self.cause.as_ref().map(cause::cause),
+            self.cause.as_ref().and_then(cause::cause),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods::periods(self, &calendar)),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),

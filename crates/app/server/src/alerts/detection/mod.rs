@@ -3,7 +3,7 @@
 mod recovery;
 
 use super::evaluate::{
-    Evaluation, EvaluationSettings, Finding, LongEvaluation, Recovery, TooFewRequests, complete, evaluate,
+    Evaluation, EvaluationSettings, Finding, Recovery, TooFewRequests, WindowEvaluation, complete, evaluate,
 };
 use super::lifecycle::{Alert, AlertList, Rules};
 use laggard_engine::{LocalEngine, Requests};
@@ -19,9 +19,9 @@ pub struct Detection {
     pub window: Nanos,
     /// Length of the baseline before it.
     pub baseline: Nanos,
-    /// Lengths of longer windows, for operations and replicas that are called rarely. Each is evaluated a few times in its
-    /// length, where it fits into memory.
-    pub long_windows: Vec<Nanos>,
+    /// Lengths of other windows: shorter ones for what is large, longer ones for operations and replicas that are called rarely.
+    /// Each is evaluated a few times in its length, where it fits into memory.
+    pub other_windows: Vec<Nanos>,
     /// From which slow-down on an operation counts.
     pub settings: EvaluationSettings,
     /// When alerts fire and resolve.
@@ -30,10 +30,12 @@ pub struct Detection {
 
 const DAY: Nanos = Nanos::from_secs(86_400);
 const INSTANT: Nanos = Nanos::from_ns(1);
-/// A longer window is evaluated so many times in its length.
-const LONG_EVALUATIONS: u64 = 12;
-/// Its baseline is so many times as long, or as long as that of the usual window.
+/// Another window is evaluated so many times in its length, or whenever the usual one is.
+const OTHER_EVALUATIONS: u64 = 12;
+/// The baseline of a longer window is so many times as long, or as long as that of the usual window.
 const LONG_BASELINE: u64 = 2;
+/// The baseline of a shorter window is so many times as long.
+const SHORT_BASELINE: u64 = 12;
 
 /// A window and what it is compared with.
 #[derive(Clone, Copy)]
@@ -73,16 +75,20 @@ impl Detection {
         Compared::last(self.window, self.baseline, end)
     }
 
-    fn long_compared(&self, length: Nanos, end: Timestamp) -> Compared {
-        let baseline = Nanos::from_ns(length.ns().saturating_mul(LONG_BASELINE));
-        Compared::last(length, baseline.max(self.baseline), end)
+    fn other_compared(&self, length: Nanos, end: Timestamp) -> Compared {
+        let times = |factor: u64| Nanos::from_ns(length.ns().saturating_mul(factor));
+        let baseline = match length < self.window {
+            true => times(SHORT_BASELINE).min(self.baseline),
+            false => times(LONG_BASELINE).max(self.baseline),
+        };
+        Compared::last(length, baseline, end)
     }
 
-    /// The longer windows that are to be evaluated again.
+    /// The other windows that are to be evaluated again.
     fn due(&self, alerts: &AlertList, end: Timestamp) -> impl Iterator<Item = Nanos> {
-        self.long_windows.iter().copied().filter(move |length| {
-            let every = Nanos::from_ns(length.ns() / LONG_EVALUATIONS);
-            let last = alerts.long.iter().find(|long| long.length_ns == length.ns());
+        self.other_windows.iter().copied().filter(move |length| {
+            let every = Nanos::from_ns(length.ns() / OTHER_EVALUATIONS);
+            let last = alerts.others.iter().find(|other| other.length_ns == length.ns());
             last.is_none_or(|last| Timestamp::from_unix_ns(last.window.until_ns) <= end.minus(every))
         })
     }
@@ -98,9 +104,9 @@ impl Detection {
         [self.compared(end).all()].into_iter().chain(healthy).collect()
     }
 
-    /// Every interval that the evaluation of the longer windows needs besides.
-    pub fn needed_of_long(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
-        self.due(alerts, end).map(|length| self.long_compared(length, end).all()).collect()
+    /// Every interval that the evaluation of the other windows needs besides.
+    pub fn needed_of_others(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
+        self.due(alerts, end).map(|length| self.other_compared(length, end).all()).collect()
     }
 
     /// The baseline before an alert.
@@ -108,8 +114,8 @@ impl Detection {
         self.baseline_before(Timestamp::from_unix_ns(alert.healthy_ns))
     }
 
-    /// Evaluates the window that ends at a time, and the longer ones that are due and whose requests are among those given
-    /// (`with_long`): which operations are slower than just before, and not as slow a day earlier; and whether those with an
+    /// Evaluates the window that ends at a time, and the others that are due and whose requests are among those given
+    /// (`with_others`): which operations are slower than just before, and not as slow a day earlier; and whether those with an
     /// alert have recovered. `day` returns the requests of the day before; it is called only where there is something to
     /// compare.
     ///
@@ -119,7 +125,7 @@ impl Detection {
         &self,
         alerts: &AlertList,
         requests: &Requests,
-        with_long: bool,
+        with_others: bool,
         day: impl Fn(Window) -> Option<Arc<Requests>>,
         end: Timestamp,
         engine: LocalEngine,
@@ -134,16 +140,16 @@ impl Detection {
             let recovery = study.recovery(&alert.finding, since, healthy);
             evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
         }
-        evaluation.long.clone_from(&alerts.long);
-        evaluation.long.retain(|long| self.long_windows.contains(&Nanos::from_ns(long.length_ns)));
-        for length in self.due(alerts, end).filter(|_| with_long) {
-            let compared = self.long_compared(length, end);
+        evaluation.others.clone_from(&alerts.others);
+        evaluation.others.retain(|other| self.other_windows.contains(&Nanos::from_ns(other.length_ns)));
+        for length in self.due(alerts, end).filter(|_| with_others) {
+            let compared = self.other_compared(length, end);
             let (window, baseline) = (compared.window.into(), compared.baseline.into());
-            let findings = study.lasting(study.long_findings(compared), compared, &day);
-            evaluation.long.retain(|long| long.length_ns != length.ns());
-            evaluation.long.push(LongEvaluation { length_ns: length.ns(), window, baseline, findings });
+            let findings = study.lasting(study.other_findings(compared), compared, &day);
+            evaluation.others.retain(|other| other.length_ns != length.ns());
+            evaluation.others.push(WindowEvaluation { length_ns: length.ns(), window, baseline, findings });
         }
-        evaluation.long.sort_by_key(|long| long.length_ns);
+        evaluation.others.sort_by_key(|other| other.length_ns);
         Ok(evaluation)
     }
 }
@@ -169,8 +175,8 @@ impl Study<'_> {
         recovery(finding, self.requests, Slow { since, until: self.end, usual }, self.engine)
     }
 
-    /// The findings of a longer window; none where less than half as much came before it.
-    fn long_findings(&self, compared: Compared) -> Vec<Finding> {
+    /// The findings of another window; none where less than half as much came before it.
+    fn other_findings(&self, compared: Compared) -> Vec<Finding> {
         let Compared { window, baseline } = compared;
         let settings = self.detection.settings;
         if 2 * complete(self.requests, baseline) < complete(self.requests, window) {
@@ -183,7 +189,7 @@ impl Study<'_> {
     /// Whether a finding is over: the latest calls are as fast as usual, and the window is long, or had an alert about it.
     fn is_over(&self, finding: &Finding, compared: Compared) -> bool {
         let window = compared.window;
-        let is_long = window != self.detection.window_at(self.end);
+        let is_long = window.since < self.detection.window_at(self.end).since;
         if !is_long && !self.alerts.was_about(finding, window) {
             return false;
         }

@@ -5,7 +5,7 @@
 //!               └─ no finding in the last m evaluations ─► discarded
 //! ```
 
-use super::evaluate::{Evaluation, Finding, LongEvaluation, Recovery};
+use super::evaluate::{Evaluation, Finding, Recovery, WindowEvaluation};
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -38,9 +38,9 @@ pub struct AlertList {
     /// Resolved ones, the latest last.
     #[serde(alias = "over")]
     pub resolved: Vec<Alert>,
-    /// The latest evaluation of each longer window.
+    /// The latest evaluation of each other window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub long: Vec<LongEvaluation>,
+    pub others: Vec<WindowEvaluation>,
     /// Findings that were dropped because [`ALERTS_MAX`] alerts were active.
     pub omitted: u64,
 }
@@ -208,7 +208,7 @@ impl AlertList {
     /// Applies an evaluation. `at` is the server's clock.
     pub fn apply(&mut self, evaluation: &Evaluation, rules: Rules, at: Timestamp) -> Changes {
         self.active.iter_mut().for_each(|alert| alert.record(evaluation, at));
-        self.long.clone_from(&evaluation.long);
+        self.others.clone_from(&evaluation.others);
         for (finding, window, baseline) in evaluation.all() {
             if self.active.iter().any(|alert| alert.is_about(finding)) {
                 continue;

@@ -55,7 +55,7 @@ pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluati
         findings: operations.iter().map(|operation| finding(operation)).collect(),
         is_complete: true,
         recoveries: BTreeMap::new(),
-        long: Vec::new(),
+        others: Vec::new(),
     }
 }
 
