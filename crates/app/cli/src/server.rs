@@ -22,7 +22,7 @@ pub(crate) struct Server {
     #[arg(long, value_name = "NAME", requires = "server")]
     tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
-    #[arg(long = "server-ca-file", value_name = "FILE", requires = "server")]
+    #[arg(long = "server-ca-file", value_name = "FILE", requires = "server", hide = true)]
     ca_file: Option<PathBuf>,
 }
 
