@@ -11,23 +11,19 @@ pub(super) fn cause(cause: &Cause) -> Option<Section> {
     if cause.class == CauseClass::Unknown && !cause.evidence.iter().any(|piece| piece.weight > 0.0) {
         return None;
     }
-    let is_for = |piece: &&CauseEvidence| {
-        piece.weight > 0.0 && (piece.class == cause.class || Some(piece.class) == cause.also)
-    };
-    let texts = |keep: &dyn Fn(&&CauseEvidence) -> bool| -> Vec<String> {
-        let mut texts: Vec<String> = Vec::new();
-        for piece in cause.evidence.iter().filter(keep) {
-            if !texts.contains(&piece.text) {
-                texts.push(piece.text.clone());
-            }
-        }
+    let is_named = |piece: &CauseEvidence| piece.class == cause.class || Some(piece.class) == cause.also;
+    let texts = |wanted: &dyn Fn(&CauseEvidence) -> bool, word: &dyn Fn(&CauseEvidence) -> String| {
+        let wanted = cause.evidence.iter().filter(|piece| wanted(piece));
+        let mut texts: Vec<String> = wanted.map(word).collect();
         texts.truncate(SHOWN);
         texts
     };
-    let supporting = texts(&is_for);
-    let against: Vec<String> = texts(&|piece| piece.weight < 0.0);
-    let other = texts(&|piece| piece.weight > 0.0 && !is_for(piece));
-    let other = other.into_iter().filter(|text| !supporting.contains(text)).collect::<Vec<_>>();
+    let supporting = texts(&|piece| piece.weight > 0.0 && is_named(piece), &|piece| piece.text.clone());
+    let other = texts(&|piece| piece.weight > 0.0 && !is_named(piece), &|piece| {
+        format!("For {}: {}", short(piece.class), piece.text)
+    });
+    let against =
+        texts(&|piece| piece.weight < 0.0, &|piece| format!("Not {}: {}", short(piece.class), piece.text));
     let lists = [
         ("For it", Tone::Neutral, &supporting),
         ("For others", Tone::Neutral, &other),
@@ -55,6 +51,12 @@ fn summary(cause: &Cause) -> String {
     };
     let also = cause.also.map_or_else(String::new, |also| format!(", or {}", phrase(also)));
     format!("{certainty} {}{also}.", phrase(cause.class))
+}
+
+/// Without what explains it.
+fn short(class: CauseClass) -> &'static str {
+    let phrase = phrase(class);
+    phrase.split_once(" (").map_or(phrase, |(short, _)| short)
 }
 
 const fn phrase(class: CauseClass) -> &'static str {
