@@ -6,6 +6,9 @@
 //! ```
 
 use super::evaluate::{Evaluation, Finding};
+use super::finding::{AlertFinding, ServerFinding};
+use super::kind::AlertKind;
+use super::servers::ServerEvaluation;
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -42,16 +45,16 @@ pub struct AlertList {
     pub omitted: u64,
 }
 
-/// A service that makes requests slow, over time.
+/// A service that makes requests slow, or a server in trouble, over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Alert {
-    /// Sixteen hexadecimal digits; another alert of the same service has another id.
+    /// Sixteen hexadecimal digits; another alert about the same has another id.
     pub id: String,
     /// Pending, firing or resolved.
     pub state: AlertState,
     /// Its first finding, by the server's clock.
     pub first_ns: i64,
-    /// Since when requests are slow, by their own clocks, as far as that is known.
+    /// Since when, by the clocks of the data, as far as that is known.
     pub since_ns: i64,
     /// When it began to fire, by the server's clock.
     pub fired_ns: Option<i64>,
@@ -64,7 +67,7 @@ pub struct Alert {
     pub evaluated_ns: i64,
     /// The latest finding.
     #[serde(alias = "found")]
-    pub finding: Finding,
+    pub finding: AlertFinding,
     /// The window of that finding.
     pub window: Interval,
     /// The baseline of that finding.
@@ -105,7 +108,7 @@ pub enum AlertState {
     Pending,
     /// Receivers are notified.
     Firing,
-    /// Requests are no longer slower and nothing fails any more, or it could not be evaluated.
+    /// It is no longer detected, or it could not be evaluated.
     Resolved,
 }
 
@@ -118,19 +121,38 @@ pub struct LastNotification {
     pub at_ns: i64,
 }
 
+/// What an evaluation says of one alert.
+enum Outcome {
+    Detected(AlertFinding),
+    Absent,
+    Unknown,
+}
+
+/// The windows of an evaluation.
+#[derive(Clone, Copy)]
+struct Windows {
+    window: Window,
+    baseline: Window,
+}
+
 impl Alert {
     /// Whether it is about this service.
     pub fn is_about(&self, finding: &Finding) -> bool {
-        self.finding.service == finding.service
+        self.finding.operation().is_some_and(|own| own.service == finding.service)
     }
 
-    fn new(finding: Finding, evaluation: &Evaluation, at: Timestamp) -> Alert {
+    /// Its kind.
+    pub fn kind(&self) -> AlertKind {
+        self.finding.kind()
+    }
+
+    fn new(finding: AlertFinding, windows: Windows, at: Timestamp) -> Alert {
         let mut id = FingerprintBuilder::new();
-        id.bytes(finding.service.as_bytes());
+        finding.names().iter().for_each(|name| id.bytes(name.as_bytes()));
         id.bytes(&at.unix_ns().to_le_bytes());
         let id = id.finish().to_string()[..16].to_owned();
         // Without a known onset: it began within the window.
-        let since_ns = finding.onset_ns.unwrap_or(evaluation.window.since.unix_ns());
+        let since_ns = finding.onset_ns().unwrap_or(windows.window.since.unix_ns());
         Alert {
             id,
             state: AlertState::Pending,
@@ -141,9 +163,9 @@ impl Alert {
             ended: None,
             evaluated_ns: at.unix_ns(),
             finding,
-            window: evaluation.window.into(),
-            baseline: evaluation.baseline.into(),
-            healthy_ns: evaluation.baseline.until.unix_ns(),
+            window: windows.window.into(),
+            baseline: windows.baseline.into(),
+            healthy_ns: windows.baseline.until.unix_ns(),
             evaluations: 1,
             healthy_evaluations: 0,
             notified: BTreeMap::new(),
@@ -151,20 +173,39 @@ impl Alert {
     }
 
     /// Records one evaluation.
-    fn record(&mut self, evaluation: &Evaluation, at: Timestamp) {
-        let finding = evaluation.findings.iter().find(|finding| self.is_about(finding));
-        if finding.is_none() && !evaluation.is_complete {
-            return;
-        }
+    fn record(&mut self, outcome: Outcome, windows: Windows, at: Timestamp) {
+        let finding = match outcome {
+            Outcome::Detected(finding) => Some(finding),
+            Outcome::Absent => None,
+            Outcome::Unknown => return,
+        };
         self.evaluated_ns = at.unix_ns();
         self.evaluations = self.evaluations << 1 | u32::from(finding.is_some());
         self.healthy_evaluations =
             if finding.is_some() { 0 } else { self.healthy_evaluations.saturating_add(1) };
         if let Some(finding) = finding {
-            self.finding = finding.clone();
-            self.window = evaluation.window.into();
-            self.baseline = evaluation.baseline.into();
+            self.finding = finding;
+            self.window = windows.window.into();
+            self.baseline = windows.baseline.into();
         }
+    }
+
+    fn outcome_of_requests(&self, evaluation: &Evaluation) -> Outcome {
+        match evaluation.findings.iter().find(|finding| self.is_about(finding)) {
+            Some(finding) => Outcome::Detected(AlertFinding::Operation(finding.clone())),
+            None if evaluation.is_complete => Outcome::Absent,
+            None => Outcome::Unknown,
+        }
+    }
+
+    fn outcome_of_servers(&self, evaluation: &ServerEvaluation) -> Outcome {
+        let mut all = evaluation.findings.iter().cloned().map(AlertFinding::Server);
+        if let Some(finding) = all.find(|finding| self.finding.is_about_the_same(finding)) {
+            return Outcome::Detected(finding);
+        }
+        let subject = self.finding.server().map(ServerFinding::subject);
+        let is_healthy = subject.is_some_and(|subject| evaluation.healthy.contains(&subject));
+        if is_healthy { Outcome::Absent } else { Outcome::Unknown }
     }
 
     fn end(&mut self, at: Timestamp, why: &str) {
@@ -189,6 +230,12 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Adds those of another evaluation.
+    pub fn add(&mut self, other: Changes) {
+        self.fired.extend(other.fired);
+        self.resolved.extend(other.resolved);
+    }
+
     /// Whether no alert fired or was resolved.
     pub fn is_empty(&self) -> bool {
         self.fired.is_empty() && self.resolved.is_empty()
@@ -196,30 +243,52 @@ impl Changes {
 }
 
 impl AlertList {
-    /// Applies an evaluation. `at` is the server's clock.
+    /// Applies an evaluation of requests. `at` is the server's clock.
     pub fn apply(&mut self, evaluation: &Evaluation, rules: Rules, at: Timestamp) -> Changes {
-        self.active.iter_mut().for_each(|alert| alert.record(evaluation, at));
-        for finding in &evaluation.findings {
-            if self.active.iter().any(|alert| alert.is_about(finding)) {
-                continue;
-            }
-            if self.active.len() >= ALERTS_MAX {
-                self.omitted += 1;
-                continue;
-            }
-            self.active.push(Alert::new(finding.clone(), evaluation, at));
+        let windows = Windows { window: evaluation.window, baseline: evaluation.baseline };
+        for alert in self.active.iter_mut().filter(|alert| !alert.kind().is_of_server()) {
+            alert.record(alert.outcome_of_requests(evaluation), windows, at);
         }
-        self.advance(rules, at)
+        let findings = evaluation.findings.iter().cloned().map(AlertFinding::Operation);
+        findings.for_each(|finding| self.add(finding, windows, at));
+        self.expire(rules, at)
     }
 
-    /// Resolves alerts that could not be evaluated for too long; for evaluations that were skipped.
+    /// Applies an evaluation of servers. `at` is the server's clock.
+    pub fn apply_servers(&mut self, evaluation: &ServerEvaluation, rules: Rules, at: Timestamp) -> Changes {
+        let windows = Windows { window: evaluation.window, baseline: evaluation.baseline };
+        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server()) {
+            alert.record(alert.outcome_of_servers(evaluation), windows, at);
+        }
+        let findings = evaluation.findings.iter().cloned().map(AlertFinding::Server);
+        findings.for_each(|finding| self.add(finding, windows, at));
+        self.expire_servers(rules, at)
+    }
+
+    fn add(&mut self, finding: AlertFinding, windows: Windows, at: Timestamp) {
+        if self.active.iter().any(|alert| alert.finding.is_about_the_same(&finding)) {
+            return;
+        }
+        if self.active.len() >= ALERTS_MAX {
+            self.omitted += 1;
+            return;
+        }
+        self.active.push(Alert::new(finding, windows, at));
+    }
+
+    /// Resolves alerts about operations that could not be evaluated for too long; for evaluations that were skipped.
     pub fn expire(&mut self, rules: Rules, at: Timestamp) -> Changes {
-        self.advance(rules, at)
+        self.advance(false, rules, at)
     }
 
-    fn advance(&mut self, rules: Rules, at: Timestamp) -> Changes {
+    /// Resolves alerts about servers that could not be evaluated for too long.
+    pub fn expire_servers(&mut self, rules: Rules, at: Timestamp) -> Changes {
+        self.advance(true, rules, at)
+    }
+
+    fn advance(&mut self, of_servers: bool, rules: Rules, at: Timestamp) -> Changes {
         let mut changes = Changes::default();
-        for alert in &mut self.active {
+        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server() == of_servers) {
             alert.advance(rules, at);
             if alert.fired_ns == Some(at.unix_ns()) {
                 changes.fired.push(alert.id.clone());
@@ -249,7 +318,8 @@ impl AlertList {
 
     /// The end of the last baseline before any of these operations became slow.
     pub fn healthy_until<'a>(&self, mut is_wanted: impl FnMut(&Alert) -> bool + 'a) -> Option<Timestamp> {
-        let ends = self.active.iter().filter(|alert| is_wanted(alert)).map(|alert| alert.healthy_ns);
+        let of_operations = self.active.iter().filter(|alert| !alert.kind().is_of_server());
+        let ends = of_operations.filter(|alert| is_wanted(alert)).map(|alert| alert.healthy_ns);
         ends.min().map(Timestamp::from_unix_ns)
     }
 
@@ -267,7 +337,7 @@ impl Alert {
     fn advance(&mut self, rules: Rules, at: Timestamp) {
         let age = |since_ns: i64| Nanos::from_ns(at.unix_ns().saturating_sub(since_ns).max(0) as u64);
         if age(self.evaluated_ns) >= rules.silent_after {
-            return self.end(at, "too few requests to evaluate it");
+            return self.end(at, self.kind().silence_reason());
         }
         match self.state {
             AlertState::Pending if self.count_found(rules.fire_of) >= rules.fire_after => {
@@ -278,12 +348,12 @@ impl Alert {
                 self.end(at, "it was not confirmed");
             }
             AlertState::Firing if self.healthy_evaluations >= rules.resolve_after => {
-                let is_failing = self.finding.is_failing();
-                let reason =
-                    if is_failing { "it behaves as before" } else { "requests are no longer slower" };
-                self.end(at, reason);
+                self.end(at, self.finding.end_reason());
             }
-            AlertState::Firing if self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) => {
+            AlertState::Firing
+                if self.kind().adapts()
+                    && self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) =>
+            {
                 self.end(at, "it lasted so long that it now counts as usual");
             }
             _ => {}
