@@ -212,6 +212,7 @@ function alerts({ scenario }) {
     window_ns: 900e9,
     last: scenario === "empty" ? look("too_little_data", "the window has 3 complete requests and what it is compared with 12; 100 are needed in each") : judged,
     last_evaluated: scenario === "empty" ? null : judged,
+    last_servers: null,
     firing: all.filter((alert) => alert.state === "firing").length,
     pending: all.filter((alert) => alert.state === "pending").length,
     receivers: scenario === "none" ? [] : [{ name: "webhook", sent: 12, failed: 0 }],
@@ -229,6 +230,10 @@ function alertRows(scenario, window, baseline) {
     const state = ["firing", "resolved", "pending", "resolved"][at % 4];
     return {
       id: `alert-${at}`,
+      kind: "slow_operation",
+      page: "/verdict",
+      server: null,
+      evidence: null,
       state,
       service: suspect.service,
       operation: suspect.operation,

@@ -39,6 +39,33 @@ pub enum Measure {
     CallSecondsTotal,
     /// Clients (sessions) active at the time: the population of a closed model. A gauge.
     Clients,
+    /// Share of a server's memory in use: 0..1. A gauge.
+    MemoryUtilization,
+    /// Memory that a server could still use, in bytes. A gauge.
+    MemoryAvailable,
+    /// Memory of a server in bytes. A gauge.
+    MemorySize,
+    /// Share of a file system in use: 0..1. A gauge.
+    DiskUtilization,
+    /// Bytes that a file system could still store. A gauge.
+    DiskAvailable,
+    /// Size of a file system in bytes. A gauge.
+    DiskSize,
+}
+
+impl Measure {
+    /// Whether it is about memory or a file system: no part of the windows of transactions and CPU.
+    pub const fn is_of_storage(self) -> bool {
+        matches!(
+            self,
+            Measure::MemoryUtilization
+                | Measure::MemoryAvailable
+                | Measure::MemorySize
+                | Measure::DiskUtilization
+                | Measure::DiskAvailable
+                | Measure::DiskSize
+        )
+    }
 }
 
 /// One sample. Names identify what it belongs to; a name that does not apply is empty.
@@ -54,7 +81,8 @@ pub struct SampleRecord<'a> {
     pub tier: &'a str,
     /// The transaction type; empty when the measure is not of one.
     pub transaction: &'a str,
-    /// The type of outbound call (`db`, `payment`); empty when the measure is not of one.
+    /// The type of outbound call (`db`, `payment`), or the mount point of a file system; empty when the measure is of
+    /// neither.
     pub callee: &'a str,
     /// The value, in the measure's unit. May be anything a file can hold, NaN and infinities too.
     pub value: f64,

@@ -15,6 +15,8 @@ mod adaptive;
 mod analysis;
 mod cherkasova;
 mod error;
+mod excess;
+mod fill_trend;
 mod linear_algebra;
 mod model;
 mod naming;
@@ -30,6 +32,8 @@ pub use analysis::{
 };
 pub use cherkasova::{CherkasovaMode, CherkasovaSettings, OnlineCherkasova, cherkasova};
 pub use error::TooLittleDataError;
+pub use excess::{CpuCause, CpuExcess, DemandStep, EXCESS_LENGTHS, ExcessSettings, KnownExcess, cpu_excess};
+pub use fill_trend::{FillTrend, UsePoint, fill_trend};
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
     Interval, ModelReport, ModelSettings, StepwiseStep, fit_model, nnls_model, stepwise, stepwise_model,

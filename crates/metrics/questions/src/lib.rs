@@ -8,6 +8,7 @@
 
 mod capacity;
 mod changes;
+mod excess;
 mod methods;
 mod sample_summary;
 mod signature;
@@ -15,6 +16,8 @@ mod span_samples;
 
 pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
 pub use changes::{ChangesQuestion, ChangesSettings, DeclaredDeployment, changes};
+pub use excess::{ExcessQuestion, ServerExcess, server_excess};
+pub use laggard_changes::{CpuCause, CpuExcess, ExcessSettings, FillTrend, UsePoint, fill_trend};
 pub use methods::{CHANGE_METHODS, ChangeMethod};
 pub use sample_summary::{SampleFacts, sample_summary};
 pub use signature::{

@@ -155,6 +155,10 @@ impl Sink for SampleTable {
     }
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
+        // Memory and file systems have no part in the windows.
+        if sample.measure.is_of_storage() {
+            return;
+        }
         let record = SampleRecord {
             server: truncated_name(sample.server),
             tier: truncated_name(sample.tier),

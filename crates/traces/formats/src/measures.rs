@@ -30,7 +30,7 @@ enum Unit {
 
 /// Every word, normalized, with its meaning. The first that fits wins, so longer ones and those with
 /// fewer suffixes stand before those that they start with.
-const WORDS: [(&str, Measure, Unit); 51] = [
+const WORDS: [(&str, Measure, Unit); 57] = [
     ("utilization", Measure::Utilization, Unit::Fraction),
     ("utilisation", Measure::Utilization, Unit::Fraction),
     ("cpuutilization", Measure::Utilization, Unit::Fraction),
@@ -82,12 +82,19 @@ const WORDS: [(&str, Measure, Unit); 51] = [
     ("sessions", Measure::Clients, Unit::Plain),
     ("activesessions", Measure::Clients, Unit::Plain),
     ("concurrency", Measure::Clients, Unit::Plain),
+    ("memoryutilization", Measure::MemoryUtilization, Unit::Fraction),
+    ("memoryavailable", Measure::MemoryAvailable, Unit::Plain),
+    ("memorysize", Measure::MemorySize, Unit::Plain),
+    ("diskutilization", Measure::DiskUtilization, Unit::Fraction),
+    ("diskavailable", Measure::DiskAvailable, Unit::Plain),
+    ("disksize", Measure::DiskSize, Unit::Plain),
 ];
 
 /// One word of every measure, for messages.
 pub(crate) const EXAMPLES: &str = "utilization, utilization_percent, cpu_seconds_total, cores, count, count_total, \
      rate, response_ms, response_sum_ms, response_seconds_total, calls, calls_total, call_ms, call_sum_ms, \
-     call_seconds_total, clients";
+     call_seconds_total, clients, memory_utilization, memory_available, memory_size, disk_utilization, disk_available, \
+     disk_size";
 
 /// Reads a word: `cpu_usage(%)`, `response_ms`.
 pub(crate) fn find_word(text: &str) -> Option<MeasuredAs> {
@@ -134,7 +141,11 @@ pub(crate) struct Measured {
 
 /// Whether a measure is one of transactions or of their calls, not of servers.
 pub(crate) const fn is_of_transactions(measure: Measure) -> bool {
-    !matches!(measure, Measure::Utilization | Measure::CpuSecondsTotal | Measure::Cores | Measure::Clients)
+    !measure.is_of_storage()
+        && !matches!(
+            measure,
+            Measure::Utilization | Measure::CpuSecondsTotal | Measure::Cores | Measure::Clients
+        )
 }
 
 const fn is_of_calls(measure: Measure) -> bool {

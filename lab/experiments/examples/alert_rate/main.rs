@@ -145,7 +145,7 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
         started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
     );
     for alert in alerts.resolved.iter().chain(alerts.firing()) {
-        let finding = &alert.finding;
+        let Some(finding) = alert.finding.operation() else { continue };
         println!(
             "  {} {}: {:.2} slower, factor {:?}, {} of {} requests",
             finding.service,
@@ -177,14 +177,12 @@ fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detec
         steps.iter().filter(|step| step.at <= fault.until).map(|step| step.fired.len()).sum::<usize>();
     let again = again.saturating_sub(early + 1);
     let is_wrong = |service: &String| !history.culprits.is_empty() && !history.culprits.contains(service);
-    let wrong = all.iter().filter(|alert| is_wrong(&alert.finding.service)).count();
-    let named = first.map_or_else(String::new, |alert| {
-        format!(
-            "{} {} (+{:.0} %)",
-            alert.finding.service,
-            alert.finding.operation,
-            100.0 * alert.finding.slower
-        )
+    let wrong = all
+        .iter()
+        .filter(|alert| alert.finding.operation().is_some_and(|finding| is_wrong(&finding.service)))
+        .count();
+    let named = first.and_then(|alert| alert.finding.operation()).map_or_else(String::new, |finding| {
+        format!("{} {} (+{:.0} %)", finding.service, finding.operation, 100.0 * finding.slower)
     });
     let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(

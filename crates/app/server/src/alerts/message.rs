@@ -1,13 +1,13 @@
 //! Messages to receivers, as Alertmanager defines them: of its webhook (version 4) and of its API.
 
+use super::evaluate::Finding;
+use super::finding::{AlertFinding, ServerFinding};
+use super::kind::AlertKind;
 use super::lifecycle::{Alert, AlertState};
 use laggard_model::{FingerprintBuilder, Timestamp};
-use laggard_report::{behavior_phrase, rfc3339};
+use laggard_report::rfc3339;
 use laggard_system::printable;
 use serde_json::{Map, Value, json};
-
-/// The name all of these alerts have.
-pub(super) const ALERT_NAME: &str = "LaggardSlowOperation";
 
 /// Alertmanager's text for an unknown time.
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -31,17 +31,18 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A message of Alertmanager's webhook.
-    pub(super) fn webhook(&self, receiver: &str, notices: &[Notice]) -> Value {
+    /// A message of Alertmanager's webhook; all notices are of one kind.
+    pub(super) fn webhook(&self, receiver: &str, kind: AlertKind, notices: &[Notice]) -> Value {
+        let name = kind.alert_name();
         let alerts: Vec<Value> = notices.iter().map(|notice| self.webhook_alert(notice)).collect();
         let firing = notices.iter().any(|notice| notice.state == AlertState::Firing);
         json!({
             "version": "4",
-            "groupKey": format!("{{}}:{{alertname={ALERT_NAME:?}, tenant={:?}}}", self.tenant),
+            "groupKey": format!("{{}}:{{alertname={name:?}, tenant={:?}}}", self.tenant),
             "truncatedAlerts": 0,
             "status": if firing { "firing" } else { "resolved" },
             "receiver": receiver,
-            "groupLabels": { "alertname": ALERT_NAME, "tenant": self.tenant },
+            "groupLabels": { "alertname": name, "tenant": self.tenant },
             "commonLabels": common(&alerts, "labels"),
             "commonAnnotations": common(&alerts, "annotations"),
             "externalURL": self.pages,
@@ -84,104 +85,112 @@ impl Writer<'_> {
 
     /// Labels identify an alert: they do not change while it lasts.
     fn labels(&self, alert: &Alert) -> Value {
-        json!({
-            "alertname": ALERT_NAME,
-            "tenant": self.tenant,
-            "service": printable(&alert.finding.service, TEXT_MAX),
-            "severity": "warning",
-        })
+        let name = alert.kind().alert_name();
+        let mut labels = json!({"alertname": name, "tenant": self.tenant, "severity": "warning"});
+        let mut add = |name: &str, text: &str| {
+            if !text.is_empty() {
+                labels[name] = Value::from(printable(text, TEXT_MAX));
+            }
+        };
+        match &alert.finding {
+            AlertFinding::Operation(finding) => add("service", &finding.service),
+            AlertFinding::Server(finding) => {
+                add("service", &finding.tier);
+                add("server", &finding.server);
+                add("device", finding.device());
+            }
+        }
+        labels
     }
 
     fn annotations(&self, notice: &Notice) -> Value {
-        let (alert, finding) = (&notice.alert, &notice.alert.finding);
+        let alert = &notice.alert;
         let mut out = Map::new();
         let mut add = |name: &str, text: String| {
             if !text.is_empty() {
                 out.insert(name.to_owned(), Value::from(printable(&text, TEXT_MAX)));
             }
         };
-        add("summary", alert.summary());
+        add("summary", alert.finding.summary());
         if notice.state == AlertState::Resolved {
             add("resolved", alert.ended.clone().unwrap_or_default());
         }
-        add("operations", finding.operations().collect::<Vec<&str>>().join(", "));
-        add("replicas", finding.replicas.join(", "));
-        let requests =
-            finding.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
-        let mut requests: Vec<String> = requests.collect();
-        requests.dedup();
-        add("requests", requests.join(", "));
-        add("traces", finding.traces.join(", "));
+        match &alert.finding {
+            AlertFinding::Operation(finding) => annotate_operation(finding, &mut add),
+            AlertFinding::Server(finding) => annotate_server(finding, &mut add),
+        }
         add("verdict", self.link(alert));
         Value::Object(out)
     }
 
-    /// The page with the diagnosis behind the finding.
+    /// The page with the evidence.
     fn link(&self, alert: &Alert) -> String {
-        format!("{}/verdict?{}", self.pages, alert.verdict_query())
+        format!("{}{}", self.pages, alert.page())
     }
 
     fn fingerprint(&self, alert: &Alert) -> String {
         let mut builder = FingerprintBuilder::new();
-        for text in [self.tenant, &alert.finding.service] {
-            builder.bytes(text.as_bytes());
-        }
+        builder.bytes(self.tenant.as_bytes());
+        alert.finding.names().iter().for_each(|name| builder.bytes(name.as_bytes()));
         builder.finish().to_string()[..16].to_owned()
     }
 }
 
-impl Alert {
-    /// The finding in a sentence.
-    pub(crate) fn summary(&self) -> String {
-        let finding = &self.finding;
-        let where_ = match finding.replicas.len() {
-            0 => String::new(),
-            1 => format!(", on `{}`", finding.replicas[0]),
-            several => format!(", on {several} of its replicas"),
-        };
-        let others = match finding.other_operations.len() {
-            0 => String::new(),
-            1 => " The same holds for 1 other operation of the service.".to_owned(),
-            several => format!(" The same holds for {several} other operations of the service."),
-        };
-        let behavior = || {
-            let phrases = finding.behavior.iter().map(|change| behavior_phrase(change, "the baseline"));
-            phrases.collect::<Vec<String>>().join("; ")
-        };
-        if finding.is_failing() {
-            let operation = format!("Operation `{}` of `{}`", finding.operation, finding.service);
-            return format!(
-                "{operation} {}{where_}; this hit {} requests.{others}",
-                behavior(),
-                finding.requests_hit
-            );
-        }
-        let longer = format!(
-            "Operation `{}` of `{}` makes requests that meet it take {:.0} % longer",
-            finding.operation,
-            finding.service,
-            100.0 * finding.slower
-        );
-        match finding.factor {
-            _ if !finding.behavior.is_empty() => format!("{longer}: it {}{where_}.{others}", behavior()),
-            Some(factor) => {
-                format!("{longer}: its calls take {factor:.1} times as long as before{where_}.{others}")
-            }
-            None => format!("{longer}: it was not called before{where_}.{others}"),
-        }
-    }
+fn annotate_operation(finding: &Finding, add: &mut impl FnMut(&str, String)) {
+    add("operations", finding.operations().collect::<Vec<&str>>().join(", "));
+    add("replicas", finding.replicas.join(", "));
+    let requests =
+        finding.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
+    let mut requests: Vec<String> = requests.collect();
+    requests.dedup();
+    add("requests", requests.join(", "));
+    add("traces", finding.traces.join(", "));
+}
 
-    /// Parameters of the page that shows the diagnosis.
-    pub(crate) fn verdict_query(&self) -> String {
+fn annotate_server(finding: &ServerFinding, add: &mut impl FnMut(&str, String)) {
+    let transactions = finding.transactions().iter().map(|cost| cost.transaction.as_str());
+    add("transactions", transactions.collect::<Vec<&str>>().join(", "));
+    add("replicas", finding.server.clone());
+}
+
+impl Alert {
+    /// The page with the evidence, with its windows: a path with a query.
+    pub(crate) fn page(&self) -> String {
         let (window, baseline) = (self.window, self.baseline);
-        format!(
-            "since={}&until={}&baseline-since={}&baseline-until={}",
-            time(window.since_ns),
-            time(window.until_ns),
-            time(baseline.since_ns),
-            time(baseline.until_ns)
-        )
+        match &self.finding {
+            AlertFinding::Operation(_) => format!(
+                "/verdict?since={}&until={}&baseline-since={}&baseline-until={}",
+                time(window.since_ns),
+                time(window.until_ns),
+                time(baseline.since_ns),
+                time(baseline.until_ns)
+            ),
+            AlertFinding::Server(finding) => {
+                let page = match finding.kind() {
+                    AlertKind::HigherCost | AlertKind::UnexplainedCpu => "changes",
+                    AlertKind::LowCapacity => "capacity",
+                    // No page shows memory or file systems.
+                    _ => "alerts",
+                };
+                let server = match finding.server.as_str() {
+                    name if page != "alerts" && !name.is_empty() => {
+                        format!("&server={}", percent_encoded(name))
+                    }
+                    _ => String::new(),
+                };
+                format!("/{page}?since={}&until={}{server}", time(baseline.since_ns), time(window.until_ns))
+            }
+        }
     }
+}
+
+/// A name as the value of a parameter.
+fn percent_encoded(name: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    name.bytes().map(encode).collect()
 }
 
 fn time(ns: i64) -> String {
@@ -200,7 +209,7 @@ fn common(alerts: &[Value], field: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::lifecycle::AlertList;
-    use super::super::lifecycle::tests::{evaluated, rules, time as minute};
+    use super::super::lifecycle::tests::{evaluated, finding, rules, time as minute};
     use super::*;
 
     fn notices() -> Vec<Notice> {
@@ -211,11 +220,12 @@ mod tests {
         alerts.active.iter().map(|alert| Notice { alert: alert.clone(), state: alert.state }).collect()
     }
 
+    const KIND: AlertKind = AlertKind::SlowOperation;
     const WRITER: Writer<'_> = Writer { pages: "https://laggard.example", tenant: "shop" };
 
     #[test]
     fn a_message_matches_alertmanagers_schema() {
-        let message = WRITER.webhook("webhook", &notices());
+        let message = WRITER.webhook("webhook", KIND, &notices());
         assert_eq!((&message["version"], &message["status"]), (&json!("4"), &json!("firing")));
         assert_eq!(message["groupLabels"], json!({"alertname": "LaggardSlowOperation", "tenant": "shop"}));
         assert_eq!(message["commonLabels"]["tenant"], "shop");
@@ -244,7 +254,7 @@ mod tests {
         notice.state = AlertState::Resolved;
         notice.alert.resolved_ns = Some(minute(30).unix_ns());
         notice.alert.ended = Some("requests are as fast as before".to_owned());
-        let message = WRITER.webhook("exec", std::slice::from_ref(&notice));
+        let message = WRITER.webhook("exec", KIND, std::slice::from_ref(&notice));
         assert_eq!(message["status"], "resolved");
         assert_eq!(message["alerts"][0]["endsAt"], "2026-01-12T09:30:00.000Z");
         assert_eq!(message["alerts"][0]["annotations"]["resolved"], "requests are as fast as before");
@@ -266,8 +276,10 @@ mod tests {
     #[test]
     fn hostile_names_stay_text() {
         let mut notice = notices().remove(0);
-        notice.alert.finding.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
-        let message = WRITER.webhook("webhook", &[notice]);
+        let mut hostile = finding("read");
+        hostile.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
+        notice.alert.finding = AlertFinding::Operation(hostile);
+        let message = WRITER.webhook("webhook", KIND, &[notice]);
         let service = message["alerts"][0]["labels"]["service"].as_str().unwrap();
         assert!(service.chars().count() == 1_000 && !service.chars().any(char::is_control));
     }

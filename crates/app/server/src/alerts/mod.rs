@@ -1,4 +1,4 @@
-//! Continuous detection of slow operations, and notifications about them (`docs/manual/alerts.md`).
+//! Continuous detection of slow operations and servers in trouble, and notifications about them (`docs/manual/alerts.md`).
 //!
 //! ```text
 //! store ─ store_reader ─► detection: window, baselines ─ evaluate: diagnose ─► lifecycle: pending, firing, resolved
@@ -8,6 +8,8 @@
 
 mod detection;
 mod evaluate;
+mod finding;
+mod kind;
 mod lifecycle;
 mod message;
 mod notify;
@@ -15,6 +17,7 @@ mod pending_notifications;
 mod program;
 mod receivers;
 mod schedule;
+mod servers;
 mod state;
 mod storage;
 mod store_reader;
@@ -25,7 +28,10 @@ pub use evaluate::{
     Evaluation, EvaluationSettings, Finding, FindingCaller, Recovery, SlowCategory, TooFewRequests,
     WindowEvaluation, evaluate,
 };
+pub use finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, ServerSubject, TransactionCost};
+pub use kind::AlertKind;
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, LastNotification, Rules};
+pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};
 

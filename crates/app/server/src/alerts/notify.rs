@@ -1,5 +1,6 @@
 //! Sends pending notifications to each receiver, as long as the server runs.
 
+use super::kind::AlertKind;
 use super::lifecycle::AlertState;
 use super::message::Writer;
 use super::pending_notifications::{mark_notified, pending};
@@ -79,15 +80,21 @@ fn send_next(
 ) -> Option<Result<(), String>> {
     let at = now();
     // What fired before a restart may be resolved: wait for an evaluation.
-    tenant_alerts.state().last.as_ref()?;
-    let notices = pending(&tenant_alerts.state().alerts, receiver.name, receiver.repeat_after, at);
-    if notices.is_empty() {
-        return None;
+    let state = tenant_alerts.state().clone();
+    let is_evaluated = |kind: AlertKind| {
+        if kind.is_of_server() { state.last_servers.is_some() } else { state.last.is_some() }
+    };
+    let mut notices = pending(&state.alerts, receiver.name, receiver.repeat_after, at);
+    notices.retain(|notice| is_evaluated(notice.alert.kind()));
+    let kind = notices.first()?.alert.kind();
+    if !receiver.is_alertmanager() {
+        // A message of the webhook has one `alertname`; the other kinds follow in messages of their own.
+        notices.retain(|notice| notice.alert.kind() == kind);
     }
     let writer = Writer { pages: &alerts.pages, tenant };
     let message = match receiver.is_alertmanager() {
         true => writer.alertmanager(&notices, receiver.valid_until(at)),
-        false => writer.webhook(receiver.name, &notices),
+        false => writer.webhook(receiver.name, kind, &notices),
     };
     let sent = receiver.send(&message);
     receiver.figures.count(sent.is_ok());

@@ -2,7 +2,9 @@
 
 use super::detection::Detection;
 use super::evaluate::Evaluation;
+use super::finding::AlertFinding;
 use super::lifecycle::{Changes, Interval};
+use super::servers::schedule::evaluate_servers;
 use super::state::Alerts;
 use super::store_reader::{CALL_BYTES, ReadError, RequestSample, StoreReader};
 use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
@@ -87,7 +89,11 @@ async fn evaluate_tenant(
                 let skipped = Skipped::new(EvaluationOutcome::Busy, "too many queries were running");
                 run.record_skipped(&tenant_alerts, skipped)
             }
-            (None, Some(_permit)) => run.evaluate(&tenant_alerts, &reader),
+            (None, Some(_permit)) => {
+                let mut changes = evaluate_servers(&run.alerts, &tenant_alerts, &reader, run.at);
+                changes.add(run.evaluate(&tenant_alerts, &reader));
+                changes
+            }
         };
         log_changes(&tenant.name, &tenant_alerts, &changes);
         if !changes.is_empty() || !tenant_alerts.state().alerts.active.is_empty() {
@@ -163,7 +169,12 @@ impl EvaluationRun {
             baseline: None,
             sampled_one_in: 1,
         };
-        tenant_alerts.record(record, |alerts| alerts.expire(self.detection().rules, self.at))
+        let rules = self.detection().rules;
+        tenant_alerts.record(record, |alerts| {
+            let mut changes = alerts.expire(rules, self.at);
+            changes.add(alerts.expire_servers(rules, self.at));
+            changes
+        })
     }
 
     fn evaluate(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader) -> Changes {
@@ -270,16 +281,27 @@ fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
         all.find(|alert| alert.id == *id)
     };
     for alert in changes.fired.iter().filter_map(find) {
-        let finding = &alert.finding;
-        let what = if finding.is_failing() {
-            "an operation fails more often"
-        } else {
-            "an operation makes requests slow"
-        };
-        tracing::warn!(tenant, service = %finding.service, operation = %finding.operation, slower = finding.slower, "{what}");
+        match &alert.finding {
+            AlertFinding::Operation(finding) => {
+                let what = if finding.is_failing() {
+                    "an operation fails more often"
+                } else {
+                    alert.kind().log_text()
+                };
+                tracing::warn!(tenant, service = %finding.service, operation = %finding.operation, slower = finding.slower, "{what}");
+            }
+            AlertFinding::Server(finding) => {
+                tracing::warn!(tenant, tier = %finding.tier, server = %finding.server, device = finding.device(), "{}", alert.kind().log_text());
+            }
+        }
     }
     for alert in changes.resolved.iter().filter_map(find) {
-        let finding = &alert.finding;
-        tracing::info!(tenant, service = %finding.service, operation = %finding.operation, why = alert.ended, "an alert is resolved");
+        tracing::info!(
+            tenant,
+            kind = alert.kind().name(),
+            id = alert.id,
+            why = alert.ended,
+            "an alert is resolved"
+        );
     }
 }

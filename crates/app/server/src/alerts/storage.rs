@@ -14,8 +14,8 @@ pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
 /// More than two thousand alerts with long names need.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Version 1 used other names of fields, which are still read.
-const VERSION: u32 = 2;
+/// Version 1 used other names of fields, version 2 had alerts about operations only; both are still read.
+const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct AlertFile<B> {
@@ -48,7 +48,7 @@ fn read(file: &Path) -> io::Result<AlertList> {
     let bytes = std::fs::read(file)?;
     let stored: AlertFile<AlertList> = serde_json::from_slice(&bytes)?;
     match stored.version {
-        1 | VERSION => Ok(stored.alerts),
+        1..=VERSION => Ok(stored.alerts),
         other => {
             Err(io::Error::other(format!("unknown version {other}; this program reads up to {VERSION}")))
         }
@@ -71,6 +71,7 @@ pub(super) fn save(file: &Path, alerts: &AlertList) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::AlertKind;
     use super::super::lifecycle::AlertState;
     use super::super::lifecycle::tests::{evaluated, rules, time};
     use super::*;
@@ -98,10 +99,26 @@ mod tests {
         std::fs::write(&file, include_str!("stored_version_1.json")).unwrap();
         let alerts = load(&file);
         let (active, resolved) = (&alerts.active[0], &alerts.resolved[0]);
-        assert_eq!((active.finding.operation.as_str(), active.evaluations), ("read", 0b111));
+        assert_eq!(
+            (active.finding.operation().unwrap().operation.as_str(), active.evaluations),
+            ("read", 0b111)
+        );
         assert_eq!(active.notified["webhook"].state, AlertState::Firing);
         assert_eq!(resolved.ended.as_deref(), Some("it makes requests slower no more"));
         assert_eq!((resolved.healthy_evaluations, resolved.evaluated_ns), (2, 1_768_208_700_000_000_000));
+    }
+
+    /// As versions wrote it that had alerts about operations only.
+    #[test]
+    fn files_of_version_2_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("alerts.json");
+        std::fs::write(&file, include_str!("stored_version_2.json")).unwrap();
+        let alerts = load(&file);
+        let alert = &alerts.active[0];
+        assert_eq!((alert.kind(), alert.evaluations), (AlertKind::SlowOperation, 0b111));
+        assert_eq!(alert.finding.operation().unwrap().other_operations, ["write"]);
+        assert_eq!(alert.notified["webhook"].state, AlertState::Firing);
     }
 
     #[test]
@@ -109,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alerts.json");
         for bad in
-            ["", "{", "[]", "{\"version\":3,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
+            ["", "{", "[]", "{\"version\":4,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
         {
             std::fs::write(&file, bad).unwrap();
             assert_eq!(load(&file), AlertList::default(), "{bad}");

@@ -1,6 +1,7 @@
 //! The alerts of each tenant and the progress of their evaluations, while the server runs.
 
 use super::lifecycle::{AlertList, Changes, Interval};
+use super::servers::schedule::StorageHistory;
 use super::storage;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ impl AllTenantAlerts {
 pub(crate) struct TenantAlerts {
     file: PathBuf,
     state: Mutex<DetectionState>,
+    /// Only evaluations use it, one at a time.
+    storage: Mutex<StorageHistory>,
     /// Times in a row that the file could not be written. Locked while it is written, so that saves do not overtake
     /// each other.
     save_failures: Mutex<u64>,
@@ -55,6 +58,8 @@ pub(crate) struct DetectionState {
     pub(crate) last: Option<EvaluationRecord>,
     /// The last one that was not skipped.
     pub(crate) last_evaluated: Option<EvaluationRecord>,
+    /// The last evaluation of servers, even if it was skipped, with the windows that were evaluated last.
+    pub(crate) last_servers: Option<EvaluationRecord>,
     pub(crate) outcomes: BTreeMap<EvaluationOutcome, u64>,
     /// Seconds spent.
     pub(crate) seconds: f64,
@@ -124,11 +129,21 @@ impl EvaluationOutcome {
 impl TenantAlerts {
     fn load(file: PathBuf) -> TenantAlerts {
         let state = DetectionState { alerts: storage::load(&file), ..DetectionState::default() };
-        TenantAlerts { file, state: Mutex::new(state), save_failures: Mutex::default() }
+        let storage = Mutex::default();
+        TenantAlerts { file, state: Mutex::new(state), storage, save_failures: Mutex::default() }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, DetectionState> {
         self.state.lock().expect("no thread panics while it holds the lock")
+    }
+
+    pub(super) fn storage(&self) -> MutexGuard<'_, StorageHistory> {
+        // What a panic left half done is read again.
+        self.storage.lock().unwrap_or_else(|poisoned| {
+            let mut history = poisoned.into_inner();
+            *history = StorageHistory::default();
+            history
+        })
     }
 
     /// Records an evaluation and applies it to the alerts.
@@ -144,6 +159,18 @@ impl TenantAlerts {
             state.last_evaluated = Some(record.clone());
         }
         state.last = Some(record);
+        apply(&mut state.alerts)
+    }
+
+    /// Records an evaluation of servers and applies it to the alerts.
+    pub(super) fn record_servers(
+        &self,
+        record: EvaluationRecord,
+        apply: impl FnOnce(&mut AlertList) -> Changes,
+    ) -> Changes {
+        let mut state = self.state();
+        state.seconds += record.took_ns as f64 / 1e9;
+        state.last_servers = Some(record);
         apply(&mut state.alerts)
     }
 

@@ -1,8 +1,11 @@
-//! `/api/v1/alerts`: operations that became slower, found by continuous detection.
+//! `/api/v1/alerts`: operations that became slower and servers in trouble, found by continuous detection.
 
 use super::parameters::{Query, count, now};
 use super::problem::{ApiError, ProblemDocument};
-use crate::alerts::{Alert, AlertState, DetectionState, EvaluationRecord, Interval, SlowCategory};
+use crate::alerts::{
+    Alert, AlertFinding, AlertKind, AlertState, DetectionState, EvaluationRecord, Interval, ServerEvidence,
+    SlowCategory,
+};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -46,6 +49,8 @@ pub(crate) struct Alerts {
     last: Option<EvaluationRecord>,
     /// The last evaluation that was not skipped.
     last_evaluated: Option<EvaluationRecord>,
+    /// The last evaluation of servers, by their samples; absent before the first.
+    last_servers: Option<EvaluationRecord>,
     /// Firing alerts, regardless of the parameters.
     firing: u64,
     /// Pending alerts.
@@ -71,10 +76,18 @@ pub(crate) struct AlertReceiverRow {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AlertRow {
     id: String,
+    kind: AlertKind,
     state: AlertState,
-    /// The suspected operation.
+    /// The service of the suspected operation, or the server's tier.
     service: String,
+    /// The suspected operation; empty for an alert about a server.
     operation: String,
+    /// The server, for an alert about one.
+    server: Option<String>,
+    /// What is wrong with the server.
+    evidence: Option<ServerEvidence>,
+    /// The page with the evidence, with its windows: a path with a query.
+    page: String,
     /// Other operations of the service that make requests slower or fail, the most suspicious first.
     other_operations: Vec<String>,
     /// The finding in a sentence.
@@ -83,7 +96,7 @@ pub(crate) struct AlertRow {
     categories: Vec<SlowCategory>,
     /// Suspected replicas.
     replicas: Vec<String>,
-    /// Since when requests are slow, as far as known.
+    /// Since when, as far as known.
     since_ns: i64,
     /// Its first finding.
     first_ns: i64,
@@ -109,7 +122,7 @@ pub(crate) struct AlertRow {
     notified: std::collections::BTreeMap<String, AlertState>,
 }
 
-/// Operations that recently became slower
+/// What is, or recently was, slower or more expensive than before
 #[utoipa::path(
     get, path = "/api/v1/alerts", tag = "alerts", params(AlertParameters),
     responses((status = 200, body = Alerts), (status = "4XX", body = ProblemDocument))
@@ -167,6 +180,7 @@ fn answer(
         window_ns: settings.window.nanos().ns(),
         last: detection.last,
         last_evaluated: detection.last_evaluated,
+        last_servers: detection.last_servers,
         firing,
         pending,
         receivers: receivers.collect(),
@@ -176,31 +190,56 @@ fn answer(
 }
 
 fn row(alert: Alert) -> AlertRow {
-    let summary = alert.summary();
+    let (kind, summary, page) = (alert.kind(), alert.finding.summary(), alert.page());
     let notified = alert.notified.into_iter().map(|(receiver, last)| (receiver, last.state)).collect();
-    let finding = alert.finding;
-    AlertRow {
+    let base = AlertRow {
         id: alert.id,
+        kind,
         state: alert.state,
-        service: finding.service,
-        operation: finding.operation,
-        other_operations: finding.other_operations,
+        service: String::new(),
+        operation: String::new(),
+        server: None,
+        evidence: None,
+        page,
+        other_operations: vec![],
         summary,
-        categories: finding.categories,
-        replicas: finding.replicas,
+        categories: vec![],
+        replicas: vec![],
         since_ns: alert.since_ns,
         first_ns: alert.first_ns,
         fired_ns: alert.fired_ns,
         resolved_ns: alert.resolved_ns,
         ended: alert.ended,
-        factor: finding.factor,
-        effect_ns: finding.effect_ns,
-        slower: finding.slower,
-        requests_hit: finding.requests_hit,
-        requests_seen: finding.requests_seen,
-        traces: finding.traces,
+        factor: None,
+        effect_ns: 0,
+        slower: 0.0,
+        requests_hit: 0,
+        requests_seen: 0,
+        traces: vec![],
         window: alert.window,
         baseline: alert.baseline,
         notified,
+    };
+    match alert.finding {
+        AlertFinding::Server(finding) => AlertRow {
+            service: finding.tier,
+            server: Some(finding.server),
+            evidence: Some(finding.evidence),
+            ..base
+        },
+        AlertFinding::Operation(finding) => AlertRow {
+            service: finding.service,
+            operation: finding.operation,
+            other_operations: finding.other_operations,
+            categories: finding.categories,
+            replicas: finding.replicas,
+            factor: finding.factor,
+            effect_ns: finding.effect_ns,
+            slower: finding.slower,
+            requests_hit: finding.requests_hit,
+            requests_seen: finding.requests_seen,
+            traces: finding.traces,
+            ..base
+        },
     }
 }

@@ -40,6 +40,14 @@ settings! {
         adapt_after ("alerts.adapt_after"): Length = Length::from_secs(86_400), at_least(MILLISECOND);
         /// The notification of an alert that still fires is repeated after this
         repeat_after ("alerts.repeat_after"): Length = Length::from_secs(4 * 3600), at_least(MILLISECOND);
+        /// Whether servers are watched, by their samples
+        servers ("alerts.servers"): bool = true, any();
+        /// Length of the time before the last hour that shows what CPU the transactions of a server usually take
+        servers_baseline ("alerts.servers_baseline"): Length = Length::from_secs(12 * 3600), within(4.0 * 3600.0, 2.0 * DAY);
+        /// Least additional CPU, as a share of the server's
+        cpu_min ("alerts.cpu_min"): f64 = 0.02, within(0.001, 1.0);
+        /// Part of every server's CPU to be kept free, as a share; 0 for none
+        reserve ("alerts.reserve"): f64 = 0.0, within(0.0, 0.99);
         /// Most memory for the requests of one evaluation; beyond it, a sample of the traces is evaluated
         memory ("alerts.memory"): Size = Size(256 << 20), at_least(1.0);
         /// URL of the pages for links in notifications; `off` for the address of `http`

@@ -66,6 +66,11 @@ impl PointNames {
             }
             return Some(names);
         }
+        if mapping.measure.is_of_storage() {
+            let state = attributes.first(&["state", "system.memory.state", "system.filesystem.state"]);
+            names.callee = cut(&mapping.callee.name(attributes)).to_owned();
+            return matches!(state, "" | "used").then_some(names);
+        }
         if is_of_transactions(mapping.measure) {
             names.transaction = template(mapping.transaction.name(attributes));
             names.callee = template(mapping.callee.name(attributes));

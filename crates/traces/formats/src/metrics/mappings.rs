@@ -45,13 +45,16 @@ impl Mapping {
 
     /// From a metric's unit to the measure's.
     pub(super) fn factor(&self, unit: &str) -> f64 {
-        use Measure::{CallSeconds, CallTime, CpuSecondsTotal, ResponseSeconds, ResponseTime, Utilization};
+        use Measure::{
+            CallSeconds, CallTime, CpuSecondsTotal, DiskUtilization, MemoryUtilization, ResponseSeconds,
+            ResponseTime, Utilization,
+        };
         match self.measure {
             CallSeconds | CallTime | ResponseSeconds | ResponseTime => {
                 time_factor(unit).unwrap_or(self.factor)
             }
             CpuSecondsTotal if !self.is_cores_in_use => time_factor(unit).unwrap_or(self.factor),
-            Utilization if matches!(unit, "%" | "percent") => 0.01,
+            Utilization | MemoryUtilization | DiskUtilization if matches!(unit, "%" | "percent") => 0.01,
             _ => self.factor,
         }
     }
@@ -136,6 +139,13 @@ const fn cpu_convention(name: &'static str, measure: Measure, origin: MetricOrig
     Convention { name, measure, origin, transaction: "", callee: "", factor: 1.0 }
 }
 
+const fn storage(name: &'static str, measure: Measure) -> Convention {
+    Convention {
+        callee: "mountpoint|system.filesystem.mountpoint",
+        ..cpu_convention(name, measure, MetricOrigin::Host)
+    }
+}
+
 const fn served(name: &'static str, transaction: &'static str, factor: f64) -> Convention {
     let measure = Measure::ResponseSeconds;
     Convention { transaction, factor, ..cpu_convention(name, measure, MetricOrigin::Service) }
@@ -188,6 +198,10 @@ const CONVENTIONS: &[Convention] = &[
     cpu_convention("system.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Host),
     cpu_convention("system.cpu.utilization", Measure::Utilization, MetricOrigin::Host),
     cpu_convention("system.cpu.logical.count", Measure::Cores, MetricOrigin::Host),
+    storage("system.memory.utilization", Measure::MemoryUtilization),
+    storage("system.memory.limit", Measure::MemorySize),
+    storage("system.linux.memory.available", Measure::MemoryAvailable),
+    storage("system.filesystem.utilization", Measure::DiskUtilization),
     served("http.server.request.duration", ROUTE, 1.0),
     served("http.server.duration", ROUTE, 1e-3),
     served("rpc.server.call.duration", RPC, 1.0),
@@ -210,6 +224,10 @@ const PROMETHEUS: &[Convention] = &[
     cpu_convention("process_cpu_seconds_total", Measure::CpuSecondsTotal, MetricOrigin::Service),
     cpu_convention("node_cpu_seconds_total", Measure::CpuSecondsTotal, MetricOrigin::Host),
     cpu_convention("kube_pod_container_resource_limits", Measure::Cores, MetricOrigin::Service),
+    storage("node_memory_MemAvailable_bytes", Measure::MemoryAvailable),
+    storage("node_memory_MemTotal_bytes", Measure::MemorySize),
+    storage("node_filesystem_avail_bytes", Measure::DiskAvailable),
+    storage("node_filesystem_size_bytes", Measure::DiskSize),
     served("http_server_requests_seconds", "method+uri", 1.0),
     served("http_request_duration_seconds", "method+handler|route|path", 1.0),
 ];

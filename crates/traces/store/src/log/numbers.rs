@@ -3,7 +3,7 @@
 use laggard_model::{Loss, Measure, Status};
 
 /// Measures by number.
-const MEASURES: [Measure; 16] = [
+const MEASURES: [Measure; 22] = [
     Measure::Utilization,
     Measure::CpuSecondsTotal,
     Measure::Cores,
@@ -20,6 +20,12 @@ const MEASURES: [Measure; 16] = [
     Measure::CallSeconds,
     Measure::CallSecondsTotal,
     Measure::Clients,
+    Measure::MemoryUtilization,
+    Measure::MemoryAvailable,
+    Measure::MemorySize,
+    Measure::DiskUtilization,
+    Measure::DiskAvailable,
+    Measure::DiskSize,
 ];
 
 pub(super) const fn measure_number(measure: Measure) -> u8 {
@@ -40,6 +46,12 @@ pub(super) const fn measure_number(measure: Measure) -> u8 {
         Measure::CallSeconds => 13,
         Measure::CallSecondsTotal => 14,
         Measure::Clients => 15,
+        Measure::MemoryUtilization => 16,
+        Measure::MemoryAvailable => 17,
+        Measure::MemorySize => 18,
+        Measure::DiskUtilization => 19,
+        Measure::DiskAvailable => 20,
+        Measure::DiskSize => 21,
     }
 }
 
@@ -73,6 +85,6 @@ mod tests {
         for known in [Status::Unset, Status::Ok, Status::Error] {
             assert_eq!(status(known as u8), Some(known));
         }
-        assert_eq!(measure(16), None);
+        assert_eq!(measure(22), None);
     }
 }

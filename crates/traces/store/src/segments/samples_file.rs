@@ -27,7 +27,7 @@ fn sample_columns() -> [Column; 7] {
 }
 
 /// Measures by their names in files.
-const MEASURES: [(Measure, &str); 16] = [
+const MEASURES: [(Measure, &str); 22] = [
     (Measure::Utilization, "utilization"),
     (Measure::CpuSecondsTotal, "cpu_seconds_total"),
     (Measure::Cores, "cores"),
@@ -44,13 +44,24 @@ const MEASURES: [(Measure, &str); 16] = [
     (Measure::CallSeconds, "call_seconds"),
     (Measure::CallSecondsTotal, "call_seconds_total"),
     (Measure::Clients, "clients"),
+    (Measure::MemoryUtilization, "memory_utilization"),
+    (Measure::MemoryAvailable, "memory_available"),
+    (Measure::MemorySize, "memory_size"),
+    (Measure::DiskUtilization, "disk_utilization"),
+    (Measure::DiskAvailable, "disk_available"),
+    (Measure::DiskSize, "disk_size"),
 ];
+
+/// Measures of the first version.
+const MEASURES_AT_FIRST: usize = 16;
 
 /// Writes samples, which are sorted by time.
 pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<EncodedFile, SegmentError> {
     let mut writer = TableWriter::new(&sample_columns(), table::properties(ROWS_PER_GROUP))?;
     let texts: Arc<StringArray> = Arc::new(texts.iter().map(|text| Some(&**text)).collect());
-    let measures: Arc<StringArray> = Arc::new(MEASURES.iter().map(|(_, name)| Some(*name)).collect());
+    // No more names than are needed: earlier versions cannot read those that they do not know.
+    let used = rows.iter().map(|row| row.measure as usize + 1).max().unwrap_or(0).max(MEASURES_AT_FIRST);
+    let measures: Arc<StringArray> = Arc::new(MEASURES[..used].iter().map(|(_, name)| Some(*name)).collect());
     for rows in rows.chunks(BATCH_ROWS) {
         let column = |text: &dyn Fn(&SampleRow) -> u32| {
             columns::text_column(rows.iter().map(|row| text(row) as i32).collect(), &texts)
@@ -131,7 +142,7 @@ mod tests {
                 measure,
                 server: at as u32 % 4,
                 tier: 2,
-                transaction: at as u32 / 5,
+                transaction: at as u32 % 3,
                 callee: 0,
                 value: if at == 3 { f64::INFINITY } else { at as f64 / 3.0 },
             })

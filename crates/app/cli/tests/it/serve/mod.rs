@@ -8,6 +8,7 @@ mod life;
 mod packaging;
 mod pages;
 mod security;
+mod server_alerts;
 
 use crate::outcome::command;
 use rustix::process::{Pid, Signal, kill_process};

@@ -100,7 +100,8 @@ impl Detection {
 
     /// Every interval that an evaluation of the window with this end may need.
     pub fn needed(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
-        let healthy = alerts.active.iter().map(|alert| self.healthy_baseline(alert));
+        let of_operations = alerts.active.iter().filter(|alert| !alert.kind().is_of_server());
+        let healthy = of_operations.map(|alert| self.healthy_baseline(alert));
         [self.compared(end).all()].into_iter().chain(healthy).collect()
     }
 
@@ -137,7 +138,8 @@ impl Detection {
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
         for alert in alerts.firing() {
             let (since, healthy) = (Timestamp::from_unix_ns(alert.since_ns), self.healthy_baseline(alert));
-            let recovery = study.recovery(&alert.finding, since, healthy);
+            let Some(finding) = alert.finding.operation() else { continue };
+            let recovery = study.recovery(finding, since, healthy);
             evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
         }
         evaluation.others.clone_from(&alerts.others);
@@ -225,7 +227,8 @@ impl Study<'_> {
     /// alert are compared with the baseline before it.
     fn keep_failing(&self, evaluation: &mut Evaluation) {
         let missing = |alert: &&Alert| {
-            alert.finding.is_failing() && !evaluation.findings.iter().any(|finding| alert.is_about(finding))
+            alert.finding.operation().is_some_and(Finding::is_failing)
+                && !evaluation.findings.iter().any(|finding| alert.is_about(finding))
         };
         let Some(first) = self.alerts.active.iter().filter(missing).min_by_key(|alert| alert.healthy_ns)
         else {

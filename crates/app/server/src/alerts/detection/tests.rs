@@ -109,7 +109,8 @@ fn slow_operations_have_findings_until_they_recover() {
     let firing = states.matches('F').count();
     assert!(states[first + 1..].starts_with(&"F".repeat(firing)), "without a gap: {states}");
     assert!((48..60).contains(&firing) && states.ends_with('.'), "and over in the end: {states}");
-    assert_eq!((alerts.resolved.len(), alerts.resolved[0].finding.operation.as_str()), (1, "read"));
+    let finding = alerts.resolved[0].finding.operation().unwrap();
+    assert_eq!((alerts.resolved.len(), finding.operation.as_str()), (1, "read"));
     let since = alerts.resolved[0].since_ns - minute(180).unix_ns();
     assert!(since.abs() < 2 * MINUTE_NS, "slow since the onset: {} min", since / MINUTE_NS);
 }
@@ -121,9 +122,14 @@ fn failing_operations_have_findings_until_they_recover() {
     let states = watch(&mut alerts, &requests, 140, 300);
     assert!(states.contains('F') && states.ends_with('.'), "{states}");
     let alert = &alerts.resolved[0];
-    assert_eq!((alerts.resolved.len(), alert.finding.operation.as_str()), (1, "read"));
-    assert!(alert.finding.is_failing() && alert.finding.slower == 0.0, "{:?}", alert.finding);
-    assert!(alert.summary().starts_with("Operation `read` of `db` fails in "), "{}", alert.summary());
+    let finding = alert.finding.operation().unwrap();
+    assert_eq!((alerts.resolved.len(), finding.operation.as_str()), (1, "read"));
+    assert!(finding.is_failing() && finding.slower == 0.0, "{finding:?}");
+    assert!(
+        alert.finding.summary().starts_with("Operation `read` of `db` fails in "),
+        "{}",
+        alert.finding.summary()
+    );
     assert_eq!(alert.ended.as_deref(), Some("it behaves as before"));
     let since = alert.since_ns - minute(200).unix_ns();
     assert!(since.abs() < 2 * MINUTE_NS, "failing since the onset: {} min", since / MINUTE_NS);

@@ -6,6 +6,9 @@
 //! ```
 
 use super::evaluate::{Evaluation, Finding, Recovery, WindowEvaluation};
+use super::finding::{AlertFinding, ServerFinding};
+use super::kind::AlertKind;
+use super::servers::ServerEvaluation;
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -45,16 +48,16 @@ pub struct AlertList {
     pub omitted: u64,
 }
 
-/// A service that makes requests slow, over time.
+/// A service that makes requests slow, or a server in trouble, over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Alert {
-    /// Sixteen hexadecimal digits; another alert of the same service has another id.
+    /// Sixteen hexadecimal digits; another alert about the same has another id.
     pub id: String,
     /// Pending, firing or resolved.
     pub state: AlertState,
     /// Its first finding, by the server's clock.
     pub first_ns: i64,
-    /// Since when requests are slow, by their own clocks, as far as that is known.
+    /// Since when, by the clocks of the data, as far as that is known.
     pub since_ns: i64,
     /// When it began to fire, by the server's clock.
     pub fired_ns: Option<i64>,
@@ -67,7 +70,7 @@ pub struct Alert {
     pub evaluated_ns: i64,
     /// The latest finding.
     #[serde(alias = "found")]
-    pub finding: Finding,
+    pub finding: AlertFinding,
     /// The window of that finding.
     pub window: Interval,
     /// The baseline of that finding.
@@ -108,7 +111,7 @@ pub enum AlertState {
     Pending,
     /// Receivers are notified.
     Firing,
-    /// Requests are no longer slower and nothing fails any more, or it could not be evaluated.
+    /// It is no longer detected, or it could not be evaluated.
     Resolved,
 }
 
@@ -121,19 +124,47 @@ pub struct LastNotification {
     pub at_ns: i64,
 }
 
+/// What an evaluation says of one alert.
+enum Outcome {
+    /// With the windows that show it.
+    Detected(AlertFinding, Windows),
+    /// It goes on, without another finding.
+    Held,
+    Absent,
+    Unknown,
+}
+
+/// The windows of an evaluation.
+#[derive(Clone, Copy)]
+struct Windows {
+    window: Interval,
+    baseline: Interval,
+}
+
+impl Windows {
+    fn of_servers(evaluation: &ServerEvaluation) -> Windows {
+        Windows { window: evaluation.window.into(), baseline: evaluation.baseline.into() }
+    }
+}
+
 impl Alert {
     /// Whether it is about this service.
     pub fn is_about(&self, finding: &Finding) -> bool {
-        self.finding.service == finding.service
+        self.finding.operation().is_some_and(|own| own.service == finding.service)
     }
 
-    fn new(finding: Finding, (window, baseline): (Interval, Interval), at: Timestamp) -> Alert {
+    /// Its kind.
+    pub fn kind(&self) -> AlertKind {
+        self.finding.kind()
+    }
+
+    fn new(finding: AlertFinding, windows: Windows, at: Timestamp) -> Alert {
         let mut id = FingerprintBuilder::new();
-        id.bytes(finding.service.as_bytes());
+        finding.names().iter().for_each(|name| id.bytes(name.as_bytes()));
         id.bytes(&at.unix_ns().to_le_bytes());
         let id = id.finish().to_string()[..16].to_owned();
         // Without a known onset: it began within the window.
-        let since_ns = finding.onset_ns.unwrap_or(window.since_ns);
+        let since_ns = finding.onset_ns().unwrap_or(windows.window.since_ns);
         Alert {
             id,
             state: AlertState::Pending,
@@ -144,9 +175,9 @@ impl Alert {
             ended: None,
             evaluated_ns: at.unix_ns(),
             finding,
-            window,
-            baseline,
-            healthy_ns: baseline.until_ns,
+            window: windows.window,
+            baseline: windows.baseline,
+            healthy_ns: windows.baseline.until_ns,
             evaluations: 1,
             healthy_evaluations: 0,
             notified: BTreeMap::new(),
@@ -154,26 +185,51 @@ impl Alert {
     }
 
     /// Records one evaluation.
-    fn record(&mut self, evaluation: &Evaluation, at: Timestamp) {
+    fn record(&mut self, outcome: Outcome, at: Timestamp) {
+        let finding = match outcome {
+            Outcome::Detected(finding, windows) => Some(Some((finding, windows))),
+            Outcome::Held => Some(None),
+            Outcome::Absent => None,
+            Outcome::Unknown => return,
+        };
+        self.evaluated_ns = at.unix_ns();
+        self.evaluations = self.evaluations << 1 | u32::from(finding.is_some());
+        self.healthy_evaluations =
+            if finding.is_some() { 0 } else { self.healthy_evaluations.saturating_add(1) };
+        if let Some(Some((finding, windows))) = finding {
+            (self.finding, self.window, self.baseline) = (finding, windows.window, windows.baseline);
+        }
+    }
+
+    fn outcome_of_requests(&self, evaluation: &Evaluation) -> Outcome {
         let recovery = evaluation.recoveries.get(&self.id).copied();
         let is_over = |finding: &Finding| {
-            recovery == Some(Recovery::Recovered) && finding.operation == self.finding.operation
+            let operation = self.finding.operation().map(|own| &own.operation);
+            recovery == Some(Recovery::Recovered) && operation == Some(&finding.operation)
         };
         let finding = evaluation.finding(|finding| self.is_about(finding) && !is_over(finding));
-        let is_slow = finding.is_some() || recovery == Some(Recovery::StillSlow);
         let is_known = match recovery {
             None => evaluation.is_complete,
             Some(recovery) => recovery != Recovery::Unknown,
         };
-        if !is_slow && !is_known {
-            return;
+        match finding {
+            Some((finding, window, baseline)) => {
+                Outcome::Detected(AlertFinding::Operation(finding.clone()), Windows { window, baseline })
+            }
+            None if recovery == Some(Recovery::StillSlow) => Outcome::Held,
+            None if is_known => Outcome::Absent,
+            None => Outcome::Unknown,
         }
-        self.evaluated_ns = at.unix_ns();
-        self.evaluations = self.evaluations << 1 | u32::from(is_slow);
-        self.healthy_evaluations = if is_slow { 0 } else { self.healthy_evaluations.saturating_add(1) };
-        if let Some((finding, window, baseline)) = finding {
-            (self.finding, self.window, self.baseline) = (finding.clone(), window, baseline);
+    }
+
+    fn outcome_of_servers(&self, evaluation: &ServerEvaluation) -> Outcome {
+        let mut all = evaluation.findings.iter().cloned().map(AlertFinding::Server);
+        if let Some(finding) = all.find(|finding| self.finding.is_about_the_same(finding)) {
+            return Outcome::Detected(finding, Windows::of_servers(evaluation));
         }
+        let subject = self.finding.server().map(ServerFinding::subject);
+        let is_healthy = subject.is_some_and(|subject| evaluation.healthy.contains(&subject));
+        if is_healthy { Outcome::Absent } else { Outcome::Unknown }
     }
 
     fn end(&mut self, at: Timestamp, why: &str) {
@@ -198,6 +254,12 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Adds those of another evaluation.
+    pub fn add(&mut self, other: Changes) {
+        self.fired.extend(other.fired);
+        self.resolved.extend(other.resolved);
+    }
+
     /// Whether no alert fired or was resolved.
     pub fn is_empty(&self) -> bool {
         self.fired.is_empty() && self.resolved.is_empty()
@@ -205,31 +267,53 @@ impl Changes {
 }
 
 impl AlertList {
-    /// Applies an evaluation. `at` is the server's clock.
+    /// Applies an evaluation of requests. `at` is the server's clock.
     pub fn apply(&mut self, evaluation: &Evaluation, rules: Rules, at: Timestamp) -> Changes {
-        self.active.iter_mut().for_each(|alert| alert.record(evaluation, at));
+        for alert in self.active.iter_mut().filter(|alert| !alert.kind().is_of_server()) {
+            alert.record(alert.outcome_of_requests(evaluation), at);
+        }
         self.others.clone_from(&evaluation.others);
         for (finding, window, baseline) in evaluation.all() {
-            if self.active.iter().any(|alert| alert.is_about(finding)) {
-                continue;
-            }
-            if self.active.len() >= ALERTS_MAX {
-                self.omitted += 1;
-                continue;
-            }
-            self.active.push(Alert::new(finding.clone(), (window, baseline), at));
+            self.add(AlertFinding::Operation(finding.clone()), Windows { window, baseline }, at);
         }
-        self.advance(rules, at)
+        self.expire(rules, at)
     }
 
-    /// Resolves alerts that could not be evaluated for too long; for evaluations that were skipped.
+    /// Applies an evaluation of servers. `at` is the server's clock.
+    pub fn apply_servers(&mut self, evaluation: &ServerEvaluation, rules: Rules, at: Timestamp) -> Changes {
+        let windows = Windows::of_servers(evaluation);
+        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server()) {
+            alert.record(alert.outcome_of_servers(evaluation), at);
+        }
+        let findings = evaluation.findings.iter().cloned().map(AlertFinding::Server);
+        findings.for_each(|finding| self.add(finding, windows, at));
+        self.expire_servers(rules, at)
+    }
+
+    fn add(&mut self, finding: AlertFinding, windows: Windows, at: Timestamp) {
+        if self.active.iter().any(|alert| alert.finding.is_about_the_same(&finding)) {
+            return;
+        }
+        if self.active.len() >= ALERTS_MAX {
+            self.omitted += 1;
+            return;
+        }
+        self.active.push(Alert::new(finding, windows, at));
+    }
+
+    /// Resolves alerts about operations that could not be evaluated for too long; for evaluations that were skipped.
     pub fn expire(&mut self, rules: Rules, at: Timestamp) -> Changes {
-        self.advance(rules, at)
+        self.advance(false, rules, at)
     }
 
-    fn advance(&mut self, rules: Rules, at: Timestamp) -> Changes {
+    /// Resolves alerts about servers that could not be evaluated for too long.
+    pub fn expire_servers(&mut self, rules: Rules, at: Timestamp) -> Changes {
+        self.advance(true, rules, at)
+    }
+
+    fn advance(&mut self, of_servers: bool, rules: Rules, at: Timestamp) -> Changes {
         let mut changes = Changes::default();
-        for alert in &mut self.active {
+        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server() == of_servers) {
             alert.advance(rules, at);
             if alert.fired_ns == Some(at.unix_ns()) {
                 changes.fired.push(alert.id.clone());
@@ -271,7 +355,7 @@ impl Alert {
     fn advance(&mut self, rules: Rules, at: Timestamp) {
         let age = |since_ns: i64| Nanos::from_ns(at.unix_ns().saturating_sub(since_ns).max(0) as u64);
         if age(self.evaluated_ns) >= rules.silent_after {
-            return self.end(at, "too few requests to evaluate it");
+            return self.end(at, self.kind().silence_reason());
         }
         match self.state {
             AlertState::Pending if self.count_found(rules.fire_of) >= rules.fire_after => {
@@ -282,12 +366,12 @@ impl Alert {
                 self.end(at, "it was not confirmed");
             }
             AlertState::Firing if self.healthy_evaluations >= rules.resolve_after => {
-                let is_failing = self.finding.is_failing();
-                let reason =
-                    if is_failing { "it behaves as before" } else { "requests are no longer slower" };
-                self.end(at, reason);
+                self.end(at, self.finding.end_reason());
             }
-            AlertState::Firing if self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) => {
+            AlertState::Firing
+                if self.kind().adapts()
+                    && self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) =>
+            {
                 self.end(at, "it lasted so long that it now counts as usual");
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! Alerts by hand: which evaluations make one fire, and which end it.
 
 use super::super::evaluate::SlowCategory;
+use super::super::finding::{FullTime, ServerEvidence, ServerSubject};
 use super::*;
 
 const START: i64 = 1_768_208_400_000_000_000;
@@ -191,7 +192,7 @@ fn the_number_of_alerts_is_limited() {
         alerts.apply(&evaluated(&[], minute), rules(), time(minute));
     }
     assert_eq!((alerts.active.len(), alerts.resolved.len()), (0, ALERTS_MAX), "the earliest was dropped");
-    assert_eq!(alerts.resolved.last().unwrap().finding.service, "cart");
+    assert_eq!(alerts.resolved.last().unwrap().finding.operation().unwrap().service, "cart");
 }
 
 #[test]
@@ -212,4 +213,63 @@ fn yesterdays_alert_is_remembered() {
         !alerts.was_about(&finding("read"), window(10, 100))
             && !alerts.was_about(&finding("read"), window(-100, -20))
     );
+}
+
+/// A finding about a server.
+pub(in crate::alerts) fn server_finding(server: &str, evidence: ServerEvidence) -> ServerFinding {
+    ServerFinding { server: server.to_owned(), tier: "app".to_owned(), evidence, onset_ns: None }
+}
+
+pub(in crate::alerts) const FOREIGN: ServerEvidence =
+    ServerEvidence::UnexplainedCpu { share: 0.2, cores: 0.4, times_known: true };
+
+fn servers(findings: Vec<ServerFinding>, healthy: &[&str], minute: i64) -> ServerEvaluation {
+    let Evaluation { window, baseline, .. } = evaluated(&[], minute);
+    let healthy = healthy.iter().map(|server| ServerSubject::new("cpu", "app", server)).collect();
+    ServerEvaluation { window, baseline, findings, healthy }
+}
+
+#[test]
+fn servers_and_operations_have_alerts_of_their_own() {
+    let mut alerts = AlertList::default();
+    for minute in 0..3 {
+        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+        let findings = vec![server_finding("app-1", FOREIGN), server_finding("app-2", FOREIGN)];
+        alerts.apply_servers(&servers(findings, &[], minute), rules(), time(minute));
+    }
+    assert_eq!(alerts.firing().count(), 3);
+    for minute in 3..5 {
+        let findings = vec![server_finding("app-2", FOREIGN)];
+        alerts.apply_servers(&servers(findings, &["app-1"], minute), rules(), time(minute));
+    }
+    assert_eq!((alerts.firing().count(), alerts.resolved.len()), (2, 1), "the operation was not evaluated");
+    assert_eq!(alerts.resolved[0].ended.as_deref(), Some("transactions explain the CPU again"));
+    for minute in 5..7 {
+        alerts.apply_servers(&servers(vec![], &["app-1"], minute), rules(), time(minute));
+        alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+    }
+    assert_eq!(alerts.firing().count(), 1, "a server that could not be evaluated is not over");
+}
+
+#[test]
+fn a_server_that_fills_up_never_counts_as_usual() {
+    let full = FullTime {
+        device: "/data".to_owned(),
+        used: 0.5,
+        growth_an_hour: 0.01,
+        full_ns: time(3_000).unix_ns(),
+        earliest_ns: time(2_500).unix_ns(),
+        latest_ns: None,
+    };
+    let mut alerts = AlertList::default();
+    for minute in 0..=(24 * 60 + 5) {
+        let findings = vec![
+            server_finding("db-1", ServerEvidence::DiskFull(full.clone())),
+            server_finding("db-1", FOREIGN),
+        ];
+        alerts.apply_servers(&servers(findings, &[], minute), rules(), time(minute));
+    }
+    let firing: Vec<AlertKind> = alerts.firing().map(Alert::kind).collect();
+    assert_eq!(firing[0], AlertKind::DiskFull);
+    assert_eq!(alerts.resolved.len(), 1, "one subject each, and the CPU is usual after a day");
 }

@@ -105,6 +105,10 @@ fn is_sum_over_others(name: &str, labels: &Attributes<'_>) -> bool {
     match name {
         "container_cpu_usage_seconds_total" => matches!(labels.first(&["container"]), "" | "POD"),
         "kube_pod_container_resource_limits" => labels.first(&["resource"]) != "cpu",
+        // Of memory, or of nothing but other file systems.
+        "node_filesystem_avail_bytes" | "node_filesystem_size_bytes" => {
+            matches!(labels.first(&["fstype"]), "tmpfs" | "devtmpfs" | "ramfs" | "overlay" | "squashfs")
+        }
         _ => false,
     }
 }
@@ -115,6 +119,7 @@ const fn kind(measure: Measure, is_cores_in_use: bool) -> JoinKind {
         Measure::CpuSecondsTotal if is_cores_in_use => JoinKind::Rate,
         Measure::Utilization | Measure::ResponseTime | Measure::CallTime => JoinKind::Mean,
         Measure::Cores | Measure::Clients | Measure::TransactionRate => JoinKind::Sum,
+        _ if measure.is_of_storage() => JoinKind::Mean,
         _ => JoinKind::Counter,
     }
 }

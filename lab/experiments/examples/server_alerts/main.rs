@@ -1,0 +1,173 @@
+//! Alerts about servers on simulated shops with known truth, window by window: false alarms, misses, and delays.
+//!
+//! ```sh
+//! cargo run --release -p laggard-experiments --example server_alerts -- shop SCENARIO[,…] [FIRST_SEED] [SEEDS] [each]
+//! cargo run --release -p laggard-experiments --example server_alerts -- fill [FIRST_SEED] [SEEDS]
+//! ```
+//!
+//! `shop` evaluates every minute of every server of the scenario; `each` prints every alert. `fill` has memory that fills
+//! up, and memory that only seems to.
+#![expect(clippy::print_stdout, reason = "a command-line program")]
+
+mod fill;
+mod shop;
+
+use laggard_model::{Nanos, Timestamp};
+use laggard_server::alerts::{Alert, AlertKind, AlertList, Detection, ServerDetection};
+use laggard_simulate::{SegmentTruth, TpcwRun, TpcwScenario, TpcwSettings, tpcw};
+use shop::table;
+
+/// Windows before the first evaluation.
+const FIRST: usize = 120;
+/// Minutes after a fault within which an alert must end.
+const END_MAX: usize = 15;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|text| text != "each").collect();
+    let number =
+        |at: usize, usual: u64| arguments.get(at).map_or(usual, |text| text.parse().expect("a number"));
+    match arguments.first().map(String::as_str) {
+        Some("fill") => fill::print(number(1, 1), number(2, 9)),
+        _ => {
+            let usual =
+                "tpcw,tpcw-one-ms,tpcw-rollback,tpcw-foreign,tpcw-quiet,tpcw-drift,tpcw-cache,tpcw-diurnal";
+            let names = arguments.get(1).map_or(usual, String::as_str);
+            let (first, seeds) = (number(2, 1), number(3, 9));
+            println!(
+                "| scenario | faults | detected | windows until it fires | wrong kind | ended late | ended early | false alarms | server hours |"
+            );
+            println!("|---|---|---|---|---|---|---|---|---|");
+            for name in names.split(',') {
+                print_scenario(TpcwScenario::parse(name).expect("a scenario"), first..first + seeds);
+            }
+        }
+    }
+}
+
+/// The defaults of `laggard serve`.
+pub(crate) fn usual() -> ServerDetection {
+    let settings = laggard_server::AlertSettings::default();
+    ServerDetection::from_settings(&settings, Detection::from_settings(&settings).rules)
+}
+
+/// A fault of the first tier, in windows.
+struct Fault {
+    start: usize,
+    end: usize,
+    kind: AlertKind,
+}
+
+/// Segments in a row that are faulty in the same way.
+fn faults(segments: &[SegmentTruth]) -> Vec<Fault> {
+    let mut out: Vec<Fault> = Vec::new();
+    let first = segments.first().map(|segment| segment.application);
+    for segment in segments {
+        let kind = match segment {
+            segment if segment.is_anomalous => AlertKind::UnexplainedCpu,
+            segment if Some(segment.application) != first => AlertKind::HigherCost,
+            _ => continue,
+        };
+        match out.last_mut() {
+            Some(last) if last.end == segment.start && last.kind == kind => last.end = segment.end,
+            _ => out.push(Fault { start: segment.start, end: segment.end, kind }),
+        }
+    }
+    out
+}
+
+/// Sums over the runs of a scenario.
+#[derive(Default)]
+struct Tally {
+    faults: usize,
+    delays: Vec<usize>,
+    wrong_kind: usize,
+    ended_late: usize,
+    ended_early: usize,
+    false_alarms: usize,
+    hours: f64,
+}
+
+fn print_scenario(scenario: TpcwScenario, seeds: std::ops::Range<u64>) {
+    let mut tally = Tally::default();
+    let each = std::env::args().any(|text| text == "each");
+    for seed in seeds {
+        let run = tpcw(&TpcwSettings::scenario(scenario, seed)).expect("scenarios are within their ranges");
+        let alerts = watch(&run);
+        tally.add(&run, &alerts);
+        for alert in alerts.iter().filter(|_| each) {
+            let (fired, over) = times(&run, alert);
+            println!("  {} {seed}: window {fired} to {over:?}: {}", scenario.name(), alert.finding.summary());
+        }
+    }
+    tally.delays.sort_unstable();
+    let middle = tally.delays.get(tally.delays.len() / 2);
+    let delays = middle.map_or_else(String::new, |middle| {
+        format!("{middle} (worst {})", tally.delays.last().copied().unwrap_or_default())
+    });
+    println!(
+        "| {} | {} | {} | {delays} | {} | {} | {} | {} | {:.0} |",
+        scenario.name(),
+        tally.faults,
+        tally.delays.len(),
+        tally.wrong_kind,
+        tally.ended_late,
+        tally.ended_early,
+        tally.false_alarms,
+        tally.hours
+    );
+}
+
+/// Every alert that fired.
+fn watch(run: &TpcwRun) -> Vec<Alert> {
+    let detection = usual();
+    let mut alerts = AlertList::default();
+    let window = Nanos::from_secs(u64::from(run.window_s));
+    for windows in FIRST..=run.windows {
+        let first = windows.saturating_sub(shop::WINDOWS_MAX);
+        let end = Timestamp::from_unix_ns(run.since_unix_ns + windows as i64 * window.ns() as i64);
+        // As far back as the server reads.
+        let since = detection.since(&alerts, end);
+        let known = since.since(Timestamp::from_unix_ns(run.since_unix_ns)).ns().max(0) / window.ns() as i64;
+        let table = table(run, first.min(known as usize)..windows);
+        let evaluation = detection.evaluate(&alerts, Some(&table), &[], end);
+        alerts.apply_servers(&evaluation, detection.rules, end);
+    }
+    let mut all = alerts.resolved;
+    all.extend(alerts.active.into_iter().filter(|alert| alert.fired_ns.is_some()));
+    all
+}
+
+/// The window in which an alert fired, and the one in which it was over.
+fn times(run: &TpcwRun, alert: &Alert) -> (usize, Option<usize>) {
+    let window = |ns: i64| ((ns - run.since_unix_ns) / (i64::from(run.window_s) * 1_000_000_000)) as usize;
+    (window(alert.fired_ns.unwrap_or(alert.first_ns)), alert.resolved_ns.map(window))
+}
+
+impl Tally {
+    fn add(&mut self, run: &TpcwRun, alerts: &[Alert]) {
+        self.hours += (run.windows - FIRST) as f64 / 60.0 * run.servers.len() as f64;
+        let mut counted = vec![false; alerts.len()];
+        for fault in faults(&run.truth.segments) {
+            self.faults += 1;
+            let of_front =
+                |alert: &Alert| alert.finding.server().is_some_and(|finding| finding.tier == "front");
+            let during = alerts.iter().enumerate().filter(|(_, alert)| {
+                let fired = times(run, alert).0;
+                of_front(alert) && fired > fault.start && fired <= fault.end
+            });
+            let mut first = None;
+            for (at, alert) in during {
+                counted[at] = true;
+                let (fired, over) = times(run, alert);
+                first = first.or(Some(fired - fault.start));
+                self.wrong_kind += usize::from(alert.kind() != fault.kind);
+                self.ended_early += usize::from(over.is_some_and(|over| over < fault.end));
+                let is_late =
+                    over.map_or(fault.end + END_MAX < run.windows, |over| over > fault.end + END_MAX);
+                self.ended_late += usize::from(is_late);
+            }
+            self.delays.extend(first);
+        }
+        self.false_alarms += counted.iter().filter(|counted| !**counted).count();
+    }
+}
