@@ -1,5 +1,8 @@
 // Written by `cargo xtask docs` from the OpenAPI document; do not edit.
 
+/** A kind of alert. */
+export type AlertKind = "slow_operation" | "higher_cost" | "unexplained_cpu" | "low_capacity" | "memory_full" | "disk_full";
+
 /** A receiver of notifications. */
 export interface AlertReceiverRow {
   failed: number; name: string; sent: number;
@@ -7,11 +10,12 @@ export interface AlertReceiverRow {
 
 /** One alert. */
 export interface AlertRow {
-  baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null; factor?: number | null;
-  fired_ns?: number | null; first_ns: number; id: string; notified: Record<string, AlertState>; operation: string;
-  other_operations: string[]; replicas: string[]; requests_hit: number; requests_seen: number;
-  resolved_ns?: number | null; service: string; since_ns: number; slower: number; state: AlertState; summary: string;
-  traces: string[]; window: Interval;
+  baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null;
+  evidence?: ServerEvidence | null; factor?: number | null; fired_ns?: number | null; first_ns: number; id: string;
+  kind: AlertKind; notified: Record<string, AlertState>; operation: string; other_operations: string[]; page: string;
+  replicas: string[]; requests_hit: number; requests_seen: number; resolved_ns?: number | null; server?: string | null;
+  service: string; since_ns: number; slower: number; state: AlertState; summary: string; traces: string[];
+  window: Interval;
 }
 
 /** The state of an alert. */
@@ -20,8 +24,8 @@ export type AlertState = "pending" | "firing" | "resolved";
 /** Alerts, and the progress of detection. */
 export interface Alerts {
   alerts: AlertRow[]; enabled: boolean; every_ns: number; firing: number; last?: EvaluationRecord | null;
-  last_evaluated?: EvaluationRecord | null; omitted: number; pending: number; receivers: AlertReceiverRow[];
-  window_ns: number;
+  last_evaluated?: EvaluationRecord | null; last_servers?: EvaluationRecord | null; omitted: number; pending: number;
+  receivers: AlertReceiverRow[]; window_ns: number;
 }
 
 /** A time in which the latency of a category was dispersed or had a heavy tail. */
@@ -134,6 +138,11 @@ export type Fold = "never" | "open" | "closed" | "alternative";
 /** One frame. */
 export interface Frame {
   color: Color; depth: number; from: number; label: Prose; width: number; words: string;
+}
+
+/** When a resource will be full. */
+export interface FullTime {
+  device: string; earliest_ns: number; full_ns: number; growth_an_hour: number; latest_ns?: number | null; used: number;
 }
 
 /** A small picture in a cell, drawn on the scale of its column. */
@@ -298,6 +307,9 @@ export interface Series {
 /** How a series is drawn. */
 export type SeriesShape = "line" | "dashed" | "dotted" | "band" | "bars" | "dots" | "rings";
 
+/** What is wrong with a server. */
+export type ServerEvidence = { cores: number; factor?: number | null; kind: "higher_cost"; relative: number; share: number; transactions: TransactionCost[]; } | { cores: number; kind: "unexplained_cpu"; share: number; times_known: boolean; } | { clients_left?: number | null; growth: number; kind: "low_capacity"; reserve: number; utilization: number; } | FullTime & { kind: "memory_full"; } | FullTime & { kind: "disk_full"; };
+
 /** Requests that enter at a service, by bin. */
 export interface ServiceOverTime {
   errors: number[]; name: string; p50_ns: (number | null)[]; p99_ns: (number | null)[]; requests: number[];
@@ -401,6 +413,12 @@ export interface TraceSpan {
 export interface TraceSummary {
   category?: string | null; latency_ns: number; operation: string; service: string; spans: number; start_ns: number;
   status: StatusName; trace: string;
+}
+
+/** What one transaction of a type costs. */
+export interface TransactionCost {
+  demand_high_s: number; demand_low_s: number; demand_s: number; distinguishable: boolean;
+  service_time_error_s?: number | null; service_time_s?: number | null; transaction: string;
 }
 
 /** One position of the tree. Times are of single calls. */
