@@ -107,7 +107,7 @@ fn a_transaction_that_costs_more_is_sent_once_and_then_resolved() {
     let start = || Running::start(&data, &["--config", &config]);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
     // The faults are in the last quarter of an hour: older samples are history, which triggers nothing.
-    let first = (now / MINUTE - QUIET - 14) * MINUTE;
+    let first = (now / MINUTE - QUIET - 12) * MINUTE;
     let mut watched = WatchedServer { running: Some(start()), start: first, minute: 0 };
 
     let quiet = watched.pass(QUIET, 8.0);
