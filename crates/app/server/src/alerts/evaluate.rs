@@ -1,6 +1,6 @@
 //! One comparison of a window with a baseline: which operations make its requests slower, and by how much.
 
-use super::lifecycle::Interval;
+use super::interval::Interval;
 use crate::stored_facts::stored_facts;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};

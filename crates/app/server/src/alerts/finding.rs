@@ -2,6 +2,7 @@
 
 use super::evaluate::Finding;
 use super::kind::AlertKind;
+use laggard_params::Window;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -226,6 +227,29 @@ impl ServerFinding {
             (false, _) => &self.server,
             (true, false) => &self.tier,
             (true, true) => "the server",
+        }
+    }
+}
+
+/// What an evaluation of servers found out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ServerEvaluation {
+    /// The evaluated windows.
+    pub window: Window,
+    /// The windows before, which they were compared with.
+    pub baseline: Window,
+    /// What is wrong.
+    pub findings: Vec<ServerFinding>,
+    /// What was evaluated and is in order. Of anything else nothing is known.
+    pub healthy: Vec<ServerSubject>,
+}
+
+impl ServerEvaluation {
+    /// Adds the result for one subject.
+    pub(super) fn add(&mut self, subject: ServerSubject, finding: Option<ServerFinding>) {
+        match finding {
+            Some(finding) => self.findings.push(finding),
+            None => self.healthy.push(subject),
         }
     }
 }

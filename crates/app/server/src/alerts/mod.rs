@@ -9,6 +9,7 @@
 mod detection;
 mod evaluate;
 mod finding;
+mod interval;
 mod kind;
 mod lifecycle;
 mod message;

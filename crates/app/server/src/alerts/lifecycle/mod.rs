@@ -6,9 +6,10 @@
 //! ```
 
 use super::evaluate::{Evaluation, Finding, Recovery, WindowEvaluation};
+use super::finding::ServerEvaluation;
 use super::finding::{AlertFinding, ServerFinding};
+pub use super::interval::Interval;
 use super::kind::AlertKind;
-use super::servers::ServerEvaluation;
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -86,21 +87,6 @@ pub struct Alert {
     /// The last notification of each receiver, by its name.
     #[serde(alias = "told")]
     pub notified: BTreeMap<String, LastNotification>,
-}
-
-/// An interval of time, both ends included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Interval {
-    /// First instant, since the Unix epoch.
-    pub since_ns: i64,
-    /// Last instant, since the Unix epoch.
-    pub until_ns: i64,
-}
-
-impl From<Window> for Interval {
-    fn from(window: Window) -> Interval {
-        Interval { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns() }
-    }
 }
 
 /// The state of an alert.

@@ -12,6 +12,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub use super::finding::ServerEvaluation;
 use super::finding::{ServerFinding, ServerSubject};
 use super::lifecycle::{Alert, AlertList, AlertState, Rules};
 use crate::settings::AlertSettings;
@@ -40,29 +41,6 @@ pub struct ServerDetection {
     pub reserve: f64,
     /// When alerts fire and resolve.
     pub rules: Rules,
-}
-
-/// What an evaluation of servers found out.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ServerEvaluation {
-    /// The evaluated windows.
-    pub window: Window,
-    /// The windows before, which they were compared with.
-    pub baseline: Window,
-    /// What is wrong.
-    pub findings: Vec<ServerFinding>,
-    /// What was evaluated and is in order. Of anything else nothing is known.
-    pub healthy: Vec<ServerSubject>,
-}
-
-impl ServerEvaluation {
-    /// Adds the result for one subject.
-    fn add(&mut self, subject: ServerSubject, finding: Option<ServerFinding>) {
-        match finding {
-            Some(finding) => self.findings.push(finding),
-            None => self.healthy.push(subject),
-        }
-    }
 }
 
 impl ServerDetection {

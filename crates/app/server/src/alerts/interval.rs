@@ -1,0 +1,20 @@
+//! An interval of time.
+
+use laggard_params::Window;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// An interval of time, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Interval {
+    /// First instant, since the Unix epoch.
+    pub since_ns: i64,
+    /// Last instant, since the Unix epoch.
+    pub until_ns: i64,
+}
+
+impl From<Window> for Interval {
+    fn from(window: Window) -> Interval {
+        Interval { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns() }
+    }
+}
