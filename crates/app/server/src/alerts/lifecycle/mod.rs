@@ -250,6 +250,7 @@ impl AlertList {
         for alert in self.active.iter_mut().filter(|alert| !alert.kind().is_of_server()) {
             alert.record(alert.outcome_of_requests(evaluation), at);
         }
+        self.others.clone_from(&evaluation.others);
         for (finding, window, baseline) in evaluation.all() {
             self.add(AlertFinding::Operation(finding.clone()), Windows { window, baseline }, at);
         }
