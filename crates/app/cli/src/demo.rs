@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
     let threads = available_threads();
     let meter = Meter::new(&sources);
     let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
-    let report = report(loaded, None, &DiagnoseSettings::default(), threads)?;
+    let report = report(loaded, None, &DiagnoseSettings::default(), Vec::new(), threads)?;
     meter.done();
     OutputTarget { file: None, color: ColorWhen::Auto }.write(Output::Text, &report)?;
     let page = arguments.directory.join("report.html");

@@ -13,7 +13,7 @@ use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Weights};
-use laggard_report::{DeclaredReport, Report, conclude};
+use laggard_report::{DeclaredReport, InputFacts, Report, SystemEvent, conclude};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose traces/ --baseline yesterday/ --samples cpu.csv    and was it the code, the load, or the machine?
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
+  laggard diagnose traces/ --deployment cart@1.4.3=2026-01-12T09:12:00Z    did it begin with this?
   laggard diagnose traces/ --exit-code || page-somebody
   laggard diagnose --server http://localhost:4316 --since -15m             compared with the hour before that
   laggard diagnose --server http://localhost:4316 --since -15m --baseline none
@@ -101,7 +102,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
             earlier => Some(load(earlier, &input, kept_of_baseline(&settings, limits), threads, &meter)?),
         };
         meter.stage("assembling and diagnosing");
-        report(loaded, baseline, &settings, threads)
+        report(loaded, baseline, &settings, arguments.question.events(now()), threads)
     };
     let report = read();
     meter.done();
@@ -163,9 +164,10 @@ pub(crate) fn report(
     loaded: Loaded,
     baseline: Option<Loaded>,
     settings: &DiagnoseSettings,
+    events: Vec<SystemEvent>,
     threads: NonZeroUsize,
 ) -> Result<Report, CommandError> {
-    let facts = facts(&loaded.outcome);
+    let facts = InputFacts { events, ..facts(&loaded.outcome) };
     let requests = Requests::from_traces(loaded.ingest.finish(threads), threads);
     let unread: Vec<String> = baseline.iter().filter_map(|loaded| skipped(&loaded.outcome)).collect();
     let earlier = baseline.map(|loaded| Requests::from_traces(loaded.ingest.finish(threads), threads));

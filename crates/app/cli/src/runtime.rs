@@ -10,6 +10,7 @@ pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
         files: outcome.documents(),
         bytes: outcome.bytes,
         formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
+        events: Vec::new(),
     }
 }
 

@@ -2,12 +2,13 @@
 
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
-use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, Text};
+use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, ServiceDeployment, Text};
 use laggard_diagnose::{
     AttributeFilter, BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, RequestSelection,
 };
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
+use laggard_report::SystemEvent;
 use serde::{Deserialize, Serialize};
 
 /// Why are requests of this window slow: the window, what it is compared with, and how.
@@ -49,6 +50,14 @@ pub struct DiagnoseParams {
     /// Only requests of this category: its id as reports print it, or a unique beginning of it
     #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
     pub category: Option<String>,
+    /// Declare a deployment, to compare with the time since when a suspect is slow: SERVICE@VERSION=T; repeat for more
+    #[cfg_attr(
+        feature = "flags",
+        arg(id = "deployment", long = "deployment", value_name = "SERVICE@VERSION=T")
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[serde(rename = "deployment", deserialize_with = "one_or_more")]
+    pub deployments: Vec<Text<ServiceDeployment>>,
     /// Sampling probability of requests whose spans do not state it, 0 to 1
     #[cfg_attr(feature = "flags", arg(long, value_name = "P", hide = true))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
@@ -92,6 +101,7 @@ impl Default for DiagnoseParams {
             attributes: Vec::new(),
             operation: None,
             category: None,
+            deployments: Vec::new(),
             sampling_probability: None,
             method: DiagnoseMethod::default().name().to_owned(),
             top: "10".parse().expect("10 is a number from 1"),
@@ -128,6 +138,11 @@ impl DiagnoseParams {
         self.baseline == BaselineMode::Auto
             && settings.baseline == BaselineChoice::None
             && settings.method.uses_baseline()
+    }
+
+    /// The declared deployments.
+    pub fn events(&self, now: Timestamp) -> Vec<SystemEvent> {
+        self.deployments.iter().map(|deployment| deployment.event(now)).collect()
     }
 
     fn baseline(&self, now: Timestamp) -> Result<BaselineChoice, ParamsError> {

@@ -1,6 +1,6 @@
 //! Facts about the input that only its reader knows.
 
-use crate::NamedCount;
+use crate::{NamedCount, SystemEvent};
 
 /// Number, size and formats of the inputs that were read.
 #[derive(Clone, Debug, Default)]
@@ -11,4 +11,6 @@ pub struct InputFacts {
     pub bytes: u64,
     /// Formats recognized, with the number of inputs of each.
     pub formats: Vec<NamedCount>,
+    /// Deployments and other changes of the system that somebody declared, in any order.
+    pub events: Vec<SystemEvent>,
 }

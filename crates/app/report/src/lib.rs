@@ -35,6 +35,7 @@ mod model {
     mod replica_load;
     mod samples;
     mod signature;
+    mod system_event;
 
     pub use baseline::*;
     pub use capacity::*;
@@ -50,6 +51,7 @@ mod model {
     pub(crate) use samples::server_name;
     pub use samples::{SampleSummary, SampledServer};
     pub use signature::*;
+    pub use system_event::*;
 }
 
 /// What each report says, in which words and in which order: one file or folder for each question.
@@ -59,6 +61,7 @@ mod present {
     pub(crate) mod changes;
     pub(crate) mod compare;
     pub(crate) mod diagnose;
+    pub(crate) mod events;
     pub(crate) mod facts;
     pub(crate) mod kernel;
     pub(crate) mod signature;
@@ -88,6 +91,7 @@ pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::behavior::behavior_phrase;
 pub use present::diagnose::headline::headline;
+pub use present::events::{event_phrase, suspect_events_sentence};
 pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
 pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};

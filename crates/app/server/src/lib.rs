@@ -11,6 +11,7 @@
 pub mod alerts;
 mod api;
 pub mod client;
+mod events;
 mod grpc;
 mod listen;
 mod operations;

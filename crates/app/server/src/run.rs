@@ -2,6 +2,7 @@
 
 use crate::alerts::{self, Alerts};
 use crate::api::{self, Api, ApiState, AppState};
+use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
 use crate::operations::{DataLock, Notice, SelfTracing, start_logs, trace};
 use crate::pages;
@@ -72,6 +73,7 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     let limits = settings.raw.limits;
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
+    tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {
         let (kind, address) = (listener.kind, listener.address);
@@ -181,6 +183,7 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
         );
     }
     alerts::finish(&state.alerts).await;
+    save_versions(&state.tenants).await;
     let mut ended = Ok(());
     for tenant in state.tenants.all() {
         if let Err(error) = tenant.store.close().await {

@@ -1,8 +1,10 @@
 //! Tenants: a store for each, opened at its first request.
 
+use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
 use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
+use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
-use laggard_store::{DurableFolder, Store, StoreError, StoreSettings};
+use laggard_store::{AppendError, DurableFolder, Store, StoreError, StoreSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -21,6 +23,23 @@ pub(crate) struct Tenant {
     pub(crate) store: Store,
     /// Reads received messages; remembers series of metrics between them.
     pub(crate) messages: MessageReader,
+    /// Deployments and other changes of the observed system.
+    pub(crate) events: Arc<TenantEvents>,
+    /// Versions of services on received spans.
+    pub(crate) versions: VersionWatch,
+}
+
+impl Tenant {
+    /// Stores the records of a message, and watches the versions that they report.
+    ///
+    /// # Errors
+    /// As of [`Store::append`].
+    pub(crate) async fn append(&self, batch: Batch) -> Result<(), AppendError> {
+        let versions = ObservedVersions::of(&batch);
+        self.store.append(batch).await?;
+        self.versions.add(versions);
+        Ok(())
+    }
 }
 
 /// All tenants that were opened; at most as many as the settings say.
@@ -98,11 +117,23 @@ impl Tenants {
             return Err(TenantError::TooMany);
         }
         let store = open_store(&self.folder.join(name), &self.store).await.map_err(TenantError::Store)?;
-        let tenant =
-            Arc::new(Tenant { name: name.into(), store, messages: MessageReader::new(&self.reader) });
+        let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
+        let messages = MessageReader::new(&self.reader);
+        let events = Arc::new(events);
+        let tenant = Arc::new(Tenant { name: name.into(), store, messages, events, versions });
         let mut open = self.open.write().expect("no thread panics while it holds the lock");
         open.insert(name.into(), tenant.clone());
         Ok(tenant)
+    }
+
+    async fn open_events(&self, name: &str) -> Result<(TenantEvents, VersionWatch), StoreError> {
+        let (folder, keep_for) = (self.folder.join(name), self.store.keep_for);
+        let opening = tokio::task::spawn_blocking(move || {
+            let failed = |error| StoreError::new(format!("{}: events: {error}", folder.display()));
+            let events = TenantEvents::open(&folder, keep_for).map_err(failed)?;
+            Ok((events, VersionWatch::open(&folder)))
+        });
+        opening.await.unwrap_or_else(|error| Err(StoreError::new(error.to_string())))
     }
 
     /// The only tenant of a server without tenants.

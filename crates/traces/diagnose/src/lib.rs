@@ -18,6 +18,7 @@ mod site_calls;
 mod site_fold;
 mod subject;
 mod survey;
+mod versions;
 
 pub use attribute_filter::AttributeFilter;
 pub use call_collector::CallCollector;

@@ -8,6 +8,7 @@ mod capacity;
 mod changes;
 mod collect;
 mod compare;
+mod deployments;
 mod determinism;
 mod exits;
 mod hosts;

@@ -2,6 +2,7 @@
 
 use crate::instants::instants;
 use crate::{AutomaticBaseline, Baseline, Cause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
+use crate::{SuspectEvent, SystemEvent};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -47,6 +48,9 @@ pub struct Report {
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
+    /// Deployments and other changes of the system in the window or shortly before it, in order of time; at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<SystemEvent>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences, the most basic first.
     pub missing: Vec<String>,
     /// Mean excess self time by operation (rows) and replica (columns), for the suspects and a few of their
@@ -235,6 +239,9 @@ pub struct Suspect {
     /// Since when it is slow or fails, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
+    /// Changes of its service or of one that it calls that fit its onset; the nearest first, at most five.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<SuspectEvent>,
     /// Attributes that the requests hit have and others do not, or whose requests are slower there; the most
     /// distinctive first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -17,7 +17,7 @@ use http::StatusCode;
 use laggard_engine::Batch;
 use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord};
 use laggard_params::SampleReading;
-use laggard_store::{AppendError, Store};
+use laggard_store::AppendError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,9 +80,9 @@ pub(crate) async fn import(
     writing.end().await?;
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many imports are running");
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
-    let (store, handle) = (tenant.store.clone(), Handle::current());
+    let handle = Handle::current();
     blocking(move || {
-        let imported = import_files(&uploads, &reading, store, handle);
+        let imported = import_files(&uploads, &reading, tenant, handle);
         drop(permit);
         imported.map(Json)
     })
@@ -92,10 +92,10 @@ pub(crate) async fn import(
 fn import_files(
     uploads: &Uploads,
     reading: &SampleReading,
-    store: Store,
+    tenant: Arc<Tenant>,
     handle: Handle,
 ) -> Result<Imported, ApiError> {
-    let mut filling = Filling::new(store, handle);
+    let mut filling = Filling::new(tenant, handle);
     let read = read_files(uploads, reading, &mut filling, &Progress::new());
     // Even after an error, everything read until then is imported.
     filling.flush();
@@ -117,7 +117,7 @@ fn import_files(
 
 /// Fills batches and appends them to the store, which may have to wait for memory.
 struct Filling {
-    store: Store,
+    tenant: Arc<Tenant>,
     handle: Handle,
     batch: Batch,
     records: usize,
@@ -129,9 +129,9 @@ struct Filling {
 }
 
 impl Filling {
-    fn new(store: Store, handle: Handle) -> Filling {
+    fn new(tenant: Arc<Tenant>, handle: Handle) -> Filling {
         Filling {
-            store,
+            tenant,
             handle,
             batch: Batch::default(),
             records: 0,
@@ -171,7 +171,7 @@ impl Filling {
     fn append(&self, batch: Batch) -> Result<(), AppendError> {
         let started = Instant::now();
         loop {
-            match self.handle.block_on(self.store.append(batch.clone())) {
+            match self.handle.block_on(self.tenant.append(batch.clone())) {
                 Err(AppendError::Busy(after)) if started.elapsed() < WAIT_MAX => {
                     std::thread::sleep(after.min(Duration::from_secs(1)));
                 }

@@ -12,6 +12,7 @@ mod cache;
 mod categories;
 mod category_latencies;
 mod data;
+mod events;
 mod health;
 mod import;
 mod jobs;
@@ -66,6 +67,7 @@ fn all() -> Vec<Route> {
         route("/api/v1/search", get(search::search)),
         route("/api/v1/settings/{question}", get(queries::settings)),
         route("/api/v1/alerts", get(alerts::alerts)),
+        route("/api/v1/events", get(events::events).merge(post(events::add_events))),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),
         route("/api/v1/jobs/{id}", get(jobs::routes::job).merge(delete(jobs::routes::cancel))),

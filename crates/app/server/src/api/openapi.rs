@@ -1,8 +1,8 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, health, import, jobs, matrix, metrics, overview, queries, search,
-    services, status, trace, tree,
+    alertmanager, alerts, categories, events, health, import, jobs, matrix, metrics, overview, queries,
+    search, services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -31,6 +31,8 @@ use utoipa::OpenApi;
         search::search,
         queries::settings,
         alerts::alerts,
+        events::events,
+        events::add_events,
         alertmanager::alertmanager,
         jobs::routes::jobs,
         jobs::routes::job,

@@ -43,8 +43,11 @@ pub(crate) fn of_store(
     tenant_queries.handle.block_on(view.samples(since, settings.until, &mut samples))?;
     let window = Window { since, until: settings.until };
     let requests = tenant_queries.requests(&[window], progress)?;
-    let input =
-        InputFacts { files: 1, bytes: 0, formats: vec![NamedCount { name: "store".to_owned(), count: 1 }] };
+    let input = InputFacts {
+        files: 1,
+        formats: vec![NamedCount { name: "store".to_owned(), count: 1 }],
+        ..InputFacts::default()
+    };
     finish(
         LoadedInput { samples, requests, window, input, cautions: Vec::new() },
         &settings,
@@ -74,6 +77,7 @@ pub(crate) fn of_files(
         files: outcome.documents(),
         bytes: outcome.bytes,
         formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
+        events: Vec::new(),
     };
     let skipped =
         outcome.skipped.iter().map(|file| uploads.hide_paths(&format!("{}: {}", file.name, file.reason)));

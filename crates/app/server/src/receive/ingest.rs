@@ -48,7 +48,7 @@ pub(super) async fn ingest(
     let result = IngestResult { points: contents.points, ..summarize(&batch, is_of_logs) };
     let losses = batch.losses.clone();
     if !batch.is_empty() {
-        tenant.store.append(batch).await?;
+        tenant.append(batch).await?;
     }
     drop(permit);
     receivers.counters(receiver).record_success(&result, &losses);

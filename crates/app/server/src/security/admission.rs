@@ -197,7 +197,9 @@ fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Per
     match path {
         "/metrics" | "/version" => Permission::ReadServer,
         "/api/v1/session" => Permission::None,
-        "/api/v1/import" | "/api/v1/flush" | "/api/v1/write" if method != Method::GET => Permission::Write,
+        "/api/v1/import" | "/api/v1/flush" | "/api/v1/write" | "/api/v1/events" if method != Method::GET => {
+            Permission::Write
+        }
         path if path.starts_with("/api/") => Permission::Read,
         _ => Permission::None,
     }
@@ -216,10 +218,17 @@ mod tests {
         for path in ["/metrics", "/version"] {
             assert_eq!(http(Method::GET, path), Permission::ReadServer, "{path}");
         }
-        for path in ["/api/v1/status", "/api/v1/session/x", "/api/", "/api/v2/anything", "/api/v1/import"] {
+        for path in [
+            "/api/v1/status",
+            "/api/v1/session/x",
+            "/api/",
+            "/api/v2/anything",
+            "/api/v1/import",
+            "/api/v1/events",
+        ] {
             assert_eq!(http(Method::GET, path), Permission::Read, "{path}");
         }
-        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write"] {
+        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events"] {
             assert_eq!(http(Method::POST, path), Permission::Write, "{path}");
         }
         assert_eq!(http(Method::POST, "/api/v1/diagnose"), Permission::Read);

@@ -6,6 +6,7 @@ mod attributes;
 mod baselines;
 mod causes;
 mod comparison;
+mod events;
 mod failures;
 mod folds;
 mod hits;

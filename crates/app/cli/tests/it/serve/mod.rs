@@ -3,6 +3,7 @@
 mod alerts;
 mod collected;
 mod configuration;
+mod events;
 mod faults;
 mod life;
 mod packaging;

@@ -3,6 +3,7 @@
 use super::evidence::{attribute, compared_with, incidents_of, is_new, is_the_shift, sides};
 use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
 use super::{behavior, evidence};
+use crate::present::events;
 use crate::times::Calendar;
 use crate::{Incident, Report, Scope, Suspect, names, numbers};
 
@@ -35,6 +36,10 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
         }
     }
     text.push('.');
+    let context = events::sentence(&lead.events, &Calendar::of(report));
+    if !context.is_empty() {
+        text.push_str(&format!(" {context}"));
+    }
     text.push_str(&periods(report, lead));
     if let Some(unexplained) = report.baseline.as_ref().and_then(evidence::unexplained) {
         text.push_str(&format!(" {unexplained}"));

@@ -10,7 +10,7 @@ mod pictures;
 mod published;
 
 use super::basis::basis;
-use super::facts;
+use super::{events, facts};
 use crate::document::{
     Axis, Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark,
     PageLink, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, losses,
@@ -46,6 +46,7 @@ impl Present for Report {
             self.cause.as_ref().and_then(cause::cause),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods::periods(self, &calendar)),
+            events::section(self, &calendar),
             self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
             pictures::heat_map(self),
             pictures::latency(self),
@@ -208,6 +209,7 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
         .note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())
+        .note(Detail::Summary, "context:", Prose::quoted(&events::near(&suspect.events, calendar)))
         .note(Detail::Summary, "and", Prose::quoted(&attributes.join("; ")))
         .note(Detail::Full, "with", certainty.unwrap_or_default())
         .note(Detail::Full, "because", evidence::words(&suspect.evidence).join("; "))

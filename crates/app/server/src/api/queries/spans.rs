@@ -7,12 +7,13 @@ use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
+use crate::events::TenantEvents;
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams, Window};
-use laggard_report::{Comparison, Report};
+use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -28,7 +29,8 @@ fn diagnose(query: Query<'_, DiagnoseParams>) -> Result<Work<Report>, ApiError> 
     no_files(&query)?;
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
-    let tenant_queries = TenantQueries::of(query.state, query.tenant);
+    let mut tenant_queries = TenantQueries::of(query.state, query.tenant);
+    tenant_queries.declared = query.params.events(now());
     if query.params.baseline_is_automatic(&settings) {
         return Ok(Box::new(move |progress| tenant_queries.diagnose_with_earlier(settings, progress)));
     }
@@ -59,6 +61,9 @@ pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) handle: Handle,
+    pub(crate) events: Arc<TenantEvents>,
+    /// Events that came with the question.
+    pub(crate) declared: Vec<SystemEvent>,
 }
 
 impl TenantQueries {
@@ -68,6 +73,8 @@ impl TenantQueries {
             store: tenant.store.clone(),
             cache: state.api.cache.clone(),
             handle: Handle::current(),
+            events: tenant.events.clone(),
+            declared: Vec::new(),
         }
     }
 
@@ -109,7 +116,9 @@ impl TenantQueries {
         let requests = self.requests(&windows, progress)?;
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
-        let report = laggard_diagnose::diagnose(&requests, None, &stored_facts(&requests), settings, engine);
+        let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());
+        let facts = InputFacts { events: events.collect(), ..stored_facts(&requests) };
+        let report = laggard_diagnose::diagnose(&requests, None, &facts, settings, engine);
         report.map_err(ApiError::invalid)
     }
 

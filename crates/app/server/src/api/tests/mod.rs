@@ -4,6 +4,7 @@ mod alerts;
 mod baselines;
 mod data;
 mod document;
+mod events;
 mod forms;
 mod questions;
 mod server;
@@ -88,7 +89,7 @@ impl TestServer {
     }
 
     async fn append(&self, batch: Batch) {
-        self.tenant.store.append(batch).await.unwrap();
+        self.tenant.append(batch).await.unwrap();
         self.tenant.store.flush().await.unwrap();
     }
 

@@ -3,6 +3,7 @@
 mod categories;
 mod clocks;
 mod context;
+mod events;
 mod heat_map;
 mod latency;
 mod missing;
@@ -24,7 +25,8 @@ use laggard_report::{
 /// The report of an answer.
 pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> Report {
     let context = &Context { question, answer };
-    let suspects = suspects::suspects(context);
+    let events = events::SystemEvents::new(context);
+    let suspects = suspects::suspects(context, &events);
     let enough = context.answer.categories.iter().any(|category| category.gate.judged);
     // What was lost may be what was slow: input with holes is never declared healthy.
     let enough = enough || context.answer.enough;
@@ -50,6 +52,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         cautions: cautions(context, &input),
         input,
         categories: categories::categories(context, &suspects),
+        events: events.in_report(window(context)),
         replicas: replicas::replica_suspects(context),
         ruled_out: ruled_out(context),
         missing: if verdict == Verdict::InsufficientData {

@@ -1,6 +1,7 @@
 //! Suspect operations, as in the report.
 
 use super::context::Context;
+use super::events::SystemEvents;
 use crate::diagnose::answer::{AffectedCategory as FoundCategory, RequestCounts, Suspect as FoundSuspect};
 use laggard_localize::{CategoryPosition, Spread};
 use laggard_model::{OperationId, ReplicaId, TraceId};
@@ -11,11 +12,11 @@ use std::collections::BTreeSet;
 const TRACES_MAX: usize = 5;
 
 /// The suspects, at most `suspects_max`.
-pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
+pub(crate) fn suspects(context: &Context<'_>, events: &SystemEvents) -> Vec<Suspect> {
     let shown = context.answer.suspects.iter().take(context.settings.suspects_max);
     let mut suspects: Vec<Suspect> = shown
         .enumerate()
-        .map(|(index, found_suspect)| suspect(context, index as u32 + 1, found_suspect))
+        .map(|(index, found_suspect)| suspect(context, events, index as u32 + 1, found_suspect))
         .collect();
     // Several suspects may have made the same request slow; shares must sum to at most 1.
     let sum: f64 = suspects.iter().map(|suspect| suspect.share).sum();
@@ -25,7 +26,7 @@ pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
     suspects
 }
 
-fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect {
+fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &FoundSuspect) -> Suspect {
     let names = context.requests.names();
     let key = names.operation_key(suspect.operation);
     let share = match context.answer.excess_ns {
@@ -79,6 +80,7 @@ fn suspect(context: &Context<'_>, rank: u32, suspect: &FoundSuspect) -> Suspect 
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
         onset: suspect.onset,
+        events: events.near(context, suspect),
         attributes: suspect.attributes.clone(),
         load: suspect.load,
     }
