@@ -40,10 +40,10 @@ pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseE
     let error = used.iter().map(|used| used.error.powi(2)).sum::<f64>().sqrt();
     let cores: f64 = servers.iter().map(|server| server.cores).sum();
     let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
-    let comparison = Comparison { lost: lost_ns as f64 / 1e9 / seconds.max(1.0), more, error, cores };
+    let cpu = CpuOfCalls { lost: lost_ns as f64 / 1e9 / seconds.max(1.0), more, error, cores };
     let names: Vec<String> = servers.iter().map(|server| server.server.clone()).collect();
-    let (class, weight) = comparison.class(lead)?;
-    let text = comparison.sentence(class, lead, &names::list(&names, 3, 40));
+    let (class, weight) = cpu.class(lead)?;
+    let text = cpu.sentence(class, lead, &names::list(&names, 3, 40));
     Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text })
 }
 
@@ -58,7 +58,7 @@ fn servers_of<'a>(lead: &Suspect, changes: &'a ChangeReport) -> Vec<&'a ServerCh
 }
 
 /// In cores.
-struct Comparison {
+struct CpuOfCalls {
     /// Additional time of slow calls, seconds a second.
     lost: f64,
     /// CPU beyond what transactions explain.
@@ -69,7 +69,7 @@ struct Comparison {
     cores: f64,
 }
 
-impl Comparison {
+impl CpuOfCalls {
     fn class(&self, lead: &Suspect) -> Option<(CauseClass, f64)> {
         let margin = CERTAIN * self.error;
         let is_more = self.more - margin > MORE * self.lost && self.more > VISIBLE * self.error;

@@ -20,7 +20,7 @@ pub(super) fn evidence(report: &Report) -> Vec<CauseEvidence> {
     out.behavior(lead);
     out.attributes(lead);
     out.replicas(lead, &suspects);
-    out.place(lead);
+    out.location(lead);
     out.rate(report);
     out.pieces
 }
@@ -128,7 +128,7 @@ impl Evidence {
     }
 
     /// Where the time is spent.
-    fn place(&mut self, lead: &Suspect) {
+    fn location(&mut self, lead: &Suspect) {
         if lead.is_behavior_only() {
             return;
         }
