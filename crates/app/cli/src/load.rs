@@ -14,7 +14,7 @@ use std::sync::{Condvar, Mutex};
 #[derive(Args, Debug)]
 pub(crate) struct SpanMemory {
     /// Memory for spans of all sets; beyond it, traces are dropped evenly, and the report says so
-    #[arg(id = "memory", long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size, hide = true)]
+    #[arg(id = "memory", long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
     pub(crate) bytes: usize,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Server {
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "format", "columns", "threads", "memory"])]
     server: Option<String>,
     /// File with a bearer token for the server
-    #[arg(long, value_name = "FILE", requires = "server")]
+    #[arg(long, value_name = "FILE", requires = "server", hide = true)]
     token_file: Option<PathBuf>,
     /// Tenant to query, where the server has several
     #[arg(long, value_name = "NAME", requires = "server")]

@@ -116,42 +116,22 @@ impl Limits {
             calls.resize(calls.len().max(category + 1), 0);
             calls[category] += 1;
         }
+        let is_small = |category: usize| calls[category] < OWN_LIMIT_CALLS_MIN;
+        let small_calls = calls.iter().filter(|&&calls| calls < OWN_LIMIT_CALLS_MIN).sum();
         let mut groups: Vec<Vec<(f64, u32)>> = vec![Vec::new(); calls.len()];
+        let mut others = Vec::new();
         for (p, call) in tested().flat_map(|(site, study)| study.small(&site.calls)) {
-            groups[call.category as usize].push((p, call.request));
+            let category = call.category as usize;
+            let group = if is_small(category) { &mut others } else { &mut groups[category] };
+            group.push((p, call.request));
         }
-        let pool = |category: usize| match calls[category] {
-            OWN_LIMIT_CALLS_MIN.. => Pool::Own,
-            calls if groups[category].len() as f64 >= AFFECTED_SHARE_MIN * calls as f64 => Pool::Affected,
-            _ => Pool::Others,
-        };
-        let pools: Vec<Pool> = (0..calls.len()).map(pool).collect();
-        let pooled = |wanted: Pool| {
-            let members = || pools.iter().enumerate().filter(|(_, pool)| **pool == wanted);
-            let mut p_values: Vec<(f64, u32)> =
-                members().flat_map(|(category, _)| &groups[category]).copied().collect();
-            step_up_limit(&mut p_values, members().map(|(category, _)| calls[category]).sum())
-        };
-        let (affected, others) = (pooled(Pool::Affected), pooled(Pool::Others));
-        let limit = |(category, group): (usize, &mut Vec<(f64, u32)>)| match pools[category] {
-            Pool::Own => step_up_limit(group, calls[category]),
-            Pool::Affected => affected,
-            Pool::Others => others,
+        let pooled = step_up_limit(&mut others, small_calls);
+        let limit = |(category, group): (usize, &mut Vec<(f64, u32)>)| match is_small(category) {
+            true => pooled,
+            false => step_up_limit(group, calls[category]),
         };
         Limits { by_category: groups.iter_mut().enumerate().map(limit).collect() }
     }
-}
-
-/// Categories with this share of calls beyond the level are pooled apart from those with less.
-const AFFECTED_SHARE_MIN: f64 = 0.15;
-
-/// Whose limit a category has. In groups with different shares of slow calls, one limit for all is too strict for some and too
-/// lenient for others (Hu, Zhao & Zhou, *Journal of the American Statistical Association* 105, 2010).
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pool {
-    Own,
-    Affected,
-    Others,
 }
 
 /// The largest p-value at which among `tested` calls no more false ones are expected than the level allows for the requests

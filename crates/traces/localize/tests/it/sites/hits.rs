@@ -144,38 +144,21 @@ fn every_call_of_a_new_operation_is_hit() {
     assert!(levels[0].iter().all(|level| level.is_hit && level.usual_ns == 0.0));
 }
 
+/// One call in twenty takes four times as long anyway, so that single slow calls cannot be told from normal ones.
 #[test]
-fn some_calls_that_take_much_longer_do_not_make_all_calls_slow() {
+fn more_calls_of_a_usual_slow_mode_do_not_make_all_calls_slow() {
     for seed in 0..20 {
-        let mut draw = Draw { sigma: 0.9, ..Draw::new(seed) };
-        let normal = draw.normal(3_000);
-        let calls = draw.window(3_000, |at, usual| if at % 6 == 0 { 3.0 * usual } else { 0.0 });
-        let levels = find_hits(&[compared(calls, normal)]);
-        let named = hits(&levels[0]);
-        assert!(named.len() < 1_000, "seed {seed}: {} of 3,000 where 500 are slow", named.len());
-    }
-}
-
-/// Forty categories of 60 calls each; in eight of them 40 % of the calls take four times as long.
-#[test]
-fn small_categories_with_many_slow_calls_have_a_limit_of_their_own() {
-    const CATEGORIES: usize = 40;
-    let mut scores_all = (0.0, 0.0);
-    for seed in 0..10 {
-        let mut draw = Draw { sigma: 0.5, ..Draw::new(seed) };
-        let category = |at: usize| (at % CATEGORIES) as u32;
-        let is_slow = |at: usize| category(at) < 8 && at / CATEGORIES % 5 < 2;
-        let normal = (0..2_400).map(|at| (category(at), draw.call(1) as f32)).collect();
-        let window = (0..2_400).map(|at| WindowCall {
+        let mut draw = Draw { sigma: 0.2, ..Draw::new(seed) };
+        let mut time = |is_slow: bool| (draw.call(1) * if is_slow { 4.0 } else { 1.0 }) as f32;
+        let normal = NormalCalls::Known((0..3_000).map(|at| (1, time(at % 20 == 0))).collect());
+        let window = (0..3_000).map(|at| WindowCall {
             request: at as u32,
-            category: category(at),
-            time_ns: (draw.call(1) * if is_slow(at) { 4.0 } else { 1.0 }) as f32,
+            category: 1,
+            time_ns: time(at % 20 == 0 || at % 6 == 0),
             is_judged: true,
         });
-        let window: Vec<WindowCall> = window.collect();
-        let levels = find_hits(&[compared(window, NormalCalls::Known(normal))]);
-        let (precision, recall) = scores(&hits(&levels[0]), is_slow, 2_400);
-        scores_all = (scores_all.0 + precision / 10.0, scores_all.1 + recall / 10.0);
+        let levels = find_hits(&[compared(window.collect(), normal)]);
+        let named = hits(&levels[0]).len();
+        assert!(named <= 700, "seed {seed}: {named} of 3,000 where 500 are slow");
     }
-    assert!(scores_all.0 >= 0.95 && scores_all.1 >= 0.85, "{scores_all:?}");
 }
