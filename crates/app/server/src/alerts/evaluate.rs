@@ -129,13 +129,10 @@ pub struct Finding {
     pub onset_ns: Option<i64>,
 }
 
-/// Evaluations follow each other by a minute: a level that suits one question is met by chance every few hours.
-const CERTAIN_LEVEL: f64 = 1e-3;
-
 impl Finding {
-    /// Whether the evidence is sufficient for a new alert.
-    pub fn is_certain(&self) -> bool {
-        self.p_value.is_none_or(|p_value| p_value <= CERTAIN_LEVEL)
+    /// Whether its p-value is at most this.
+    pub fn is_certain(&self, level: f64) -> bool {
+        self.p_value.is_none_or(|p_value| p_value <= level)
     }
 
     /// All its operations, the most suspicious first.

@@ -179,7 +179,7 @@ impl Posterior {
         let columns = prior.mean.len();
         let mut precision = Matrix::zeros(columns, columns);
         let mut moment = vec![0.0; columns];
-        for i in 0..columns {
+        for (i, moment) in moment.iter_mut().enumerate() {
             for j in 0..=i {
                 let less = without.map_or(0.0, |part| part.gram.get(i, j));
                 precision.set(i, j, (all.gram.get(i, j) - less) / noise.powi(2));
@@ -187,7 +187,7 @@ impl Posterior {
             let own = prior.deviation[i].powi(-2);
             precision.set(i, i, precision.get(i, i) + own);
             let less = without.map_or(0.0, |part| part.moment[i]);
-            moment[i] = (all.moment[i] - less) / noise.powi(2) + own * prior.mean[i];
+            *moment = (all.moment[i] - less) / noise.powi(2) + own * prior.mean[i];
         }
         let factor = Cholesky::new(&precision, 1e-13)?;
         Some(Posterior { coefficients: factor.solve(&moment), factor })

@@ -34,6 +34,11 @@ const INSTANT: Nanos = Nanos::from_ns(1);
 const OTHER_EVALUATIONS: u64 = 12;
 /// The baseline of a longer window is so many times as long, or as long as that of the usual window.
 const LONG_BASELINE: u64 = 2;
+/// Largest p-value of a new alert: evaluations follow each other by a minute, and a level that suits one question is met by chance
+/// every few hours.
+const CERTAIN_LEVEL: f64 = 1e-3;
+/// The same by a shorter window, whose few minutes differ more from each other than the method can know from an hour.
+const SHORT_LEVEL: f64 = 1e-5;
 /// The baseline of a shorter window is so many times as long.
 const SHORT_BASELINE: u64 = 12;
 
@@ -212,9 +217,12 @@ impl Study<'_> {
         day: &impl Fn(Window) -> Option<Arc<Requests>>,
     ) -> Vec<Finding> {
         let slower_min = self.detection.settings.slower_min;
+        let is_short = compared.window.since > self.detection.window_at(self.end).since;
+        let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
             let is_enough = finding.is_failing() || finding.slower >= slower_min;
-            is_enough && finding.is_certain() || self.alerts.firing().any(|alert| alert.is_about(finding))
+            is_enough && finding.is_certain(level)
+                || self.alerts.firing().any(|alert| alert.is_about(finding))
         });
         if findings.iter().any(|finding| !self.is_known(finding)) {
             findings.retain(|finding| self.is_known(finding) || !self.is_over(finding, compared));

@@ -112,7 +112,7 @@ pub struct LastNotification {
 
 /// What an evaluation says of one alert.
 enum Outcome {
-    Detected(AlertFinding, Windows),
+    Detected(Box<AlertFinding>, Windows),
     /// As before, by the latest calls; there is no new finding.
     StillSlow,
     Absent,
@@ -175,7 +175,7 @@ impl Alert {
         self.evaluations = self.evaluations << 1 | u32::from(lasts);
         self.healthy_evaluations = if lasts { 0 } else { self.healthy_evaluations.saturating_add(1) };
         if let Some((finding, windows)) = detected {
-            (self.finding, self.window, self.baseline) = (finding, windows.window, windows.baseline);
+            (self.finding, self.window, self.baseline) = (*finding, windows.window, windows.baseline);
         }
     }
 
@@ -188,7 +188,7 @@ impl Alert {
         match evaluation.finding(|finding| self.is_about(finding) && !is_over(finding)) {
             Some((finding, window, baseline)) => {
                 let finding = AlertFinding::Operation(finding.clone());
-                Outcome::Detected(finding, Windows { window, baseline })
+                Outcome::Detected(Box::new(finding), Windows { window, baseline })
             }
             None => match recovery {
                 Some(Recovery::StillSlow) => Outcome::StillSlow,
@@ -203,7 +203,7 @@ impl Alert {
     fn outcome_of_servers(&self, evaluation: &ServerEvaluation, windows: Windows) -> Outcome {
         let mut all = evaluation.findings.iter().cloned().map(AlertFinding::Server);
         if let Some(finding) = all.find(|finding| self.finding.is_about_the_same(finding)) {
-            return Outcome::Detected(finding, windows);
+            return Outcome::Detected(Box::new(finding), windows);
         }
         let subject = self.finding.server().map(ServerFinding::subject);
         let is_healthy = subject.is_some_and(|subject| evaluation.healthy.contains(&subject));
