@@ -21,7 +21,7 @@ const BLOCK_NS: i64 = 60_000_000_000;
 const CALLS_MIN: usize = 5;
 /// Quantile of the normal distribution for a one-sided level of 5 %.
 const CERTAIN: f64 = 1.645;
-/// A slow-down by less than this factor is not told from the usual time by single calls.
+/// A smaller slow-down than this factor cannot be seen in single calls.
 const FACTOR_MIN: f64 = 1.05;
 
 /// When an operation was slow.

@@ -144,7 +144,7 @@ fn every_call_of_a_new_operation_is_hit() {
     assert!(levels[0].iter().all(|level| level.is_hit && level.usual_ns == 0.0));
 }
 
-/// One call in twenty takes four times as long anyway, so that single slow calls cannot be told from normal ones.
+/// One call in twenty takes four times as long anyway, so that single slow calls look like normal ones.
 #[test]
 fn more_calls_of_a_usual_slow_mode_do_not_make_all_calls_slow() {
     for seed in 0..20 {
