@@ -122,7 +122,7 @@ fn watch(history: &History, detection: &Detection, alerts: &mut AlertList) -> Ve
     let mut at = history.start.plus(detection.window).plus(detection.baseline);
     while at <= history.end {
         let day = |_| Some(Arc::clone(&history.requests));
-        let result = detection.evaluate(alerts, &history.requests, true, day, at, engine);
+        let result = detection.evaluate(alerts, &history.requests, day, at, engine);
         let (found, changes) = match result {
             Ok(evaluation) => (evaluation.all().count(), alerts.apply(&evaluation, detection.rules, at)),
             Err(_) => (0, alerts.expire(detection.rules, at)),

@@ -218,30 +218,25 @@ impl EvaluationRun {
     ) -> Result<(Evaluation, u64), Skipped> {
         let end = self.end.expect("an evaluation without data is skipped");
         let alerts = tenant_alerts.state().alerts.clone();
-        let detection = self.fit_to_memory(reader, end);
+        let mut detection = self.fit_to_memory(reader, end);
         let mut needed = detection.needed(&alerts, end);
-        // What is rare needs a long window; what fills the memory is not rare.
-        let others = detection.needed_of_others(&alerts, end);
-        let with_others = others.iter().all(|window| fits(reader, *window));
-        if with_others {
-            needed.extend(others);
-        }
+        detection.retain_other_windows(end, |window| fits(reader, window));
+        needed.extend(detection.needed_of_others(&alerts, end));
         let RequestSample { requests, sampled_one_in } = reader.requests(&needed).map_err(unread)?;
         let day = |day: Window| {
             let windows: Vec<Window> = needed.iter().copied().chain([day]).collect();
             reader.requests(&windows).map(|sample| sample.requests).ok()
         };
         let engine = LocalEngine::new(reader.threads);
-        let evaluation =
-            detection.evaluate(&alerts, &requests, with_others, day, end, engine).map_err(|few| {
-                Skipped::new(
-                    EvaluationOutcome::TooLittleData,
-                    format!(
-                        "the window has {} complete requests and its baseline {}; {} are needed in each",
-                        few.window, few.baseline, detection.settings.requests_min
-                    ),
-                )
-            })?;
+        let evaluation = detection.evaluate(&alerts, &requests, day, end, engine).map_err(|few| {
+            Skipped::new(
+                EvaluationOutcome::TooLittleData,
+                format!(
+                    "the window has {} complete requests and its baseline {}; {} are needed in each",
+                    few.window, few.baseline, detection.settings.requests_min
+                ),
+            )
+        })?;
         Ok((evaluation, sampled_one_in))
     }
 

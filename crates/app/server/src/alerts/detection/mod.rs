@@ -98,9 +98,10 @@ impl Detection {
         })
     }
 
-    /// The same time a day earlier, with half a window before and after it: daily jobs are not punctual to the second.
-    pub fn day_before(&self, end: Timestamp) -> Window {
-        day_before(self.window_at(end))
+    /// Leaves out the other windows that do not fit with their baselines: what fills the memory is not rare.
+    pub fn retain_other_windows(&mut self, end: Timestamp, fits: impl Fn(Window) -> bool) {
+        let all = self.other_windows.iter().copied();
+        self.other_windows = all.filter(|length| fits(self.other_compared(*length, end).all())).collect();
     }
 
     /// Every interval that an evaluation of the window with this end may need.
@@ -120,8 +121,7 @@ impl Detection {
         self.baseline_before(Timestamp::from_unix_ns(alert.healthy_ns))
     }
 
-    /// Evaluates the window that ends at a time, and the others that are due and whose requests are among those given
-    /// (`with_others`): which operations are slower than just before, and not as slow a day earlier; and whether those with an
+    /// Evaluates the window that ends at a time, and the others that are due: which operations are slower than just before, and not as slow a day earlier; and whether those with an
     /// alert have recovered. `day` returns the requests of the day before; it is called only where there is something to
     /// compare.
     ///
@@ -131,7 +131,6 @@ impl Detection {
         &self,
         alerts: &AlertList,
         requests: &Requests,
-        with_others: bool,
         day: impl Fn(Window) -> Option<Arc<Requests>>,
         end: Timestamp,
         engine: LocalEngine,
@@ -149,7 +148,7 @@ impl Detection {
         }
         evaluation.others.clone_from(&alerts.others);
         evaluation.others.retain(|other| self.other_windows.contains(&Nanos::from_ns(other.length_ns)));
-        for length in self.due(alerts, end).filter(|_| with_others) {
+        for length in self.due(alerts, end) {
             let compared = self.other_compared(length, end);
             let (window, baseline) = (compared.window.into(), compared.baseline.into());
             let findings = study.lasting(study.other_findings(compared), compared, &day);
@@ -161,6 +160,7 @@ impl Detection {
     }
 }
 
+/// The same time a day earlier, with half a window before and after it: daily jobs are not punctual to the second.
 fn day_before(window: Window) -> Window {
     let half = Nanos::from_ns(window.until.since(window.since).non_negative().map_or(0, Nanos::ns) / 2);
     Window { since: window.since.minus(DAY).minus(half), until: window.until.minus(DAY).plus(half) }

@@ -76,7 +76,7 @@ fn detection() -> Detection {
 
 fn evaluation(alerts: &AlertList, requests: &Arc<Requests>, at: i64) -> Result<Evaluation, TooFewRequests> {
     let day = |_| Some(Arc::clone(requests));
-    detection().evaluate(alerts, requests, true, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
+    detection().evaluate(alerts, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
 }
 
 fn names(evaluation: &Evaluation) -> Vec<&str> {
