@@ -1,4 +1,4 @@
-// Alerts: what is listed, where it leads, what the navigation says, and a page that says when nobody looked.
+// Alerts and incidents: what is listed, where it leads, what the navigation says, and a page that says when nobody looked.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -27,12 +27,12 @@ describe("alerts", () => {
     return page;
   }
   const heading = (page) => page.locator("main h1").first().textContent();
-  const entry = (page) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Alerts/ });
+  const entry = (page) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Incidents/ });
 
   test("one that fires leads to the verdict that found it", async () => {
     const page = await alerts("one");
     assert.equal(await heading(page), "1 alert firing, 0 pending, 0 resolved");
-    assert.match(await entry(page).innerText(), /1\s+firing/);
+    assert.match(await entry(page).innerText(), /1\s+open/);
     assert.match(await page.locator("main").innerText(), /7\.3 times as long as before/);
     await page.getByRole("link", { name: "Verdict", exact: true }).last().click();
     await settled(page);
@@ -48,8 +48,34 @@ describe("alerts", () => {
   test("no alerts: the page says so, and that there was an evaluation", async () => {
     const page = await alerts("none");
     assert.equal(await heading(page), "No alerts in this window");
-    assert.doesNotMatch(await entry(page).innerText(), /firing/);
+    assert.doesNotMatch(await entry(page).innerText(), /open/);
     assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*Nobody is notified\./);
+  });
+
+  test("an incident leads to its verdict, clause by clause", async () => {
+    const page = await open(stubs.get("one").url);
+    pages.push(page);
+    await visit(page, `/incidents?${HOUR}`);
+    assert.equal(await heading(page), "1 open incident, 0 closed");
+    await page.getByRole("table", { name: "Incidents" }).getByRole("link").first().click();
+    await settled(page);
+    assert.match(new URL(page.url()).pathname, /^\/incidents\/incident-0$/);
+    const text = await page.locator("main").innerText();
+    for (const wanted of [/7\.3 times as long as before/, /Likely other processes/, /each Monday at about 09:36/, /team-storage/]) assert.match(text, wanted);
+    await page.getByRole("link", { name: "evidence" }).first().click();
+    await settled(page);
+    assert.equal(new URL(page.url()).pathname, "/verdict");
+  });
+
+  test("deployments are listed and lead to the hour after them", async () => {
+    const page = await open(stubs.get("one").url);
+    pages.push(page);
+    await visit(page, `/deployments?${HOUR}`);
+    assert.equal(await heading(page), "2 deployments and other changes");
+    await page.getByRole("link", { name: "The hour after it" }).first().click();
+    await settled(page);
+    assert.equal(new URL(page.url()).searchParams.get("since"), "2026-01-12T09:35:00Z");
+    assert.equal(new URL(page.url()).searchParams.get("baseline-since"), "2026-01-12T08:35:00Z");
   });
 
   test("a thousand can be counted, filtered and sorted", async () => {

@@ -253,9 +253,60 @@ function alertRows(scenario, window, baseline) {
       traces: suspect.trace_ids ?? [],
       window,
       baseline,
-      notified: state === "pending" ? {} : { webhook: state },
     };
   });
+}
+
+/** One incident for two alerts that are not pending. */
+function incidents({ scenario }) {
+  const all = alerts({ scenario }).alerts.filter((alert) => alert.state !== "pending").slice(0, 200).map(incidentOf);
+  return { open: all.filter((incident) => incident.state === "open").length, incidents: all, omitted: 0 };
+}
+
+function incidentOf(alert, at) {
+  const { id, kind, state, summary, since_ns, resolved_ns, ended, page } = alert;
+  const clause = (kind, title, text, certainty, source, page) => ({ kind, title, text, certainty, sources: [source], page });
+  const verdict = "/verdict?since=2026-01-12T09:45:00.000Z&until=2026-01-12T10:00:00.000Z";
+  return {
+    id: `incident-${at}`,
+    state: state === "firing" ? "open" : "closed",
+    since_ns,
+    opened_ns: alert.fired_ns,
+    closed_ns: resolved_ns,
+    subject: alert.service,
+    headline: summary,
+    class: at % 2 === 0 ? "foreign-load" : "code",
+    owner: at % 2 === 0 ? "team-storage" : null,
+    is_silenced: false,
+    clauses: [
+      clause("what", "What", summary, "shown", "traces", verdict),
+      clause("since", "Since", "2026-01-12 09:36:10 UTC (2026-01-12 09:35:40–09:36:20).", "shown", "traces", verdict),
+      clause("impact", "Impact", "Hit 1,234 of 8,120 requests (web buy), which take 240 ms longer; users lose 412 s an hour.", "shown", "traces", verdict),
+      clause("cause", "Cause", "Likely other processes on the machine. Calls of `read` take 3.1 s more in each second.", "likely", "samples", "/changes"),
+      clause("history", "Before", "The same was an incident 3 times before: the last began at 2026-01-05 09:30 UTC and lasted 41 minutes. It comes back each Monday at about 09:36 UTC.", "shown", "history", "/incidents"),
+    ],
+    verdict_ns: UNTIL_NS,
+    alerts: [{ id, kind, state, summary, since_ns, resolved_ns, ended, page }],
+    notified: { webhook: { state: state === "firing" ? "open" : "closed", at_ns: UNTIL_NS } },
+  };
+}
+
+function incident({ scenario, id }) {
+  return incidents({ scenario }).incidents.find((each) => each.id === id) ?? null;
+}
+
+function events({ scenario }) {
+  const few = { none: 0, empty: 0, thousand: 1000 }[scenario] ?? 2;
+  const all = Array.from({ length: few }, (_, at) => ({
+    time_ns: UNTIL_NS - (at + 1) * 1500e9,
+    time: new Date((UNTIL_NS - (at + 1) * 1500e9) / 1e6).toISOString(),
+    kind: "deployment",
+    service: "web",
+    version: `1.4.${at}`,
+    source: at % 2 === 0 ? "declared" : "spans",
+    summary: `version \`1.4.${at}\` of \`web\` was deployed (9 of 18 replicas)`,
+  }));
+  return { events: all, omitted: 0, damaged: 0 };
 }
 
 function status({ scenario }) {
@@ -277,6 +328,7 @@ function status({ scenario }) {
     oldest_ns: nothing ? null : UNTIL_NS - 86_400e9,
     newest_ns: nothing ? null : UNTIL_NS,
     alerts_firing: alerts({ scenario }).firing,
+    incidents_open: incidents({ scenario }).open,
     receivers: [receiver("otlp-grpc", 4317), receiver("otlp-http", 4318), receiver("zipkin", 9411)],
     losses: nothing ? {} : { late_span: { count: 7, example: "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234" } },
   };
@@ -294,4 +346,7 @@ export const ANSWERS = {
   "/api/v1/traces/:id": trace,
   "/api/v1/search": search,
   "/api/v1/alerts": alerts,
+  "/api/v1/incidents": incidents,
+  "/api/v1/incidents/:id": incident,
+  "/api/v1/events": events,
 };

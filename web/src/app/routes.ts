@@ -5,7 +5,10 @@ import Alerts from "../pages/Alerts.svelte";
 import Categories from "../pages/Categories.svelte";
 import Category from "../pages/Category.svelte";
 import Compare from "../pages/Compare.svelte";
+import Deployments from "../pages/Deployments.svelte";
 import Import from "../pages/Import.svelte";
+import Incident from "../pages/Incident.svelte";
+import Incidents from "../pages/Incidents.svelte";
 import Jobs from "../pages/Jobs.svelte";
 import Kernel from "../pages/Kernel.svelte";
 import Overview from "../pages/Overview.svelte";
@@ -40,15 +43,18 @@ export interface Route {
 /** In the order of the navigation. */
 export const ROUTES: Route[] = [
   { path: "/", title: "Overview", group: "Now", key: "o", page: Overview },
+  { path: "/incidents", title: "Incidents", group: "Now", key: "i", page: Incidents },
+  { path: "/incidents/:id", title: "Incident", page: Incident },
   { path: "/verdict", title: "Verdict", group: "Now", key: "v", page: Verdict },
   { path: "/categories", title: "Categories", group: "Now", key: "c", page: Categories },
   { path: "/categories/:id", title: "Category", page: Category },
   { path: "/search", title: "Search", group: "Now", key: "/", page: Search },
   { path: "/traces/:id", title: "Trace", page: Trace },
-  { path: "/alerts", title: "Alerts", group: "Now", key: "a", page: Alerts },
+  { path: "/deployments", title: "Deployments", group: "Now", key: "y", page: Deployments },
   { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
   ...SAMPLE_QUESTIONS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),
   { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", page: Kernel },
+  { path: "/alerts", title: "Alerts", group: "Data", key: "a", page: Alerts },
   { path: "/import", title: "Import", group: "Data", key: "m", page: Import },
   { path: "/jobs", title: "Jobs", group: "Data", key: "j", page: Jobs },
   { path: "/status", title: "Status", group: "Data", key: "s", page: Status },

@@ -18,12 +18,19 @@ export interface Interval {
   untilMs: number;
 }
 
+/** Something that happened at one moment, in milliseconds. */
+export interface Mark {
+  atMs: number;
+  text: string;
+}
+
 interface Settings {
   width: number;
   height: number;
   lines: Line[];
   format: (value: number) => string;
   marked: Interval[];
+  marks: Mark[];
   onselect: (sinceMs: number, untilMs: number) => void;
   onpointed: (bin: number | null) => void;
 }
@@ -50,6 +57,7 @@ export function options(settings: Settings): uPlot.Options {
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false, dist: DRAG_MIN } },
     hooks: {
       drawClear: [(chart) => drawMarked(chart, settings.marked)],
+      draw: [(chart) => drawMarks(chart, settings.marks)],
       setCursor: [(chart) => settings.onpointed(chart.cursor.idx ?? null)],
       ready: [(chart) => followFinger(chart, settings.onselect)],
       setSelect: [(chart) => endSelection(chart, settings.onselect)],
@@ -91,6 +99,23 @@ function drawMarked(chart: uPlot, marked: Interval[]): void {
     const left = Math.max(from, bbox.left);
     const right = Math.min(to, bbox.left + bbox.width);
     if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  ctx.restore();
+}
+
+/** A dashed line from the top to the bottom. */
+function drawMarks(chart: uPlot, marks: Mark[]): void {
+  const { ctx, bbox } = chart;
+  ctx.save();
+  ctx.strokeStyle = color("link");
+  ctx.setLineDash([4, 3]);
+  for (const { atMs } of marks) {
+    const x = Math.round(chart.valToPos(atMs / 1000, "x", true)) + 0.5;
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
   }
   ctx.restore();
 }

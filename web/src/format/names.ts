@@ -24,3 +24,6 @@ export function sentence(text: string): Part[] {
   const parts = text.split("`").map((part, at) => ({ text: label(part, 400), code: at % 2 === 1 }));
   return parts.filter((part) => part.text !== "");
 }
+
+/** A sentence of a report as plain text, no longer than `limit` characters. */
+export const plain = (text: string, limit: number): string => label(text.replaceAll("`", ""), limit);

@@ -35,7 +35,8 @@ export function lanes(anomalies: Anomaly[], span: Span): Lane[] {
   return [...found.values()].sort((a, b) => length(b) - length(a) || (a.category < b.category ? -1 : 1));
 }
 
-function placed(sinceMs: number, untilMs: number, span: Span): { left: number; width: number } {
+/** An interval within a window in percent of it. */
+export function placed(sinceMs: number, untilMs: number, span: Span): { left: number; width: number } {
   const whole = span.untilMs - span.sinceMs;
-  return { left: ((sinceMs - span.sinceMs) / whole) * 100, width: ((untilMs - sinceMs) / whole) * 100 };
+  return { left: ((sinceMs - span.sinceMs) / whole) * 100, width: (Math.max(untilMs - sinceMs, 0) / whole) * 100 };
 }

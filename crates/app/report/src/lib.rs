@@ -27,6 +27,7 @@ mod model {
     mod capacity;
     mod cause;
     mod changes;
+    mod clause;
     mod compare;
     mod diagnose;
     mod input;
@@ -35,12 +36,14 @@ mod model {
     mod replica_load;
     mod samples;
     mod signature;
+    mod suspect;
     mod system_event;
 
     pub use baseline::*;
     pub use capacity::*;
     pub use cause::*;
     pub use changes::*;
+    pub use clause::*;
     pub use compare::*;
     pub use diagnose::*;
     pub(crate) use input::losses;
@@ -90,6 +93,7 @@ pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::behavior::behavior_phrase;
+pub use present::diagnose::clauses::{OtherEvidence, clauses, clauses_text};
 pub use present::diagnose::headline::headline;
 pub use present::events::{event_phrase, suspect_events_sentence};
 pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
@@ -97,4 +101,5 @@ pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
 pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
+pub use times::minute;
 pub use schema::{DeclaredReport, ReportSchema, schema};

@@ -146,6 +146,13 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", label(name, 64).replace('`', "'"))
 }
 
+/// A phrase as the beginning of a sentence.
+pub(crate) fn capitalized(phrase: &str) -> String {
+    let mut characters = phrase.chars();
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.collect::<String>() + characters.as_str()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

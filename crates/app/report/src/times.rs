@@ -42,6 +42,11 @@ pub(crate) fn tick(instant: Timestamp, dated: bool) -> String {
     if dated { date } else { time }
 }
 
+/// A moment that stands alone in a sentence: `2026-01-12 09:30 UTC`.
+pub fn minute(instant: Timestamp) -> String {
+    format!("{} UTC", Calendar::dated().time(instant))
+}
+
 /// Writes the times of one report: those on the day of its window go without a date.
 pub(crate) struct Calendar {
     day: Option<String>,

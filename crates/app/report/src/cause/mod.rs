@@ -8,7 +8,7 @@
 //!
 //! The weights and thresholds are ours; the manual lists them (`docs/manual/methods/combined.md`).
 
-mod samples;
+pub(crate) mod samples;
 mod traces;
 
 use crate::{Cause, CauseClass, CauseEvidence, Certainty, ChangeReport, EvidenceSource, Report, Verdict};

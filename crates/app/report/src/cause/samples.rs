@@ -30,20 +30,9 @@ const MORE_SHARE_MIN: f64 = 0.03;
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
-    let window = report.window?;
-    let since = lead.onset.as_ref().map_or(window.since, |onset| onset.at.max(window.since));
-    let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
-    let servers: Vec<&ServerChanges> = servers_of(lead, changes);
-    let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));
-    let used = used.collect::<Option<Vec<CoresUsed>>>().filter(|used| !used.is_empty())?;
-    let more: f64 = used.iter().map(|used| used.more).sum();
-    let error = used.iter().map(|used| used.error.powi(2)).sum::<f64>().sqrt();
-    let cores: f64 = servers.iter().map(|server| server.cores).sum();
-    let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
-    let cpu = CpuOfCalls { lost: lost_ns as f64 / 1e9 / seconds.max(1.0), more, error, cores };
-    let names: Vec<String> = servers.iter().map(|server| server.server.clone()).collect();
+    let cpu = CpuOfCalls::of_lead(report, lead, changes)?;
     let (class, weight) = cpu.class(lead)?;
-    let text = cpu.sentence(class, lead, &names::list(&names, 3, 40));
+    let text = cpu.sentence(class, lead, &names::list(&cpu.servers, 3, 40));
     Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text })
 }
 
@@ -57,19 +46,47 @@ fn servers_of<'a>(lead: &Suspect, changes: &'a ChangeReport) -> Vec<&'a ServerCh
     changes.servers.iter().filter(is_wanted).collect()
 }
 
-/// In cores.
-struct CpuOfCalls {
+/// The CPU of the servers that a suspect is slow on, since it is slow, in cores.
+pub(crate) struct CpuOfCalls {
+    /// The servers.
+    pub(crate) servers: Vec<String>,
     /// Additional time of slow calls, seconds a second.
     lost: f64,
     /// CPU beyond what transactions explain.
-    more: f64,
+    pub(crate) more: f64,
     /// Its standard error.
     error: f64,
     /// All cores of the servers.
-    cores: f64,
+    pub(crate) cores: f64,
+    /// CPU in use on average.
+    pub(crate) busy: f64,
 }
 
 impl CpuOfCalls {
+    /// `None` where the servers have too few samples before or since.
+    pub(crate) fn of_lead(report: &Report, lead: &Suspect, changes: &ChangeReport) -> Option<CpuOfCalls> {
+        let window = report.window?;
+        let since = lead.onset.as_ref().map_or(window.since, |onset| onset.at.max(window.since));
+        let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
+        let servers: Vec<&ServerChanges> = servers_of(lead, changes);
+        let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));
+        let used = used.collect::<Option<Vec<CoresUsed>>>().filter(|used| !used.is_empty())?;
+        let lost_ns: u64 = lead.affected.iter().map(|affected| affected.lost_ns).sum();
+        Some(CpuOfCalls {
+            servers: servers.iter().map(|server| server.server.clone()).collect(),
+            lost: lost_ns as f64 / 1e9 / seconds.max(1.0),
+            more: used.iter().map(|used| used.more).sum(),
+            error: used.iter().map(|used| used.error.powi(2)).sum::<f64>().sqrt(),
+            cores: servers.iter().map(|server| server.cores).sum(),
+            busy: used.iter().map(|used| used.busy).sum(),
+        })
+    }
+
+    /// Whether more CPU is in use than noise explains, at a one-sided level of 5 %.
+    pub(crate) fn is_more(&self) -> bool {
+        self.more > CERTAIN * self.error
+    }
+
     fn class(&self, lead: &Suspect) -> Option<(CauseClass, f64)> {
         let margin = CERTAIN * self.error;
         let is_more = self.more - margin > MORE * self.lost && self.more > VISIBLE * self.error;
@@ -119,6 +136,7 @@ impl CpuOfCalls {
 struct CoresUsed {
     more: f64,
     error: f64,
+    busy: f64,
 }
 
 impl CoresUsed {
@@ -137,12 +155,14 @@ impl CoresUsed {
         }
         let line = Line::through(&before);
         let residuals: Vec<f64> = before.iter().map(|point| line.residual(*point)).collect();
-        let more = after.iter().map(|point| line.residual(*point)).sum::<f64>() / after.len() as f64;
+        let count = after.len() as f64;
+        let more = after.iter().map(|point| line.residual(*point)).sum::<f64>() / count;
+        let busy = after.iter().map(|(_, utilization)| utilization).sum::<f64>() / count;
         let error = (variance(&residuals)
             * dependence(&residuals)
-            * (1.0 / after.len() as f64 + 1.0 / before.len() as f64))
+            * (1.0 / count + 1.0 / before.len() as f64))
             .sqrt();
-        Some(CoresUsed { more: more * server.cores, error: error * server.cores })
+        Some(CoresUsed { more: more * server.cores, error: error * server.cores, busy: busy * server.cores })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What kind of cause the evidence supports.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What the evidence of all reports together says about the cause of a slow-down.
@@ -21,7 +21,7 @@ pub struct Cause {
 }
 
 /// A class of causes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseClass {
     /// The program does something else, or more of it: a new version, new or repeated calls, more CPU per transaction.
@@ -50,24 +50,32 @@ pub enum CauseClass {
     Unknown,
 }
 
-/// How much the evidence for one class exceeds that for every other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
+/// How certain a statement is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// Other classes are possible.
+    /// Others are possible.
     Possible,
-    /// It is clearly the best supported.
+    /// It is clearly the best supported; no test decides it.
     Likely,
+    /// Counted, or shown by a test at a level of 0.1 %. Never of a class of causes.
+    Shown,
 }
 
 /// What the evidence was taken from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceSource {
     /// Spans.
     Traces,
     /// Samples of CPU and counts.
     Samples,
+    /// Deployments and other changes.
+    Events,
+    /// Recordings of the kernel.
+    Kernel,
+    /// Earlier incidents.
+    History,
 }
 
 /// One piece of evidence.

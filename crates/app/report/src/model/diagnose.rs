@@ -251,22 +251,6 @@ pub struct Suspect {
     pub load: Option<ReplicaLoad>,
 }
 
-impl Suspect {
-    /// Whether nothing but its behavior speaks against it: it fails, or makes other calls than before, and is not slow itself.
-    pub fn is_behavior_only(&self) -> bool {
-        let is_behavior = |kind: &String| {
-            let mut changes = self.behavior.iter();
-            changes.any(|change| change.kind == *kind || (kind == "peers" && change.is_against_peers))
-        };
-        !self.behavior.is_empty() && self.evidence.iter().all(is_behavior)
-    }
-
-    /// Whether it fails or returns early, and its requests take no longer.
-    pub fn is_failing(&self) -> bool {
-        self.is_behavior_only() && self.effect_ns == 0
-    }
-}
-
 /// An attribute of the requests that a suspect hits, compared with the other requests that call it.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SuspectAttribute {

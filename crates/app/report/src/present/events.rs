@@ -88,11 +88,10 @@ pub(crate) fn near(events: &[SuspectEvent], calendar: &Calendar) -> String {
 
 /// The same as sentences.
 pub(crate) fn sentence(events: &[SuspectEvent], calendar: &Calendar) -> String {
-    let near = near(events, calendar);
-    let mut characters = near.chars();
-    characters.next().map_or_else(String::new, |first| {
-        format!("{}{}. {NO_PROOF}", first.to_uppercase(), characters.as_str())
-    })
+    match near(events, calendar) {
+        near if near.is_empty() => near,
+        near => format!("{}. {NO_PROOF}", names::capitalized(&near)),
+    }
 }
 
 /// All events of the time of the report.

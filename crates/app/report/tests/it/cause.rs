@@ -10,7 +10,7 @@ const BEFORE: usize = 60;
 const SINCE: usize = 20;
 
 /// A report with one suspect, whose calls take `lost_s` seconds more in each second of the window.
-fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report {
+pub(crate) fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report {
     report.suspects.truncate(1);
     let window = report.window.as_mut().unwrap();
     window.until = window.since.plus(Nanos::from_secs(MINUTE_S as u64 * SINCE as u64));
@@ -29,7 +29,7 @@ fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report {
 }
 
 /// Samples of three servers with four cores, on which the named ones use so many cores more since the window begins.
-fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
+pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
     let window = report.window.unwrap();
     let length = Nanos::from_secs(MINUTE_S as u64 * BEFORE as u64);
     let mut out = changes::steady(1_800);

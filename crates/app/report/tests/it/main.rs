@@ -4,6 +4,7 @@
 
 mod capacity;
 mod cause;
+mod clauses;
 mod changes;
 mod comparison;
 mod contrast;

@@ -5,7 +5,7 @@ use crate::stored_facts::stored_facts;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
-use laggard_report::{BehaviorChange, Report, Suspect, Verdict};
+use laggard_report::{BehaviorChange, InputFacts, Report, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -191,16 +191,7 @@ pub fn evaluate(
     if counted.window.min(counted.baseline) < settings.requests_min {
         return Err(counted);
     }
-    let settings_of_diagnosis = DiagnoseSettings {
-        since: window.since,
-        until: window.until,
-        baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
-        suspects_max: SUSPECTS_MAX,
-        ..DiagnoseSettings::default()
-    };
-    let facts = stored_facts(requests);
-    let report = diagnose(requests, None, &facts, &settings_of_diagnosis, engine);
-    let report = report.expect("the default thresholds are in their ranges");
+    let report = compare(requests, window, baseline, &stored_facts(requests), engine);
     let mut findings = Vec::new();
     if report.verdict == Verdict::Suspects {
         let standing_out = report.suspects.iter().filter(|suspect| suspect.stands_out);
@@ -212,18 +203,28 @@ pub fn evaluate(
     Ok(Evaluation { window, baseline, findings, is_complete: true, recoveries, others })
 }
 
+/// The diagnosis of a window against a baseline, both of the same requests.
+pub(super) fn compare(
+    requests: &Requests,
+    window: Window,
+    baseline: Window,
+    facts: &InputFacts,
+    engine: LocalEngine,
+) -> Report {
+    let settings = DiagnoseSettings {
+        since: window.since,
+        until: window.until,
+        baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
+        suspects_max: SUSPECTS_MAX,
+        ..DiagnoseSettings::default()
+    };
+    diagnose(requests, None, facts, &settings, engine).expect("the default thresholds are in their ranges")
+}
+
 /// Complete requests that start in a window.
 pub(super) fn complete(requests: &Requests, window: Window) -> u64 {
     let within = requests.within(window.since, window.until);
     within.iter().filter(|request| request.is_complete()).count() as u64
-}
-
-/// The p-values of a suspect's evidence.
-fn p_values(suspect: &Suspect) -> impl Iterator<Item = f64> + '_ {
-    let compared = suspect.shift.iter().map(|shift| shift.p_value);
-    let replicas = suspect.culprits.iter().map(|culprit| culprit.p_value);
-    let attributes = suspect.attributes.iter().map(|attribute| attribute.p_value);
-    compared.chain(replicas).chain(attributes).chain(suspect.behavior.iter().map(|change| change.p_value))
 }
 
 /// What alerts say of a suspect.
@@ -248,7 +249,7 @@ fn finding(report: &Report, suspect: &Suspect) -> Finding {
         factor: Some(factor).filter(|factor| factor.is_finite()),
         effect_ns: suspect.effect_ns,
         slower: suspect.met.map_or(0.0, |met| met.slower),
-        p_value: p_values(suspect).min_by(f64::total_cmp),
+        p_value: suspect.p_values().min_by(f64::total_cmp),
         requests_hit: suspect.requests_hit,
         requests_seen: suspect.requests_seen,
         traces: suspect.trace_ids.clone(),

@@ -168,6 +168,14 @@ impl AlertFinding {
         }
     }
 
+    /// What it is about, as people call it: the service, or the server.
+    pub(crate) fn subject(&self) -> &str {
+        match self {
+            AlertFinding::Operation(finding) => &finding.service,
+            AlertFinding::Server(finding) => finding.server_name(),
+        }
+    }
+
     pub(super) fn onset_ns(&self) -> Option<i64> {
         match self {
             AlertFinding::Operation(finding) => finding.onset_ns,

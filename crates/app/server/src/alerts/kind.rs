@@ -95,7 +95,7 @@ impl AlertFinding {
     pub fn summary(&self) -> String {
         match self {
             AlertFinding::Operation(finding) => of_operation(finding),
-            AlertFinding::Server(finding) => of_server(finding),
+            AlertFinding::Server(finding) => server_summary(finding),
         }
     }
 
@@ -146,7 +146,8 @@ fn of_operation(finding: &Finding) -> String {
     }
 }
 
-fn of_server(finding: &ServerFinding) -> String {
+/// The finding about a server in a sentence.
+pub(super) fn server_summary(finding: &ServerFinding) -> String {
     let name = finding.server_name();
     match &finding.evidence {
         ServerEvidence::HigherCost { transactions, factor, cores, share, .. } => {

@@ -2,8 +2,10 @@
 
 use super::evaluate::Finding;
 use super::finding::{AlertFinding, ServerFinding};
+use super::incidents::{IncidentRecord, IncidentSize, IncidentState};
 use super::kind::AlertKind;
-use super::lifecycle::{Alert, AlertState};
+use super::lifecycle::Alert;
+use super::owners::Owners;
 use laggard_model::{FingerprintBuilder, Timestamp};
 use laggard_report::rfc3339;
 use laggard_system::printable;
@@ -15,19 +17,29 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 /// Longest text of an annotation, in characters: names of traces may be long.
 const TEXT_MAX: usize = 1_000;
 
-/// An alert to notify a receiver of.
+/// Longest text of a verdict, in characters.
+const VERDICT_MAX: usize = 4_000;
+
+/// An incident to notify a receiver of.
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
-    pub(super) alert: Alert,
-    /// Firing or resolved.
-    pub(super) state: AlertState,
+    pub(super) incident: IncidentRecord,
+    /// Its alerts, the one that opened it first.
+    pub(super) alerts: Vec<Alert>,
+    pub(super) state: IncidentState,
+    pub(super) size: IncidentSize,
+    /// What it is about, in a sentence.
+    pub(super) headline: String,
+    /// The verdict, a line for each clause.
+    pub(super) text: String,
 }
 
-/// Writes messages about one tenant's alerts.
+/// Writes messages about one tenant's incidents.
 pub(super) struct Writer<'a> {
     /// URL of the pages, without a slash at its end.
     pub(super) pages: &'a str,
     pub(super) tenant: &'a str,
+    pub(super) owners: &'a Owners,
 }
 
 impl Writer<'_> {
@@ -35,7 +47,7 @@ impl Writer<'_> {
     pub(super) fn webhook(&self, receiver: &str, kind: AlertKind, notices: &[Notice]) -> Value {
         let name = kind.alert_name();
         let alerts: Vec<Value> = notices.iter().map(|notice| self.webhook_alert(notice)).collect();
-        let firing = notices.iter().any(|notice| notice.state == AlertState::Firing);
+        let firing = notices.iter().any(|notice| notice.state == IncidentState::Open);
         json!({
             "version": "4",
             "groupKey": format!("{{}}:{{alertname={name:?}, tenant={:?}}}", self.tenant),
@@ -51,39 +63,37 @@ impl Writer<'_> {
     }
 
     fn webhook_alert(&self, notice: &Notice) -> Value {
-        let alert = &notice.alert;
-        let ends = alert.resolved_ns.filter(|_| notice.state == AlertState::Resolved);
+        let ends = notice.incident.closed_ns.filter(|_| notice.state == IncidentState::Closed);
         json!({
-            "status": if notice.state == AlertState::Firing { "firing" } else { "resolved" },
-            "labels": self.labels(alert),
+            "status": if notice.state == IncidentState::Open { "firing" } else { "resolved" },
+            "labels": self.labels(notice.lead()),
             "annotations": self.annotations(notice),
-            "startsAt": time(alert.since_ns),
+            "startsAt": time(notice.incident.since_ns),
             "endsAt": ends.map_or_else(|| NEVER.to_owned(), time),
-            "generatorURL": self.link(alert),
-            "fingerprint": self.fingerprint(alert),
+            "generatorURL": self.link(notice),
+            "fingerprint": self.fingerprint(notice.lead()),
         })
     }
 
     /// Alerts for Alertmanager's API. A firing one ends by itself at `valid_until` unless it is sent again.
     pub(super) fn alertmanager(&self, notices: &[Notice], valid_until: Timestamp) -> Value {
         let alerts = notices.iter().map(|notice| {
-            let alert = &notice.alert;
             let ends = match notice.state {
-                AlertState::Resolved => alert.resolved_ns.unwrap_or(valid_until.unix_ns()),
-                _ => valid_until.unix_ns(),
+                IncidentState::Closed => notice.incident.closed_ns.unwrap_or(valid_until.unix_ns()),
+                IncidentState::Open => valid_until.unix_ns(),
             };
             json!({
-                "labels": self.labels(alert),
+                "labels": self.labels(notice.lead()),
                 "annotations": self.annotations(notice),
-                "startsAt": time(alert.since_ns.min(ends)),
+                "startsAt": time(notice.incident.since_ns.min(ends)),
                 "endsAt": time(ends),
-                "generatorURL": self.link(alert),
+                "generatorURL": self.link(notice),
             })
         });
         Value::Array(alerts.collect())
     }
 
-    /// Labels identify an alert: they do not change while it lasts.
+    /// Labels identify an incident by the alert that opened it: they do not change while it lasts.
     fn labels(&self, alert: &Alert) -> Value {
         let name = alert.kind().alert_name();
         let mut labels = json!({"alertname": name, "tenant": self.tenant, "severity": "warning"});
@@ -92,6 +102,7 @@ impl Writer<'_> {
                 labels[name] = Value::from(printable(text, TEXT_MAX));
             }
         };
+        add("owner", self.owners.of_alert(alert).map_or("", |owner| &owner.name));
         match &alert.finding {
             AlertFinding::Operation(finding) => add("service", &finding.service),
             AlertFinding::Server(finding) => {
@@ -104,28 +115,33 @@ impl Writer<'_> {
     }
 
     fn annotations(&self, notice: &Notice) -> Value {
-        let alert = &notice.alert;
         let mut out = Map::new();
         let mut add = |name: &str, text: String| {
             if !text.is_empty() {
                 out.insert(name.to_owned(), Value::from(printable(&text, TEXT_MAX)));
             }
         };
-        add("summary", alert.finding.summary());
-        if notice.state == AlertState::Resolved {
-            add("resolved", alert.ended.clone().unwrap_or_default());
+        add("summary", notice.headline.clone());
+        add("incident", notice.incident.id.clone());
+        if notice.state == IncidentState::Closed {
+            add("resolved", notice.ended().to_owned());
         }
-        match &alert.finding {
+        match &notice.lead().finding {
             AlertFinding::Operation(finding) => annotate_operation(finding, &mut add),
             AlertFinding::Server(finding) => annotate_server(finding, &mut add),
         }
-        add("verdict", self.link(alert));
+        let others = notice.alerts.iter().skip(1).map(|alert| alert.finding.names().join(" "));
+        add("also", others.collect::<Vec<String>>().join(", "));
+        add("verdict", format!("{}{}", self.pages, notice.lead().page()));
+        let lines: Vec<String> = notice.text.lines().map(|line| printable(line, TEXT_MAX)).collect();
+        let description: String = lines.join("\n").chars().take(VERDICT_MAX).collect();
+        out.insert("description".to_owned(), Value::from(description));
         Value::Object(out)
     }
 
-    /// The page with the evidence.
-    fn link(&self, alert: &Alert) -> String {
-        format!("{}{}", self.pages, alert.page())
+    /// The page of the incident.
+    pub(super) fn link(&self, notice: &Notice) -> String {
+        format!("{}/incidents/{}", self.pages, notice.incident.id)
     }
 
     fn fingerprint(&self, alert: &Alert) -> String {
@@ -133,6 +149,19 @@ impl Writer<'_> {
         builder.bytes(self.tenant.as_bytes());
         alert.finding.names().iter().for_each(|name| builder.bytes(name.as_bytes()));
         builder.finish().to_string()[..16].to_owned()
+    }
+}
+
+impl Notice {
+    /// Why it is over.
+    pub(super) fn ended(&self) -> &str {
+        self.alerts.iter().rev().find_map(|alert| alert.ended.as_deref()).unwrap_or_default()
+    }
+
+    /// How long it lasted, or has lasted.
+    pub(super) fn minutes(&self) -> i64 {
+        let until = self.incident.closed_ns.unwrap_or_else(|| laggard_system::now().unix_ns());
+        until.saturating_sub(self.incident.since_ns).max(0) / 60_000_000_000
     }
 }
 
@@ -209,19 +238,28 @@ fn common(alerts: &[Value], field: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::lifecycle::AlertList;
+    use super::super::pending_notifications::{Recipient, pending};
     use super::super::lifecycle::tests::{evaluated, finding, rules, time as minute};
     use super::*;
 
     fn notices() -> Vec<Notice> {
         let mut alerts = AlertList::default();
         for at in 0..3 {
-            alerts.apply(&evaluated(&["read", "cart write"], at), rules(), minute(at));
+            let mut evaluation = evaluated(&["read", "cart write"], at);
+            // They meet nowhere: two incidents.
+            evaluation.findings[1].replicas = vec!["cart-1".to_owned()];
+            evaluation.findings[1].categories.clear();
+            alerts.apply(&evaluation, rules(), minute(at));
         }
-        alerts.active.iter().map(|alert| Notice { alert: alert.clone(), state: alert.state }).collect()
+        alerts.incidents.iter_mut().for_each(|incident| incident.verdicts_tried = 1);
+        let everything = Recipient { name: "webhook", repeat_after: None, is_for: &|_| true };
+        pending(&alerts, everything, minute(3))
     }
 
     const KIND: AlertKind = AlertKind::SlowOperation;
-    const WRITER: Writer<'_> = Writer { pages: "https://laggard.example", tenant: "shop" };
+    static NO_OWNERS: Owners = Owners::none();
+    const WRITER: Writer<'_> =
+        Writer { pages: "https://laggard.example", tenant: "shop", owners: &NO_OWNERS };
 
     #[test]
     fn a_message_matches_alertmanagers_schema() {
@@ -241,6 +279,8 @@ mod tests {
             "Operation `read` of `db` makes requests that meet it take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
         );
         let link = first["generatorURL"].as_str().unwrap();
+        assert!(link.starts_with("https://laggard.example/incidents/"), "{link}");
+        let link = first["annotations"]["verdict"].as_str().unwrap();
         assert!(
             link.starts_with("https://laggard.example/verdict?since=2026-01-12T08:47:00.000Z&until="),
             "{link}"
@@ -251,9 +291,9 @@ mod tests {
     #[test]
     fn a_resolved_alert_has_its_time_and_reason() {
         let mut notice = notices().remove(0);
-        notice.state = AlertState::Resolved;
-        notice.alert.resolved_ns = Some(minute(30).unix_ns());
-        notice.alert.ended = Some("requests are as fast as before".to_owned());
+        notice.state = IncidentState::Closed;
+        notice.incident.closed_ns = Some(minute(30).unix_ns());
+        notice.alerts[0].ended = Some("requests are as fast as before".to_owned());
         let message = WRITER.webhook("exec", KIND, std::slice::from_ref(&notice));
         assert_eq!(message["status"], "resolved");
         assert_eq!(message["alerts"][0]["endsAt"], "2026-01-12T09:30:00.000Z");
@@ -278,7 +318,7 @@ mod tests {
         let mut notice = notices().remove(0);
         let mut hostile = finding("read");
         hostile.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
-        notice.alert.finding = AlertFinding::Operation(hostile);
+        notice.alerts[0].finding = AlertFinding::Operation(hostile);
         let message = WRITER.webhook("webhook", KIND, &[notice]);
         let service = message["alerts"][0]["labels"]["service"].as_str().unwrap();
         assert!(service.chars().count() == 1_000 && !service.chars().any(char::is_control));

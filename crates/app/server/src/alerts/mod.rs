@@ -3,17 +3,20 @@
 //! ```text
 //! store ─ store_reader ─► detection: window, baselines ─ evaluate: diagnose ─► lifecycle: pending, firing, resolved
 //!                                                                                 │       └─ storage: a file
-//!           receivers: webhook, Alertmanager, program ◄── pending_notifications ◄─┘
+//!    receivers: webhook, chat, Alertmanager, … ◄── pending_notifications ◄── incidents: alerts of one cause, one verdict
 //! ```
 
+mod chat;
 mod detection;
 mod evaluate;
 mod finding;
+mod incidents;
 mod interval;
 mod kind;
 mod lifecycle;
 mod message;
 mod notify;
+mod owners;
 mod pending_notifications;
 mod program;
 mod receivers;
@@ -30,8 +33,11 @@ pub use evaluate::{
     WindowEvaluation, evaluate,
 };
 pub use finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, ServerSubject, TransactionCost};
+pub(crate) use incidents::SILENCES_MAX;
+pub use incidents::{IncidentRecord, IncidentState, IncidentVerdict, Silence};
 pub use kind::AlertKind;
-pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, LastNotification, Rules};
+pub(crate) use owners::{Owner, Owners};
+pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, Rules};
 pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};

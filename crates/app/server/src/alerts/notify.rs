@@ -1,10 +1,11 @@
 //! Sends pending notifications to each receiver, as long as the server runs.
 
+use super::incidents::IncidentState;
 use super::kind::AlertKind;
-use super::lifecycle::AlertState;
+use super::lifecycle::Alert;
 use super::message::Writer;
-use super::pending_notifications::{mark_notified, pending};
-use super::receivers::Receiver;
+use super::pending_notifications::{Recipient, mark_notified, pending};
+use super::receivers::{Grouping, Receiver};
 use super::state::Alerts;
 use super::tenant_alerts::TenantAlerts;
 use laggard_system::now;
@@ -84,24 +85,24 @@ fn send_next(
     let is_evaluated = |kind: AlertKind| {
         if kind.is_of_server() { state.last_servers.is_some() } else { state.last.is_some() }
     };
-    let mut notices = pending(&state.alerts, receiver.name, receiver.repeat_after, at);
-    notices.retain(|notice| is_evaluated(notice.alert.kind()));
-    let kind = notices.first()?.alert.kind();
-    if !receiver.is_alertmanager() {
+    let is_for = |alert: &Alert| receiver.is_for(alert, &alerts.owners);
+    let recipient = Recipient { name: &receiver.name, repeat_after: receiver.repeat_after, is_for: &is_for };
+    let mut notices = pending(&state.alerts, recipient, at);
+    notices.retain(|notice| is_evaluated(notice.kind()));
+    let first = notices.first()?.kind();
+    match receiver.grouping() {
+        Grouping::All => {}
         // A message of the webhook has one `alertname`; the other kinds follow in messages of their own.
-        notices.retain(|notice| notice.alert.kind() == kind);
+        Grouping::ByKind => notices.retain(|notice| notice.kind() == first),
+        Grouping::One => notices.truncate(1),
     }
-    let writer = Writer { pages: &alerts.pages, tenant };
-    let message = match receiver.is_alertmanager() {
-        true => writer.alertmanager(&notices, receiver.valid_until(at)),
-        false => writer.webhook(receiver.name, kind, &notices),
-    };
-    let sent = receiver.send(&message);
+    let writer = Writer { pages: &alerts.pages, tenant, owners: &alerts.owners };
+    let sent = receiver.send(&writer, &notices, at);
     receiver.figures.count(sent.is_ok());
     if sent.is_ok() {
-        let firing = notices.iter().filter(|notice| notice.state == AlertState::Firing).count();
-        tracing::debug!(receiver = receiver.name, firing, resolved = notices.len() - firing, "notified");
-        mark_notified(&mut tenant_alerts.state().alerts, receiver.name, &notices, at);
+        let open = notices.iter().filter(|notice| notice.state == IncidentState::Open).count();
+        tracing::debug!(receiver = receiver.name, open, closed = notices.len() - open, "notified");
+        mark_notified(&mut tenant_alerts.state().alerts, &receiver.name, &notices, at);
         tenant_alerts.save();
     }
     Some(sent)

@@ -1,55 +1,111 @@
-//! Pending notifications of each receiver: a function of the alerts and of the last notifications. There is no other
-//! queue, so that nothing overflows and nothing is lost by a restart.
+//! Pending notifications of each receiver: a function of the incidents, the silences, and the last notifications. There is no
+//! other queue, so that nothing overflows and nothing is lost by a restart.
 
-use super::lifecycle::{Alert, AlertList, AlertState, LastNotification};
+use super::incidents::{
+    IncidentNotification, IncidentRecord, IncidentSize, IncidentState, LINES_MAX,
+};
+use super::kind::AlertKind;
+use super::lifecycle::{Alert, AlertList};
 use super::message::Notice;
 use laggard_model::{Nanos, Timestamp};
 
-/// Most alerts in one message.
+/// Most incidents in one message.
 pub(super) const NOTICES_MAX: usize = 100;
 
-/// Notices that are pending for a receiver, the earliest alerts first.
-pub(super) fn pending(alerts: &AlertList, receiver: &str, repeat_after: Nanos, at: Timestamp) -> Vec<Notice> {
-    let notice = |alert: &Alert| {
-        let state = pending_state(alert, alert.notified.get(receiver), repeat_after, at)?;
-        Some(Notice { alert: alert.clone(), state })
-    };
-    alerts.resolved.iter().chain(&alerts.active).filter_map(notice).take(NOTICES_MAX).collect()
+/// An incident that got worse is notified again no sooner than this after the last message about it: its alerts begin to fire
+/// one after the other.
+const WORSE_AFTER: Nanos = Nanos::from_secs(600);
+
+/// What decides over the notifications of one receiver.
+#[derive(Clone, Copy)]
+pub(super) struct Recipient<'a> {
+    /// The receiver's name.
+    pub(super) name: &'a str,
+    /// An open incident is sent again after this.
+    pub(super) repeat_after: Option<Nanos>,
+    /// Whether the receiver is to be notified of an alert's service.
+    pub(super) is_for: &'a dyn Fn(&Alert) -> bool,
+}
+
+/// Notices that are pending for a receiver, the earliest incidents first.
+pub(super) fn pending(list: &AlertList, recipient: Recipient<'_>, at: Timestamp) -> Vec<Notice> {
+    let due = list.incidents.iter().filter_map(|incident| {
+        let state = pending_state(list, incident, recipient, at)?;
+        Some(Notice {
+            state,
+            headline: incident.headline(list),
+            text: incident.text(list, LINES_MAX - 1),
+            alerts: list.of_incident(incident).cloned().collect(),
+            incident: incident.clone(),
+            size: incident.size(list),
+        })
+    });
+    due.take(NOTICES_MAX).collect()
 }
 
 /// The number of pending notices of a receiver.
-pub(super) fn waiting(alerts: &AlertList, receiver: &str, repeat_after: Nanos, at: Timestamp) -> usize {
-    let all = alerts.resolved.iter().chain(&alerts.active);
-    all.filter(|alert| pending_state(alert, alert.notified.get(receiver), repeat_after, at).is_some()).count()
+pub(super) fn waiting(list: &AlertList, recipient: Recipient<'_>, at: Timestamp) -> usize {
+    let all = list.incidents.iter();
+    all.filter(|incident| pending_state(list, incident, recipient, at).is_some()).count()
 }
 
 fn pending_state(
-    alert: &Alert,
-    last: Option<&LastNotification>,
-    repeat_after: Nanos,
+    list: &AlertList,
+    incident: &IncidentRecord,
+    recipient: Recipient<'_>,
     at: Timestamp,
-) -> Option<AlertState> {
-    match (alert.state, last) {
-        (AlertState::Firing, None) => Some(AlertState::Firing),
-        (AlertState::Firing, Some(last)) => {
-            let age = at.since(Timestamp::from_unix_ns(last.at_ns)).non_negative().unwrap_or(Nanos::ZERO);
-            (age >= repeat_after).then_some(AlertState::Firing)
+) -> Option<IncidentState> {
+    let lead = list.of_incident(incident).next()?;
+    let last = incident.notified.get(recipient.name);
+    let was_notified = last.is_some_and(|last| last.state == IncidentState::Open);
+    match incident.state {
+        // A receiver that was never notified of it needs no notice that it is over. The others do even if it is silenced by now.
+        IncidentState::Closed => was_notified.then_some(IncidentState::Closed),
+        IncidentState::Open => {
+            let is_wanted = incident.verdicts_tried > 0 && (recipient.is_for)(lead);
+            if !is_wanted || list.silences.iter().any(|silence| silence.covers(incident, lead, at)) {
+                return None;
+            }
+            let is_due = match last.filter(|_| was_notified) {
+                None => true,
+                Some(last) => is_repeated(last, incident.size(list), recipient.repeat_after, at),
+            };
+            is_due.then_some(IncidentState::Open)
         }
-        // A receiver that was never notified of it needs no notice that it is resolved.
-        (AlertState::Resolved, Some(last)) if last.state == AlertState::Firing => Some(AlertState::Resolved),
-        _ => None,
     }
 }
 
+fn is_repeated(
+    last: &IncidentNotification,
+    size: IncidentSize,
+    repeat_after: Option<Nanos>,
+    at: Timestamp,
+) -> bool {
+    let age = at.since(Timestamp::from_unix_ns(last.at_ns)).non_negative().unwrap_or(Nanos::ZERO);
+    repeat_after.is_some_and(|repeat_after| age >= repeat_after)
+        || (age >= WORSE_AFTER && size.is_worse_than(last.size))
+}
+
 /// Records that a receiver was notified.
-pub(super) fn mark_notified(alerts: &mut AlertList, receiver: &str, notices: &[Notice], at: Timestamp) {
+pub(super) fn mark_notified(list: &mut AlertList, receiver: &str, notices: &[Notice], at: Timestamp) {
     for notice in notices {
-        let mut all = alerts.active.iter_mut().chain(&mut alerts.resolved);
-        if let Some(alert) = all.find(|alert| alert.id == notice.alert.id) {
-            alert
-                .notified
-                .insert(receiver.to_owned(), LastNotification { state: notice.state, at_ns: at.unix_ns() });
+        let mut all = list.incidents.iter_mut();
+        if let Some(incident) = all.find(|incident| incident.id == notice.incident.id) {
+            let last = IncidentNotification { state: notice.state, at_ns: at.unix_ns(), size: notice.size };
+            incident.notified.insert(receiver.to_owned(), last);
         }
+    }
+}
+
+impl Notice {
+    /// The kind of the alert that opened the incident.
+    pub(super) fn kind(&self) -> AlertKind {
+        self.lead().kind()
+    }
+
+    /// The alert that opened the incident.
+    pub(super) fn lead(&self) -> &Alert {
+        self.alerts.first().expect("an incident without alerts is not notified")
     }
 }
 
@@ -60,55 +116,108 @@ mod tests {
 
     const REPEAT: Nanos = Nanos::from_secs(4 * 3600);
 
-    fn notify(alerts: &mut AlertList, receiver: &str, minute: i64) -> Vec<AlertState> {
-        let notices = pending(alerts, receiver, REPEAT, time(minute));
-        assert_eq!(notices.len(), waiting(alerts, receiver, REPEAT, time(minute)));
-        mark_notified(alerts, receiver, &notices, time(minute));
+    fn everything(name: &str) -> Recipient<'_> {
+        Recipient { name, repeat_after: Some(REPEAT), is_for: &|_| true }
+    }
+
+    fn evaluate(list: &mut AlertList, operations: &[&str], minute: i64) {
+        list.apply(&evaluated(operations, minute), rules(), time(minute));
+        list.incidents.iter_mut().for_each(|incident| incident.verdicts_tried = 1);
+    }
+
+    fn notify(list: &mut AlertList, receiver: &str, minute: i64) -> Vec<IncidentState> {
+        let notices = pending(list, everything(receiver), time(minute));
+        assert_eq!(notices.len(), waiting(list, everything(receiver), time(minute)));
+        mark_notified(list, receiver, &notices, time(minute));
         notices.iter().map(|notice| notice.state).collect()
     }
 
     #[test]
     fn each_receiver_is_notified_once_of_each_change() {
-        let mut alerts = AlertList::default();
-        alerts.apply(&evaluated(&["read"], 0), rules(), time(0));
-        assert_eq!(notify(&mut alerts, "webhook", 0), [], "pending alerts send no notifications");
-        alerts.apply(&evaluated(&["read"], 1), rules(), time(1));
-        assert_eq!(notify(&mut alerts, "webhook", 1), [AlertState::Firing]);
-        assert_eq!(notify(&mut alerts, "webhook", 1), []);
-        assert_eq!(notify(&mut alerts, "exec", 1), [AlertState::Firing], "receivers are independent");
-        alerts.apply(&evaluated(&["read"], 2), rules(), time(2));
-        assert_eq!(notify(&mut alerts, "webhook", 239), []);
-        assert_eq!(notify(&mut alerts, "webhook", 241), [AlertState::Firing], "again after four hours");
+        let mut list = AlertList::default();
+        evaluate(&mut list, &["read"], 0);
+        assert_eq!(notify(&mut list, "webhook", 0), [], "a pending alert is no incident");
+        evaluate(&mut list, &["read"], 1);
+        assert_eq!(notify(&mut list, "webhook", 1), [IncidentState::Open]);
+        assert_eq!(notify(&mut list, "webhook", 1), []);
+        assert_eq!(notify(&mut list, "exec", 1), [IncidentState::Open], "receivers are independent");
+        evaluate(&mut list, &["read"], 2);
+        assert_eq!(notify(&mut list, "webhook", 239), []);
+        assert_eq!(notify(&mut list, "webhook", 241), [IncidentState::Open], "again after four hours");
         for minute in 242..246 {
-            alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+            evaluate(&mut list, &[], minute);
         }
-        assert_eq!(notify(&mut alerts, "webhook", 246), [AlertState::Resolved]);
-        assert_eq!(notify(&mut alerts, "webhook", 247), []);
-        assert_eq!(notify(&mut alerts, "late", 247), [], "it was never notified of the alert");
+        assert_eq!(notify(&mut list, "webhook", 246), [IncidentState::Closed]);
+        assert_eq!(notify(&mut list, "webhook", 247), []);
+        assert_eq!(notify(&mut list, "late", 247), [], "it was never notified of the incident");
+    }
+
+    #[test]
+    fn nobody_is_notified_before_the_first_verdict() {
+        let mut list = AlertList::default();
+        for minute in 0..2 {
+            list.apply(&evaluated(&["read"], minute), rules(), time(minute));
+        }
+        assert_eq!(notify(&mut list, "webhook", 2), []);
+        evaluate(&mut list, &["read"], 3);
+        assert_eq!(notify(&mut list, "webhook", 3), [IncidentState::Open]);
+    }
+
+    #[test]
+    fn an_incident_that_gets_worse_is_notified_again_once() {
+        let mut list = AlertList::default();
+        for minute in 0..3 {
+            evaluate(&mut list, &["read"], minute);
+        }
+        assert_eq!(notify(&mut list, "webhook", 3), [IncidentState::Open]);
+        // Its category is that of the first alert, and it began in the same window.
+        for minute in 3..6 {
+            evaluate(&mut list, &["read", "cart write"], minute);
+        }
+        assert_eq!(list.incidents.len(), 1);
+        assert_eq!(notify(&mut list, "webhook", 6), [], "the alerts of an incident fire one after the other");
+        evaluate(&mut list, &["read", "cart write"], 14);
+        assert_eq!(notify(&mut list, "webhook", 14), [IncidentState::Open]);
+        for minute in 15..40 {
+            evaluate(&mut list, &["read", "cart write"], minute);
+            assert_eq!(notify(&mut list, "webhook", minute), []);
+        }
     }
 
     #[test]
     fn a_clock_that_goes_back_repeats_no_notification() {
-        let mut alerts = AlertList::default();
+        let mut list = AlertList::default();
         for minute in 100..102 {
-            alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+            evaluate(&mut list, &["read"], minute);
         }
-        assert_eq!(notify(&mut alerts, "webhook", 102), [AlertState::Firing]);
-        assert_eq!(notify(&mut alerts, "webhook", 0), []);
+        assert_eq!(notify(&mut list, "webhook", 102), [IncidentState::Open]);
+        assert_eq!(notify(&mut list, "webhook", 0), []);
     }
 
     #[test]
-    fn a_message_has_at_most_a_hundred_alerts() {
-        let mut alerts = AlertList::default();
-        let names: Vec<String> = (0..250).map(|at| format!("service-{at} read")).collect();
-        let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        for minute in 0..2 {
-            alerts.apply(&evaluated(&all, minute), rules(), time(minute));
+    fn a_message_has_at_most_a_hundred_incidents() {
+        let mut list = AlertList::default();
+        for number in 0..250 {
+            let mut evaluation = evaluated(&[&format!("service-{number} read")], 0);
+            evaluation.findings[0].categories[0].id = number.to_string();
+            evaluation.findings[0].replicas.clear();
+            list.active.push(list_of(&evaluation));
         }
+        list.follow_incidents(time(1));
+        list.incidents.iter_mut().for_each(|incident| incident.verdicts_tried = 1);
         for wanted in [100, 100, 50, 0] {
-            let notices = pending(&alerts, "webhook", REPEAT, time(2));
+            let notices = pending(&list, everything("webhook"), time(2));
             assert_eq!(notices.len(), wanted);
-            mark_notified(&mut alerts, "webhook", &notices, time(2));
+            mark_notified(&mut list, "webhook", &notices, time(2));
         }
+    }
+
+    /// The alert of an evaluation, firing.
+    fn list_of(evaluation: &super::super::evaluate::Evaluation) -> Alert {
+        let mut list = AlertList::default();
+        for minute in 0..2 {
+            list.apply(evaluation, rules(), time(minute));
+        }
+        list.active.remove(0)
     }
 }

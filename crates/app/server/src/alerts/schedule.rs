@@ -3,11 +3,13 @@
 use super::detection::Detection;
 use super::evaluate::Evaluation;
 use super::finding::AlertFinding;
+use super::incidents::verdict::Evidence;
 use super::lifecycle::{Changes, Interval};
 use super::servers::schedule::evaluate_servers;
 use super::state::Alerts;
 use super::store_reader::{CALL_BYTES, ReadError, RequestSample, StoreReader};
 use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
+use crate::events::TenantEvents;
 use crate::tenants::Tenant;
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
@@ -28,6 +30,9 @@ const PAUSE_FACTOR: u32 = 4;
 
 /// Data older than this, or than a window, are not evaluated.
 const DATA_AGE_MAX: Nanos = Nanos::from_secs(900);
+
+/// Verdicts of one evaluation; further incidents wait for the next.
+const VERDICTS_MAX: usize = 3;
 
 /// Contents of a tenant's store at an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +100,7 @@ async fn evaluate_tenant(
                 changes
             }
         };
+        run.reach_verdicts(&tenant_alerts, &reader, &tenant.events);
         log_changes(&tenant.name, &tenant_alerts, &changes);
         if !changes.is_empty() || !tenant_alerts.state().alerts.active.is_empty() {
             tenant_alerts.save();
@@ -208,6 +214,24 @@ impl EvaluationRun {
             sampled_one_in,
         };
         tenant_alerts.record(record, |alerts| alerts.apply(&evaluation, self.detection().rules, self.at))
+    }
+
+    /// Reaches the verdicts on incidents that need one, a few at a time.
+    fn reach_verdicts(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader, events: &TenantEvents) {
+        let list = tenant_alerts.state().alerts.clone();
+        let due = list.incidents.iter().filter(|incident| incident.needs_verdict(self.at));
+        for incident in due.take(VERDICTS_MAX) {
+            let (detection, list, at) = (self.detection(), &list, self.at);
+            let evidence = Evidence { reader, events, detection, list, at };
+            // A bug in one verdict must not keep people from being notified.
+            let verdict = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
+            let mut state = tenant_alerts.state();
+            let mut all = state.alerts.incidents.iter_mut();
+            if let Some(stored) = all.find(|stored| stored.id == incident.id) {
+                stored.verdicts_tried = stored.verdicts_tried.saturating_add(1);
+                stored.verdict = verdict.or_else(|| stored.verdict.take());
+            }
+        }
     }
 
     /// The evaluation, and of how many traces one was read.

@@ -2,8 +2,9 @@
 
 use super::detection::Detection;
 use super::evaluate::EvaluationSettings;
-use super::lifecycle::Rules;
-use super::pending_notifications::waiting;
+use super::lifecycle::{Alert, Rules};
+use super::owners::Owners;
+use super::pending_notifications::{Recipient, waiting};
 use super::receivers::{Receiver, receivers};
 use super::tenant_alerts::{AllTenantAlerts, TenantAlerts};
 use crate::settings::{AlertSettings, CheckedSettings};
@@ -20,6 +21,7 @@ pub(crate) struct Alerts {
     /// URL of the pages, without a slash at its end.
     pub(crate) pages: String,
     pub(crate) receivers: Vec<Receiver>,
+    pub(crate) owners: Owners,
     pub(crate) tenant_alerts: AllTenantAlerts,
     pub(super) tenants: Arc<Tenants>,
     /// Limits the queries that run at a time, those of people included.
@@ -50,6 +52,7 @@ impl Alerts {
             detection: Detection::from_settings(alerts),
             pages: pages.trim_end_matches('/').to_owned(),
             receivers: receivers(alerts, &settings.alerts)?,
+            owners: settings.alerts.owners.clone(),
             tenant_alerts: AllTenantAlerts::new(&settings.raw.data),
             settings: alerts.clone(),
             tenants,
@@ -61,12 +64,13 @@ impl Alerts {
 
     /// Notifications that are pending for a receiver.
     pub(crate) fn waiting(&self, receiver: &Receiver, at: Timestamp) -> usize {
-        let of_tenant =
-            |alerts: &TenantAlerts| waiting(&alerts.state().alerts, receiver.name, receiver.repeat_after, at);
+        let is_for = |alert: &Alert| receiver.is_for(alert, &self.owners);
+        let recipient = Recipient { name: &receiver.name, repeat_after: receiver.repeat_after, is_for: &is_for };
+        let of_tenant = |alerts: &TenantAlerts| waiting(&alerts.state().alerts, recipient, at);
         self.tenant_alerts.all().iter().map(|(_, alerts)| of_tenant(alerts)).sum()
     }
 
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.receivers.iter().for_each(|receiver| receiver.woken.notify_one());
     }
 }

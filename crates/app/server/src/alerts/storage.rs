@@ -1,6 +1,7 @@
 //! Alerts on disk: one small file per tenant, replaced atomically.
 
 use super::lifecycle::AlertList;
+use laggard_system::now;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,8 +15,8 @@ pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
 /// More than two thousand alerts with long names need.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Version 1 used other names of fields, version 2 had alerts about operations only; both are still read.
-const VERSION: u32 = 3;
+/// Version 1 used other names of fields, version 2 had alerts about operations only, version 3 no incidents; all are still read.
+const VERSION: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct AlertFile<B> {
@@ -48,7 +49,12 @@ fn read(file: &Path) -> io::Result<AlertList> {
     let bytes = std::fs::read(file)?;
     let stored: AlertFile<AlertList> = serde_json::from_slice(&bytes)?;
     match stored.version {
-        1..=VERSION => Ok(stored.alerts),
+        VERSION => Ok(stored.alerts),
+        1..VERSION => {
+            let mut alerts = stored.alerts;
+            alerts.follow_incidents(now());
+            Ok(alerts)
+        }
         other => {
             Err(io::Error::other(format!("unknown version {other}; this program reads up to {VERSION}")))
         }
@@ -72,7 +78,7 @@ pub(super) fn save(file: &Path, alerts: &AlertList) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::kind::AlertKind;
-    use super::super::lifecycle::AlertState;
+    use super::super::incidents::IncidentState;
     use super::super::lifecycle::tests::{evaluated, rules, time};
     use super::*;
 
@@ -103,7 +109,8 @@ mod tests {
             (active.finding.operation().unwrap().operation.as_str(), active.evaluations),
             ("read", 0b111)
         );
-        assert_eq!(active.notified["webhook"].state, AlertState::Firing);
+        let incident = &alerts.incidents[0];
+        assert_eq!((&incident.alerts, incident.notified["webhook"].state), (&vec![active.id.clone()], IncidentState::Open));
         assert_eq!(resolved.ended.as_deref(), Some("it makes requests slower no more"));
         assert_eq!((resolved.healthy_evaluations, resolved.evaluated_ns), (2, 1_768_208_700_000_000_000));
     }
@@ -118,7 +125,7 @@ mod tests {
         let alert = &alerts.active[0];
         assert_eq!((alert.kind(), alert.evaluations), (AlertKind::SlowOperation, 0b111));
         assert_eq!(alert.finding.operation().unwrap().other_operations, ["write"]);
-        assert_eq!(alert.notified["webhook"].state, AlertState::Firing);
+        assert_eq!(alerts.incidents[0].notified["webhook"].state, IncidentState::Open);
     }
 
     #[test]
@@ -126,7 +133,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alerts.json");
         for bad in
-            ["", "{", "[]", "{\"version\":4,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
+            ["", "{", "[]", "{\"version\":5,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
         {
             std::fs::write(&file, bad).unwrap();
             assert_eq!(load(&file), AlertList::default(), "{bad}");

@@ -175,7 +175,7 @@ impl TenantAlerts {
     }
 
     /// Writes the file; blocks. Only the first of several failures is logged, and the next save tries again.
-    pub(super) fn save(&self) {
+    pub(crate) fn save(&self) {
         let mut failures = self.save_failures.lock().expect("no thread panics while it holds the lock");
         let alerts = self.state().alerts.clone();
         match storage::save(&self.file, &alerts) {

@@ -65,7 +65,7 @@ pub(crate) struct Alerts {
 /// A receiver of notifications.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AlertReceiverRow {
-    name: &'static str,
+    name: String,
     /// Delivered messages since the start of the server.
     sent: u64,
     /// Failed messages; they are retried.
@@ -118,8 +118,6 @@ pub(crate) struct AlertRow {
     /// Window and baseline of the latest finding.
     window: Interval,
     baseline: Interval,
-    /// The last state each receiver was notified of.
-    notified: std::collections::BTreeMap<String, AlertState>,
 }
 
 /// What is, or recently was, slower or more expensive than before
@@ -170,7 +168,7 @@ fn answer(
     wanted.truncate(limit);
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
     let receivers = state.alerts.receivers.iter().map(|receiver| AlertReceiverRow {
-        name: receiver.name,
+        name: receiver.name.clone(),
         sent: count(&receiver.figures.sent),
         failed: count(&receiver.figures.failed),
     });
@@ -191,7 +189,6 @@ fn answer(
 
 fn row(alert: Alert) -> AlertRow {
     let (kind, summary, page) = (alert.kind(), alert.finding.summary(), alert.page());
-    let notified = alert.notified.into_iter().map(|(receiver, last)| (receiver, last.state)).collect();
     let base = AlertRow {
         id: alert.id,
         kind,
@@ -218,7 +215,6 @@ fn row(alert: Alert) -> AlertRow {
         traces: vec![],
         window: alert.window,
         baseline: alert.baseline,
-        notified,
     };
     match alert.finding {
         AlertFinding::Server(finding) => AlertRow {

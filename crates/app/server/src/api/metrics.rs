@@ -168,14 +168,14 @@ fn notifications(out: &mut Exposition, state: &AppState) {
     for receiver in &state.alerts.receivers {
         let figures = &receiver.figures;
         for (outcome, count) in [("sent", &figures.sent), ("failed", &figures.failed)] {
-            let labels = [("receiver", receiver.name), ("outcome", outcome)];
+            let labels = [("receiver", receiver.name.as_str()), ("outcome", outcome)];
             out.sample("laggard_notifications_total", &labels, count.load(Ordering::Relaxed) as f64);
         }
     }
     out.family("laggard_notifications_waiting", Kind::Gauge, "Pending notifications of a receiver");
     for receiver in &state.alerts.receivers {
         let waiting = state.alerts.waiting(receiver, at);
-        out.sample("laggard_notifications_waiting", &[("receiver", receiver.name)], waiting as f64);
+        out.sample("laggard_notifications_waiting", &[("receiver", receiver.name.as_str())], waiting as f64);
     }
 }
 

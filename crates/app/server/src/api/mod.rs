@@ -15,6 +15,7 @@ mod data;
 mod events;
 mod health;
 mod import;
+mod incidents;
 mod jobs;
 mod latencies;
 mod matrix;
@@ -67,6 +68,10 @@ fn all() -> Vec<Route> {
         route("/api/v1/search", get(search::search)),
         route("/api/v1/settings/{question}", get(queries::settings)),
         route("/api/v1/alerts", get(alerts::alerts)),
+        route("/api/v1/incidents", get(incidents::incidents)),
+        route("/api/v1/incidents/{id}", get(incidents::incident)),
+        route("/api/v1/silences", get(incidents::silences).merge(post(incidents::add_silence))),
+        route("/api/v1/silences/{id}", delete(incidents::end_silence)),
         route("/api/v1/events", get(events::events).merge(post(events::add_events))),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),

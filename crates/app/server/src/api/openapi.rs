@@ -1,7 +1,7 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, events, health, import, jobs, matrix, metrics, overview, queries,
+    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, overview, queries,
     search, services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
@@ -31,6 +31,11 @@ use utoipa::OpenApi;
         search::search,
         queries::settings,
         alerts::alerts,
+        incidents::incidents,
+        incidents::incident,
+        incidents::silences,
+        incidents::add_silence,
+        incidents::end_silence,
         events::events,
         events::add_events,
         alertmanager::alertmanager,

@@ -43,6 +43,8 @@ pub(crate) struct Status {
     losses: BTreeMap<&'static str, LossRow>,
     /// Alerts that fire.
     alerts_firing: u64,
+    /// Open incidents.
+    incidents_open: u64,
 }
 
 /// A problem that needs attention.
@@ -90,6 +92,11 @@ pub(crate) async fn status(
     Extension(tenant): Extension<Arc<Tenant>>,
 ) -> Json<Status> {
     let store = tenant.store.state();
+    let (alerts_firing, incidents_open) = {
+        let detection = state.alerts.tenant_alerts.tenant(&tenant.name);
+        let alerts = &detection.state().alerts;
+        (alerts.firing().count() as u64, alerts.open_incidents().count() as u64)
+    };
     Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         now_ns: now().unix_ns(),
@@ -108,7 +115,8 @@ pub(crate) async fn status(
         newest_ns: store.newest.map(Timestamp::unix_ns),
         receivers: receivers(&state),
         losses: loss_rows(&state.receivers.losses()),
-        alerts_firing: state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.firing().count() as u64,
+        alerts_firing,
+        incidents_open,
     })
 }
 

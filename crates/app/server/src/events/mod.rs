@@ -91,6 +91,11 @@ impl TenantEvents {
         events[from..to.max(from)].to_vec()
     }
 
+    /// Whether no change of the system is known at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.log().events().is_empty()
+    }
+
     /// The events that a diagnosis of a window may refer to: those within it, and shortly before it.
     pub(crate) fn around(&self, window: Window) -> Vec<SystemEvent> {
         self.within(window.since.minus(BEFORE), window.until)

@@ -200,6 +200,7 @@ fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Per
         "/api/v1/import" | "/api/v1/flush" | "/api/v1/write" | "/api/v1/events" if method != Method::GET => {
             Permission::Write
         }
+        path if path.starts_with("/api/v1/silences") && method != Method::GET => Permission::Write,
         path if path.starts_with("/api/") => Permission::Read,
         _ => Permission::None,
     }
@@ -228,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(http(Method::GET, path), Permission::Read, "{path}");
         }
-        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events"] {
+        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events", "/api/v1/silences"] {
             assert_eq!(http(Method::POST, path), Permission::Write, "{path}");
         }
         assert_eq!(http(Method::POST, "/api/v1/diagnose"), Permission::Read);

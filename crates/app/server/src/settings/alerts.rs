@@ -2,9 +2,11 @@
 
 use super::check::read_secret;
 use super::{Length, MILLISECOND, SettingError, Size};
+use crate::alerts::{Owner, Owners};
 use laggard_settings::settings;
 use laggard_system::http::root_certificates;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 settings! {
@@ -38,8 +40,8 @@ settings! {
         resolve_after ("alerts.resolve_after", "evaluations"): u32 = 5, within(1.0, 1_000.0);
         /// After firing for so long, the slow-down counts as usual
         adapt_after ("alerts.adapt_after"): Length = Length::from_secs(86_400), at_least(MILLISECOND);
-        /// The notification of an alert that still fires is repeated after this
-        repeat_after ("alerts.repeat_after"): Length = Length::from_secs(4 * 3600), at_least(MILLISECOND);
+        /// The notification of an incident that is still open is repeated after this, or `off`
+        repeat_after ("alerts.repeat_after"): Option<Length> = None, at_least(MILLISECOND);
         /// Whether servers are watched, by their samples
         servers ("alerts.servers"): bool = true, any();
         /// Length of the time before the last hour that shows what CPU the transactions of a server usually take
@@ -60,6 +62,22 @@ settings! {
         alertmanager ("alerts.alertmanager"): Option<String> = None, any();
         /// A file with the bearer token of the Alertmanager
         alertmanager_token_file ("alerts.alertmanager_token_file"): Option<PathBuf> = None, any();
+        /// A file with the URL of an incoming webhook of Slack, or `off`
+        slack_url_file ("alerts.slack_url_file"): Option<PathBuf> = None, any();
+        /// A file with the URL of a webhook of Teams, or `off`
+        teams_url_file ("alerts.teams_url_file"): Option<PathBuf> = None, any();
+        /// A mail server: `smtps://host` (TLS), `smtp://host:587?tls=required` (STARTTLS), or `smtp://host` (plain)
+        email_server ("alerts.email_server"): Option<String> = None, any();
+        /// The user at the mail server
+        email_user ("alerts.email_user"): Option<String> = None, any();
+        /// A file with that user's password
+        email_password_file ("alerts.email_password_file"): Option<PathBuf> = None, any();
+        /// The sender of email
+        email_from ("alerts.email_from"): Option<String> = None, any();
+        /// Addresses that get email
+        email_to ("alerts.email_to", "entries"): Vec<String> = Vec::new(), within(0.0, 100.0);
+        /// A file that says who owns which services, and where their incidents are sent
+        owners ("alerts.owners"): Option<PathBuf> = None, any();
         /// Root certificates for webhook and Alertmanager (PEM), instead of the well-known ones
         roots ("alerts.roots"): Option<PathBuf> = None, any();
         /// Longest time for sending a notification
@@ -88,6 +106,19 @@ pub(crate) struct CheckedAlerts {
     pub(crate) alertmanager_token: Option<String>,
     /// Certificates of authorities, as PEM.
     pub(crate) roots: Option<Vec<u8>>,
+    pub(crate) slack_url: Option<String>,
+    pub(crate) teams_url: Option<String>,
+    pub(crate) email_password: Option<String>,
+    pub(crate) owners: Owners,
+    /// For each owner.
+    pub(crate) owner_urls: Vec<ChatUrls>,
+}
+
+/// Where chats accept messages: secrets.
+#[derive(Clone, Default)]
+pub(crate) struct ChatUrls {
+    pub(crate) slack: Option<String>,
+    pub(crate) teams: Option<String>,
 }
 
 impl fmt::Debug for CheckedAlerts {
@@ -99,6 +130,7 @@ impl fmt::Debug for CheckedAlerts {
 /// Evaluations that an alert's state can hold: bits of a word.
 const EVALUATIONS_MAX: f64 = 32.0;
 const DAY: f64 = 86_400.0;
+const PASSWORD_BYTES_MAX: u64 = 4_096;
 const ROOTS_BYTES_MAX: u64 = 1 << 20;
 
 impl AlertSettings {
@@ -116,13 +148,26 @@ impl AlertSettings {
             if url.is_none() {
                 return Err(invalid(format_args!("{name}_token_file needs {name}")));
             }
-            let secret = read_secret(file);
-            let secret = secret.map_err(|problem| {
-                invalid(format_args!("{name}_token_file: {}: {problem}", file.display()))
-            })?;
-            Ok(Some(String::from_utf8(secret).expect("secrets are of characters that headers can carry")))
+            secret(&format!("{name}_token_file"), file).map(Some)
         };
+        let owners = match &self.owners {
+            None => Owners::default(),
+            Some(file) => Owners::read(file)
+                .map_err(|problem| invalid(format_args!("owners: {}: {problem}", file.display())))?,
+        };
+        let urls = |owner: &Owner| {
+            Ok(ChatUrls {
+                slack: read_url("owners: slack_url_file", &owner.slack_url_file)?,
+                teams: read_url("owners: teams_url_file", &owner.teams_url_file)?,
+            })
+        };
+        self.check_email(&owners)?;
         Ok(CheckedAlerts {
+            slack_url: read_url("slack_url_file", &self.slack_url_file)?,
+            teams_url: read_url("teams_url_file", &self.teams_url_file)?,
+            email_password: self.email_password_file.as_deref().map(read_password).transpose()?,
+            owner_urls: owners.all.iter().map(urls).collect::<Result<Vec<ChatUrls>, SettingError>>()?,
+            owners,
             webhook_token: token("webhook", &self.webhook_token_file, &self.webhook)?,
             alertmanager_token: token("alertmanager", &self.alertmanager_token_file, &self.alertmanager)?,
             roots: self.roots.as_deref().map(read_roots).transpose()?,
@@ -145,6 +190,23 @@ impl AlertSettings {
         Ok(())
     }
 
+    fn check_email(&self, owners: &Owners) -> Result<(), SettingError> {
+        let is_used = !self.email_to.is_empty() || owners.all.iter().any(|owner| !owner.email.is_empty());
+        if is_used && (self.email_server.is_none() || self.email_from.is_none()) {
+            return Err(invalid("email_to and owners with email need email_server and email_from"));
+        }
+        if self.email_user.is_some() != self.email_password_file.is_some() {
+            return Err(invalid("email_user and email_password_file need each other"));
+        }
+        // The password would be in logs.
+        let has_password =
+            |server: &String| server.split_once('@').is_some_and(|(user, _)| user.matches(':').count() > 1);
+        if self.email_server.as_ref().is_some_and(has_password) {
+            return Err(invalid("email_server must not have a password (put it into email_password_file)"));
+        }
+        Ok(())
+    }
+
     fn check_program(&self) -> Result<(), SettingError> {
         let Some(program) = &self.exec else { return Ok(()) };
         if !program.is_absolute() {
@@ -159,6 +221,37 @@ impl AlertSettings {
             Err(error) => Err(invalid(format_args!("exec: {}: {error}", program.display()))),
         }
     }
+}
+
+/// The secret in a file.
+fn secret(name: &str, file: &Path) -> Result<String, SettingError> {
+    let secret = read_secret(file);
+    let secret = secret.map_err(|problem| invalid(format_args!("{name}: {}: {problem}", file.display())))?;
+    Ok(String::from_utf8(secret).expect("secrets are of characters that headers can carry"))
+}
+
+/// The password in a file; unlike a token it is chosen by others.
+fn read_password(file: &Path) -> Result<String, SettingError> {
+    let explain =
+        |problem: &dyn fmt::Display| invalid(format_args!("email_password_file: {}: {problem}", file.display()));
+    let mut text = String::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| explain(&error))?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.is_empty() { Err(explain(&"it is empty")) } else { Ok(password.to_owned()) }
+}
+
+/// The URL in a file: whoever knows it may send messages.
+fn read_url(name: &str, file: &Option<PathBuf>) -> Result<Option<String>, SettingError> {
+    let Some(file) = file else { return Ok(None) };
+    let url = secret(name, file)?;
+    let is_url = url.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some()
+    });
+    if !is_url {
+        return Err(invalid(format_args!("{name}: {} does not have a URL", file.display())));
+    }
+    Ok(Some(url))
 }
 
 fn invalid(problem: impl fmt::Display) -> SettingError {

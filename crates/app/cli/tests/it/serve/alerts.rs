@@ -123,14 +123,16 @@ impl AlertingServer {
         self.judged()
     }
 
-    /// Waits until both receivers have acknowledged that the only alert is in this state.
-    fn wait_until_notified(&self, state: &str) {
+    /// Waits until both receivers have acknowledged that the only incident is in this state; the incident.
+    fn wait_until_notified(&self, state: &str) -> Value {
         let begun = Instant::now();
         loop {
-            let answer = self.server().get("/api/v1/alerts").body;
+            let answer = self.server().get("/api/v1/incidents").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
-            if answer["alerts"][0]["notified"] == json!({"webhook": state, "exec": state}) {
-                return;
+            let incident = &answer["incidents"][0];
+            let notified = |receiver: &str| incident["notified"][receiver]["state"] == state;
+            if notified("webhook") && notified("exec") {
+                return incident.clone();
             }
             assert!(begun.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
@@ -195,18 +197,18 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
         (&alert["labels"]["service"], &alert["annotations"]["operations"]),
         (&json!("db"), &json!("read"))
     );
-    assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/verdict?since="));
+    assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/incidents/"));
+    let verdict = alert["annotations"]["description"].as_str().unwrap();
+    assert!(verdict.starts_with("`db` operation `read`: ") && verdict.contains("\nSince: "), "{verdict}");
     assert_eq!(firing["alerts"].as_array().unwrap().len(), 1, "{firing}");
 
-    watched.wait_until_notified("firing");
+    let open = watched.wait_until_notified("open");
+    assert_eq!((&open["subject"], &open["alerts"][0]["state"]), (&json!("db"), &json!("firing")));
     watched.server.take().unwrap().stop();
     watched.server = Some(AlertingServer::start(&data, &config));
     let again = watched.pass(20, 60);
-    assert_eq!(
-        (&again["firing"], &again["alerts"][0]["notified"]["webhook"]),
-        (&json!(1), &json!("firing")),
-        "{again}"
-    );
+    assert_eq!(again["firing"], 1, "{again}");
+    assert_eq!(watched.wait_until_notified("open")["id"], open["id"]);
 
     while watched.pass(15, 4)["firing"] == 1 {}
     let resolved = webhook.next();
@@ -216,7 +218,7 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
     );
     assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
-    watched.wait_until_notified("resolved");
+    assert_eq!(watched.wait_until_notified("closed")["id"], open["id"]);
     watched.server.take().unwrap().stop();
     assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
     let told: Vec<Value> =

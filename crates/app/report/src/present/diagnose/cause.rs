@@ -41,12 +41,12 @@ pub(super) fn cause(cause: &Cause) -> Option<Section> {
 }
 
 /// `Likely the code: other calls, or more work in a call.`
-fn summary(cause: &Cause) -> String {
+pub(super) fn summary(cause: &Cause) -> String {
     if cause.class == CauseClass::Unknown {
         return "Unknown: the evidence supports no kind of cause.".to_owned();
     }
     let certainty = match cause.certainty {
-        Certainty::Likely => "Likely",
+        Certainty::Shown | Certainty::Likely => "Likely",
         Certainty::Possible => "Possibly",
     };
     let also = cause.also.map_or_else(String::new, |also| format!(", or {}", phrase(also)));
@@ -54,7 +54,7 @@ fn summary(cause: &Cause) -> String {
 }
 
 /// Without what explains it.
-fn short(class: CauseClass) -> &'static str {
+pub(super) fn short(class: CauseClass) -> &'static str {
     let phrase = phrase(class);
     phrase.split_once(" (").map_or(phrase, |(short, _)| short)
 }

@@ -48,7 +48,7 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
 }
 
 /// That most operations are slower at once; with a blank after it.
-fn widespread(report: &Report) -> String {
+pub(super) fn widespread(report: &Report) -> String {
     let Some(slowdown) = report.baseline.as_ref().and_then(|baseline| baseline.widespread_slowdown) else {
         return String::new();
     };
@@ -85,7 +85,7 @@ fn attributes(lead: &Suspect) -> String {
 }
 
 /// That its replicas are slow because they receive more calls than others, with a semicolon before it.
-fn load(lead: &Suspect) -> String {
+pub(super) fn load(lead: &Suspect) -> String {
     let replicas = match lead.replicas.len() as u64 {
         1 => "this replica".to_owned(),
         replicas => format!("these {}", numbers::counted(replicas, "replica")),
@@ -144,7 +144,7 @@ fn new(report: &Report, lead: &Suspect) -> String {
 }
 
 /// `calls take 248 ms longer (55×) than in the baseline`
-fn times(report: &Report, lead: &Suspect) -> String {
+pub(super) fn times(report: &Report, lead: &Suspect) -> String {
     // A shift is that of all replicas together.
     let Some(shift) = lead.shift.filter(|_| lead.scope != Scope::Replicas) else {
         return format!("slow calls take {}{}", numbers::effect(lead.effect_ns), factor(lead.factor));
@@ -183,7 +183,7 @@ fn is_of_periods(report: &Report, lead: &Suspect) -> bool {
 }
 
 /// `04:27:19 UTC (04:26:19–04:27:19)`
-fn brief_onset(onset: &crate::Onset, calendar: &Calendar) -> String {
+pub(super) fn brief_onset(onset: &crate::Onset, calendar: &Calendar) -> String {
     let at = format!("{} UTC", calendar.onset(onset));
     match calendar.interval(onset) {
         Some([first, last]) => format!("{at} ({first}–{last})"),
@@ -222,18 +222,18 @@ fn periods(report: &Report, lead: &Suspect) -> String {
     }
 }
 
-fn operation(suspect: &Suspect) -> String {
+pub(super) fn operation(suspect: &Suspect) -> String {
     if suspect.service.is_empty() {
         return format!("Operation {}", quoted(&suspect.operation));
     }
     format!("{} operation {}", quoted(&suspect.service), quoted(&suspect.operation))
 }
 
-fn blamed(suspect: &Suspect) -> String {
+pub(super) fn blamed(suspect: &Suspect) -> String {
     quoted(if suspect.service.is_empty() { &suspect.operation } else { &suspect.service })
 }
 
-fn location(suspect: &Suspect) -> String {
+pub(super) fn location(suspect: &Suspect) -> String {
     let named = suspect.replicas.len() as u64;
     if suspect.scope == Scope::Replicas && named > 0 {
         let names: Vec<String> = suspect.replicas.iter().map(|name| name.replace('`', "'")).collect();
@@ -279,7 +279,7 @@ fn consequence(lead: &Suspect, all: u64) -> String {
     format!(", hit {requests} and explain {} of the excess latency", numbers::share(lead.share))
 }
 
-fn requests_hit(hit: u64, all: u64) -> String {
+pub(super) fn requests_hit(hit: u64, all: u64) -> String {
     if all < hit {
         return numbers::counted(hit, "request");
     }

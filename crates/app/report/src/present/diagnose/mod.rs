@@ -2,6 +2,7 @@
 
 pub(crate) mod behavior;
 mod cause;
+pub(crate) mod clauses;
 pub(crate) mod evidence;
 pub(crate) mod headline;
 mod lead;

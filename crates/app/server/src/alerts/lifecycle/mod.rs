@@ -8,6 +8,7 @@
 use super::evaluate::{Evaluation, Finding, Recovery, WindowEvaluation};
 use super::finding::ServerEvaluation;
 use super::finding::{AlertFinding, ServerFinding};
+use super::incidents::{IncidentRecord, Silence};
 pub use super::interval::Interval;
 use super::kind::AlertKind;
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
@@ -42,6 +43,12 @@ pub struct AlertList {
     /// Resolved ones, the latest last.
     #[serde(alias = "over")]
     pub resolved: Vec<Alert>,
+    /// Incidents, in the order in which they were opened.
+    #[serde(default)]
+    pub incidents: Vec<IncidentRecord>,
+    /// What nobody is to be notified of for a time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences: Vec<Silence>,
     /// The latest evaluation of each other window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<WindowEvaluation>,
@@ -84,9 +91,9 @@ pub struct Alert {
     /// Consecutive evaluations without a finding.
     #[serde(alias = "healthy_looks")]
     pub healthy_evaluations: u32,
-    /// The last notification of each receiver, by its name.
-    #[serde(alias = "told")]
-    pub notified: BTreeMap<String, LastNotification>,
+    /// The last notification of each receiver, of files that were written before there were incidents.
+    #[serde(default, alias = "told", skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) notified: BTreeMap<String, LastNotification>,
 }
 
 /// The state of an alert.
@@ -101,13 +108,13 @@ pub enum AlertState {
     Resolved,
 }
 
-/// The last notification that a receiver acknowledged.
+/// The last notification about an alert, before there were incidents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct LastNotification {
+pub(super) struct LastNotification {
     /// Firing or resolved.
-    pub state: AlertState,
+    pub(super) state: AlertState,
     /// When it was sent, by the server's clock.
-    pub at_ns: i64,
+    pub(super) at_ns: i64,
 }
 
 /// What an evaluation says of one alert.
@@ -306,6 +313,7 @@ impl AlertList {
         self.resolved.extend(over.inspect(|alert| changes.resolved.push(alert.id.clone())));
         let surplus = self.resolved.len().saturating_sub(ALERTS_MAX);
         self.resolved.drain(..surplus);
+        self.follow_incidents(at);
         changes
     }
 

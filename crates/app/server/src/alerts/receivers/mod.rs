@@ -1,6 +1,13 @@
-//! Receivers of notifications: webhook, Alertmanager, program.
+//! Receivers of notifications: webhook, chats, email, Alertmanager, program.
 
+mod email;
+
+use super::chat::PersonalMessage;
+use super::lifecycle::Alert;
+use super::message::{Notice, Writer};
+use super::owners::Owners;
 use super::program::Program;
+use email::Mailer;
 use crate::settings::{AlertSettings, CheckedAlerts};
 use laggard_model::{Nanos, Timestamp};
 use laggard_system::http::{ClientOptions, bearer};
@@ -14,11 +21,13 @@ use ureq::http::header;
 
 /// One receiver of notifications.
 pub(crate) struct Receiver {
-    /// `webhook`, `alertmanager` or `exec`.
-    pub(crate) name: &'static str,
+    /// `webhook`, `slack`, `teams`, `email`, `alertmanager`, or `exec`; one of an owner with its name: `slack team-cart`.
+    pub(crate) name: String,
+    /// Whose incidents it gets; `None` for those without an owner that has receivers.
+    owner: Option<String>,
     transport: Transport,
-    /// The notification of an alert that still fires is repeated after this.
-    pub(super) repeat_after: Nanos,
+    /// The notification of an open incident is repeated after this.
+    pub(super) repeat_after: Option<Nanos>,
     pub(crate) figures: Figures,
     pub(super) woken: tokio::sync::Notify,
 }
@@ -26,8 +35,21 @@ pub(crate) struct Receiver {
 /// How a receiver gets messages.
 enum Transport {
     Webhook(Endpoint),
+    Slack(Endpoint),
+    Teams(Endpoint),
+    Email(Mailer),
     Alertmanager(Endpoint),
     Exec(Program),
+}
+
+/// Which notices go into one message.
+pub(super) enum Grouping {
+    /// All.
+    All,
+    /// Those of one kind.
+    ByKind,
+    /// One.
+    One,
 }
 
 /// Messages since the start of the server.
@@ -62,33 +84,15 @@ const RESEND: Duration = Duration::from_secs(60);
 /// All configured receivers.
 ///
 /// # Errors
-/// When `alerts.roots` contains no certificate.
+/// When `alerts.roots` contains no certificate, or the mail server's settings are invalid.
 pub(super) fn receivers(settings: &AlertSettings, checked: &CheckedAlerts) -> Result<Vec<Receiver>, String> {
-    let options = ClientOptions {
-        roots_pem: checked.roots.as_deref(),
-        reuse_connections: false,
-        ..ClientOptions::new(settings.send_timeout.duration())
-    };
-    let agent = options.agent().map_err(|error| format!("alerts.roots {error}"))?;
-    let endpoint =
-        |url: String, token: &Option<String>| Endpoint { url, token: token.clone(), agent: agent.clone() };
-    let receiver = |name, transport, repeat_after| Receiver {
-        name,
-        transport,
-        repeat_after,
-        figures: Figures::default(),
-        woken: tokio::sync::Notify::new(),
-    };
-    let mut all = Vec::new();
-    let repeat_after = settings.repeat_after.nanos();
+    let mut all = Receivers { settings, checked, agent: agent(settings, checked)?, list: Vec::new() };
     if let Some(url) = &settings.webhook {
-        let transport = Transport::Webhook(endpoint(url.clone(), &checked.webhook_token));
-        all.push(receiver("webhook", transport, repeat_after));
+        all.add(None, Transport::Webhook(all.endpoint(url.clone(), &checked.webhook_token)));
     }
     if let Some(url) = &settings.alertmanager {
         let url = format!("{}/api/v2/alerts", url.trim_end_matches('/'));
-        let transport = Transport::Alertmanager(endpoint(url, &checked.alertmanager_token));
-        all.push(receiver("alertmanager", transport, resend(settings)));
+        all.add(None, Transport::Alertmanager(all.endpoint(url, &checked.alertmanager_token)));
     }
     if let Some(program) = &settings.exec {
         let program = Program {
@@ -96,35 +100,134 @@ pub(super) fn receivers(settings: &AlertSettings, checked: &CheckedAlerts) -> Re
             arguments: settings.exec_arguments.clone(),
             time_max: settings.exec_timeout.duration(),
         };
-        all.push(receiver("exec", Transport::Exec(program), repeat_after));
+        all.add(None, Transport::Exec(program));
     }
-    Ok(all)
+    all.add_personal(None, &checked.slack_url, &checked.teams_url, &settings.email_to)?;
+    for (owner, urls) in checked.owners.all.iter().zip(&checked.owner_urls) {
+        all.add_personal(Some(&owner.name), &urls.slack, &urls.teams, &owner.email)?;
+    }
+    Ok(all.list)
+}
+
+fn agent(settings: &AlertSettings, checked: &CheckedAlerts) -> Result<Agent, String> {
+    let options = ClientOptions {
+        roots_pem: checked.roots.as_deref(),
+        reuse_connections: false,
+        ..ClientOptions::new(settings.send_timeout.duration())
+    };
+    options.agent().map_err(|error| format!("alerts.roots {error}"))
+}
+
+/// Receivers while they are collected.
+struct Receivers<'a> {
+    settings: &'a AlertSettings,
+    checked: &'a CheckedAlerts,
+    agent: Agent,
+    list: Vec<Receiver>,
+}
+
+impl Receivers<'_> {
+    fn endpoint(&self, url: String, token: &Option<String>) -> Endpoint {
+        Endpoint { url, token: token.clone(), agent: self.agent.clone() }
+    }
+
+    /// Receivers for people.
+    fn add_personal(
+        &mut self,
+        owner: Option<&str>,
+        slack: &Option<String>,
+        teams: &Option<String>,
+        email: &[String],
+    ) -> Result<(), String> {
+        if let Some(url) = slack {
+            self.add(owner, Transport::Slack(self.endpoint(url.clone(), &None)));
+        }
+        if let Some(url) = teams {
+            self.add(owner, Transport::Teams(self.endpoint(url.clone(), &None)));
+        }
+        if !email.is_empty() {
+            let mailer = Mailer::new(self.settings, self.checked, email)?;
+            self.add(owner, Transport::Email(mailer));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, owner: Option<&str>, transport: Transport) {
+        let name = transport.name();
+        let repeat_after = match transport {
+            Transport::Alertmanager(_) => Some(resend(self.settings)),
+            _ => self.settings.repeat_after.map(|length| length.nanos()),
+        };
+        self.list.push(Receiver {
+            name: owner.map_or_else(|| name.to_owned(), |owner| format!("{name} {owner}")),
+            owner: owner.map(str::to_owned),
+            transport,
+            repeat_after,
+            figures: Figures::default(),
+            woken: tokio::sync::Notify::new(),
+        });
+    }
 }
 
 fn resend(settings: &AlertSettings) -> Nanos {
     Nanos::from_ns(RESEND.max(settings.every.duration()).as_nanos() as u64)
 }
 
+impl Transport {
+    const fn name(&self) -> &'static str {
+        match self {
+            Transport::Webhook(_) => "webhook",
+            Transport::Slack(_) => "slack",
+            Transport::Teams(_) => "teams",
+            Transport::Email(_) => "email",
+            Transport::Alertmanager(_) => "alertmanager",
+            Transport::Exec(_) => "exec",
+        }
+    }
+}
+
 impl Receiver {
-    /// Whether it has Alertmanager's API instead of its webhook's messages.
-    pub(super) fn is_alertmanager(&self) -> bool {
-        matches!(self.transport, Transport::Alertmanager(_))
+    /// Which notices one of its messages has.
+    pub(super) const fn grouping(&self) -> Grouping {
+        match self.transport {
+            Transport::Alertmanager(_) => Grouping::All,
+            Transport::Webhook(_) | Transport::Exec(_) => Grouping::ByKind,
+            Transport::Slack(_) | Transport::Teams(_) | Transport::Email(_) => Grouping::One,
+        }
     }
 
-    /// When Alertmanager resolves an alert sent now, if it is not repeated.
-    pub(super) fn valid_until(&self, at: Timestamp) -> Timestamp {
-        at.plus(Nanos::from_ns(self.repeat_after.ns().saturating_mul(VALID_PAUSES)))
+    /// Whether it is notified of what an alert is about: programs of everything, since they route by labels; people of what
+    /// they own, or of what nobody owns who has receivers.
+    pub(super) fn is_for(&self, alert: &Alert, owners: &Owners) -> bool {
+        let routes_itself = !matches!(self.grouping(), Grouping::One);
+        let owner = owners.of_alert(alert).filter(|owner| owner.has_receivers());
+        routes_itself || owner.map(|owner| owner.name.as_str()) == self.owner.as_deref()
     }
 
     /// Sends one message; blocks.
     ///
     /// # Errors
     /// Why it could not be delivered.
-    pub(super) fn send(&self, message: &Value) -> Result<(), String> {
+    pub(super) fn send(&self, writer: &Writer<'_>, notices: &[Notice], at: Timestamp) -> Result<(), String> {
+        let Some(first) = notices.first() else { return Ok(()) };
+        let personal = || PersonalMessage::new(writer, first);
+        let webhook = || writer.webhook(&self.name, first.kind(), notices);
         match &self.transport {
-            Transport::Webhook(endpoint) | Transport::Alertmanager(endpoint) => endpoint.post(message),
-            Transport::Exec(program) => program.run(message.to_string().as_bytes()),
+            Transport::Webhook(endpoint) => endpoint.post(&webhook()),
+            Transport::Slack(endpoint) => endpoint.post(&personal().slack()),
+            Transport::Teams(endpoint) => endpoint.post(&personal().teams()),
+            Transport::Email(mailer) => mailer.send(&personal(), &first.incident.id),
+            Transport::Alertmanager(endpoint) => {
+                endpoint.post(&writer.alertmanager(notices, self.valid_until(at)))
+            }
+            Transport::Exec(program) => program.run(webhook().to_string().as_bytes()),
         }
+    }
+
+    /// When Alertmanager resolves an alert sent now, if it is not repeated.
+    fn valid_until(&self, at: Timestamp) -> Timestamp {
+        let pause = self.repeat_after.unwrap_or(Nanos::ZERO);
+        at.plus(Nanos::from_ns(pause.ns().saturating_mul(VALID_PAUSES)))
     }
 }
 

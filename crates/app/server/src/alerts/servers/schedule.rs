@@ -12,6 +12,7 @@ use laggard_params::Window;
 use laggard_samples::{
     SampleLimits, SampleTable, StorageTable, StorageUse, WindowError, WindowSettings, WindowTable,
 };
+use laggard_store::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -120,6 +121,20 @@ fn text(evaluation: &ServerEvaluation) -> String {
     }
 }
 
+/// The windows of some servers: those named, or of these tiers. `None` without their samples.
+pub(in crate::alerts) fn windows_of(
+    reader: &StoreReader,
+    window: Window,
+    servers: &[String],
+    tiers: &[String],
+) -> Result<Option<WindowTable>, Skip> {
+    let mut samples = Samples::new(window.since, reader.memory_bytes);
+    samples.read(reader, window.until)?;
+    let settings =
+        WindowSettings { servers: servers.to_owned(), tiers: tiers.to_owned(), ..WindowSettings::default() };
+    samples.windows(reader, window.until, settings)
+}
+
 /// One evaluation.
 struct ServerRun<'a> {
     detection: &'a ServerDetection,
@@ -147,7 +162,7 @@ impl ServerRun<'_> {
                 "no new window since the last evaluation".to_owned(),
             ));
         }
-        let table = self.windows(samples.table, samples.since, end)?;
+        let table = samples.windows(self.reader, end, WindowSettings::default())?;
         let storage = storage.read(self.reader, self.at)?;
         Ok(self.detection.evaluate(self.alerts, table.as_ref(), &storage, end))
     }
@@ -158,9 +173,7 @@ impl ServerRun<'_> {
         loop {
             let since = detection.since(self.alerts, self.at).minus(WINDOW);
             let mut samples = Samples::new(since, self.reader.memory_bytes);
-            let read = self.reader.view.samples(since, self.at, &mut samples);
-            let read = self.reader.handle.block_on(read);
-            read.map_err(|error| (EvaluationOutcome::Unreadable, error.to_string()))?;
+            samples.read(self.reader, self.at)?;
             if samples.table.losses().count(Loss::SampleLimit) == 0 {
                 return Ok(samples);
             }
@@ -170,42 +183,6 @@ impl ServerRun<'_> {
             }
             detection.baseline = Nanos::from_ns(detection.baseline.ns() / 2).max(BASELINE_MIN);
         }
-    }
-
-    /// `None` when no sample is about CPU or transactions.
-    fn windows(
-        &self,
-        mut table: SampleTable,
-        since: Timestamp,
-        end: Timestamp,
-    ) -> Result<Option<WindowTable>, Skip> {
-        if table.samples() == 0 {
-            return Ok(None);
-        }
-        if !table.counted_servers().any {
-            self.count_spans(&mut table, Window { since, until: end })?;
-        }
-        let settings = WindowSettings { length: WINDOW, since, until: end, ..WindowSettings::default() };
-        match table.finish(&settings) {
-            Ok(table) => Ok(Some(table)),
-            Err(WindowError::NoSamples { .. }) => Ok(None),
-            Err(error) => Err((EvaluationOutcome::TooLittleData, error.to_string())),
-        }
-    }
-
-    fn count_spans(&self, table: &mut SampleTable, window: Window) -> Result<(), Skip> {
-        let spans = self.reader.spans(window);
-        if spans == 0 || spans > SPANS_MAX {
-            return Ok(());
-        }
-        let unreadable = |_| (EvaluationOutcome::Unreadable, "the spans cannot be read".to_owned());
-        let requests = self.reader.requests(&[window]).map_err(unreadable)?;
-        // A sample of the traces counts too few transactions.
-        if requests.sampled_one_in == 1 && !requests.requests.is_empty() {
-            let range = requests.requests.within(window.since, window.until);
-            add_span_samples(range, None, WINDOW, table, LocalEngine::new(self.reader.threads));
-        }
-        Ok(())
     }
 }
 
@@ -246,6 +223,49 @@ impl Samples {
             since,
         }
     }
+
+    fn read(&mut self, reader: &StoreReader, until: Timestamp) -> Result<(), Skip> {
+        let read = reader.view.samples(self.since, until, self);
+        let unreadable = |error: StoreError| (EvaluationOutcome::Unreadable, error.to_string());
+        reader.handle.block_on(read).map(drop).map_err(unreadable)
+    }
+
+    /// `None` when no sample is about CPU or transactions. `settings`: which servers; its times do not matter.
+    fn windows(
+        self,
+        reader: &StoreReader,
+        end: Timestamp,
+        settings: WindowSettings,
+    ) -> Result<Option<WindowTable>, Skip> {
+        let Samples { mut table, since, .. } = self;
+        if table.samples() == 0 {
+            return Ok(None);
+        }
+        if !table.counted_servers().any {
+            count_spans(reader, &mut table, Window { since, until: end })?;
+        }
+        let settings = WindowSettings { length: WINDOW, since, until: end, ..settings };
+        match table.finish(&settings) {
+            Ok(table) => Ok(Some(table)),
+            Err(WindowError::NoSamples { .. }) => Ok(None),
+            Err(error) => Err((EvaluationOutcome::TooLittleData, error.to_string())),
+        }
+    }
+}
+
+fn count_spans(reader: &StoreReader, table: &mut SampleTable, window: Window) -> Result<(), Skip> {
+    let spans = reader.spans(window);
+    if spans == 0 || spans > SPANS_MAX {
+        return Ok(());
+    }
+    let unreadable = |_| (EvaluationOutcome::Unreadable, "the spans cannot be read".to_owned());
+    let requests = reader.requests(&[window]).map_err(unreadable)?;
+    // A sample of the traces counts too few transactions.
+    if requests.sampled_one_in == 1 && !requests.requests.is_empty() {
+        let range = requests.requests.within(window.since, window.until);
+        add_span_samples(range, None, WINDOW, table, LocalEngine::new(reader.threads));
+    }
+    Ok(())
 }
 
 impl Sink for Samples {

@@ -202,3 +202,42 @@ async fn a_fair_sample_of_too_much_data_is_evaluated() {
     assert_eq!(evaluated["alerts"], json!([]));
     server.state.stopping.cancel();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_of_incidents_are_checked() {
+    let server = TestServer::empty().await;
+    assert_eq!(server.ok("/api/v1/incidents").await, json!({"open": 0, "incidents": [], "omitted": 0}));
+    server.ok("/api/v1/incidents?since=-1h&until=-1m&state=open&limit=1000").await;
+    for wrong in ["since=2&until=1", "state=firing", "limit=0", "limit=1001", "x=1"] {
+        server.get(&format!("/api/v1/incidents?{wrong}")).await.problem(400);
+    }
+    server.get("/api/v1/incidents/0123456789abcdef").await.problem(404);
+}
+
+/// So many hours from now.
+fn hours(hours: i64) -> String {
+    let now = super::super::parameters::now().unix_ns();
+    rfc3339(Timestamp::from_unix_ns(now + hours * 3_600 * SECOND))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silences_are_made_listed_and_ended() {
+    let server = TestServer::empty().await;
+    let made = server.post("/api/v1/silences", json!({"service": "db", "until": hours(1), "comment": "test"})).await;
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
+    let silence = made.json();
+    assert_eq!(server.ok("/api/v1/silences").await["silences"], json!([silence]));
+    let id = silence["id"].as_str().unwrap();
+    assert_eq!(server.delete(&format!("/api/v1/silences/{id}")).await.status, StatusCode::NO_CONTENT);
+    server.delete(&format!("/api/v1/silences/{id}")).await.problem(404);
+    for wrong in [
+        json!({"until": hours(1)}),
+        json!({"service": "db"}),
+        json!({"service": "db", "until": hours(-1)}),
+        json!({"service": "db", "until": hours(91 * 24)}),
+        json!({"service": "x".repeat(2_000), "until": hours(1)}),
+        json!({"service": "db", "until": hours(1), "pager": true}),
+    ] {
+        server.post("/api/v1/silences", wrong).await.problem(400);
+    }
+}

@@ -115,6 +115,10 @@ impl TestServer {
         self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
+    async fn delete(&self, uri: &str) -> Answered {
+        self.send(Request::delete(uri).body(Body::empty()).unwrap()).await
+    }
+
     /// A form with settings and files: part, name, content.
     async fn form(&self, uri: &str, settings: Value, files: &[(&str, &str, &[u8])]) -> Answered {
         let mut body = Vec::new();

@@ -1,0 +1,65 @@
+//! What is said about an incident, one statement at a time.
+
+use crate::{Certainty, EvidenceSource};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a clause is about, in the order in which clauses are read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClauseKind {
+    /// Which operation or server, and by how much.
+    What,
+    /// Replicas, a link, or requests of one kind.
+    Where,
+    /// When it began.
+    Since,
+    /// The requests and users that pay.
+    Impact,
+    /// The kind of cause.
+    Cause,
+    /// The deployment or other change it followed.
+    Change,
+    /// What it costs in CPU, and what is left.
+    Capacity,
+    /// What the slow executions wait for.
+    Wait,
+    /// Earlier incidents about the same.
+    History,
+    /// Evidence that contradicts other evidence.
+    Contradiction,
+    /// What it is not.
+    RuledOut,
+}
+
+/// One statement about an incident.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Clause {
+    /// What it is about.
+    pub kind: ClauseKind,
+    /// One or more whole sentences; names stand in backticks, times have a date and are UTC.
+    pub text: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// What it was taken from.
+    pub sources: Vec<EvidenceSource>,
+}
+
+impl ClauseKind {
+    /// What stands in front of the clause.
+    pub const fn title(self) -> &'static str {
+        match self {
+            ClauseKind::What => "What",
+            ClauseKind::Where => "Where",
+            ClauseKind::Since => "Since",
+            ClauseKind::Impact => "Impact",
+            ClauseKind::Cause => "Cause",
+            ClauseKind::Change => "Change",
+            ClauseKind::Capacity => "Capacity",
+            ClauseKind::Wait => "Waits for",
+            ClauseKind::History => "Before",
+            ClauseKind::Contradiction => "Contradiction",
+            ClauseKind::RuledOut => "Ruled out",
+        }
+    }
+}

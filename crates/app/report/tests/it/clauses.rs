@@ -1,0 +1,91 @@
+//! The clauses of an incident, on suspects and samples made by hand.
+
+use crate::cause::{samples, slow};
+use crate::fixtures::{against_baseline, all_replicas, healthy, three_replicas};
+use laggard_model::Nanos;
+use laggard_report::*;
+
+fn of(report: &Report) -> Vec<Clause> {
+    clauses(report, OtherEvidence::default())
+}
+
+fn text(clauses: &[Clause], kind: ClauseKind) -> Option<&str> {
+    clauses.iter().find(|clause| clause.kind == kind).map(|clause| clause.text.as_str())
+}
+
+#[test]
+fn without_suspects_nothing_is_said() {
+    assert_eq!(of(&healthy()), []);
+}
+
+#[test]
+fn each_clause_says_its_part_and_they_come_in_order() {
+    let mut report = slow(three_replicas(), 0.5, &["a"]);
+    let window = report.window.unwrap();
+    let at = window.since.plus(Nanos::from_secs(300));
+    let (earliest, latest) = (at.minus(Nanos::from_secs(30)), at.plus(Nanos::from_secs(10)));
+    report.suspects[0].onset = Some(Onset { at, earliest, latest });
+    report.cause = conclude(&report, None);
+    let all = of(&report);
+    let kinds: Vec<ClauseKind> = all.iter().map(|clause| clause.kind).collect();
+    let mut sorted = kinds.clone();
+    sorted.sort();
+    assert_eq!(kinds, sorted);
+    let lead = &report.suspects[0];
+    let what = text(&all, ClauseKind::What).unwrap();
+    assert!(what.contains(&format!("`{}`", lead.operation)), "{what}");
+    assert_eq!(text(&all, ClauseKind::Where), Some("On 1 of 3 replicas (a)."));
+    let since = text(&all, ClauseKind::Since).unwrap();
+    assert!(since.contains(" UTC (") && since.starts_with("20"), "{since}");
+    let impact = text(&all, ClauseKind::Impact).unwrap();
+    assert!(impact.contains("users lose 1,800 s an hour") || impact.contains("users lose 1800 s an hour"), "{impact}");
+    assert!(text(&all, ClauseKind::Cause).unwrap().contains("one replica or its machine"));
+}
+
+#[test]
+fn a_slow_down_without_a_known_onset_may_have_begun_earlier() {
+    let report = slow(against_baseline(), 0.5, &[]);
+    let all = of(&report);
+    let since = all.iter().find(|clause| clause.kind == ClauseKind::Since).unwrap();
+    assert!(since.text.contains("or earlier") && since.certainty == Certainty::Possible);
+}
+
+#[test]
+fn samples_say_what_is_left_and_what_transactions_do_not_explain() {
+    let report = slow(three_replicas(), 0.5, &["a"]);
+    let changes = samples(&report, &[("a", 1.0)]);
+    let other = OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() };
+    let all = clauses(&report, other);
+    let capacity = text(&all, ClauseKind::Capacity).unwrap();
+    // Of four cores 20.5 % were busy, and one more is.
+    assert!(capacity.starts_with("The CPU of a is 45 % busy since then; 2.20 times the load would fill it."), "{capacity}");
+    assert!(capacity.contains("1.00 cores of it are more"), "{capacity}");
+    let calm = samples(&report, &[]);
+    let other = OtherEvidence { changes: Some(&calm), ..OtherEvidence::default() };
+    let capacity = clauses(&report, other);
+    assert!(!text(&capacity, ClauseKind::Capacity).unwrap().contains("cores of it are more"));
+}
+
+#[test]
+fn the_absence_of_a_change_is_stated_only_where_changes_are_known() {
+    let mut report = slow(all_replicas(), 0.5, &[]);
+    let at = report.window.unwrap().since.plus(Nanos::from_secs(300));
+    report.suspects[0].onset = Some(Onset { at, earliest: at, latest: at });
+    report.suspects[0].events.clear();
+    assert_eq!(text(&of(&report), ClauseKind::Change), None);
+    let other = OtherEvidence { events_known: true, ..OtherEvidence::default() };
+    let all = clauses(&report, other);
+    assert!(text(&all, ClauseKind::Change).unwrap().starts_with("No deployment"));
+}
+
+#[test]
+fn the_text_has_no_more_lines_than_wanted() {
+    let mut report = slow(three_replicas(), 0.5, &["a"]);
+    report.cause = conclude(&report, None);
+    let all = of(&report);
+    assert!(all.len() > 3);
+    assert_eq!(clauses_text(&all, 3).lines().count(), 3);
+    let text = clauses_text(&all, 10);
+    assert_eq!(text.lines().count(), all.len());
+    assert!(text.lines().nth(1).unwrap().starts_with("Where: "), "{text}");
+}

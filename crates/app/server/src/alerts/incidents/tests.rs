@@ -1,0 +1,140 @@
+//! Which alerts form an incident, and when it is over.
+
+use super::super::finding::{AlertFinding, ServerEvidence, ServerFinding};
+use super::super::lifecycle::tests::{evaluated, finding, rules, time};
+use super::*;
+
+/// The alerts of so many minutes, in which these findings are made. `change` may alter each of them.
+fn list(minutes: i64, operations: &[&str], change: impl Fn(&mut super::super::evaluate::Finding)) -> AlertList {
+    let mut list = AlertList::default();
+    for minute in 0..minutes {
+        apply(&mut list, minute, operations, &change);
+    }
+    list
+}
+
+fn apply(
+    list: &mut AlertList,
+    minute: i64,
+    operations: &[&str],
+    change: &impl Fn(&mut super::super::evaluate::Finding),
+) {
+    let mut evaluation = evaluated(operations, minute);
+    evaluation.findings.iter_mut().for_each(change);
+    list.apply(&evaluation, rules(), time(minute));
+}
+
+/// Without anything in common with another.
+fn apart(finding: &mut super::super::evaluate::Finding) {
+    finding.replicas = vec![format!("{}-1", finding.service)];
+    finding.categories[0].id.clone_from(&finding.service);
+}
+
+#[test]
+fn alerts_that_meet_in_requests_are_one_incident() {
+    let same_requests = |finding: &mut super::super::evaluate::Finding| finding.replicas.clear();
+    assert_eq!(list(3, &["read", "cart write"], same_requests).incidents.len(), 1);
+    let same_replica = |finding: &mut super::super::evaluate::Finding| {
+        finding.categories[0].id.clone_from(&finding.service);
+    };
+    assert_eq!(list(3, &["read", "cart write"], same_replica).incidents.len(), 1);
+    let two = list(3, &["read", "cart write"], apart);
+    assert_eq!(two.incidents.len(), 2, "in the same minute, but they do not meet");
+    assert!(two.incidents.iter().all(|incident| incident.alerts.len() == 1));
+}
+
+#[test]
+fn an_alert_that_connects_two_others_joins_them() {
+    let connect = |finding: &mut super::super::evaluate::Finding| match finding.service.as_str() {
+        "web" => finding.replicas = vec!["db-1".to_owned(), "cart-1".to_owned()],
+        _ => apart(finding),
+    };
+    let list = list(3, &["read", "cart write", "web buy"], connect);
+    assert_eq!(list.incidents.len(), 1);
+    assert_eq!(list.incidents[0].alerts.len(), 3);
+    assert_eq!(list.of_incident(&list.incidents[0]).next().unwrap().finding.subject(), "db");
+}
+
+#[test]
+fn what_begins_later_is_another_incident() {
+    let onset = |ns: i64| move |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(ns);
+    let mut list = list(3, &["read"], onset(time(0).unix_ns()));
+    for minute in 40..43 {
+        apply(&mut list, minute, &["read", "cart write"], &onset(time(39).unix_ns()));
+    }
+    assert_eq!(list.incidents.len(), 2);
+    assert_eq!(list.incidents[1].since_ns, time(39).unix_ns());
+}
+
+#[test]
+fn an_incident_closes_with_its_last_alert_and_is_the_same_if_it_comes_back_soon() {
+    let mut list = list(3, &["read"], |_| {});
+    let id = list.incidents[0].id.clone();
+    for minute in 3..5 {
+        apply(&mut list, minute, &[], &|_| {});
+    }
+    assert_eq!((list.incidents[0].state, list.incidents[0].closed_ns), (IncidentState::Closed, Some(time(4).unix_ns())));
+    for minute in 20..22 {
+        apply(&mut list, minute, &["read"], &|_| {});
+    }
+    assert_eq!((list.incidents.len(), list.incidents[0].state, list.incidents[0].closed_ns), (1, IncidentState::Open, None));
+    assert_eq!((&list.incidents[0].id, list.incidents[0].alerts.len()), (&id, 2));
+    for minute in 22..26 {
+        apply(&mut list, minute, &[], &|_| {});
+    }
+    for minute in 100..103 {
+        apply(&mut list, minute, &["read"], &|_| {});
+    }
+    assert_eq!(list.incidents.len(), 2, "an hour later it is another one");
+}
+
+#[test]
+fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
+    let mut list = list(3, &["read"], |_| {});
+    let alert = |server: &str, since: i64| {
+        let finding = AlertFinding::Server(ServerFinding {
+            server: server.to_owned(),
+            tier: "db".to_owned(),
+            evidence: ServerEvidence::UnexplainedCpu { share: 0.3, cores: 1.2, times_known: true },
+            onset_ns: Some(time(since).unix_ns()),
+        });
+        Alert { id: format!("{server}{since}"), finding, ..list.active[0].clone() }
+    };
+    let (same, other) = (alert("db-1", 0), alert("db-2", 0));
+    list.active.extend([same, other]);
+    list.follow_incidents(time(3));
+    assert_eq!(list.incidents.len(), 2);
+    assert_eq!(list.incidents[0].alerts[1], "db-10");
+    assert_eq!(list.incidents[1].alerts, ["db-20"]);
+}
+
+#[test]
+fn a_silence_covers_what_it_names_until_it_ends() {
+    let list = list(3, &["read"], |_| {});
+    let (incident, alert) = (&list.incidents[0], &list.active[0]);
+    let silence = |service: Option<&str>, incident: Option<&str>| Silence {
+        id: "0".to_owned(),
+        service: service.map(str::to_owned),
+        server: None,
+        incident: incident.map(str::to_owned),
+        since_ns: time(0).unix_ns(),
+        until_ns: time(60).unix_ns(),
+        comment: String::new(),
+    };
+    for (made, covers) in [
+        (silence(Some("db"), None), true),
+        (silence(Some("cart"), None), false),
+        (silence(None, Some(&incident.id)), true),
+        (silence(Some("db"), Some("other")), false),
+    ] {
+        assert_eq!(made.covers(incident, alert, time(59)), covers);
+        assert!(!made.covers(incident, alert, time(60)), "it has ended");
+    }
+}
+
+#[test]
+fn a_stored_incident_names_what_it_is_about() {
+    let list = list(3, &["read"], |_| {});
+    assert_eq!(list.incidents[0].headline(&list), AlertFinding::Operation(finding("read")).summary());
+    assert_eq!(list.incidents[0].text(&list, 10), list.incidents[0].headline(&list));
+}

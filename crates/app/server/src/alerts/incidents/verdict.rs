@@ -1,0 +1,179 @@
+//! The verdict on an incident: what its traces, the samples of the servers concerned, the system's events, and earlier incidents
+//! say together.
+
+use super::super::detection::Detection;
+use super::super::evaluate::compare;
+use super::super::finding::AlertFinding;
+use super::super::lifecycle::{Alert, AlertList, Interval};
+use super::super::servers::schedule::windows_of;
+use super::super::store_reader::StoreReader;
+use super::{IncidentRecord, IncidentState, IncidentVerdict, history, server_clauses};
+use crate::events::TenantEvents;
+use crate::stored_facts::stored_facts;
+use laggard_engine::LocalEngine;
+use laggard_metrics_questions::{ChangesQuestion, ChangesSettings, SampleFacts, changes};
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::Window;
+use laggard_report::{
+    CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence, Report,
+    Verdict, clauses, conclude,
+};
+
+/// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
+const REVISED_AFTER: Nanos = Nanos::from_secs(600);
+
+/// How long before the window the CPU of servers is compared with.
+const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
+
+/// What verdicts are reached from.
+pub(in crate::alerts) struct Evidence<'a> {
+    pub(in crate::alerts) reader: &'a StoreReader,
+    pub(in crate::alerts) events: &'a TenantEvents,
+    pub(in crate::alerts) detection: &'a Detection,
+    pub(in crate::alerts) list: &'a AlertList,
+    pub(in crate::alerts) at: Timestamp,
+}
+
+impl IncidentRecord {
+    /// Whether a verdict is to be reached: there is none, it lacks an alert, or much more of the incident is known by now.
+    pub(in crate::alerts) fn needs_verdict(&self, at: Timestamp) -> bool {
+        let Some(verdict) = &self.verdict else { return self.verdicts_tried == 0 };
+        let then = verdict.at_ns.saturating_sub(self.opened_ns).max(0);
+        let now = at.unix_ns().saturating_sub(self.opened_ns);
+        let is_open = self.state == IncidentState::Open;
+        is_open
+            && (verdict.alerts < self.alerts.len() as u64
+                || now >= then.saturating_mul(2).max(REVISED_AFTER.ns() as i64))
+    }
+}
+
+impl Evidence<'_> {
+    /// The verdict on an incident as of now; `None` where nothing can be read.
+    pub(in crate::alerts) fn verdict(&self, incident: &IncidentRecord) -> Option<IncidentVerdict> {
+        let alerts: Vec<&Alert> = self.list.of_incident(incident).collect();
+        let lead = alerts.first()?;
+        let operation = alerts.iter().find(|alert| alert.finding.operation().is_some());
+        let (mut list, mut class) = match operation {
+            Some(alert) => self.of_requests(alert),
+            None => (Vec::new(), None),
+        };
+        for server in alerts.iter().filter_map(|alert| alert.finding.server()) {
+            let opened_it = lead.finding.server() == Some(server);
+            list.push(server_clauses::clause(server, opened_it));
+            class = class.or_else(|| Some(server_clauses::class(server)));
+        }
+        if operation.is_none() {
+            list.extend(server_context(lead, self.events));
+        }
+        list.extend(history::clause(self.list, incident));
+        list.sort_by_key(|clause| clause.kind);
+        Some(IncidentVerdict {
+            at_ns: self.at.unix_ns(),
+            alerts: incident.alerts.len() as u64,
+            class,
+            clauses: list,
+        })
+    }
+
+    /// What the requests of an alert, and the samples of its servers, say.
+    fn of_requests(&self, alert: &Alert) -> (Vec<Clause>, Option<CauseClass>) {
+        let Some(mut report) = self.report(alert) else { return (vec![finding_clause(alert)], None) };
+        let changes = self.changes(&report);
+        report.cause = conclude(&report, changes.as_ref());
+        let other = OtherEvidence {
+            changes: changes.as_ref(),
+            kernel: None,
+            events_known: !self.events.is_empty(),
+        };
+        let mut list = clauses(&report, other);
+        // The window of the alert may show less than when it fired; then its finding stands.
+        if !list.iter().any(|clause| clause.kind == ClauseKind::What) {
+            list.insert(0, finding_clause(alert));
+        }
+        (list, report.cause.map(|cause| cause.class))
+    }
+
+    /// The diagnosis of the window of an alert against the time before it.
+    fn report(&self, alert: &Alert) -> Option<Report> {
+        let (window, baseline) = (window_of(alert.window), self.usual(alert));
+        let sample = self.reader.requests(&[window, baseline]).ok()?;
+        let requests = &sample.requests;
+        let facts = InputFacts { events: self.events.around(window), ..stored_facts(requests) };
+        let report = compare(requests, window, baseline, &facts, LocalEngine::new(self.reader.threads));
+        (report.verdict == Verdict::Suspects).then_some(report)
+    }
+
+    /// The baseline of the finding, unless the slow-down reaches into it.
+    fn usual(&self, alert: &Alert) -> Window {
+        match alert.baseline.until_ns <= alert.healthy_ns.max(alert.since_ns) {
+            true => window_of(alert.baseline),
+            false => self.detection.baseline_before(Timestamp::from_unix_ns(alert.healthy_ns)),
+        }
+    }
+
+    /// What changed in the CPU of the servers that the lead suspect is slow on; `None` without their samples.
+    fn changes(&self, report: &Report) -> Option<ChangeReport> {
+        let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+        let window = report.window?;
+        let since = window.since.minus(SAMPLES_BEFORE);
+        let tiers = if lead.replicas.is_empty() { vec![lead.service.clone()] } else { Vec::new() };
+        let table = windows_of(self.reader, Window { since, until: window.until }, &lead.replicas, &tiers).ok()??;
+        let settings = ChangesSettings::default();
+        changes(&ChangesQuestion {
+            table: &table,
+            facts: &SampleFacts::default(),
+            deployments: &[],
+            settings: &settings,
+            threads: self.reader.threads,
+        })
+        .ok()
+    }
+}
+
+/// What an alert says when nothing else can be said.
+fn finding_clause(alert: &Alert) -> Clause {
+    let source = match alert.finding {
+        AlertFinding::Operation(_) => EvidenceSource::Traces,
+        AlertFinding::Server(_) => EvidenceSource::Samples,
+    };
+    Clause {
+        kind: ClauseKind::What,
+        text: alert.finding.summary(),
+        certainty: Certainty::Shown,
+        sources: vec![source],
+    }
+}
+
+/// When a server got into trouble, and after which change of its tier.
+fn server_context(alert: &Alert, events: &TenantEvents) -> Vec<Clause> {
+    const NEAR: Nanos = Nanos::from_secs(1_800);
+    let Some(onset) = alert.finding.onset_ns().map(Timestamp::from_unix_ns) else { return Vec::new() };
+    let since = format!("{}.", laggard_report::minute(onset));
+    let mut out = vec![Clause {
+        kind: ClauseKind::Since,
+        text: since,
+        certainty: Certainty::Likely,
+        sources: vec![EvidenceSource::Samples],
+    }];
+    let tier = alert.finding.server().map(|server| server.tier.clone()).unwrap_or_default();
+    let near = events.within(onset.minus(NEAR), onset);
+    let near = near.iter().rev().find(|event| event.service.is_empty() || event.service == tier);
+    out.extend(near.map(|event| Clause {
+        kind: ClauseKind::Change,
+        text: format!(
+            "Before it began, {} at {}. Timing alone does not prove a cause.",
+            laggard_report::event_phrase(event),
+            laggard_report::minute(event.at())
+        ),
+        certainty: Certainty::Possible,
+        sources: vec![EvidenceSource::Events],
+    }));
+    out
+}
+
+fn window_of(interval: Interval) -> Window {
+    Window {
+        since: Timestamp::from_unix_ns(interval.since_ns),
+        until: Timestamp::from_unix_ns(interval.until_ns),
+    }
+}
