@@ -12,10 +12,9 @@ export interface AlertReceiverRow {
 export interface AlertRow {
   baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null;
   evidence?: ServerEvidence | null; factor?: number | null; fired_ns?: number | null; first_ns: number; id: string;
-  kind: AlertKind; notified: Record<string, AlertState>; operation: string; other_operations: string[]; page: string;
-  replicas: string[]; requests_hit: number; requests_seen: number; resolved_ns?: number | null; server?: string | null;
-  service: string; since_ns: number; slower: number; state: AlertState; summary: string; traces: string[];
-  window: Interval;
+  kind: AlertKind; operation: string; other_operations: string[]; page: string; replicas: string[];
+  requests_hit: number; requests_seen: number; resolved_ns?: number | null; server?: string | null; service: string;
+  since_ns: number; slower: number; state: AlertState; summary: string; traces: string[]; window: Interval;
 }
 
 /** The state of an alert. */
@@ -62,6 +61,9 @@ export interface CategoryTree {
   id: string; operation: string; positions: TreePosition[]; requests: number; service: string;
 }
 
+/** A class of causes. */
+export type CauseClass = "code" | "configuration" | "load" | "machine" | "foreign-load" | "network" | "waiting" | "dependency" | "errors" | "data" | "uneven-load" | "unknown";
+
 /** A value as people read it, with what sorts it. */
 export interface Cell {
   graphic?: Graphic | null; kind: CellKind; text: Prose; tone?: Tone; value?: number | null;
@@ -69,6 +71,9 @@ export interface Cell {
 
 /** What a cell's value is, with its unit. */
 export type CellKind = "text" | "name" | "count" | "duration" | "time" | "factor" | "share" | "p-value" | "number" | "graphic";
+
+/** How certain a statement is. */
+export type Certainty = "possible" | "likely" | "shown";
 
 /** Panels under each other over one horizontal axis. */
 export interface Chart {
@@ -79,6 +84,14 @@ export interface Chart {
 export interface ChartMark {
   color: Color; from: number; label?: string; style: MarkStyle; to: number; words?: string;
 }
+
+/** One statement about an incident. */
+export interface Clause {
+  certainty: Certainty; kind: ClauseKind; sources: EvidenceSource[]; text: string;
+}
+
+/** What a clause is about, in the order in which clauses are read. */
+export type ClauseKind = "what" | "where" | "since" | "impact" | "cause" | "change" | "capacity" | "wait" | "history" | "contradiction" | "ruled-out";
 
 /** A color of the palette, as the name of a style sheet's class. */
 export type Color = string;
@@ -111,6 +124,14 @@ export interface EvaluationRecord {
   at_ns: number; baseline?: Interval | null; outcome: EvaluationOutcome; sampled_one_in: number; text: string;
   took_ns: number; window?: Interval | null;
 }
+
+/** Deployments and other changes of the system. */
+export interface EventList {
+  damaged: number; events: ListedEvent[]; omitted: number;
+}
+
+/** What the evidence was taken from. */
+export type EvidenceSource = "traces" | "samples" | "events" | "kernel" | "history";
 
 /** A number at the top of a page. */
 export interface Figure {
@@ -174,6 +195,35 @@ export interface Imported {
   calls: number; losses: Record<string, LossRow>; samples: number; spans: number;
 }
 
+/** An alert of an incident. */
+export interface IncidentAlert {
+  ended?: string | null; id: string; kind: AlertKind; page: string; resolved_ns?: number | null; since_ns: number;
+  state: AlertState; summary: string;
+}
+
+/** One statement with its evidence. */
+export type IncidentClause = Clause & { page?: string | null; title: string; };
+
+/** What a receiver was last notified of. */
+export interface IncidentReceiver {
+  at_ns: number; state: IncidentState;
+}
+
+/** An incident. */
+export interface IncidentRow {
+  alerts: IncidentAlert[]; class?: CauseClass | null; clauses: IncidentClause[]; closed_ns?: number | null;
+  headline: string; id: string; is_silenced: boolean; notified: Record<string, IncidentReceiver>; opened_ns: number;
+  owner?: string | null; since_ns: number; state: IncidentState; subject: string; verdict_ns?: number | null;
+}
+
+/** The state of an incident. */
+export type IncidentState = "open" | "closed";
+
+/** Incidents. */
+export interface Incidents {
+  incidents: IncidentRow[]; omitted: number; open: number;
+}
+
 /** An interval of time, both ends included. */
 export interface Interval {
   since_ns: number; until_ns: number;
@@ -210,6 +260,9 @@ export interface LegendEntry {
 export interface Level {
   at: number; color: Color; label: string;
 }
+
+/** One event. */
+export type ListedEvent = SystemEvent & { summary: string; };
 
 /** How often something was lost, repaired, or doubtful. */
 export interface LossRow {
@@ -272,6 +325,11 @@ export type Prose = Span[];
 export interface ReceiverRow {
   address: string; bytes: number; deferred: number; name: string; refused: number; rejected: number; requests: number;
   samples: number; spans: number;
+}
+
+/** Replicas that run a version. */
+export interface ReplicasRunning {
+  of: number; replicas: number;
 }
 
 /** A request x invocation matrix: a row a request, a column a position. Nanoseconds of self time. */
@@ -349,14 +407,28 @@ export type SpanStyle = "plain" | "strong" | "faint" | "name" | "service" | "ope
 
 /** Ingest, storage, and problems. */
 export interface Status {
-  alerts_firing: number; log_bytes: number; losses: Record<string, LossRow>; newest_ns?: number | null; now_ns: number;
-  oldest_ns?: number | null; open_bytes: number; open_spans: number; open_traces: number; problems: ProblemRow[];
-  ready: boolean; receivers: ReceiverRow[]; segment_bytes: number; segments: number; spans_received: number;
-  spans_stored: number; started_ns: number; version: string;
+  alerts_firing: number; incidents_open: number; log_bytes: number; losses: Record<string, LossRow>;
+  newest_ns?: number | null; now_ns: number; oldest_ns?: number | null; open_bytes: number; open_spans: number;
+  open_traces: number; problems: ProblemRow[]; ready: boolean; receivers: ReceiverRow[]; segment_bytes: number;
+  segments: number; spans_received: number; spans_stored: number; started_ns: number; version: string;
 }
 
 /** Outcome of a request. */
 export type StatusName = "unset" | "ok" | "error";
+
+/** A deployment or another change of the system. */
+export type SystemEvent = SystemEventTime & { kind: SystemEventKind; replicas?: number | null; running?: ReplicasRunning | null; service: string; source: SystemEventSource; text?: string; version?: string | null; zone?: string | null; };
+
+/** What was changed. */
+export type SystemEventKind = "deployment" | "scaling" | "configuration" | "other";
+
+/** How an event is known. */
+export type SystemEventSource = "declared" | "spans";
+
+/** When the system was changed. */
+export interface SystemEventTime {
+  time: string; time_ns: number;
+}
 
 /** Rows and columns. */
 export interface Table {
