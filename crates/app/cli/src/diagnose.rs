@@ -13,7 +13,7 @@ use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Weights};
-use laggard_report::{DeclaredReport, InputFacts, Report, SystemEvent, conclude};
+use laggard_report::{DeclaredReport, InputFacts, OtherEvidence, Report, SystemEvent};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ fn add_samples(report: &mut Report, arguments: &Diagnose, threads: NonZeroUsize)
     let paths = [&arguments.samples, &arguments.paths, &arguments.baseline].into_iter().flatten();
     let reading = (&arguments.inputs, &arguments.weights);
     let changes = changes_of_files(paths.cloned().collect(), reading, arguments.memory.bytes, threads)?;
-    report.cause = conclude(report, Some(&changes));
+    report.conclude(OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() });
     let limits = changes.cautions.iter().chain(&changes.missing);
     report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
     Ok(())

@@ -93,7 +93,7 @@ pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::behavior::behavior_phrase;
-pub use present::diagnose::clauses::{OtherEvidence, clauses, clauses_text};
+pub use present::diagnose::clauses::{OtherEvidence, clauses_text};
 pub use present::diagnose::headline::headline;
 pub use present::events::{event_phrase, suspect_events_sentence};
 pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};

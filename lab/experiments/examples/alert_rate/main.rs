@@ -80,9 +80,9 @@ fn main() {
 
 fn print_header() {
     println!(
-        "| fault | system | found after | fires after | operation | alerts | resolved after its end | fired before it | also during it | wrong service |"
+        "| fault | system | found after | fires after | operation | incidents | alerts | resolved after its end | fired before it | also during it | wrong service |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
 }
 
 /// The default of `laggard serve`.
@@ -140,8 +140,9 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
     let found = steps.iter().filter(|step| step.found > 0).count();
     let fired: usize = steps.iter().map(|step| step.fired.len()).sum();
     println!(
-        "system {seed}: {hours} h, {} evaluations, {found} with findings, {fired} fired; {:.0} ms each",
+        "system {seed}: {hours} h, {} evaluations, {found} with findings, {fired} fired in {} incidents; {:.0} ms each",
         steps.len(),
+        alerts.incidents.len(),
         started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
     );
     for alert in alerts.resolved.iter().chain(alerts.firing()) {
@@ -186,9 +187,10 @@ fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detec
     });
     let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(
-        "| {fault_name} | {seed} | {} | {} | {named} | {} | {} | {early} | {again} | {wrong} |",
+        "| {fault_name} | {seed} | {} | {} | {named} | {} | {} | {} | {early} | {again} | {wrong} |",
         when(|step| step.found > 0),
         when(|step| !step.fired.is_empty()),
+        alerts.incidents.len(),
         all.len(),
         text(ended.filter(|_| alerts.firing().next().is_none()).map(|at| minutes(at, fault.until))),
     );

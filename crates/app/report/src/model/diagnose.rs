@@ -1,7 +1,7 @@
 //! The report as data. Field names and meanings are schema version 1.
 
 use crate::instants::instants;
-use crate::{AutomaticBaseline, Baseline, Cause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
+use crate::{AutomaticBaseline, Baseline, Cause, Clause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
 use crate::{SuspectEvent, SystemEvent};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,6 +33,9 @@ pub struct Report {
     /// What kind of cause the evidence supports, with the verdict `suspects`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// What is said about it one statement at a time, with the verdict `suspects`: what an incident of `laggard serve` consists of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<Clause>,
     /// Replicas that stand out from their peers over all operations, the most suspicious first.
     pub replicas: Vec<ReplicaSuspect>,
     /// What was examined and found fine, or could not be tested, and why; whole sentences.

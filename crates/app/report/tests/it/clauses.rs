@@ -5,6 +5,12 @@ use crate::fixtures::{against_baseline, all_replicas, healthy, three_replicas};
 use laggard_model::Nanos;
 use laggard_report::*;
 
+fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
+    let mut report = report.clone();
+    report.conclude(other);
+    report.clauses
+}
+
 fn of(report: &Report) -> Vec<Clause> {
     clauses(report, OtherEvidence::default())
 }
@@ -25,7 +31,6 @@ fn each_clause_says_its_part_and_they_come_in_order() {
     let at = window.since.plus(Nanos::from_secs(300));
     let (earliest, latest) = (at.minus(Nanos::from_secs(30)), at.plus(Nanos::from_secs(10)));
     report.suspects[0].onset = Some(Onset { at, earliest, latest });
-    report.cause = conclude(&report, None);
     let all = of(&report);
     let kinds: Vec<ClauseKind> = all.iter().map(|clause| clause.kind).collect();
     let mut sorted = kinds.clone();
@@ -80,8 +85,7 @@ fn the_absence_of_a_change_is_stated_only_where_changes_are_known() {
 
 #[test]
 fn the_text_has_no_more_lines_than_wanted() {
-    let mut report = slow(three_replicas(), 0.5, &["a"]);
-    report.cause = conclude(&report, None);
+    let report = slow(three_replicas(), 0.5, &["a"]);
     let all = of(&report);
     assert!(all.len() > 3);
     assert_eq!(clauses_text(&all, 3).lines().count(), 3);

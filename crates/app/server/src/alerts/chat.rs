@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use laggard_report::{Certainty, Clause, ClauseKind};
 
-    static NO_OWNERS: Owners = Owners::none();
+    static NO_OWNERS: Owners = Owners { all: Vec::new() };
 
     /// A message about an incident whose verdict has so many clauses.
     fn message(clauses: usize, text: &str, tenant: &str) -> PersonalMessage {

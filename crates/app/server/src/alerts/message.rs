@@ -257,7 +257,7 @@ mod tests {
     }
 
     const KIND: AlertKind = AlertKind::SlowOperation;
-    static NO_OWNERS: Owners = Owners::none();
+    static NO_OWNERS: Owners = Owners { all: Vec::new() };
     const WRITER: Writer<'_> =
         Writer { pages: "https://laggard.example", tenant: "shop", owners: &NO_OWNERS };
 

@@ -42,10 +42,6 @@ pub(crate) struct Owner {
 }
 
 impl Owners {
-    pub(crate) const fn none() -> Owners {
-        Owners { all: Vec::new() }
-    }
-
     /// Reads the file.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use super::cause::{short, summary};
 use super::evidence::{attribute, compared_with, is_new, sides};
 use super::headline::{NAME_ROOM, quoted};
 use super::lead::{blamed, brief_onset, load, location, operation, requests_hit, times, widespread};
+use crate::cause::conclude;
 use crate::cause::samples::CpuOfCalls;
 use crate::present::events;
 use crate::times::Calendar;
@@ -28,13 +29,22 @@ pub struct OtherEvidence<'a> {
     pub changes: Option<&'a ChangeReport>,
     /// What executions on the suspected replica waited for, against normal ones.
     pub kernel: Option<&'a KernelDiagnosis>,
-    /// Whether any deployment or other change of the system is known at all: only then can there be none near the onset.
+    /// Whether any deployment or other change of the system is known besides those of the report: only then can there be none
+    /// near the onset.
     pub events_known: bool,
+}
+
+impl Report {
+    /// Concludes the kind of cause from this report and other evidence, and states everything clause by clause.
+    pub fn conclude(&mut self, other: OtherEvidence<'_>) {
+        self.cause = conclude(self, other.changes);
+        self.clauses = clauses(self, other);
+    }
 }
 
 /// What a diagnosis says together with other evidence, one statement at a time, in the order of [`ClauseKind`]. Empty
 /// unless the verdict is `suspects`.
-pub fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
+fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
     let (Some(lead), Verdict::Suspects) = (lead, report.verdict) else { return Vec::new() };
     let mut out = Clauses { report, lead, list: Vec::new() };
@@ -45,7 +55,7 @@ pub fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
     if let Some(cause) = &report.cause {
         out.cause(cause);
     }
-    out.change(other.events_known);
+    out.change(other.events_known || !report.events.is_empty());
     if let Some(cpu) = other.changes.and_then(|changes| CpuOfCalls::of_lead(report, lead, changes)) {
         out.capacity(&cpu);
     }

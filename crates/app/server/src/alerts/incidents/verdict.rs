@@ -16,7 +16,7 @@ use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use laggard_report::{
     CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence, Report,
-    Verdict, clauses, conclude,
+    Verdict,
 };
 
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
@@ -79,13 +79,12 @@ impl Evidence<'_> {
     fn of_requests(&self, alert: &Alert) -> (Vec<Clause>, Option<CauseClass>) {
         let Some(mut report) = self.report(alert) else { return (vec![finding_clause(alert)], None) };
         let changes = self.changes(&report);
-        report.cause = conclude(&report, changes.as_ref());
-        let other = OtherEvidence {
+        report.conclude(OtherEvidence {
             changes: changes.as_ref(),
             kernel: None,
             events_known: !self.events.is_empty(),
-        };
-        let mut list = clauses(&report, other);
+        });
+        let mut list = report.clauses;
         // The window of the alert may show less than when it fired; then its finding stands.
         if !list.iter().any(|clause| clause.kind == ClauseKind::What) {
             list.insert(0, finding_clause(alert));

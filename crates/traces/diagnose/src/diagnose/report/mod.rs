@@ -19,7 +19,7 @@ use context::Context;
 use laggard_localize::{Mode, Spread};
 use laggard_model::TraceId;
 use laggard_report::{
-    Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, conclude, headline, rfc3339,
+    Input, NamedCount, OtherEvidence, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339,
 };
 
 /// The report of an answer.
@@ -63,6 +63,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         baseline: context.answer.baseline.clone(),
         automatic_baseline: None,
         cause: None,
+        clauses: vec![],
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),
         latency: latency::latency_split(context),
@@ -71,7 +72,7 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
         suspects,
     };
     report.headline = headline(&report);
-    report.cause = conclude(&report, None);
+    report.conclude(OtherEvidence::default());
     report
 }
 
