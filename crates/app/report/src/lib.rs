@@ -101,5 +101,5 @@ pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
 pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
-pub use times::minute;
 pub use schema::{DeclaredReport, ReportSchema, schema};
+pub use times::minute;

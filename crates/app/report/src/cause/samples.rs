@@ -158,10 +158,9 @@ impl CoresUsed {
         let count = after.len() as f64;
         let more = after.iter().map(|point| line.residual(*point)).sum::<f64>() / count;
         let busy = after.iter().map(|(_, utilization)| utilization).sum::<f64>() / count;
-        let error = (variance(&residuals)
-            * dependence(&residuals)
-            * (1.0 / count + 1.0 / before.len() as f64))
-            .sqrt();
+        let error =
+            (variance(&residuals) * dependence(&residuals) * (1.0 / count + 1.0 / before.len() as f64))
+                .sqrt();
         Some(CoresUsed { more: more * server.cores, error: error * server.cores, busy: busy * server.cores })
     }
 }

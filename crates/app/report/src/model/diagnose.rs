@@ -1,7 +1,9 @@
 //! The report as data. Field names and meanings are schema version 1.
 
 use crate::instants::instants;
-use crate::{AutomaticBaseline, Baseline, Cause, Clause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad};
+use crate::{
+    AutomaticBaseline, Baseline, Cause, Clause, Input, MatrixRanks, MetRequests, PcaDetails, ReplicaLoad,
+};
 use crate::{SuspectEvent, SystemEvent};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -43,7 +43,10 @@ fn each_clause_says_its_part_and_they_come_in_order() {
     let since = text(&all, ClauseKind::Since).unwrap();
     assert!(since.contains(" UTC (") && since.starts_with("20"), "{since}");
     let impact = text(&all, ClauseKind::Impact).unwrap();
-    assert!(impact.contains("users lose 1,800 s an hour") || impact.contains("users lose 1800 s an hour"), "{impact}");
+    assert!(
+        impact.contains("users lose 1,800 s an hour") || impact.contains("users lose 1800 s an hour"),
+        "{impact}"
+    );
     assert!(text(&all, ClauseKind::Cause).unwrap().contains("one replica or its machine"));
 }
 
@@ -63,7 +66,10 @@ fn samples_say_what_is_left_and_what_transactions_do_not_explain() {
     let all = clauses(&report, other);
     let capacity = text(&all, ClauseKind::Capacity).unwrap();
     // Of four cores 20.5 % were busy, and one more is.
-    assert!(capacity.starts_with("The CPU of a is 45 % busy since then; 2.20 times the load would fill it."), "{capacity}");
+    assert!(
+        capacity.starts_with("The CPU of a is 45 % busy since then; 2.20 times the load would fill it."),
+        "{capacity}"
+    );
     assert!(capacity.contains("1.00 cores of it are more"), "{capacity}");
     let calm = samples(&report, &[]);
     let other = OtherEvidence { changes: Some(&calm), ..OtherEvidence::default() };

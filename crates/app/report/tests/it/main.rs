@@ -4,8 +4,8 @@
 
 mod capacity;
 mod cause;
-mod clauses;
 mod changes;
+mod clauses;
 mod comparison;
 mod contrast;
 mod fixtures;

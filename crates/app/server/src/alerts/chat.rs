@@ -65,7 +65,8 @@ impl PersonalMessage {
         let title = json!({ "type": "TextBlock", "text": self.title, "weight": "Bolder", "size": "Medium", "wrap": true });
         let lines = self.lines.iter().filter(|line| **line != self.link);
         // Its Markdown has no code spans.
-        let line = |line: &String| json!({ "type": "TextBlock", "text": line.replace('`', "'"), "wrap": true });
+        let line =
+            |line: &String| json!({ "type": "TextBlock", "text": line.replace('`', "'"), "wrap": true });
         let body: Vec<Value> = std::iter::once(title).chain(lines.map(line)).collect();
         json!({
             "type": "message",
@@ -113,12 +114,8 @@ mod tests {
             certainty: Certainty::Shown,
             sources: Vec::new(),
         };
-        let verdict = IncidentVerdict {
-            at_ns: 0,
-            alerts: 1,
-            class: None,
-            clauses: (0..clauses).map(clause).collect(),
-        };
+        let verdict =
+            IncidentVerdict { at_ns: 0, alerts: 1, class: None, clauses: (0..clauses).map(clause).collect() };
         list.incidents[0].verdict = Some(verdict);
         list.incidents[0].verdicts_tried = 1;
         let recipient = Recipient { name: "slack", repeat_after: None, is_for: &|_| true };

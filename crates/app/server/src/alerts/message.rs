@@ -238,8 +238,8 @@ fn common(alerts: &[Value], field: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::lifecycle::AlertList;
-    use super::super::pending_notifications::{Recipient, pending};
     use super::super::lifecycle::tests::{evaluated, finding, rules, time as minute};
+    use super::super::pending_notifications::{Recipient, pending};
     use super::*;
 
     fn notices() -> Vec<Notice> {

@@ -36,8 +36,8 @@ pub use finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, ServerS
 pub(crate) use incidents::SILENCES_MAX;
 pub use incidents::{IncidentRecord, IncidentState, IncidentVerdict, Silence};
 pub use kind::AlertKind;
-pub(crate) use owners::{Owner, Owners};
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, Rules};
+pub(crate) use owners::{Owner, Owners};
 pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};

@@ -93,7 +93,9 @@ fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else { return rest.is_empty() };
+    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
+        return rest.is_empty();
+    };
     for part in parts {
         let Some(at) = rest.find(part) else { return false };
         rest = &rest[at + part.len()..];
@@ -130,7 +132,9 @@ mod tests {
 
     #[test]
     fn the_first_owner_of_a_service_owns_it() {
-        let owners = read("- owner: cart\n  services: [cart, 'cart-*']\n  email: [a@b.example]\n- {owner: rest, services: ['*']}\n");
+        let owners = read(
+            "- owner: cart\n  services: [cart, 'cart-*']\n  email: [a@b.example]\n- {owner: rest, services: ['*']}\n",
+        );
         let owners = owners.unwrap();
         assert_eq!(owners.of("cart-db").unwrap().name, "cart");
         assert_eq!(owners.of("web").unwrap().name, "rest");

@@ -1,9 +1,7 @@
 //! Pending notifications of each receiver: a function of the incidents, the silences, and the last notifications. There is no
 //! other queue, so that nothing overflows and nothing is lost by a restart.
 
-use super::incidents::{
-    IncidentNotification, IncidentRecord, IncidentSize, IncidentState, LINES_MAX,
-};
+use super::incidents::{IncidentNotification, IncidentRecord, IncidentSize, IncidentState, LINES_MAX};
 use super::kind::AlertKind;
 use super::lifecycle::{Alert, AlertList};
 use super::message::Notice;

@@ -77,8 +77,8 @@ pub(super) fn save(file: &Path, alerts: &AlertList) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::AlertKind;
     use super::super::incidents::IncidentState;
+    use super::super::kind::AlertKind;
     use super::super::lifecycle::tests::{evaluated, rules, time};
     use super::*;
 
@@ -110,7 +110,10 @@ mod tests {
             ("read", 0b111)
         );
         let incident = &alerts.incidents[0];
-        assert_eq!((&incident.alerts, incident.notified["webhook"].state), (&vec![active.id.clone()], IncidentState::Open));
+        assert_eq!(
+            (&incident.alerts, incident.notified["webhook"].state),
+            (&vec![active.id.clone()], IncidentState::Open)
+        );
         assert_eq!(resolved.ended.as_deref(), Some("it makes requests slower no more"));
         assert_eq!((resolved.healthy_evaluations, resolved.evaluated_ns), (2, 1_768_208_700_000_000_000));
     }

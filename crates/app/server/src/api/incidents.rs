@@ -168,7 +168,8 @@ pub(crate) async fn incident(
 ) -> Result<Json<IncidentRow>, ApiError> {
     let list = state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.clone();
     let incident = list.incidents.iter().find(|incident| incident.id == id);
-    let incident = incident.ok_or_else(|| ApiError::not_found("there is no such incident, or not any more"))?;
+    let incident =
+        incident.ok_or_else(|| ApiError::not_found("there is no such incident, or not any more"))?;
     Ok(Json(row(&state, &list, incident)))
 }
 
@@ -177,11 +178,8 @@ fn row(state: &AppState, list: &AlertList, incident: &IncidentRecord) -> Inciden
     let alerts: Vec<&Alert> = list.of_incident(incident).collect();
     let lead = alerts.first();
     let clauses = incident.verdict.iter().flat_map(|verdict| verdict.clauses.iter().cloned());
-    let with_page = |clause: Clause| IncidentClause {
-        title: clause.kind.title(),
-        page: page(&alerts, &clause),
-        clause,
-    };
+    let with_page =
+        |clause: Clause| IncidentClause { title: clause.kind.title(), page: page(&alerts, &clause), clause };
     IncidentRow {
         id: incident.id.clone(),
         state: incident.state,
@@ -192,9 +190,8 @@ fn row(state: &AppState, list: &AlertList, incident: &IncidentRecord) -> Inciden
         headline: incident.headline(list),
         class: incident.verdict.as_ref().and_then(|verdict| verdict.class),
         owner: lead.and_then(|alert| state.alerts.owners.of_alert(alert)).map(|owner| owner.name.clone()),
-        is_silenced: lead.is_some_and(|lead| {
-            list.silences.iter().any(|silence| silence.covers(incident, lead, at))
-        }),
+        is_silenced: lead
+            .is_some_and(|lead| list.silences.iter().any(|silence| silence.covers(incident, lead, at))),
         clauses: clauses.map(with_page).collect(),
         verdict_ns: incident.verdict.as_ref().map(|verdict| verdict.at_ns),
         notified: incident
@@ -225,9 +222,9 @@ fn page(alerts: &[&Alert], clause: &Clause) -> Option<String> {
     let of_requests = alerts.iter().find(|alert| alert.finding.operation().is_some());
     match clause.kind {
         ClauseKind::History => Some("/incidents".to_owned()),
-        ClauseKind::Capacity => of_server.map(|alert| alert.page()).or_else(|| {
-            of_requests.map(|alert| alert.page().replacen("/verdict?", "/capacity?", 1))
-        }),
+        ClauseKind::Capacity => of_server
+            .map(|alert| alert.page())
+            .or_else(|| of_requests.map(|alert| alert.page().replacen("/verdict?", "/capacity?", 1))),
         _ => of_requests.or(of_server).map(|alert| alert.page()),
     }
 }
@@ -281,8 +278,8 @@ pub(crate) async fn add_silence(
     request: Request,
 ) -> Result<(StatusCode, Json<Silence>), ApiError> {
     let body = small_body(request).await?;
-    let wanted: NewSilence =
-        serde_json::from_slice(&body).map_err(|error| ApiError::invalid(format_args!("no silence: {error}")))?;
+    let wanted: NewSilence = serde_json::from_slice(&body)
+        .map_err(|error| ApiError::invalid(format_args!("no silence: {error}")))?;
     let silence = wanted.checked()?;
     let alerts = state.alerts.tenant_alerts.tenant(&tenant.name);
     let stored = silence.clone();

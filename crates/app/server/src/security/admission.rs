@@ -229,7 +229,8 @@ mod tests {
         ] {
             assert_eq!(http(Method::GET, path), Permission::Read, "{path}");
         }
-        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events", "/api/v1/silences"] {
+        for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events", "/api/v1/silences"]
+        {
             assert_eq!(http(Method::POST, path), Permission::Write, "{path}");
         }
         assert_eq!(http(Method::POST, "/api/v1/diagnose"), Permission::Read);

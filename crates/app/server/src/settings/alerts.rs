@@ -232,10 +232,12 @@ fn secret(name: &str, file: &Path) -> Result<String, SettingError> {
 
 /// The password in a file; unlike a token it is chosen by others.
 fn read_password(file: &Path) -> Result<String, SettingError> {
-    let explain =
-        |problem: &dyn fmt::Display| invalid(format_args!("email_password_file: {}: {problem}", file.display()));
+    let explain = |problem: &dyn fmt::Display| {
+        invalid(format_args!("email_password_file: {}: {problem}", file.display()))
+    };
     let mut text = String::new();
-    let read = std::fs::File::open(file).and_then(|file| file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text));
+    let read =
+        std::fs::File::open(file).and_then(|file| file.take(PASSWORD_BYTES_MAX).read_to_string(&mut text));
     read.map_err(|error| explain(&error))?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.is_empty() { Err(explain(&"it is empty")) } else { Ok(password.to_owned()) }
@@ -245,9 +247,9 @@ fn read_password(file: &Path) -> Result<String, SettingError> {
 fn read_url(name: &str, file: &Option<PathBuf>) -> Result<Option<String>, SettingError> {
     let Some(file) = file else { return Ok(None) };
     let url = secret(name, file)?;
-    let is_url = url.parse::<http::Uri>().is_ok_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some()
-    });
+    let is_url = url
+        .parse::<http::Uri>()
+        .is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some());
     if !is_url {
         return Err(invalid(format_args!("{name}: {} does not have a URL", file.display())));
     }

@@ -9,8 +9,7 @@ use laggard_model::Timestamp;
 
 /// Assigns every firing alert that has no incident yet.
 pub(super) fn assign(list: &AlertList, incidents: &mut Vec<IncidentRecord>, at: Timestamp) {
-    let is_assigned =
-        |alert: &Alert| incidents.iter().any(|incident| incident.alerts.contains(&alert.id));
+    let is_assigned = |alert: &Alert| incidents.iter().any(|incident| incident.alerts.contains(&alert.id));
     let mut new: Vec<&Alert> = list.active.iter().filter(|alert| alert.state == AlertState::Firing).collect();
     new.retain(|alert| !is_assigned(alert));
     for incident in incidents.iter_mut() {
@@ -36,9 +35,9 @@ fn belongs(list: &AlertList, incident: &IncidentRecord, alert: &Alert, at: Times
         IncidentState::Closed => incident.closed_for(at).is_some_and(|closed| closed < REOPENED_WITHIN),
     };
     is_recent
-        && list.of_incident(incident).any(|member| {
-            member.finding.is_about_the_same(&alert.finding) || are_one(member, alert)
-        })
+        && list
+            .of_incident(incident)
+            .any(|member| member.finding.is_about_the_same(&alert.finding) || are_one(member, alert))
 }
 
 /// Whether two alerts have one cause, as far as their times and subjects tell.

@@ -70,7 +70,8 @@ fn pattern(earlier: &[i64], now: i64) -> Option<String> {
         })
     };
     let days = |period: i64| {
-        let mut days: Vec<i64> = near(period).map(|time| (now - time + MINUTE_NS * period / 2) / (MINUTE_NS * period)).collect();
+        let mut days: Vec<i64> =
+            near(period).map(|time| (now - time + MINUTE_NS * period / 2) / (MINUTE_NS * period)).collect();
         days.sort_unstable();
         days.dedup();
         days.len()
@@ -83,8 +84,7 @@ fn pattern(earlier: &[i64], now: i64) -> Option<String> {
     if is_daily && most(DAY_MINUTES) {
         return Some(format!("each day at about {time} UTC"));
     }
-    (is_weekly && most(7 * DAY_MINUTES))
-        .then(|| format!("each {} at about {time} UTC", at.strftime("%A")))
+    (is_weekly && most(7 * DAY_MINUTES)).then(|| format!("each {} at about {time} UTC", at.strftime("%A")))
 }
 
 /// Days since the first.
@@ -94,7 +94,8 @@ fn days_known(earlier: &[i64], now: i64) -> usize {
 }
 
 fn moment(ns: i64) -> jiff::Zoned {
-    let time = jiff::Timestamp::from_nanosecond(i128::from(ns)).expect("64 bits of nanoseconds are within range");
+    let time =
+        jiff::Timestamp::from_nanosecond(i128::from(ns)).expect("64 bits of nanoseconds are within range");
     time.to_zoned(TimeZone::UTC)
 }
 
@@ -119,7 +120,8 @@ mod tests {
         assert_eq!(pattern(&[7]), None, "once is no pattern");
         assert_eq!(pattern(&[1, 9, 17, 30]), None, "the same time of day, but seldom");
         assert_eq!(pattern(&[]), None);
-        let other_times: Vec<i64> = (1..6).map(|day| WEDNESDAY - day * DAY_NS - day * 97 * MINUTE_NS).collect();
+        let other_times: Vec<i64> =
+            (1..6).map(|day| WEDNESDAY - day * DAY_NS - day * 97 * MINUTE_NS).collect();
         assert_eq!(super::pattern(&other_times, WEDNESDAY), None);
     }
 }

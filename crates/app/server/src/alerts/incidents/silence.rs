@@ -41,7 +41,8 @@ impl Silence {
             AlertFinding::Operation(finding) => (finding.service.as_str(), ""),
             AlertFinding::Server(finding) => (finding.tier.as_str(), finding.server.as_str()),
         };
-        let matches = |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
+        let matches =
+            |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
         self.lasts(at)
             && matches(&self.service, service)
             && matches(&self.server, server)

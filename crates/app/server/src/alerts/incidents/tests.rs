@@ -5,7 +5,11 @@ use super::super::lifecycle::tests::{evaluated, finding, rules, time};
 use super::*;
 
 /// The alerts of so many minutes, in which these findings are made. `change` may alter each of them.
-fn list(minutes: i64, operations: &[&str], change: impl Fn(&mut super::super::evaluate::Finding)) -> AlertList {
+fn list(
+    minutes: i64,
+    operations: &[&str],
+    change: impl Fn(&mut super::super::evaluate::Finding),
+) -> AlertList {
     let mut list = AlertList::default();
     for minute in 0..minutes {
         apply(&mut list, minute, operations, &change);
@@ -73,11 +77,17 @@ fn an_incident_closes_with_its_last_alert_and_is_the_same_if_it_comes_back_soon(
     for minute in 3..5 {
         apply(&mut list, minute, &[], &|_| {});
     }
-    assert_eq!((list.incidents[0].state, list.incidents[0].closed_ns), (IncidentState::Closed, Some(time(4).unix_ns())));
+    assert_eq!(
+        (list.incidents[0].state, list.incidents[0].closed_ns),
+        (IncidentState::Closed, Some(time(4).unix_ns()))
+    );
     for minute in 20..22 {
         apply(&mut list, minute, &["read"], &|_| {});
     }
-    assert_eq!((list.incidents.len(), list.incidents[0].state, list.incidents[0].closed_ns), (1, IncidentState::Open, None));
+    assert_eq!(
+        (list.incidents.len(), list.incidents[0].state, list.incidents[0].closed_ns),
+        (1, IncidentState::Open, None)
+    );
     assert_eq!((&list.incidents[0].id, list.incidents[0].alerts.len()), (&id, 2));
     for minute in 22..26 {
         apply(&mut list, minute, &[], &|_| {});

@@ -15,8 +15,8 @@ use laggard_metrics_questions::{ChangesQuestion, ChangesSettings, SampleFacts, c
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use laggard_report::{
-    CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence, Report,
-    Verdict,
+    CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence,
+    Report, Verdict,
 };
 
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
@@ -116,7 +116,8 @@ impl Evidence<'_> {
         let window = report.window?;
         let since = window.since.minus(SAMPLES_BEFORE);
         let tiers = if lead.replicas.is_empty() { vec![lead.service.clone()] } else { Vec::new() };
-        let table = windows_of(self.reader, Window { since, until: window.until }, &lead.replicas, &tiers).ok()??;
+        let table =
+            windows_of(self.reader, Window { since, until: window.until }, &lead.replicas, &tiers).ok()??;
         let settings = ChangesSettings::default();
         changes(&ChangesQuestion {
             table: &table,

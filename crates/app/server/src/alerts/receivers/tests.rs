@@ -30,10 +30,8 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<
 fn one(change: impl FnOnce(&mut AlertSettings)) -> Receiver {
     let mut settings = AlertSettings { send_timeout: Length::from_secs(1), ..AlertSettings::default() };
     change(&mut settings);
-    let checked = CheckedAlerts {
-        webhook_token: Some("0123456789abcdef".to_owned()),
-        ..CheckedAlerts::default()
-    };
+    let checked =
+        CheckedAlerts { webhook_token: Some("0123456789abcdef".to_owned()), ..CheckedAlerts::default() };
     receivers(&settings, &checked).unwrap().remove(0)
 }
 

@@ -223,7 +223,8 @@ fn hours(hours: i64) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn silences_are_made_listed_and_ended() {
     let server = TestServer::empty().await;
-    let made = server.post("/api/v1/silences", json!({"service": "db", "until": hours(1), "comment": "test"})).await;
+    let made =
+        server.post("/api/v1/silences", json!({"service": "db", "until": hours(1), "comment": "test"})).await;
     assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
     let silence = made.json();
     assert_eq!(server.ok("/api/v1/silences").await["silences"], json!([silence]));
