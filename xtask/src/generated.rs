@@ -135,6 +135,8 @@ fn commands_with_pages(query: Query<'_>, repository: &Repository) -> io::Result<
 /// Requests that are answered with a report.
 fn questions(openapi: &Value) -> String {
     let mut out = "| request | question | report |\n|---|---|---|\n".to_owned();
+    // Questions that are answered by the same report share its page.
+    let mut pages: BTreeMap<&str, String> = BTreeMap::new();
     for (path, methods) in openapi["paths"].as_object().into_iter().flatten() {
         let post = &methods["post"];
         let report = &post["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
@@ -146,8 +148,8 @@ fn questions(openapi: &Value) -> String {
         };
         let report = report.rsplit('/').next().unwrap_or_default();
         let summary = post["summary"].as_str().unwrap_or_default();
-        let _ =
-            writeln!(out, "| `POST {path}` | {summary} | [{report}](json/{}.md) |", name.replace('/', "-"));
+        let page = pages.entry(report).or_insert_with(|| name.replace('/', "-"));
+        let _ = writeln!(out, "| `POST {path}` | {summary} | [{report}](json/{page}.md) |");
     }
     out
 }
@@ -260,11 +262,16 @@ mod tests {
         let question =
             serde_json::json!({"post": {"tags": ["kernel"], "summary": "Why?", "responses": answer}});
         let other = serde_json::json!({"get": {"tags": ["jobs"]}});
-        let openapi = serde_json::json!({"paths": {"/api/v1/kernel/path": question, "/api/v1/jobs": other}});
+        let openapi = serde_json::json!({"paths": {
+            "/api/v1/kernel/path": question, "/api/v1/jobs": other, "/api/v1/other/path": question
+        }});
         let table = questions(&openapi);
         assert!(
-            table.ends_with("| `POST /api/v1/kernel/path` | Why? | [PathReport](json/kernel-path.md) |\n"),
+            table.contains("| `POST /api/v1/kernel/path` | Why? | [PathReport](json/kernel-path.md) |\n"),
             "{table}"
+        );
+        assert!(
+            table.ends_with("| `POST /api/v1/other/path` | Why? | [PathReport](json/kernel-path.md) |\n")
         );
         assert!(!table.contains("jobs"));
     }

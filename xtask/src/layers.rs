@@ -26,6 +26,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-prometheus", may_use: &["laggard-model", "laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-collect", may_use: &["laggard-system"], tests_may_use: &[] },
+    Layer { name: "laggard-agent", may_use: &["laggard-model", "laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer {
@@ -168,6 +169,7 @@ const LAYERS: &[Layer] = &[
             "laggard-record",
             "laggard-prometheus",
             "laggard-collect",
+            "laggard-agent",
             "laggard-report",
             "laggard-diagnose",
             "laggard-metrics-questions",
@@ -249,6 +251,7 @@ const LEAVES: &[(&str, &str)] = &[
     ("laggard-system", "ureq"),
     ("laggard-prometheus", "ureq"),
     ("laggard-collect", "ureq"),
+    ("laggard-agent", "ureq"),
     ("laggard-store", "arrow-array"),
     ("laggard-store", "parquet"),
     ("laggard-store", "tokio"),

@@ -1,5 +1,6 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
+mod agent;
 mod capacity;
 mod changes;
 mod collect;
@@ -66,6 +67,8 @@ enum Command {
     Kernel(kernel::KernelArguments),
     /// Record a kernel trace while a command runs, for `laggard kernel`
     Record(Box<record::Record>),
+    /// Record this host's scheduler in memory, and send the part that a server requests
+    Agent(Box<agent::AgentArguments>),
     /// Ingest and store traces and metrics, and answer questions in a web UI and an API
     Serve(Box<serve::Serve>),
     /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
@@ -118,6 +121,7 @@ fn run(command: &Command) -> Result<Status, CommandError> {
         Command::Kernel(arguments) => kernel::run(arguments),
         // Its exit status may be any.
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
+        Command::Agent(arguments) => agent::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
         Command::Collect(arguments) => collect::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),

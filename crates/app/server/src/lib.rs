@@ -17,6 +17,7 @@ mod listen;
 mod operations;
 mod pages;
 mod receive;
+mod recordings;
 mod run;
 mod security;
 mod settings;
@@ -27,6 +28,7 @@ pub use api::openapi;
 pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};
 pub use run::{ServeError, serve};
 pub use settings::{
-    AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
-    ServeSettings, SettingError, Size, StorageSettings, TenantSettings, TlsSettings, TokenSettings,
+    AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, RecordingSettings, Scope,
+    SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings, TenantSettings, TlsSettings,
+    TokenSettings,
 };

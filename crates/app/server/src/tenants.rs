@@ -1,7 +1,8 @@
 //! Tenants: a store for each, opened at its first request.
 
 use crate::events::{ObservedVersions, TenantEvents, VersionWatch};
-use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
+use crate::recordings::TenantRecordings;
+use crate::settings::{RecordingSettings, ServeSettings, TENANT_NAMES, is_tenant_name};
 use laggard_engine::Batch;
 use laggard_formats::{MessageReader, ReaderOptions, SelectedAttributes};
 use laggard_store::{AppendError, DurableFolder, Store, StoreError, StoreSettings};
@@ -27,6 +28,8 @@ pub(crate) struct Tenant {
     pub(crate) events: Arc<TenantEvents>,
     /// Versions of services on received spans.
     pub(crate) versions: VersionWatch,
+    /// Kernel recordings of hosts.
+    pub(crate) recordings: Arc<TenantRecordings>,
 }
 
 impl Tenant {
@@ -48,6 +51,7 @@ pub(crate) struct Tenants {
     store: StoreSettings,
     most: usize,
     reader: ReaderOptions,
+    recordings: RecordingSettings,
     open: RwLock<BTreeMap<Box<str>, Arc<Tenant>>>,
     /// Held while a store is opened, so that none is opened twice.
     opening: Mutex<()>,
@@ -88,6 +92,7 @@ impl Tenants {
                 attributes: SelectedAttributes::parse(&settings.attributes),
                 ..ReaderOptions::default()
             },
+            recordings: settings.recordings.clone(),
             open: RwLock::default(),
             opening: Mutex::new(()),
         };
@@ -120,7 +125,8 @@ impl Tenants {
         let (events, versions) = self.open_events(name).await.map_err(TenantError::Store)?;
         let messages = MessageReader::new(&self.reader);
         let events = Arc::new(events);
-        let tenant = Arc::new(Tenant { name: name.into(), store, messages, events, versions });
+        let recordings = Arc::new(self.open_recordings(name).await.map_err(TenantError::Store)?);
+        let tenant = Arc::new(Tenant { name: name.into(), store, messages, events, versions, recordings });
         let mut open = self.open.write().expect("no thread panics while it holds the lock");
         open.insert(name.into(), tenant.clone());
         Ok(tenant)
@@ -132,6 +138,15 @@ impl Tenants {
             let failed = |error| StoreError::new(format!("{}: events: {error}", folder.display()));
             let events = TenantEvents::open(&folder, keep_for).map_err(failed)?;
             Ok((events, VersionWatch::open(&folder)))
+        });
+        opening.await.unwrap_or_else(|error| Err(StoreError::new(error.to_string())))
+    }
+
+    async fn open_recordings(&self, name: &str) -> Result<TenantRecordings, StoreError> {
+        let (folder, settings) = (self.folder.join(name), self.recordings.clone());
+        let opening = tokio::task::spawn_blocking(move || {
+            TenantRecordings::open(&folder, &settings)
+                .map_err(|error| StoreError::new(format!("{}: recordings: {error}", folder.display())))
         });
         opening.await.unwrap_or_else(|error| Err(StoreError::new(error.to_string())))
     }

@@ -94,6 +94,12 @@ pub const PATH_EVENTS: &[WantedEvent] = &[
     wanted("timer", "hrtimer_expire_exit", Need::Wanted, "waits for timers"),
 ];
 
+/// The events of a flight recorder, which runs all the time and on machines of others: those of a path, but for
+/// `sched_process_exec`, whose record has the path of a file.
+pub fn flight_events() -> Vec<WantedEvent> {
+    PATH_EVENTS.iter().filter(|event| event.name != "sched_process_exec").copied().collect()
+}
+
 const SYSCALL_EVENTS: &[WantedEvent] = &[
     wanted("raw_syscalls", "sys_enter", Need::Required, "system calls"),
     wanted("raw_syscalls", "sys_exit", Need::Required, "system calls"),
@@ -135,6 +141,13 @@ mod tests {
         for bad in ["sched_switch", "sched:", ":x", "sched:../../tracing_on", "a:b:c", "sched:*", ""] {
             assert!(bad.parse::<EventName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_flight_recorder_sees_no_paths() {
+        let names: Vec<&str> = flight_events().iter().map(|event| event.name).collect();
+        assert!(names.contains(&"sched_switch") && names.contains(&"sched_waking"), "{names:?}");
+        assert!(!names.contains(&"sched_process_exec"), "{names:?}");
     }
 
     #[test]

@@ -16,29 +16,21 @@ mod error;
 mod events;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other_systems;
 mod settings;
 mod summary;
 
 pub use commands::equivalent_commands;
 pub use elf::{ElfError, function_offset};
 pub use error::RecordError;
-pub use events::{EventGroup, EventName, Need, PATH_EVENTS, WantedEvent};
+pub use events::{EventGroup, EventName, Need, PATH_EVENTS, WantedEvent, flight_events};
 #[cfg(target_os = "linux")]
-pub use linux::{guard, record};
+pub use linux::{FlightRecorder, StopSignals, guard, record};
+#[cfg(not(target_os = "linux"))]
+pub use other_systems::{FlightRecorder, StopSignals, guard, record};
 pub use settings::{
-    BufferLocation, DatForm, GuardianProgram, MarkerMode, RecordMode, RecordSettings, RecordTarget, Uprobe,
+    BufferLocation, DatForm, FlightSettings, GuardianProgram, MarkerMode, RecordMode, RecordSettings,
+    RecordTarget, Uprobe,
 };
-pub use summary::{CommandEnd, CpuSummary, RecordSummary, Recording};
-
-/// Says that this is not Linux.
-///
-/// # Errors
-/// Always.
-#[cfg(not(target_os = "linux"))]
-pub fn record(_: &RecordSettings) -> Result<Recording, RecordError> {
-    Err(RecordError::NotLinux)
-}
-
-/// Does nothing: there is nothing to guard.
-#[cfg(not(target_os = "linux"))]
-pub fn guard() {}
+pub use summary::{CommandEnd, CpuSummary, FlightSnapshot, RecordSummary, Recording};

@@ -107,3 +107,14 @@ pub struct RecordSettings {
     /// The second process that undoes everything when this one dies.
     pub guardian: GuardianProgram,
 }
+
+/// The settings of a flight recorder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlightSettings {
+    /// Memory for the latest events of all CPUs together, in bytes.
+    pub buffer_bytes: u64,
+    /// Where pages that were read are put, in files without names.
+    pub folder: PathBuf,
+    /// The second process that undoes everything when this one dies.
+    pub guardian: GuardianProgram,
+}

@@ -109,3 +109,12 @@ pub struct Recording {
     /// How the command ended.
     pub end: CommandEnd,
 }
+
+/// What a snapshot of a flight recorder came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlightSnapshot {
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// Events of the interval.
+    pub events: u64,
+}

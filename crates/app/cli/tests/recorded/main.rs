@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 #![expect(clippy::print_stdout, reason = "what was measured is printed")]
 
+mod agent;
 mod kinds;
 mod quota;
 mod record;

@@ -25,6 +25,7 @@ mod overview;
 mod parameters;
 mod problem;
 mod queries;
+mod recordings;
 mod sampled;
 mod search;
 mod services;
@@ -43,7 +44,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use axum::routing::{MethodRouter, any, delete, get, post};
+use axum::routing::{MethodRouter, any, delete, get, post, put};
 use http::header::{CACHE_CONTROL, HeaderValue};
 use problem::{ApiError, ProblemKind};
 use std::borrow::Cow;
@@ -73,6 +74,10 @@ fn all() -> Vec<Route> {
         route("/api/v1/silences", get(incidents::silences).merge(post(incidents::add_silence))),
         route("/api/v1/silences/{id}", delete(incidents::end_silence)),
         route("/api/v1/events", get(events::events).merge(post(events::add_events))),
+        route("/api/v1/recordings", get(recordings::recordings).merge(post(recordings::request_recording))),
+        route("/api/v1/recordings/{id}", get(recordings::download)),
+        route("/api/v1/agent/poll", post(recordings::poll)),
+        route("/api/v1/agent/recordings/{id}", put(recordings::upload)),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),
         route("/api/v1/jobs/{id}", get(jobs::routes::job).merge(delete(jobs::routes::cancel))),

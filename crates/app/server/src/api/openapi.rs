@@ -2,7 +2,7 @@
 
 use super::{
     alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, overview,
-    queries, search, services, status, trace, tree,
+    queries, recordings, search, services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -38,6 +38,11 @@ use utoipa::OpenApi;
         incidents::end_silence,
         events::events,
         events::add_events,
+        recordings::recordings,
+        recordings::request_recording,
+        recordings::download,
+        recordings::poll,
+        recordings::upload,
         alertmanager::alertmanager,
         jobs::routes::jobs,
         jobs::routes::job,

@@ -197,10 +197,14 @@ fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Per
     match path {
         "/metrics" | "/version" => Permission::ReadServer,
         "/api/v1/session" => Permission::None,
-        "/api/v1/import" | "/api/v1/flush" | "/api/v1/write" | "/api/v1/events" if method != Method::GET => {
+        "/api/v1/import" | "/api/v1/flush" | "/api/v1/write" | "/api/v1/events" | "/api/v1/recordings"
+            if method != Method::GET =>
+        {
             Permission::Write
         }
         path if path.starts_with("/api/v1/silences") && method != Method::GET => Permission::Write,
+        // What agents send and are sent.
+        path if path.starts_with("/api/v1/agent/") => Permission::Write,
         path if path.starts_with("/api/") => Permission::Read,
         _ => Permission::None,
     }
@@ -232,6 +236,15 @@ mod tests {
         for path in ["/api/v1/import", "/api/v1/flush", "/api/v1/write", "/api/v1/events", "/api/v1/silences"]
         {
             assert_eq!(http(Method::POST, path), Permission::Write, "{path}");
+        }
+        assert_eq!(http(Method::POST, "/api/v1/recordings"), Permission::Write);
+        assert_eq!(http(Method::GET, "/api/v1/recordings"), Permission::Read);
+        for (method, path) in [
+            (Method::POST, "/api/v1/agent/poll"),
+            (Method::PUT, "/api/v1/agent/recordings/0"),
+            (Method::GET, "/api/v1/agent/"),
+        ] {
+            assert_eq!(http(method, path), Permission::Write, "{path}");
         }
         assert_eq!(http(Method::POST, "/api/v1/diagnose"), Permission::Read);
         assert_eq!(needed_permission(ListenerKind::OtlpHttp, &Method::POST, "/v1/traces"), Permission::Write);

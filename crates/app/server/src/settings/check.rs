@@ -69,6 +69,7 @@ impl ServeSettings {
         if self.limits.decompressed < self.limits.message {
             return Err(SettingError::new("limits.decompressed must be at least limits.message"));
         }
+        self.recordings.check_pairs()?;
         self.check_tenants()
     }
 

@@ -9,6 +9,7 @@ mod alerts;
 mod check;
 mod listener;
 mod log_filter;
+mod recordings;
 
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
@@ -17,6 +18,7 @@ pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
 pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
+pub use recordings::RecordingSettings;
 
 use laggard_formats::DEFAULT_ATTRIBUTES;
 use laggard_settings::{Choice, settings};
@@ -66,6 +68,8 @@ settings! {
         limits: LimitSettings;
         /// Continuous detection and notifications.
         alerts: AlertSettings;
+        /// Kernel recordings of hosts.
+        recordings: RecordingSettings;
         /// Log lines.
         logs: LogSettings;
         /// Spans of its own requests.

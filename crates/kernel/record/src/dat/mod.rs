@@ -4,11 +4,14 @@
 //! microseconds to add, in hexadecimal after `0x`. `trace-cmd report` adds them (`--nodate` does not).
 
 mod head;
+mod interval;
 mod options;
 mod v6;
 mod v7;
 
 pub use head::{EventSystem, TraceHead};
+pub(crate) use interval::page_time;
+pub use interval::{ClockInterval, cut_page};
 
 use crate::settings::DatForm;
 use std::fs::File;

@@ -17,6 +17,9 @@ pub(super) struct Buffer {
     pub(super) markers: bool,
 }
 
+/// Least buffer of each CPU of a flight recorder, in KiB: a few pages.
+const LEAST_FLIGHT_KB: u64 = 32;
+
 /// Percent of the buffer that are filled before a reader is woken.
 const WAKE_PERCENT: u32 = 50;
 
@@ -35,7 +38,27 @@ impl Buffer {
             true => Buffer::top_level(tracefs)?,
             false => Buffer::instance(tracefs, restorer)?,
         };
-        buffer.configure(restorer, settings)?;
+        let kilobytes = buffer_kilobytes(settings.buffer_bytes, super::facts::cpu_count());
+        buffer.configure(restorer, kilobytes)?;
+        if buffer.markers && !buffer.is_top_level() {
+            buffer.let_markers_in(restorer, settings.markers)?;
+        }
+        Ok(buffer)
+    }
+
+    /// Makes a buffer of our own that takes no markers, of so many bytes for all CPUs together.
+    pub(super) fn prepare_without_markers(
+        tracefs: &Rc<Tracefs>,
+        restorer: &mut Restorer,
+        bytes: u64,
+    ) -> Result<Buffer, RecordError> {
+        if !tracefs.exists("instances") {
+            let reason = "the kernel has one trace buffer only, and that is not ours to take".to_owned();
+            return Err(RecordError::Impossible { reason });
+        }
+        let buffer = Buffer { markers: false, ..Buffer::instance(tracefs, restorer)? };
+        let each = bytes / 1024 / u64::from(super::facts::online_cpus());
+        buffer.configure(restorer, each.max(LEAST_FLIGHT_KB))?;
         Ok(buffer)
     }
 
@@ -81,18 +104,14 @@ impl Buffer {
             .map_err(|source| refused(&format!("{file} cannot be set to {value}"), source))
     }
 
-    fn configure(&self, restorer: &mut Restorer, settings: &RecordSettings) -> Result<(), RecordError> {
+    fn configure(&self, restorer: &mut Restorer, kilobytes: u64) -> Result<(), RecordError> {
         self.set(restorer, "tracing_on", "0")?;
         self.set(restorer, "trace_clock", "mono")?;
         // Only a buffer that overwrites flags the pages before which events were lost.
         self.set(restorer, "options/overwrite", "1")?;
-        let kilobytes = buffer_kilobytes(settings.buffer_bytes, super::facts::cpu_count());
         self.set(restorer, "buffer_size_kb", &kilobytes.to_string())?;
         if self.tracefs.exists(&self.file("buffer_percent")) {
             self.set(restorer, "buffer_percent", &WAKE_PERCENT.to_string())?;
-        }
-        if self.markers && !self.is_top_level() {
-            self.let_markers_in(restorer, settings.markers)?;
         }
         if self.is_top_level() {
             // Empties it: what was there has another clock's instants.

@@ -18,6 +18,22 @@ pub(super) fn cpu_count() -> u32 {
     last.map_or(1, |last| last.saturating_add(1))
 }
 
+/// Number of CPUs that run, at least 1.
+pub(super) fn online_cpus() -> u32 {
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    cpus_of_list(online.trim_end()).max(1)
+}
+
+/// How many numbers a list like `0-3,8` has.
+fn cpus_of_list(list: &str) -> u32 {
+    let parts = list.split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first)?.checked_add(1)
+    });
+    parts.fold(0, u32::saturating_add)
+}
+
 /// Memory that can be had without swapping, in KiB.
 pub(super) fn free_memory_kb() -> u64 {
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -49,27 +65,33 @@ pub(super) fn page_bytes(header_page: &str) -> Option<u32> {
     number("offset:")?.checked_add(number("size:")?)
 }
 
+/// Bytes of a page of a buffer.
+pub(super) fn ring_page_bytes(buffer: &Buffer) -> Result<u32, RecordError> {
+    let file = "events/header_page";
+    let read = buffer.tracefs.read(file);
+    let header = read.map_err(|source| refused(&format!("{file} cannot be read"), source))?;
+    page_bytes(&String::from_utf8_lossy(&header)).ok_or_else(|| RecordError::Impossible {
+        reason: format!("the kernel's ring buffer has a layout that is not known here ({file})"),
+    })
+}
+
 /// Everything of the trace but its pages.
 pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Result<TraceHead, RecordError> {
     let tracefs = &*buffer.tracefs;
     let read =
         |file: &str| tracefs.read(file).map_err(|source| refused(&format!("{file} cannot be read"), source));
-    let header_page = read("events/header_page")?;
-    let page_bytes =
-        page_bytes(&String::from_utf8_lossy(&header_page)).ok_or_else(|| RecordError::Impossible {
-            reason: "the kernel's ring buffer has a layout that is not known here (events/header_page)"
-                .to_owned(),
-        })?;
+    let page_bytes = ring_page_bytes(buffer)?;
     let cpus = cpu_count();
     let uname = rustix::system::uname();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
     Ok(TraceHead {
         page_bytes,
-        header_page,
+        header_page: read("events/header_page")?,
         header_event: read("events/header_event")?,
         ftrace_formats: formats(tracefs, "ftrace", &tracefs.names("events/ftrace")),
         systems: systems(tracefs, events),
-        symbols: marker_symbol(),
+        // Only texts of markers refer to one.
+        symbols: if buffer.markers { marker_symbol() } else { Vec::new() },
         printk_formats: read("printk_formats").unwrap_or_default(),
         command_lines: command_lines(tracefs),
         cpus,
@@ -143,13 +165,21 @@ fn stats(buffer: &Buffer, cpu: u32) -> String {
     buffer.tracefs.text(&buffer.file(&format!("per_cpu/cpu{cpu}/stats")))
 }
 
+/// Events of a CPU that were recorded since the buffer was made, whatever became of them.
+pub(super) fn recorded_events(buffer: &Buffer, cpu: u32) -> u64 {
+    let stats = stats(buffer, cpu);
+    ["entries", "overrun", "read events"].iter().map(|name| stats_number(&stats, name)).sum()
+}
+
+fn stats_number(stats: &str, name: &str) -> u64 {
+    let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
 /// What the kernel counted for a CPU, once everything has been read.
 pub(super) fn cpu_summary(buffer: &Buffer, cpu: u32) -> CpuSummary {
     let stats = stats(buffer, cpu);
-    let number = |name: &str| {
-        let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
-    };
+    let number = |name: &str| stats_number(&stats, name);
     CpuSummary {
         cpu,
         events: number("read events"),
@@ -169,6 +199,14 @@ mod tests {
         assert_eq!(page_bytes(text), Some(4096));
         assert_eq!(page_bytes("field: char data;"), None);
         assert_eq!(page_bytes(""), None);
+    }
+
+    #[test]
+    fn running_cpus_are_counted() {
+        for (list, cpus) in [("0", 1), ("0-3", 4), ("0-1,4,6-7", 5), ("", 0), ("3-1", 0)] {
+            assert_eq!(cpus_of_list(list), cpus, "{list}");
+        }
+        assert!((1..=cpu_count()).contains(&online_cpus()));
     }
 
     #[test]

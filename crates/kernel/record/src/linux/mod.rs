@@ -2,19 +2,23 @@
 
 mod buffer;
 mod facts;
+mod flight;
 mod guardian;
 mod reader;
 mod stale;
+mod stop;
 mod tracefs;
 mod undo;
 mod uprobes;
 mod watch;
 
+pub use flight::FlightRecorder;
 pub use guardian::guard;
+pub use stop::StopSignals;
 
 use crate::dat::{self, CpuPages};
 use crate::error::RecordError;
-use crate::events::{EventName, Need, PATH_EVENTS};
+use crate::events::{EventName, Need, PATH_EVENTS, WantedEvent};
 use crate::settings::{DatForm, MarkerMode, RecordMode, RecordSettings};
 use crate::summary::{CpuSummary, RecordSummary, Recording};
 use buffer::Buffer;
@@ -101,7 +105,7 @@ impl Session {
             Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
         let offset_ns = facts::calendar_offset_ns();
         let cpus = facts::cpu_count();
-        let page_bytes = facts::head(&self.buffer, &[], offset_ns)?.page_bytes;
+        let page_bytes = facts::ring_page_bytes(&self.buffer)?;
         let folder = match settings.output.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -129,16 +133,32 @@ fn fixed_events(
     settings: &RecordSettings,
     notes: &mut Vec<String>,
 ) -> Result<Vec<EventName>, RecordError> {
-    let there = |event: &EventName| tracefs.exists(&format!("events/{}/{}/enable", event.system, event.name));
     let wanted =
         settings.groups.iter().fold(PATH_EVENTS.to_vec(), |all, group| [&all, group.events()].concat());
-    let (present, absent): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|wanted| there(&wanted.event()));
-    if let Some(event) = settings.events.iter().find(|event| !there(event)) {
+    if let Some(event) = settings.events.iter().find(|event| !has_event(tracefs, event)) {
         let reason = format!(
             "the kernel has no event {event}; those it has are listed in available_events of tracefs"
         );
         return Err(RecordError::Impossible { reason });
     }
+    let mut events = available_events(tracefs, wanted, notes)?;
+    events
+        .extend(settings.events.iter().filter(|event| !events.contains(event)).cloned().collect::<Vec<_>>());
+    Ok(events)
+}
+
+fn has_event(tracefs: &Tracefs, event: &EventName) -> bool {
+    tracefs.exists(&format!("events/{}/{}/enable", event.system, event.name))
+}
+
+/// Those of the events that the kernel has.
+fn available_events(
+    tracefs: &Tracefs,
+    wanted: Vec<WantedEvent>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<EventName>, RecordError> {
+    let (present, absent): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|wanted| has_event(tracefs, &wanted.event()));
     let required = absent.iter().filter(|one| one.need == Need::Required);
     let mut missing: Vec<String> = required.map(|one| one.event().to_string()).collect();
     if !present.iter().any(|one| one.need == Need::OneWakeup) {
@@ -150,10 +170,7 @@ fn fixed_events(
     for one in absent.iter().filter(|one| one.need != Need::Optional) {
         notes.push(format!("The kernel has no {}, which records {}.", one.event(), one.without));
     }
-    let mut events: Vec<EventName> = present.iter().map(|one| one.event()).collect();
-    events
-        .extend(settings.events.iter().filter(|event| !events.contains(event)).cloned().collect::<Vec<_>>());
-    Ok(events)
+    Ok(present.iter().map(WantedEvent::event).collect())
 }
 
 /// What the user should know of where it is recorded.

@@ -42,14 +42,7 @@ impl Readers {
         let (stop, stopped) = (pair.0, Arc::new(pair.1));
         let mut threads = Vec::new();
         for cpu in 0..cpus {
-            let pipe = buffer.tracefs.path(&buffer.file(&format!("per_cpu/cpu{cpu}/trace_pipe_raw")));
-            let pages =
-                match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&pipe) {
-                    Ok(pages) => pages,
-                    // A number without a CPU.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    Err(error) => return Err(refused("the trace buffer cannot be read", error)),
-                };
+            let Some(pages) = open_pages(buffer, cpu)? else { continue };
             let file =
                 nameless(folder).map_err(|source| RecordError::Output { path: folder.to_owned(), source })?;
             let reader = CpuReader {
@@ -80,8 +73,34 @@ impl Readers {
     }
 }
 
+/// The pages of one CPU, to be read without waiting; `None` for a number without a CPU.
+pub(super) fn open_pages(buffer: &Buffer, cpu: u32) -> Result<Option<File>, RecordError> {
+    let pipe = buffer.tracefs.path(&buffer.file(&format!("per_cpu/cpu{cpu}/trace_pipe_raw")));
+    match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&pipe) {
+        Ok(pages) => Ok(Some(pages)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(refused("the trace buffer cannot be read", error)),
+    }
+}
+
+/// Reads one page; false when there is none.
+pub(super) fn read_page(pages: &mut File, page: &mut [u8]) -> io::Result<bool> {
+    let read = loop {
+        match pages.read(page) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break 0,
+            read => break read?,
+        }
+    };
+    match read {
+        0 => Ok(false),
+        read if read == page.len() => Ok(true),
+        _ => Err(io::Error::other(format!("the kernel gave {read} bytes of a page of {}", page.len()))),
+    }
+}
+
 /// A temporary file that is deleted on close.
-fn nameless(folder: &Path) -> io::Result<File> {
+pub(super) fn nameless(folder: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::openat(CWD, folder, flags, Mode::RUSR | Mode::WUSR) {
         return Ok(file.into());
@@ -148,24 +167,11 @@ impl CpuReader {
         }
         let begin = self.collected.len();
         self.collected.resize(begin + self.page, 0);
-        let read = loop {
-            match self.pages.read(&mut self.collected[begin..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(0),
-                read => break read,
-            }
-        };
-        let read = read.inspect_err(|_| self.collected.truncate(begin))?;
-        if read != self.page {
+        let read = read_page(&mut self.pages, &mut self.collected[begin..]);
+        if !matches!(read, Ok(true)) {
             self.collected.truncate(begin);
-            return match read {
-                0 => Ok(false),
-                _ => {
-                    Err(io::Error::other(format!("the kernel gave {read} bytes of a page of {}", self.page)))
-                }
-            };
         }
-        Ok(true)
+        read
     }
 
     fn flush(&mut self) -> io::Result<()> {

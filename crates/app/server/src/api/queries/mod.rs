@@ -8,6 +8,7 @@ mod automatic_baseline;
 mod body;
 mod kernel;
 mod question;
+mod recordings;
 mod samples;
 mod settings;
 mod spans;
@@ -34,7 +35,8 @@ use utoipa::IntoParams;
 
 /// Every question, in the order of the OpenAPI document.
 pub(crate) fn questions() -> impl Iterator<Item = Question> {
-    spans::questions().into_iter().chain(samples::questions()).chain(kernel::questions())
+    let kernel = kernel::questions().into_iter().chain(recordings::questions());
+    spans::questions().into_iter().chain(samples::questions()).chain(kernel)
 }
 
 /// How an answer is wanted.

@@ -7,6 +7,7 @@ mod document;
 mod events;
 mod forms;
 mod questions;
+mod recordings;
 mod server;
 
 use crate::api::state::AppState;
