@@ -114,8 +114,13 @@ mod tests {
             certainty: Certainty::Shown,
             sources: Vec::new(),
         };
-        let verdict =
-            IncidentVerdict { at_ns: 0, alerts: 1, class: None, clauses: (0..clauses).map(clause).collect() };
+        let verdict = IncidentVerdict {
+            at_ns: 0,
+            alerts: 1,
+            recordings: 0,
+            class: None,
+            clauses: (0..clauses).map(clause).collect(),
+        };
         list.incidents[0].verdict = Some(verdict);
         list.incidents[0].verdicts_tried = 1;
         let recipient = Recipient { name: "slack", repeat_after: None, is_for: &|_| true };

@@ -9,7 +9,6 @@ use super::servers::schedule::evaluate_servers;
 use super::state::Alerts;
 use super::store_reader::{CALL_BYTES, ReadError, RequestSample, StoreReader};
 use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
-use crate::events::TenantEvents;
 use crate::tenants::Tenant;
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
@@ -100,7 +99,7 @@ async fn evaluate_tenant(
                 changes
             }
         };
-        run.reach_verdicts(&tenant_alerts, &reader, &tenant.events);
+        run.reach_verdicts(&tenant_alerts, &reader, &tenant);
         log_changes(&tenant.name, &tenant_alerts, &changes);
         if !changes.is_empty() || !tenant_alerts.state().alerts.active.is_empty() {
             tenant_alerts.save();
@@ -217,12 +216,13 @@ impl EvaluationRun {
     }
 
     /// Reaches the verdicts on incidents that need one, a few at a time.
-    fn reach_verdicts(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader, events: &TenantEvents) {
+    fn reach_verdicts(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader, tenant: &Tenant) {
+        let (events, recordings) = (&tenant.events, &tenant.recordings);
         let list = tenant_alerts.state().alerts.clone();
-        let due = list.incidents.iter().filter(|incident| incident.needs_verdict(self.at));
+        let due = list.incidents.iter().filter(|incident| incident.needs_verdict(recordings, self.at));
         for incident in due.take(VERDICTS_MAX) {
             let (detection, list, at) = (self.detection(), &list, self.at);
-            let evidence = Evidence { reader, events, detection, list, at };
+            let evidence = Evidence { reader, events, recordings, detection, list, at };
             // A bug in one verdict must not keep people from being notified.
             let verdict = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
             let mut state = tenant_alerts.state();

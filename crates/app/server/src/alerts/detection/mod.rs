@@ -142,8 +142,10 @@ impl Detection {
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
         for (alert, finding) in alerts.firing().filter_map(|alert| Some((alert, alert.finding.operation()?)))
         {
-            let (since, healthy) = (Timestamp::from_unix_ns(alert.since_ns), self.healthy_baseline(alert));
-            let recovery = study.recovery(finding, since, healthy);
+            let [since, evident_until] =
+                [alert.since_ns, alert.evident_until_ns].map(Timestamp::from_unix_ns);
+            let slow = Slow { since, evident_until, until: end, usual: self.healthy_baseline(alert) };
+            let recovery = recovery(finding, requests, slow, engine);
             evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
         }
         evaluation.others.clone_from(&alerts.others);
@@ -177,11 +179,6 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// What the calls until the end say about an operation that was slow since some time.
-    fn recovery(&self, finding: &Finding, since: Timestamp, usual: Window) -> Option<Recovery> {
-        recovery(finding, self.requests, Slow { since, until: self.end, usual }, self.engine)
-    }
-
     /// The findings of another window; none where less than half as much came before it.
     fn other_findings(&self, compared: Compared) -> Vec<Finding> {
         let Compared { window, baseline } = compared;
@@ -201,7 +198,8 @@ impl Study<'_> {
             return false;
         }
         let since = finding.onset_ns.map_or(window.since, Timestamp::from_unix_ns);
-        self.recovery(finding, since, compared.baseline) == Some(Recovery::Recovered)
+        let slow = Slow { since, evident_until: since, until: self.end, usual: compared.baseline };
+        recovery(finding, self.requests, slow, self.engine) == Some(Recovery::Recovered)
     }
 
     fn is_known(&self, finding: &Finding) -> bool {

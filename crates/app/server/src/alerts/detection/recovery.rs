@@ -29,6 +29,8 @@ const FACTOR_MIN: f64 = 1.05;
 pub(super) struct Slow {
     /// Since when.
     pub(super) since: Timestamp,
+    /// Until when its slowness is evident: only later calls can show that it is over.
+    pub(super) evident_until: Timestamp,
     /// The end of the data.
     pub(super) until: Timestamp,
     /// When it had its usual time.
@@ -40,7 +42,7 @@ pub(super) struct Slow {
 pub(super) fn recovery(
     finding: &Finding,
     requests: &Requests,
-    Slow { since, until, usual }: Slow,
+    Slow { since, evident_until, until, usual }: Slow,
     engine: LocalEngine,
 ) -> Option<Recovery> {
     let factor = finding.factor.filter(|_| !finding.is_failing())?;
@@ -49,12 +51,14 @@ pub(super) fn recovery(
     let Some(usual) = Level::usual(&calls(usual)) else { return Some(Recovery::Unknown) };
     let longest = until.minus(RECENT[RECENT.len() - 1]);
     let all = calls(Window { since: since.max(longest).min(until), until });
-    let recent = |length: Nanos| all.partition_point(|call| call.start <= until.minus(length));
+    let recent =
+        |length: Nanos| all.partition_point(|call| call.start <= until.minus(length).max(evident_until));
     for length in RECENT {
         let (slow, latest) = all.split_at(recent(length));
+        // Where the onset is not known, the calls before the latest are slow in part only; then what was said when it was found
+        // is more.
         let slow = match slow.len() >= CALLS_MIN {
-            true => mean_log(slow) - usual.mean,
-            // A short slow-down, or only its end is known: what was said when it was found.
+            true => (mean_log(slow) - usual.mean).max(factor.ln()),
             false => factor.ln(),
         };
         if slow < FACTOR_MIN.ln() || latest.len() < CALLS_MIN {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! alerts that fire ─► grouping: which incident ─► verdict: traces, samples, and events together ─► notifications
-//!                          └─ history: earlier incidents about the same
+//!                                                  ├─ history: earlier incidents about the same
+//!                                                  └─ waits: recordings of the kernel, on request
 //! ```
 
 mod grouping;
@@ -10,6 +11,7 @@ mod history;
 mod server_clauses;
 mod silence;
 pub(super) mod verdict;
+mod waits;
 
 pub(crate) use silence::SILENCES_MAX;
 pub use silence::Silence;
@@ -81,6 +83,9 @@ pub struct IncidentVerdict {
     pub at_ns: i64,
     /// The alerts that it is about.
     pub alerts: u64,
+    /// Recordings of the kernel that it was reached with.
+    #[serde(default)]
+    pub recordings: u64,
     /// The class of the cause, if it was looked for.
     pub class: Option<CauseClass>,
     /// All statements, in the order in which they are read.

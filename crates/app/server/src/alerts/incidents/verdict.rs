@@ -7,8 +7,9 @@ use super::super::finding::AlertFinding;
 use super::super::lifecycle::{Alert, AlertList, Interval};
 use super::super::servers::schedule::windows_of;
 use super::super::store_reader::StoreReader;
-use super::{IncidentRecord, IncidentState, IncidentVerdict, history, server_clauses};
+use super::{IncidentRecord, IncidentState, IncidentVerdict, history, server_clauses, waits};
 use crate::events::TenantEvents;
+use crate::recordings::TenantRecordings;
 use crate::stored_facts::stored_facts;
 use laggard_engine::LocalEngine;
 use laggard_metrics_questions::{ChangesQuestion, ChangesSettings, SampleFacts, changes};
@@ -22,6 +23,9 @@ use laggard_report::{
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
 const REVISED_AFTER: Nanos = Nanos::from_secs(600);
 
+/// Recordings of an incident: of a culprit and a peer.
+const RECORDINGS: u64 = 2;
+
 /// How long before the window the CPU of servers is compared with.
 const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
 
@@ -29,15 +33,22 @@ const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
 pub(in crate::alerts) struct Evidence<'a> {
     pub(in crate::alerts) reader: &'a StoreReader,
     pub(in crate::alerts) events: &'a TenantEvents,
+    pub(in crate::alerts) recordings: &'a TenantRecordings,
     pub(in crate::alerts) detection: &'a Detection,
     pub(in crate::alerts) list: &'a AlertList,
     pub(in crate::alerts) at: Timestamp,
 }
 
 impl IncidentRecord {
-    /// Whether a verdict is to be reached: there is none, it lacks an alert, or much more of the incident is known by now.
-    pub(in crate::alerts) fn needs_verdict(&self, at: Timestamp) -> bool {
+    /// Whether a verdict is to be reached: there is none, it lacks an alert or a recording, or much more of the incident is
+    /// known by now.
+    pub(in crate::alerts) fn needs_verdict(&self, recordings: &TenantRecordings, at: Timestamp) -> bool {
         let Some(verdict) = &self.verdict else { return self.verdicts_tried == 0 };
+        if verdict.recordings < RECORDINGS
+            && waits::arrived(&waits::of_incident(recordings, self)) == RECORDINGS
+        {
+            return true;
+        }
         let then = verdict.at_ns.saturating_sub(self.opened_ns).max(0);
         let now = at.unix_ns().saturating_sub(self.opened_ns);
         let is_open = self.state == IncidentState::Open;
@@ -54,7 +65,7 @@ impl Evidence<'_> {
         let lead = alerts.first()?;
         let operation = alerts.iter().find(|alert| alert.finding.operation().is_some());
         let (mut list, mut class) = match operation {
-            Some(alert) => self.of_requests(alert),
+            Some(alert) => self.of_requests(incident, alert),
             None => (Vec::new(), None),
         };
         for server in alerts.iter().filter_map(|alert| alert.finding.server()) {
@@ -70,18 +81,24 @@ impl Evidence<'_> {
         Some(IncidentVerdict {
             at_ns: self.at.unix_ns(),
             alerts: incident.alerts.len() as u64,
+            recordings: waits::arrived(&waits::of_incident(self.recordings, incident)),
             class,
             clauses: list,
         })
     }
 
     /// What the requests of an alert, and the samples of its servers, say.
-    fn of_requests(&self, alert: &Alert) -> (Vec<Clause>, Option<CauseClass>) {
+    fn of_requests(&self, incident: &IncidentRecord, alert: &Alert) -> (Vec<Clause>, Option<CauseClass>) {
         let Some(mut report) = self.report(alert) else { return (vec![finding_clause(alert)], None) };
         let changes = self.changes(&report);
+        let requests = waits::of_incident(self.recordings, incident);
+        if requests.is_empty() && incident.state == IncidentState::Open {
+            waits::request(self.recordings, incident, &report, self.at);
+        }
+        let kernel = waits::comparison(self.recordings, &requests, &report, self.reader.threads);
         report.conclude(OtherEvidence {
             changes: changes.as_ref(),
-            kernel: None,
+            kernel: kernel.as_ref(),
             events_known: !self.events.is_empty(),
         });
         let mut list = report.clauses;

@@ -85,6 +85,9 @@ pub struct Alert {
     pub baseline: Interval,
     /// The end of the last baseline before the slow-down.
     pub healthy_ns: i64,
+    /// The end of the window of its first finding; 0 in files of earlier versions.
+    #[serde(default)]
+    pub evident_until_ns: i64,
     /// The last evaluations, the latest in the lowest bit: 1 for a finding.
     #[serde(alias = "looks")]
     pub evaluations: u32,
@@ -164,6 +167,7 @@ impl Alert {
             window: windows.window,
             baseline: windows.baseline,
             healthy_ns: windows.baseline.until_ns,
+            evident_until_ns: windows.window.until_ns,
             evaluations: 1,
             healthy_evaluations: 0,
             notified: BTreeMap::new(),

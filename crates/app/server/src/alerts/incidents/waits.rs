@@ -1,0 +1,122 @@
+//! Recordings of the kernel for an incident: requested of the agents of a culprit and a healthy peer, where the operator allows
+//! it, and compared when both have arrived.
+
+use super::IncidentRecord;
+use crate::recordings::{
+    AgentStatus, RecordedTrace, RecordingReason, RecordingRequest, RecordingState, TenantRecordings,
+    recorded_comparison,
+};
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::{KernelDiagnoseParams, ReadProgress, Window};
+use laggard_report::{KernelDiagnosis, Report, Scope};
+use std::num::NonZeroUsize;
+
+/// Length of a recording.
+const LENGTH: Nanos = Nanos::from_secs(10);
+
+/// An agent that polled so recently is there.
+const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
+
+/// Nobody waits for the comparison.
+struct Background;
+
+impl ReadProgress for Background {
+    fn events(&self, _: u64) {}
+}
+
+/// The recordings that were requested for an incident.
+pub(super) fn of_incident(recordings: &TenantRecordings, incident: &IncidentRecord) -> Vec<RecordingRequest> {
+    let all = Window { since: Timestamp::MIN, until: Timestamp::MAX };
+    let mut requests = recordings.list(None, all);
+    requests.retain(|request| request.incident.as_deref() == Some(&incident.id));
+    requests
+}
+
+/// How many of them have arrived.
+pub(super) fn arrived(requests: &[RecordingRequest]) -> u64 {
+    let is_stored = |request: &&RecordingRequest| matches!(request.state, RecordingState::Stored { .. });
+    requests.iter().filter(is_stored).count() as u64
+}
+
+/// Requests the last seconds of the culprit and of a healthy peer; once for an incident. That there is no agent, or no rule
+/// of the operator, is no error.
+pub(super) fn request(
+    recordings: &TenantRecordings,
+    incident: &IncidentRecord,
+    report: &Report,
+    at: Timestamp,
+) {
+    let Some(hosts) = hosts(recordings, report, at) else { return };
+    let window = Window { since: at.minus(LENGTH), until: at };
+    let text = "a suspected replica of an incident, and a healthy peer".to_owned();
+    let reason = RecordingReason { incident: Some(incident.id.clone()), text };
+    if let Err(error) = recordings.request(&hosts, window, &reason, at) {
+        tracing::info!(incident = incident.id, %error, "no recording of the kernel was requested");
+    }
+}
+
+/// A suspected replica, and one that runs the same operation and is not suspected, both with an agent.
+fn hosts(recordings: &TenantRecordings, report: &Report, at: Timestamp) -> Option<[String; 2]> {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    if lead.scope != Scope::Replicas {
+        return None;
+    }
+    let seen = report.heat_map.as_ref().map_or(&[][..], |map| &map.replicas);
+    culprit_and_peer(&lead.replicas, seen, &recordings.agents(at), at)
+}
+
+fn culprit_and_peer(
+    suspected: &[String],
+    seen: &[String],
+    agents: &[AgentStatus],
+    at: Timestamp,
+) -> Option<[String; 2]> {
+    let recent = at.minus(POLLED_WITHIN).unix_ns();
+    let has_agent =
+        |host: &&String| agents.iter().any(|agent| agent.host == **host && agent.polled_ns >= recent);
+    let culprit = suspected.iter().find(has_agent)?;
+    let mut peers = seen.iter().filter(|host| !suspected.contains(host));
+    Some([culprit.clone(), peers.find(has_agent)?.clone()])
+}
+
+/// What the culprit waited for that its peer did not; `None` until both recordings are here.
+pub(super) fn comparison(
+    recordings: &TenantRecordings,
+    requests: &[RecordingRequest],
+    report: &Report,
+    threads: NonZeroUsize,
+) -> Option<KernelDiagnosis> {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    let is_culprit = |request: &&RecordingRequest| lead.replicas.contains(&request.host);
+    let trace = |request: &RecordingRequest| recordings.stored(&request.id).map(RecordedTrace::new);
+    let culprit = trace(requests.iter().find(is_culprit)?)?;
+    let peer = trace(requests.iter().find(|request| !is_culprit(request))?)?;
+    let params = KernelDiagnoseParams::default();
+    let compared = recorded_comparison((&culprit, Some(&peer)), &params, threads, &Background);
+    let log = |error| tracing::warn!(?error, "recordings of an incident could not be compared");
+    compared.map_err(log).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_culprit_is_compared_with_a_healthy_peer_that_has_an_agent() {
+        let at = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
+        let agent = |host: &str, ago_s: u64| AgentStatus {
+            host: host.to_owned(),
+            polled_ns: at.minus(Nanos::from_secs(ago_s)).unix_ns(),
+            recording: true,
+            note: String::new(),
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        let agents = [agent("db-2", 5), agent("db-3", 100), agent("db-4", 5), agent("db-5", 5)];
+        let seen = names(&["db-1", "db-2", "db-3", "db-4", "db-5"]);
+        let chosen = |suspected: &[&str]| culprit_and_peer(&names(suspected), &seen, &agents, at);
+        assert_eq!(chosen(&["db-1", "db-4"]), Some(["db-4".to_owned(), "db-2".to_owned()]));
+        assert_eq!(chosen(&["db-1"]), None, "it has no agent");
+        assert_eq!(chosen(&["db-3"]), None, "its agent polled long ago");
+        assert_eq!(chosen(&["db-2", "db-4", "db-5"]), None, "no healthy peer has an agent");
+    }
+}
