@@ -101,15 +101,18 @@ impl TenantRecordings {
         let (host, now) = (status.host.clone(), Timestamp::from_unix_ns(status.polled_ns));
         let mut state = self.state();
         let is_known = state.agents.polled(status);
-        let mut list = state.list.clone();
-        list.expire(&self.rule, now);
-        for (id, why) in missed {
-            if list.get(&id).is_some_and(|request| request.host == host) {
-                list.end(&id, RecordingState::Missed { why });
+        // Most polls change nothing, and there are many.
+        if !missed.is_empty() || !state.list.is_settled(&self.rule, now) {
+            let mut list = state.list.clone();
+            list.expire(&self.rule, now);
+            for (id, why) in missed {
+                if list.get(&id).is_some_and(|request| request.host == host) {
+                    list.end(&id, RecordingState::Missed { why });
+                }
             }
-        }
-        if let Err(error) = state.replace(list) {
-            tracing::error!(%error, "the index of recordings could not be written; this is tried again");
+            if let Err(error) = state.replace(list) {
+                tracing::error!(%error, "the index of recordings could not be written; this is tried again");
+            }
         }
         let allowed = is_known && self.rule.allows(&host);
         let record = allowed.then_some((self.rule.buffer_bytes, self.rule.cpu_share));

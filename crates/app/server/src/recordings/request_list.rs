@@ -88,6 +88,12 @@ impl RequestList {
         }
     }
 
+    /// Whether time alone changes nothing: no request waits, and none is too old.
+    pub(super) fn is_settled(&self, rule: &RecordingRule, now: Timestamp) -> bool {
+        let oldest = now.minus(rule.keep_for).unix_ns();
+        self.requests.iter().all(|request| !request.is_pending() && request.requested_ns >= oldest)
+    }
+
     /// Ends requests that wait for too long, deletes recordings that are too old or, the oldest first, too many, and forgets
     /// requests of no use.
     pub(super) fn expire(&mut self, rule: &RecordingRule, now: Timestamp) {
@@ -303,6 +309,7 @@ mod tests {
         assert_eq!(list.requests[1].state, RecordingState::Deleted);
         list.end(&list.requests[1].id.clone(), RecordingState::Pending);
         assert_eq!(list.requests[1].state, RecordingState::Deleted, "what has ended stays so");
+        assert!(list.is_settled(&rule, time(701)) && !list.is_settled(&rule, time(7_200 + 200)));
         list.expire(&rule, time(7_200 + 200));
         assert_eq!(list.requests.len(), 1, "{list:?}");
     }

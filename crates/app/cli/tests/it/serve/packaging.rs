@@ -70,6 +70,22 @@ fn the_configuration_can_be_used() {
     assert!(printed.contains("keep_bytes: 50GiB"), "{printed}");
 }
 
+#[test]
+fn unit_and_daemon_set_of_the_agent_say_what_the_program_understands() {
+    let help = laggard(&["agent", "--help"]).text();
+    for file in ["systemd/laggard-agent.service", "kubernetes/agent.yaml"] {
+        let text = text(file);
+        let started = text.lines().filter(|line| line.starts_with("ExecStart=") || line.contains("- --"));
+        let words: Vec<&str> =
+            started.flat_map(str::split_whitespace).filter(|word| word.starts_with("--")).collect();
+        assert!(words.len() >= 2, "{file}: {words:?}");
+        for word in words {
+            let flag = word.split('=').next().unwrap_or(word);
+            assert!(help.contains(flag), "{file}: {flag}");
+        }
+    }
+}
+
 /// Container file and unit name the flags and variables that there are.
 #[test]
 fn container_and_unit_say_what_the_program_understands() {
