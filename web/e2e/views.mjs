@@ -22,6 +22,7 @@ export const PLACES = [
   { name: "incident", path: `/incidents/incident-0?${HOUR}` },
   { name: "deployments", path: `/deployments?${HOUR}` },
   { name: "alerts", path: `/alerts?${HOUR}` },
+  { name: "objectives", path: "/objectives" },
   { name: "import", path: "/import" },
   { name: "jobs", path: "/jobs" },
   { name: "status", path: "/status" },

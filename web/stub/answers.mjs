@@ -234,6 +234,7 @@ function alertRows(scenario, window, baseline) {
       page: "/verdict",
       server: null,
       evidence: null,
+      objective: null,
       state,
       service: suspect.service,
       operation: suspect.operation,
@@ -309,6 +310,39 @@ function events({ scenario }) {
   return { events: all, omitted: 0, damaged: 0 };
 }
 
+/** One that is met, one that burns, and one without requests; names of the scenario. */
+function objectives({ scenario }) {
+  const none = ["none", "empty", "insufficient"].includes(scenario);
+  const [suspect] = diagnosis(scenario).suspects;
+  const draw = drawing(scenario);
+  const of = (name, rate, service, operation) => ({
+    name,
+    service,
+    operation,
+    limit_ns: 300e6,
+    without_error: rate > 1,
+    target: 0.9995,
+    period_ns: 28 * 86_400e9,
+    alerts: rate > 1 ? [{ id: "burn", state: "firing", severity: "page", summary: `Objective \`${name}\` uses up its error budget ${rate.toFixed(1)} times as fast as allowed: 73 of 7200 requests of the last hour were bad; 41 % of it are left.`, since_ns: SINCE_NS }] : [],
+    cause: rate > 1 && suspect ? { alert: "alert-0", service: suspect.service, operation: suspect.operation, explained: 60, bad: 73, page: "/verdict" } : null,
+    requests: rate === null ? 0 : 1_204_113,
+    bad: rate === null ? 0 : 240,
+    incomplete: rate === null ? 0 : 12,
+    represented: rate === null ? 0 : 1_204_113,
+    good_share: rate === null ? null : 0.9998,
+    budget: rate === null ? 0 : 602,
+    budget_left: rate === null ? null : 0.6,
+    since_ns: rate === null ? null : SINCE_NS,
+    covered_ns: rate === null ? 0 : 3600e9,
+    uncounted: 0,
+    burn_rates: [300, 1800, 3600, 21_600, 259_200].map((seconds) => ({ window_ns: seconds * 1e9, rate, requests: rate === null ? 0 : seconds * 2, bad: rate === null ? 0 : Math.round(seconds * rate * 0.001) })),
+    history: { since_ns: UNTIL_NS - 28 * 86_400e9, step_ns: 14_400e9, burn_rate: Array.from({ length: 168 }, (_, step) => (rate === null || step < 20 ? null : draw() * rate)) },
+  });
+  const [first, second] = categoriesOf(scenario);
+  const all = none ? [] : [of("fast", 0.4, first.service, first.operation), of(second?.service ?? "all", 20.3, first.service, null), of("silent", null, "nobody", null)];
+  return { at_ns: UNTIL_NS, objectives: all };
+}
+
 function status({ scenario }) {
   const full = { name: "disk", text: "The disk is full: spans are refused until retention has made room.", since_ns: UNTIL_NS - 60e9, blocks: true };
   const nothing = scenario === "empty";
@@ -349,4 +383,5 @@ export const ANSWERS = {
   "/api/v1/incidents": incidents,
   "/api/v1/incidents/:id": incident,
   "/api/v1/events": events,
+  "/api/v1/objectives": objectives,
 };

@@ -19,6 +19,7 @@ const ROOTS: &[&str] = &[
     "Incidents",
     "JobCreated",
     "JobList",
+    "Objectives",
     "Operations",
     "Overview",
     "ProblemDocument",

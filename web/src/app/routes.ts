@@ -11,6 +11,7 @@ import Incident from "../pages/Incident.svelte";
 import Incidents from "../pages/Incidents.svelte";
 import Jobs from "../pages/Jobs.svelte";
 import Kernel from "../pages/Kernel.svelte";
+import Objectives from "../pages/Objectives.svelte";
 import Overview from "../pages/Overview.svelte";
 import Samples from "../pages/Samples.svelte";
 import Search from "../pages/Search.svelte";
@@ -50,6 +51,7 @@ export const ROUTES: Route[] = [
   { path: "/categories/:id", title: "Category", page: Category },
   { path: "/search", title: "Search", group: "Now", key: "/", page: Search },
   { path: "/traces/:id", title: "Trace", page: Trace },
+  { path: "/objectives", title: "Objectives", group: "Now", key: "b", page: Objectives },
   { path: "/deployments", title: "Deployments", group: "Now", key: "y", page: Deployments },
   { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
   ...SAMPLE_QUESTIONS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),

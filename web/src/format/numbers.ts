@@ -64,6 +64,21 @@ export function share(value: Maybe): string {
   return ">99 %";
 }
 
+/** A share near 1, with so many digits that the rest of it has two: `99.95 %`, `99.9832 %`. */
+export function fineShare(value: Maybe): string {
+  if (!known(value) || value < 0) return NOT_A_NUMBER;
+  const rest = 100 * (1 - value);
+  if (rest <= 0) return "100 %";
+  const digits = Math.min(Math.max(Math.ceil(-Math.log10(rest)) + 1, 0), 9);
+  const text = (value * 100).toFixed(digits);
+  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text} %`;
+}
+
+/** What is left of a budget: `40 %`; of one that was exceeded `−900 %`. */
+export function budgetLeft(value: Maybe): string {
+  return known(value) && value < 0 ? `−${share(-value)}` : share(value);
+}
+
 /** A p-value: three decimals, or a power of ten when smaller. */
 export function pValue(value: Maybe): string {
   if (!known(value) || value < 0) return NOT_A_NUMBER;

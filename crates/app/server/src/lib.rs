@@ -14,6 +14,7 @@ pub mod client;
 mod events;
 mod grpc;
 mod listen;
+mod objectives;
 mod operations;
 mod pages;
 mod receive;
@@ -28,7 +29,7 @@ pub use api::openapi;
 pub use operations::{SettingSources, SettingText, check_health, environment_name, load as load_settings};
 pub use run::{ServeError, serve};
 pub use settings::{
-    AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, RecordingSettings, Scope,
-    SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings, TenantSettings, TlsSettings,
-    TokenSettings,
+    AlertSettings, CheckedSettings, Length, LimitSettings, LogForm, LogSettings, ObjectiveSettings,
+    RecordingSettings, Scope, SelfTracingSettings, ServeSettings, SettingError, Size, StorageSettings,
+    TenantSettings, TlsSettings, TokenSettings,
 };

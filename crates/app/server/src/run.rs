@@ -4,6 +4,7 @@ use crate::alerts::{self, Alerts};
 use crate::api::{self, Api, ApiState, AppState};
 use crate::events::{save_versions, watch_versions};
 use crate::listen::{Listener, Serving, Transport, accept};
+use crate::objectives::{self, Objectives};
 use crate::operations::{DataLock, Notice, SelfTracing, start_logs, trace};
 use crate::pages;
 use crate::receive::{self, Receivers};
@@ -73,6 +74,7 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     let limits = settings.raw.limits;
     let connections = TaskTracker::new();
     alerts::start(&state.alerts);
+    objectives::start(&state.objectives);
     tokio::spawn(watch_versions(state.tenants.clone(), stopping.clone()));
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {
@@ -103,10 +105,18 @@ pub(crate) async fn state(
     let queries = Arc::new(Semaphore::new(2 * available_threads().get()));
     let address = pages_address(settings, &listeners);
     let alerts = Alerts::new(settings, &address, tenants.clone(), queries.clone(), stopping.clone());
+    let alerts = alerts.map_err(ServeError::new)?;
     Ok(Arc::new(ApiState {
+        objectives: Objectives::new(
+            settings,
+            tenants.clone(),
+            alerts.clone(),
+            queries.clone(),
+            stopping.clone(),
+        ),
         admission: Arc::new(Admission::new(settings, tenants.clone())),
         receivers: Arc::new(Receivers::new(&settings.raw.limits)),
-        alerts: alerts.map_err(ServeError::new)?,
+        alerts,
         api: Api::new(&settings.raw, queries),
         tenants,
         listeners,
@@ -183,6 +193,7 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
         );
     }
     alerts::finish(&state.alerts).await;
+    objectives::finish(&state.objectives).await;
     save_versions(&state.tenants).await;
     let mut ended = Ok(());
     for tenant in state.tenants.all() {

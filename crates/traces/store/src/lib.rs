@@ -37,4 +37,4 @@ pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
 pub use state::{StoreIssue, StoreState};
 pub use store::Store;
-pub use view::{StoredTrace, View};
+pub use view::{StoredTrace, View, WrittenSegments};

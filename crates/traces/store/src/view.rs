@@ -2,7 +2,7 @@
 
 use crate::StoreError;
 use crate::segments::{
-    LateSpans, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection,
+    JOIN, LateSpans, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection,
     SpanTable, locate,
 };
 use futures::{StreamExt, TryStreamExt};
@@ -30,6 +30,15 @@ pub struct StoredTrace {
     pub spans: Vec<SpanRow>,
     /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
+}
+
+/// What was written since some segment: which requests are to be read again to know of every span.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WrittenSegments {
+    /// The number to continue with; above those of all segments.
+    pub next: u64,
+    /// The earliest and latest start of requests that each segment may have added or changed.
+    pub extents: Vec<(Timestamp, Timestamp)>,
 }
 
 /// Segments that are searched for a trace at the same time.
@@ -72,6 +81,21 @@ impl View {
         let nearby =
             segments.filter(|segment| segment.kind == SegmentKind::Traces && segment.meets(since, until));
         nearby.map(|segment| segment.spans).sum()
+    }
+
+    /// Segments with spans whose number is at least this, those of compaction included. All of them for 0, and for a number
+    /// that this store has not reached: then it is another store.
+    pub fn written_from(&self, number: u64) -> WrittenSegments {
+        let next = self.manifest.next_segment;
+        let number = if number > next { 0 } else { number };
+        let written = self.manifest.segments.iter().filter(|segment| segment.number >= number);
+        let extents = written.filter_map(|segment| match segment.kind {
+            SegmentKind::Traces => Some((segment.first(), segment.last())),
+            // The rest of their traces may have begun before them.
+            SegmentKind::Late => Some((segment.first().minus(JOIN), segment.last())),
+            SegmentKind::Samples => None,
+        });
+        WrittenSegments { next, extents: extents.collect() }
     }
 
     /// Summaries of the same slices, by intervals of this length; summaries computed before are cached.

@@ -1,7 +1,8 @@
-//! What an alert is about: an operation that requests show, or a server that samples show.
+//! What an alert is about: an operation that requests show, a server that samples show, or an objective.
 
 use super::evaluate::Finding;
 use super::kind::AlertKind;
+use super::objective_finding::{ObjectiveFinding, ObjectiveSubject};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,6 +16,8 @@ pub enum AlertFinding {
     Server(ServerFinding),
     /// Of an operation.
     Operation(Finding),
+    /// Of a service level objective.
+    Objective(ObjectiveFinding),
 }
 
 /// What samples show about one server.
@@ -129,6 +132,7 @@ impl AlertFinding {
         match self {
             AlertFinding::Operation(_) => AlertKind::SlowOperation,
             AlertFinding::Server(finding) => finding.kind(),
+            AlertFinding::Objective(_) => AlertKind::BudgetBurn,
         }
     }
 
@@ -136,23 +140,34 @@ impl AlertFinding {
     pub fn operation(&self) -> Option<&Finding> {
         match self {
             AlertFinding::Operation(finding) => Some(finding),
-            AlertFinding::Server(_) => None,
+            AlertFinding::Server(_) | AlertFinding::Objective(_) => None,
         }
     }
 
     /// Evidence about a server.
     pub fn server(&self) -> Option<&ServerFinding> {
         match self {
-            AlertFinding::Operation(_) => None,
             AlertFinding::Server(finding) => Some(finding),
+            AlertFinding::Operation(_) | AlertFinding::Objective(_) => None,
         }
     }
 
-    /// Whether both are about the same service, or the same resource of the same server.
+    /// Evidence about an objective.
+    pub fn objective(&self) -> Option<&ObjectiveFinding> {
+        match self {
+            AlertFinding::Objective(finding) => Some(finding),
+            AlertFinding::Operation(_) | AlertFinding::Server(_) => None,
+        }
+    }
+
+    /// Whether both are about the same service, the same resource of the same server, or the same alert of an objective.
     pub fn is_about_the_same(&self, other: &AlertFinding) -> bool {
         match (self, other) {
             (AlertFinding::Operation(own), AlertFinding::Operation(other)) => own.service == other.service,
             (AlertFinding::Server(own), AlertFinding::Server(other)) => own.subject() == other.subject(),
+            (AlertFinding::Objective(own), AlertFinding::Objective(other)) => {
+                own.subject() == other.subject()
+            }
             _ => false,
         }
     }
@@ -165,14 +180,19 @@ impl AlertFinding {
                 let ServerSubject { resource, tier, server, device } = finding.subject();
                 vec![resource.to_owned(), tier, server, device]
             }
+            AlertFinding::Objective(finding) => {
+                let ObjectiveSubject { objective, severity } = finding.subject();
+                vec!["objective".to_owned(), objective, severity.label().to_owned()]
+            }
         }
     }
 
-    /// What it is about, as people call it: the service, or the server.
+    /// What it is about, as people call it: the service, the server, or the objective.
     pub(crate) fn subject(&self) -> &str {
         match self {
             AlertFinding::Operation(finding) => &finding.service,
             AlertFinding::Server(finding) => finding.server_name(),
+            AlertFinding::Objective(finding) => &finding.objective,
         }
     }
 
@@ -180,6 +200,7 @@ impl AlertFinding {
         match self {
             AlertFinding::Operation(finding) => finding.onset_ns,
             AlertFinding::Server(finding) => finding.onset_ns,
+            AlertFinding::Objective(finding) => finding.onset_ns,
         }
     }
 }

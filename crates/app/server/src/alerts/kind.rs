@@ -23,6 +23,19 @@ pub enum AlertKind {
     MemoryFull,
     /// A file system of a server will be full.
     DiskFull,
+    /// The error budget of an objective is used up too fast.
+    BudgetBurn,
+}
+
+/// What shows alerts of a kind. Each is evaluated by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AlertSource {
+    /// The latency of requests, compared with before.
+    Requests,
+    /// Samples of servers.
+    Servers,
+    /// Requests counted for objectives.
+    Objectives,
 }
 
 impl AlertKind {
@@ -35,6 +48,7 @@ impl AlertKind {
             AlertKind::LowCapacity => "low_capacity",
             AlertKind::MemoryFull => "memory_full",
             AlertKind::DiskFull => "disk_full",
+            AlertKind::BudgetBurn => "budget_burn",
         }
     }
 
@@ -47,12 +61,21 @@ impl AlertKind {
             AlertKind::LowCapacity => "LaggardLowCapacity",
             AlertKind::MemoryFull => "LaggardMemoryFull",
             AlertKind::DiskFull => "LaggardDiskFull",
+            AlertKind::BudgetBurn => "LaggardBudgetBurn",
         }
     }
 
-    /// Whether samples of servers show it, not requests.
-    pub const fn is_of_server(self) -> bool {
-        !matches!(self, AlertKind::SlowOperation)
+    /// What shows it.
+    pub const fn source(self) -> AlertSource {
+        match self {
+            AlertKind::SlowOperation => AlertSource::Requests,
+            AlertKind::BudgetBurn => AlertSource::Objectives,
+            AlertKind::HigherCost
+            | AlertKind::UnexplainedCpu
+            | AlertKind::LowCapacity
+            | AlertKind::MemoryFull
+            | AlertKind::DiskFull => AlertSource::Servers,
+        }
     }
 
     /// Whether it counts as usual after a long time: a state that gets worse by itself never does.
@@ -69,12 +92,17 @@ impl AlertKind {
             AlertKind::LowCapacity => "the reserve of CPU is free again",
             AlertKind::MemoryFull => "memory is no longer filling up",
             AlertKind::DiskFull => "the file system is no longer filling up",
+            AlertKind::BudgetBurn => "the error budget is no longer used up too fast",
         }
     }
 
     /// Why an alert is over that could not be evaluated for a long time.
     pub(super) const fn silence_reason(self) -> &'static str {
-        if self.is_of_server() { "too few samples to evaluate it" } else { "too few requests to evaluate it" }
+        match self.source() {
+            AlertSource::Servers => "too few samples to evaluate it",
+            AlertSource::Requests => "too few requests to evaluate it",
+            AlertSource::Objectives => "no requests to evaluate it",
+        }
     }
 
     /// What it means in the log.
@@ -86,6 +114,7 @@ impl AlertKind {
             AlertKind::LowCapacity => "a server has less CPU left than the reserve",
             AlertKind::MemoryFull => "memory will be full",
             AlertKind::DiskFull => "a file system will be full",
+            AlertKind::BudgetBurn => "an error budget is used up too fast",
         }
     }
 }
@@ -96,6 +125,7 @@ impl AlertFinding {
         match self {
             AlertFinding::Operation(finding) => of_operation(finding),
             AlertFinding::Server(finding) => server_summary(finding),
+            AlertFinding::Objective(finding) => finding.summary(),
         }
     }
 

@@ -5,6 +5,7 @@ use super::finding::{AlertFinding, ServerFinding};
 use super::incidents::{IncidentRecord, IncidentSize, IncidentState};
 use super::kind::AlertKind;
 use super::lifecycle::Alert;
+use super::objective_finding::ObjectiveFinding;
 use super::owners::Owners;
 use laggard_model::{FingerprintBuilder, Timestamp};
 use laggard_report::rfc3339;
@@ -110,6 +111,11 @@ impl Writer<'_> {
                 add("server", &finding.server);
                 add("device", finding.device());
             }
+            AlertFinding::Objective(finding) => {
+                add("severity", finding.severity.label());
+                add("service", &finding.service);
+                add("objective", &finding.objective);
+            }
         }
         labels
     }
@@ -129,6 +135,7 @@ impl Writer<'_> {
         match &notice.lead().finding {
             AlertFinding::Operation(finding) => annotate_operation(finding, &mut add),
             AlertFinding::Server(finding) => annotate_server(finding, &mut add),
+            AlertFinding::Objective(finding) => annotate_objective(finding, &mut add),
         }
         let others = notice.alerts.iter().skip(1).map(|alert| alert.finding.names().join(" "));
         add("also", others.collect::<Vec<String>>().join(", "));
@@ -182,6 +189,12 @@ fn annotate_server(finding: &ServerFinding, add: &mut impl FnMut(&str, String)) 
     add("replicas", finding.server.clone());
 }
 
+fn annotate_objective(finding: &ObjectiveFinding, add: &mut impl FnMut(&str, String)) {
+    add("operations", finding.cause.as_ref().map_or_else(String::new, |cause| cause.operation.clone()));
+    let operation = finding.operation.as_deref().unwrap_or_default();
+    add("requests", format!("{} {operation}", finding.service).trim_end().to_owned());
+}
+
 impl Alert {
     /// The page with the evidence, with its windows: a path with a query.
     pub(crate) fn page(&self) -> String {
@@ -194,6 +207,7 @@ impl Alert {
                 time(baseline.since_ns),
                 time(baseline.until_ns)
             ),
+            AlertFinding::Objective(_) => "/objectives".to_owned(),
             AlertFinding::Server(finding) => {
                 let page = match finding.kind() {
                     AlertKind::HigherCost | AlertKind::UnexplainedCpu => "changes",

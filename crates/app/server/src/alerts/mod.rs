@@ -16,6 +16,8 @@ mod kind;
 mod lifecycle;
 mod message;
 mod notify;
+mod objective_finding;
+mod objectives;
 mod owners;
 mod pending_notifications;
 mod program;
@@ -35,8 +37,12 @@ pub use evaluate::{
 pub use finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, ServerSubject, TransactionCost};
 pub(crate) use incidents::SILENCES_MAX;
 pub use incidents::{IncidentRecord, IncidentState, IncidentVerdict, Silence};
-pub use kind::AlertKind;
+pub use kind::{AlertKind, AlertSource};
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, Rules};
+pub use objective_finding::{
+    BurningObjective, ObjectiveCause, ObjectiveEvaluation, ObjectiveFinding, ObjectiveSeverity,
+    ObjectiveSubject,
+};
 pub(crate) use owners::{Owner, Owners};
 pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;

@@ -1,7 +1,7 @@
 //! Sends pending notifications to each receiver, as long as the server runs.
 
 use super::incidents::IncidentState;
-use super::kind::AlertKind;
+use super::kind::{AlertKind, AlertSource};
 use super::lifecycle::Alert;
 use super::message::Writer;
 use super::pending_notifications::{Recipient, mark_notified, pending};
@@ -82,8 +82,10 @@ fn send_next(
     let at = now();
     // What fired before a restart may be resolved: wait for an evaluation.
     let state = tenant_alerts.state().clone();
-    let is_evaluated = |kind: AlertKind| {
-        if kind.is_of_server() { state.last_servers.is_some() } else { state.last.is_some() }
+    let is_evaluated = |kind: AlertKind| match kind.source() {
+        AlertSource::Requests => state.last.is_some(),
+        AlertSource::Servers => state.last_servers.is_some(),
+        AlertSource::Objectives => state.objectives_evaluated,
     };
     let is_for = |alert: &Alert| receiver.is_for(alert, &alerts.owners);
     let recipient = Recipient { name: &receiver.name, repeat_after: receiver.repeat_after, is_for: &is_for };

@@ -78,6 +78,7 @@ impl Owners {
         match &alert.finding {
             AlertFinding::Operation(finding) => self.of(&finding.service),
             AlertFinding::Server(finding) => self.of(&finding.tier),
+            AlertFinding::Objective(finding) => self.of(&finding.service),
         }
     }
 }

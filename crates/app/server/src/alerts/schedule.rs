@@ -293,7 +293,7 @@ fn unread(error: ReadError) -> Skipped {
     }
 }
 
-fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
+pub(super) fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
     let state = tenant_alerts.state();
     let find = |id: &String| {
         let mut all = state.alerts.active.iter().chain(&state.alerts.resolved);
@@ -311,6 +311,9 @@ fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
             }
             AlertFinding::Server(finding) => {
                 tracing::warn!(tenant, tier = %finding.tier, server = %finding.server, device = finding.device(), "{}", alert.kind().log_text());
+            }
+            AlertFinding::Objective(finding) => {
+                tracing::warn!(tenant, objective = %finding.objective, burn_rate = finding.burn_rate, budget_left = finding.budget_left, "{}", alert.kind().log_text());
             }
         }
     }

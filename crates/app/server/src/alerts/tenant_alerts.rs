@@ -60,6 +60,8 @@ pub(crate) struct DetectionState {
     pub(crate) last_evaluated: Option<EvaluationRecord>,
     /// The last evaluation of servers, even if it was skipped, with the windows that were evaluated last.
     pub(crate) last_servers: Option<EvaluationRecord>,
+    /// Whether objectives were evaluated.
+    pub(crate) objectives_evaluated: bool,
     pub(crate) outcomes: BTreeMap<EvaluationOutcome, u64>,
     /// Seconds spent.
     pub(crate) seconds: f64,

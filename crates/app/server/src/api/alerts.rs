@@ -86,6 +86,8 @@ pub(crate) struct AlertRow {
     server: Option<String>,
     /// What is wrong with the server.
     evidence: Option<ServerEvidence>,
+    /// The name of the objective, for an alert about one.
+    objective: Option<String>,
     /// The page with the evidence, with its windows: a path with a query.
     page: String,
     /// Other operations of the service that make requests slower or fail, the most suspicious first.
@@ -197,6 +199,7 @@ fn row(alert: Alert) -> AlertRow {
         operation: String::new(),
         server: None,
         evidence: None,
+        objective: None,
         page,
         other_operations: vec![],
         summary,
@@ -221,6 +224,12 @@ fn row(alert: Alert) -> AlertRow {
             service: finding.tier,
             server: Some(finding.server),
             evidence: Some(finding.evidence),
+            ..base
+        },
+        AlertFinding::Objective(finding) => AlertRow {
+            service: finding.service,
+            operation: finding.operation.unwrap_or_default(),
+            objective: Some(finding.objective),
             ..base
         },
         AlertFinding::Operation(finding) => AlertRow {

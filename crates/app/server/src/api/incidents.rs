@@ -218,14 +218,15 @@ fn alert_row(alert: &Alert) -> IncidentAlert {
 
 /// The page with the evidence for a clause: that of an alert about requests, or about a server for what samples say.
 fn page(alerts: &[&Alert], clause: &Clause) -> Option<String> {
-    let of_server = alerts.iter().find(|alert| alert.kind().is_of_server());
+    let of_server = alerts.iter().find(|alert| alert.finding.server().is_some());
+    let of_objective = alerts.iter().find(|alert| alert.finding.objective().is_some());
     let of_requests = alerts.iter().find(|alert| alert.finding.operation().is_some());
     match clause.kind {
         ClauseKind::History => Some("/incidents".to_owned()),
         ClauseKind::Capacity => of_server
             .map(|alert| alert.page())
             .or_else(|| of_requests.map(|alert| alert.page().replacen("/verdict?", "/capacity?", 1))),
-        _ => of_requests.or(of_server).map(|alert| alert.page()),
+        _ => of_requests.or(of_server).or(of_objective).map(|alert| alert.page()),
     }
 }
 

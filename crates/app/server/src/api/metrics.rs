@@ -6,6 +6,7 @@ use crate::alerts::AlertState;
 use crate::api::state::AppState;
 use crate::listen::ListenerFigures;
 use crate::operations::ProcessFigures;
+use crate::settings::Length;
 use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -42,6 +43,7 @@ fn text(state: &AppState, tenants: &[Arc<Tenant>]) -> String {
     jobs(&mut out, state);
     stores(&mut out, tenants);
     alerts(&mut out, state);
+    objectives(&mut out, state);
     out.end()
 }
 
@@ -160,6 +162,37 @@ fn alerts(out: &mut Exposition, state: &AppState) {
         out.sample("laggard_alert_unsaved", &[("tenant", tenant)], *failures as f64);
     }
     notifications(out, state);
+}
+
+fn objectives(out: &mut Exposition, state: &AppState) {
+    let at = now();
+    let mut rows = Vec::new();
+    for (tenant, objectives) in state.objectives.all() {
+        for (index, objective) in objectives.settings().iter().enumerate() {
+            rows.push((tenant.clone(), objective.name.clone(), objectives.figures(index, at).0));
+        }
+    }
+    out.family("laggard_objective_budget_left_ratio", Kind::Gauge, "Part of the error budget that is left");
+    for (tenant, name, figures) in &rows {
+        if let Some(left) = figures.budget_left {
+            let labels = [("tenant", &**tenant), ("objective", name)];
+            out.sample("laggard_objective_budget_left_ratio", &labels, left);
+        }
+    }
+    out.family(
+        "laggard_objective_burn_rate",
+        Kind::Gauge,
+        "How fast the error budget is used up; 1 for exactly its period",
+    );
+    for (tenant, name, figures) in &rows {
+        for burn in &figures.burn_rates {
+            let window = Length::from_secs(burn.window_ns / 1_000_000_000).to_string();
+            let labels = [("tenant", &**tenant), ("objective", name), ("window", &window)];
+            if let Some(rate) = burn.rate {
+                out.sample("laggard_objective_burn_rate", &labels, rate);
+            }
+        }
+    }
 }
 
 fn notifications(out: &mut Exposition, state: &AppState) {

@@ -20,6 +20,7 @@ mod jobs;
 mod latencies;
 mod matrix;
 mod metrics;
+mod objectives;
 mod openapi;
 mod overview;
 mod parameters;
@@ -73,6 +74,7 @@ fn all() -> Vec<Route> {
         route("/api/v1/incidents/{id}", get(incidents::incident)),
         route("/api/v1/silences", get(incidents::silences).merge(post(incidents::add_silence))),
         route("/api/v1/silences/{id}", delete(incidents::end_silence)),
+        route("/api/v1/objectives", get(objectives::objectives)),
         route("/api/v1/events", get(events::events).merge(post(events::add_events))),
         route("/api/v1/recordings", get(recordings::recordings).merge(post(recordings::request_recording))),
         route("/api/v1/recordings/{id}", get(recordings::download)),

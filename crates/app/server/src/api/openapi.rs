@@ -1,8 +1,8 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, overview,
-    queries, recordings, search, services, status, trace, tree,
+    alertmanager, alerts, categories, events, health, import, incidents, jobs, matrix, metrics, objectives,
+    overview, queries, recordings, search, services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -36,6 +36,7 @@ use utoipa::OpenApi;
         incidents::silences,
         incidents::add_silence,
         incidents::end_silence,
+        objectives::objectives,
         events::events,
         events::add_events,
         recordings::recordings,

@@ -5,6 +5,7 @@ use super::jobs::{JobLimits, Jobs};
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
 use crate::listen::Listener;
+use crate::objectives::Objectives;
 use crate::receive::Receivers;
 use crate::security::Admission;
 use crate::settings::ServeSettings;
@@ -20,6 +21,7 @@ pub(crate) struct ApiState {
     pub(crate) admission: Arc<Admission>,
     pub(crate) receivers: Arc<Receivers>,
     pub(crate) alerts: Arc<Alerts>,
+    pub(crate) objectives: Arc<Objectives>,
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) api: Api,
     pub(crate) started: Timestamp,

@@ -1,13 +1,14 @@
 //! The configuration as YAML.
 
-use crate::settings::{Scope, ServeSettings, SettingError, TokenSettings};
+use crate::settings::{ObjectiveSettings, Scope, ServeSettings, SettingError, TokenSettings};
 use laggard_settings::{SettingValue, Settings};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::fmt::Write;
 
-/// The one setting that is not a single value: a list of tokens.
+/// The settings that are no single values: lists of tokens and of objectives.
 const TOKENS: &str = "tokens";
+const OBJECTIVES: &str = "objectives";
 
 /// Settings from the text of a file. An empty file changes nothing.
 pub(super) fn read(text: &str) -> Result<ServeSettings, SettingError> {
@@ -48,10 +49,10 @@ impl<'de> Visitor<'de> for TableReader<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(name) = map.next_key::<String>()? {
             let key = if self.path.is_empty() { name } else { format!("{}.{name}", self.path) };
-            if key == TOKENS {
-                self.settings.tokens = map.next_value()?;
-            } else {
-                map.next_value_seed(KeyReader { settings: self.settings, key: &key })?;
+            match key.as_str() {
+                TOKENS => self.settings.tokens = map.next_value()?,
+                OBJECTIVES => self.settings.objectives = map.next_value()?,
+                _ => map.next_value_seed(KeyReader { settings: self.settings, key: &key })?,
             }
         }
         Ok(())
@@ -107,6 +108,7 @@ impl ServeSettings {
             write_line(&mut out, format_args!("{indent}{name}: {text}"));
         });
         write_tokens(&mut out, &self.tokens);
+        write_objectives(&mut out, &self.objectives);
         out
     }
 }
@@ -126,6 +128,27 @@ fn write_tokens(out: &mut String, tokens: &[TokenSettings]) {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
         write_line(out, format_args!("    scopes: [{}]", scopes.join(", ")));
         write_line(out, format_args!("    tenants: {}", list(&token.tenants)));
+    }
+}
+
+fn write_objectives(out: &mut String, objectives: &[ObjectiveSettings]) {
+    if objectives.is_empty() {
+        return write_line(out, format_args!("{OBJECTIVES}: []"));
+    }
+    write_line(out, format_args!("{OBJECTIVES}:"));
+    for objective in objectives {
+        write_line(out, format_args!("  - name: {}", scalar(&objective.name)));
+        write_line(out, format_args!("    service: {}", scalar(&objective.service)));
+        if let Some(operation) = &objective.operation {
+            write_line(out, format_args!("    operation: {}", scalar(operation)));
+        }
+        if let Some(limit) = objective.limit {
+            write_line(out, format_args!("    limit: {limit}"));
+        }
+        write_line(out, format_args!("    without_error: {}", objective.without_error));
+        write_line(out, format_args!("    target: {}", objective.target));
+        write_line(out, format_args!("    days: {}", objective.days));
+        write_line(out, format_args!("    tenants: {}", list(&objective.tenants)));
     }
 }
 

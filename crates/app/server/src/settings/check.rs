@@ -2,6 +2,7 @@
 
 use super::listener::ListenerKind;
 use super::log_filter::log_filter;
+use super::objectives::check_objectives;
 use super::{CheckedAlerts, Scope, ServeSettings, SettingError, TlsSettings, TokenSettings};
 use laggard_settings::Settings;
 use std::fmt;
@@ -54,6 +55,7 @@ impl ServeSettings {
         self.tls.check_pair()?;
         let tokens = read_tokens(&self)?;
         self.check_exposure(!tokens.is_empty())?;
+        check_objectives(&self.objectives)?;
         let alerts = self.alerts.read_files()?;
         Ok(CheckedSettings { raw: self, tokens: tokens.into(), alerts })
     }

@@ -9,6 +9,7 @@ mod alerts;
 mod check;
 mod listener;
 mod log_filter;
+mod objectives;
 mod recordings;
 
 pub use alerts::AlertSettings;
@@ -18,6 +19,7 @@ pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
 pub use laggard_settings::{Length, SettingError, Size};
 pub(crate) use listener::ListenerKind;
 pub(crate) use log_filter::log_filter;
+pub use objectives::ObjectiveSettings;
 pub use recordings::RecordingSettings;
 
 use laggard_formats::DEFAULT_ATTRIBUTES;
@@ -78,6 +80,8 @@ settings! {
     other {
         /// Who may read and write.
         tokens: Vec<TokenSettings> = Vec::new();
+        /// Service level objectives.
+        objectives: Vec<ObjectiveSettings> = Vec::new();
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) use late::{LateSpans, LocatedError, locate};
 pub(crate) use manifest::{Manifest, Segment, SegmentKind};
 use plan::SegmentLimits;
 pub(crate) use reader::Selection;
-pub(crate) use shared::SegmentsInner;
+pub(crate) use shared::{JOIN, SegmentsInner};
 pub(crate) use spans_file::SpanTable;
 
 use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, View};

@@ -94,6 +94,26 @@ async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
 }
 
 #[tokio::test]
+async fn what_was_written_since_is_known_by_its_time() {
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    assert_eq!(store.view().written_from(0).extents, []);
+    store.append(batch(&[(1, 1)])).await.unwrap();
+    store.flush().await.unwrap();
+    let first = store.view().written_from(0);
+    assert_eq!(first.extents.len(), 1);
+    assert_eq!(store.view().written_from(first.next).extents, [], "nothing since");
+    assert_eq!(store.view().written_from(first.next + 1_000), first, "another store: all of it");
+    // A late span of the first trace: its request may begin up to an hour earlier.
+    store.append(batch(&[(1, 2)])).await.unwrap();
+    store.flush().await.unwrap();
+    let since = store.view().written_from(first.next);
+    assert_eq!(since.extents.len(), 1);
+    assert!(since.extents[0].0 <= first.extents[0].0, "{since:?}");
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn open_data_is_restored_after_a_power_loss() {
     let mut fixture = Fixture::new();
     let store = fixture.open().await;

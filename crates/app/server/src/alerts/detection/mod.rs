@@ -106,7 +106,7 @@ impl Detection {
 
     /// Every interval that an evaluation of the window with this end may need.
     pub fn needed(&self, alerts: &AlertList, end: Timestamp) -> Vec<Window> {
-        let of_operations = alerts.active.iter().filter(|alert| !alert.kind().is_of_server());
+        let of_operations = alerts.active.iter().filter(|alert| alert.finding.operation().is_some());
         let healthy = of_operations.map(|alert| self.healthy_baseline(alert));
         [self.compared(end).all()].into_iter().chain(healthy).collect()
     }

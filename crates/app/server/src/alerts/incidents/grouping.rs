@@ -4,6 +4,7 @@
 use super::super::evaluate::Finding;
 use super::super::finding::{AlertFinding, ServerFinding};
 use super::super::lifecycle::{Alert, AlertList, AlertState};
+use super::super::objective_finding::ObjectiveSeverity;
 use super::{IncidentRecord, IncidentState, REOPENED_WITHIN};
 use laggard_model::Timestamp;
 
@@ -12,6 +13,8 @@ pub(super) fn assign(list: &AlertList, incidents: &mut Vec<IncidentRecord>, at: 
     let is_assigned = |alert: &Alert| incidents.iter().any(|incident| incident.alerts.contains(&alert.id));
     let mut new: Vec<&Alert> = list.active.iter().filter(|alert| alert.state == AlertState::Firing).collect();
     new.retain(|alert| !is_assigned(alert));
+    // The first alert of an incident decides how urgent it is.
+    new.sort_by_key(|alert| !is_page(alert));
     for incident in incidents.iter_mut() {
         while let Some(position) = new.iter().position(|alert| belongs(list, incident, alert, at)) {
             incident.add(new.remove(position));
@@ -34,10 +37,19 @@ fn belongs(list: &AlertList, incident: &IncidentRecord, alert: &Alert, at: Times
         IncidentState::Open => true,
         IncidentState::Closed => incident.closed_for(at).is_some_and(|closed| closed < REOPENED_WITHIN),
     };
+    let opened_by_page = list.of_incident(incident).next().is_some_and(is_page);
+    // Whoever is called for pages alone must not miss one because an incident was open already.
+    let is_urgent_enough = opened_by_page || !is_page(alert);
     is_recent
+        && is_urgent_enough
         && list
             .of_incident(incident)
             .any(|member| member.finding.is_about_the_same(&alert.finding) || are_one(member, alert))
+}
+
+/// Whether somebody is to be called.
+fn is_page(alert: &Alert) -> bool {
+    alert.finding.objective().is_some_and(|finding| finding.severity == ObjectiveSeverity::Page)
 }
 
 /// Whether two alerts have one cause, as far as their times and subjects tell.
@@ -59,6 +71,13 @@ fn meet(one: &AlertFinding, other: &AlertFinding) -> bool {
         (AlertFinding::Server(one), AlertFinding::Server(other)) => {
             !one.server.is_empty() && one.server == other.server
         }
+        (AlertFinding::Objective(one), AlertFinding::Objective(other)) => one.objective == other.objective,
+        (AlertFinding::Operation(operation), AlertFinding::Objective(objective))
+        | (AlertFinding::Objective(objective), AlertFinding::Operation(operation)) => {
+            objective.cause.as_ref().is_some_and(|cause| cause.service == operation.service)
+        }
+        (AlertFinding::Server(_), AlertFinding::Objective(_))
+        | (AlertFinding::Objective(_), AlertFinding::Server(_)) => false,
     }
 }
 

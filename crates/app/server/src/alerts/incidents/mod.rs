@@ -8,6 +8,7 @@
 
 mod grouping;
 mod history;
+mod objective_clauses;
 mod server_clauses;
 mod silence;
 pub(super) mod verdict;

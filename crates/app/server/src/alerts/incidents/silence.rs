@@ -16,7 +16,7 @@ pub(crate) const SILENCES_MAX: usize = 1_000;
 pub struct Silence {
     /// Sixteen hexadecimal digits.
     pub id: String,
-    /// The service of the suspected operation, or the server's tier.
+    /// The service of the suspected operation or of the objective's requests, or the server's tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// The server.
@@ -40,6 +40,7 @@ impl Silence {
         let (service, server) = match &lead.finding {
             AlertFinding::Operation(finding) => (finding.service.as_str(), ""),
             AlertFinding::Server(finding) => (finding.tier.as_str(), finding.server.as_str()),
+            AlertFinding::Objective(finding) => (finding.service.as_str(), ""),
         };
         let matches =
             |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);

@@ -119,6 +119,60 @@ fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
 }
 
 #[test]
+fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
+    use super::super::objective_finding::{ObjectiveCause, ObjectiveFinding, ObjectiveSeverity};
+    let mut list = list(3, &["read"], |_| {});
+    let cause = |service: &str| ObjectiveCause {
+        alert: String::new(),
+        service: service.to_owned(),
+        operation: "read".to_owned(),
+        explained: 60,
+        bad: 73,
+        page: "/verdict".to_owned(),
+    };
+    let alert = |objective: &str, severity: ObjectiveSeverity, service: Option<&str>| {
+        let finding = AlertFinding::Objective(ObjectiveFinding {
+            objective: objective.to_owned(),
+            severity,
+            service: "web".to_owned(),
+            operation: None,
+            target: 0.9995,
+            burn_rate: 20.0,
+            short_burn_rate: 20.0,
+            threshold: 14.4,
+            long_ns: 3_600_000_000_000,
+            short_ns: 300_000_000_000,
+            requests: 7_200,
+            bad: 73,
+            budget_left: 0.4,
+            cause: service.map(cause),
+            onset_ns: Some(time(0).unix_ns()),
+        });
+        Alert { id: format!("{objective}{severity:?}"), finding, ..list.active[0].clone() }
+    };
+    let ticket = alert("buy", ObjectiveSeverity::Ticket, Some("db"));
+    let page = alert("buy", ObjectiveSeverity::Page, Some("db"));
+    let apart = alert("sell", ObjectiveSeverity::Ticket, Some("cart"));
+    let unexplained = alert("rent", ObjectiveSeverity::Ticket, None);
+    list.active.extend([ticket, page, apart, unexplained]);
+    list.follow_incidents(time(3));
+    let members: Vec<&[String]> = list.incidents.iter().map(|incident| incident.alerts.as_slice()).collect();
+    assert_eq!(members.len(), 4);
+    assert_eq!(members[0][1..], ["buyTicket"], "with the slow operation");
+    assert_eq!(members[1..], [["buyPage"], ["sellTicket"], ["rentTicket"]]);
+    // The other way round, what is less urgent joins the page.
+    list.incidents.clear();
+    list.active.remove(0);
+    list.follow_incidents(time(3));
+    assert_eq!(list.incidents[0].alerts, ["buyPage", "buyTicket"]);
+    assert!(
+        list.incidents[0]
+            .headline(&list)
+            .ends_with("`read` of `db` explains 60 of the 73 bad requests of the last hour.")
+    );
+}
+
+#[test]
 fn a_silence_covers_what_it_names_until_it_ends() {
     let list = list(3, &["read"], |_| {});
     let (incident, alert) = (&list.incidents[0], &list.active[0]);

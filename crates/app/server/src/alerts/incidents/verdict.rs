@@ -7,7 +7,9 @@ use super::super::finding::AlertFinding;
 use super::super::lifecycle::{Alert, AlertList, Interval};
 use super::super::servers::schedule::windows_of;
 use super::super::store_reader::StoreReader;
-use super::{IncidentRecord, IncidentState, IncidentVerdict, history, server_clauses, waits};
+use super::{
+    IncidentRecord, IncidentState, IncidentVerdict, history, objective_clauses, server_clauses, waits,
+};
 use crate::events::TenantEvents;
 use crate::recordings::TenantRecordings;
 use crate::stored_facts::stored_facts;
@@ -73,7 +75,14 @@ impl Evidence<'_> {
             list.push(server_clauses::clause(server, opened_it));
             class = class.or_else(|| Some(server_clauses::class(server)));
         }
-        if operation.is_none() {
+        for objective in alerts.iter().filter_map(|alert| alert.finding.objective()) {
+            let opened_it = lead.finding.objective() == Some(objective);
+            let mut own = objective_clauses::clauses(objective, opened_it);
+            own.retain(|clause| clause.kind != ClauseKind::Since || operation.is_none());
+            // What opened the incident is said first.
+            list.splice(0..0, own);
+        }
+        if operation.is_none() && lead.finding.server().is_some() {
             list.extend(server_context(lead, self.events));
         }
         list.extend(history::clause(self.list, incident));
@@ -150,7 +159,7 @@ impl Evidence<'_> {
 /// What an alert says when nothing else can be said.
 fn finding_clause(alert: &Alert) -> Clause {
     let source = match alert.finding {
-        AlertFinding::Operation(_) => EvidenceSource::Traces,
+        AlertFinding::Operation(_) | AlertFinding::Objective(_) => EvidenceSource::Traces,
         AlertFinding::Server(_) => EvidenceSource::Samples,
     };
     Clause {

@@ -10,7 +10,8 @@ use super::finding::ServerEvaluation;
 use super::finding::{AlertFinding, ServerFinding};
 use super::incidents::{IncidentRecord, Silence};
 pub use super::interval::Interval;
-use super::kind::AlertKind;
+use super::kind::{AlertKind, AlertSource};
+use super::objective_finding::{BurningObjective, ObjectiveEvaluation, ObjectiveFinding};
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ pub struct AlertList {
     pub omitted: u64,
 }
 
-/// A service that makes requests slow, or a server in trouble, over time.
+/// A service that makes requests slow, a server in trouble, or an error budget that is used up too fast, over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Alert {
     /// Sixteen hexadecimal digits; another alert about the same has another id.
@@ -134,6 +135,12 @@ enum Outcome {
 struct Windows {
     window: Interval,
     baseline: Interval,
+}
+
+impl Windows {
+    const fn of(burning: &BurningObjective) -> Windows {
+        Windows { window: burning.window, baseline: burning.baseline }
+    }
 }
 
 impl Alert {
@@ -221,6 +228,17 @@ impl Alert {
         if is_healthy { Outcome::Absent } else { Outcome::Unknown }
     }
 
+    fn outcome_of_objectives(&self, evaluation: &ObjectiveEvaluation) -> Outcome {
+        let subject = self.finding.objective().map(ObjectiveFinding::subject);
+        let is_same = |burning: &&BurningObjective| Some(burning.finding.subject()) == subject;
+        if let Some(burning) = evaluation.burning.iter().find(is_same) {
+            let finding = AlertFinding::Objective(burning.finding.clone());
+            return Outcome::Detected(Box::new(finding), Windows::of(burning));
+        }
+        let is_healthy = subject.is_some_and(|subject| evaluation.healthy.contains(&subject));
+        if is_healthy { Outcome::Absent } else { Outcome::Unknown }
+    }
+
     fn end(&mut self, at: Timestamp, why: &str) {
         self.state = AlertState::Resolved;
         self.resolved_ns = Some(at.unix_ns());
@@ -258,7 +276,7 @@ impl Changes {
 impl AlertList {
     /// Applies an evaluation of requests. `at` is the server's clock.
     pub fn apply(&mut self, evaluation: &Evaluation, rules: Rules, at: Timestamp) -> Changes {
-        for alert in self.active.iter_mut().filter(|alert| !alert.kind().is_of_server()) {
+        for alert in self.active_of(AlertSource::Requests) {
             alert.record(alert.outcome_of_requests(evaluation), at);
         }
         self.others.clone_from(&evaluation.others);
@@ -271,12 +289,32 @@ impl AlertList {
     /// Applies an evaluation of servers. `at` is the server's clock.
     pub fn apply_servers(&mut self, evaluation: &ServerEvaluation, rules: Rules, at: Timestamp) -> Changes {
         let windows = Windows { window: evaluation.window.into(), baseline: evaluation.baseline.into() };
-        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server()) {
+        for alert in self.active_of(AlertSource::Servers) {
             alert.record(alert.outcome_of_servers(evaluation, windows), at);
         }
         let findings = evaluation.findings.iter().cloned().map(AlertFinding::Server);
         findings.for_each(|finding| self.add(finding, windows, at));
         self.expire_servers(rules, at)
+    }
+
+    /// Applies an evaluation of objectives. `at` is the server's clock.
+    pub fn apply_objectives(
+        &mut self,
+        evaluation: &ObjectiveEvaluation,
+        rules: Rules,
+        at: Timestamp,
+    ) -> Changes {
+        for alert in self.active_of(AlertSource::Objectives) {
+            alert.record(alert.outcome_of_objectives(evaluation), at);
+        }
+        for burning in &evaluation.burning {
+            self.add(AlertFinding::Objective(burning.finding.clone()), Windows::of(burning), at);
+        }
+        self.advance(AlertSource::Objectives, rules, at)
+    }
+
+    fn active_of(&mut self, source: AlertSource) -> impl Iterator<Item = &mut Alert> {
+        self.active.iter_mut().filter(move |alert| alert.kind().source() == source)
     }
 
     fn add(&mut self, finding: AlertFinding, windows: Windows, at: Timestamp) {
@@ -292,17 +330,17 @@ impl AlertList {
 
     /// Resolves alerts about operations that could not be evaluated for too long; for evaluations that were skipped.
     pub fn expire(&mut self, rules: Rules, at: Timestamp) -> Changes {
-        self.advance(false, rules, at)
+        self.advance(AlertSource::Requests, rules, at)
     }
 
     /// Resolves alerts about servers that could not be evaluated for too long.
     pub fn expire_servers(&mut self, rules: Rules, at: Timestamp) -> Changes {
-        self.advance(true, rules, at)
+        self.advance(AlertSource::Servers, rules, at)
     }
 
-    fn advance(&mut self, of_servers: bool, rules: Rules, at: Timestamp) -> Changes {
+    fn advance(&mut self, source: AlertSource, rules: Rules, at: Timestamp) -> Changes {
         let mut changes = Changes::default();
-        for alert in self.active.iter_mut().filter(|alert| alert.kind().is_of_server() == of_servers) {
+        for alert in self.active_of(source) {
             alert.advance(rules, at);
             if alert.fired_ns == Some(at.unix_ns()) {
                 changes.fired.push(alert.id.clone());

@@ -17,6 +17,13 @@ tokens:
     file: /run/secrets/collector
     scopes: [write]
     tenants: [shop]
+objectives:
+  - name: buys are fast
+    service: web
+    operation: POST /buy
+    limit: 300ms
+    target: 0.9995
+  - { name: "null", service: web, without_error: true, target: 0.999, days: 7, tenants: [shop] }
 tenants: { enabled: true, most: 4 }
 logs:
   form: json
@@ -34,6 +41,10 @@ fn a_file_is_read() {
     );
     assert_eq!(settings.store.keep_for.unwrap().to_string(), "3d");
     assert_eq!(settings.tokens[0].scopes, [Scope::Write]);
+    let objective = &settings.objectives[0];
+    assert_eq!((objective.limit.unwrap().to_string().as_str(), objective.target), ("300ms", 0.9995));
+    assert_eq!((objective.days, objective.without_error), (28, false));
+    assert_eq!(settings.objectives[1].days, 7);
     assert_eq!(settings.tenants.most, 4);
     assert_eq!(settings.tenants.header, "X-Scope-OrgID");
     assert_eq!(settings.logs.form, LogForm::Json);
@@ -58,6 +69,12 @@ fn errors_in_a_file_have_a_line() {
         ("data:\n", "line 1", "data is empty"),
         ("http: 127.0.0.1:1\nhttp: 127.0.0.1:2\n", "line 2", "http"),
         ("tokens:\n  - name: a\n    file: b\n    scopes: [admin]\n", "line 4", "admin"),
+        ("objectives:\n  - name: a\n    service: b\n    latency: 300ms\n", "line 4", "latency"),
+        ("objectives:\n  - name: a\n    service: b\n    limit: soon\n", "line ", "soon"),
+        ("objectives:\n  - name: a\n    service: b\n    limit: 0ms\n", "line ", "above zero"),
+        ("objectives:\n  - name: a\n    service: b\n", "line 3", "target"),
+        ("objectives:\n  - name: a\n    service: b\n    target: all\n", "line 4", ""),
+        ("objectives: 3\n", "line 1", ""),
         ("store: [", "line 1", ""),
     ] {
         let error = yaml::read(text).unwrap_err().to_string();
