@@ -1,7 +1,7 @@
 // Written by `cargo xtask docs` from the OpenAPI document; do not edit.
 
 /** A kind of alert. */
-export type AlertKind = "slow_operation" | "higher_cost" | "unexplained_cpu" | "low_capacity" | "memory_full" | "disk_full";
+export type AlertKind = "slow_operation" | "higher_cost" | "unexplained_cpu" | "low_capacity" | "memory_full" | "disk_full" | "budget_burn";
 
 /** A receiver of notifications. */
 export interface AlertReceiverRow {
@@ -12,9 +12,10 @@ export interface AlertReceiverRow {
 export interface AlertRow {
   baseline: Interval; categories: SlowCategory[]; effect_ns: number; ended?: string | null;
   evidence?: ServerEvidence | null; factor?: number | null; fired_ns?: number | null; first_ns: number; id: string;
-  kind: AlertKind; operation: string; other_operations: string[]; page: string; replicas: string[];
-  requests_hit: number; requests_seen: number; resolved_ns?: number | null; server?: string | null; service: string;
-  since_ns: number; slower: number; state: AlertState; summary: string; traces: string[]; window: Interval;
+  kind: AlertKind; objective?: string | null; operation: string; other_operations: string[]; page: string;
+  replicas: string[]; requests_hit: number; requests_seen: number; resolved_ns?: number | null; server?: string | null;
+  service: string; since_ns: number; slower: number; state: AlertState; summary: string; traces: string[];
+  window: Interval;
 }
 
 /** The state of an alert. */
@@ -44,6 +45,16 @@ export interface Block {
 
 /** What a block shows. */
 export type BlockContent = Sentences & { type: "sentences"; } | Table & { type: "table"; } | Table & { type: "tree"; } | HeatMap & { type: "heat-map"; } | Chart & { type: "chart"; } | Timeline & { type: "timeline"; } | Flame & { type: "flame"; };
+
+/** Burn rates over time. */
+export interface BurnHistory {
+  burn_rate: (number | null)[]; since_ns: number; step_ns: number;
+}
+
+/** The burn rate over one window. */
+export interface BurnRate {
+  bad: number; rate?: number | null; requests: number; window_ns: number;
+}
 
 /** Categories of a window. */
 export interface CategoryList {
@@ -285,6 +296,34 @@ export interface MatrixRow {
 /** A remark on a row. */
 export interface Note {
   detail: Detail; label?: string; text: Prose;
+}
+
+/** An alert of an objective. */
+export interface ObjectiveAlert {
+  id: string; severity: ObjectiveSeverity; since_ns: number; state: AlertState; summary: string;
+}
+
+/** The slow operation that uses up an error budget. */
+export interface ObjectiveCause {
+  alert: string; bad: number; explained: number; operation: string; page: string; service: string;
+}
+
+/** The figures of an objective over its period. */
+export interface ObjectiveFigures {
+  bad: number; budget: number; budget_left?: number | null; burn_rates: BurnRate[]; covered_ns: number;
+  good_share?: number | null; history: BurnHistory; incomplete: number; represented: number; requests: number;
+  since_ns?: number | null; uncounted: number;
+}
+
+/** One objective. */
+export type ObjectiveRow = ObjectiveFigures & { alerts: ObjectiveAlert[]; cause?: ObjectiveCause | null; limit_ns?: number | null; name: string; operation?: string | null; period_ns: number; service: string; target: number; without_error: boolean; };
+
+/** How urgent it is that an error budget is used up. */
+export type ObjectiveSeverity = "page" | "ticket";
+
+/** All objectives of a tenant. */
+export interface Objectives {
+  at_ns: number; objectives: ObjectiveRow[];
 }
 
 /** One operation. */
