@@ -30,8 +30,6 @@ pub struct Evaluation {
     /// Operations that made it slower by at least half of [`EvaluationSettings::slower_min`], or fail, the most suspicious first;
     /// of [`Detection::evaluate`](super::detection::Detection::evaluate) one per service.
     pub findings: Vec<Finding>,
-    /// Whether operations without a finding are known to be as fast as before.
-    pub is_complete: bool,
     /// By the id of a firing alert, what the latest calls of its operation say.
     pub recoveries: BTreeMap<String, Recovery>,
     /// What the latest evaluation of each other window found.
@@ -48,6 +46,17 @@ impl Evaluation {
             .iter()
             .flat_map(|other| other.findings.iter().map(|finding| (finding, other.window, other.baseline)));
         own.chain(others)
+    }
+
+    /// The first of them that meets a condition, of windows no longer than this, or than the usual one: a longer window shows for
+    /// hours what is over.
+    pub fn recent_finding(
+        &self,
+        longest: Interval,
+        is_wanted: impl Fn(&Finding) -> bool,
+    ) -> Option<(&Finding, Interval, Interval)> {
+        let longest = longest.length_ns().max(Interval::from(self.window).length_ns());
+        self.all().find(|(finding, window, _)| window.length_ns() <= longest && is_wanted(finding))
     }
 
     /// The first of them that meets a condition.
@@ -200,7 +209,7 @@ pub fn evaluate(
         findings = all.filter(|finding| finding.is_failing() || finding.slower >= least).collect();
     }
     let (recoveries, others) = Default::default();
-    Ok(Evaluation { window, baseline, findings, is_complete: true, recoveries, others })
+    Ok(Evaluation { window, baseline, findings, recoveries, others })
 }
 
 /// The diagnosis of a window against a baseline, both of the same requests.

@@ -13,6 +13,13 @@ pub struct Interval {
     pub until_ns: i64,
 }
 
+impl Interval {
+    /// From its first to its last instant.
+    pub(super) const fn length_ns(&self) -> i64 {
+        self.until_ns.saturating_sub(self.since_ns)
+    }
+}
+
 impl From<Window> for Interval {
     fn from(window: Window) -> Interval {
         Interval { since_ns: window.since.unix_ns(), until_ns: window.until.unix_ns() }

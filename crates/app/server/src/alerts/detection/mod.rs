@@ -9,7 +9,7 @@ use super::lifecycle::{Alert, AlertList, Rules};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
-use recovery::{Slow, recovery, was_as_slow};
+use recovery::{Slow, failing_recovery, recovery, was_as_slow};
 use std::sync::Arc;
 
 /// Everything detection depends on.
@@ -138,14 +138,16 @@ impl Detection {
         let study = Study { detection: self, alerts, requests, end, engine };
         let compared = self.compared(end);
         let mut evaluation = evaluate(requests, compared.window, compared.baseline, self.settings, engine)?;
-        study.keep_failing(&mut evaluation);
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
         for (alert, finding) in alerts.firing().filter_map(|alert| Some((alert, alert.finding.operation()?)))
         {
             let [since, evident_until] =
                 [alert.since_ns, alert.evident_until_ns].map(Timestamp::from_unix_ns);
             let slow = Slow { since, evident_until, until: end, usual: self.healthy_baseline(alert) };
-            let recovery = recovery(finding, requests, slow, engine);
+            let recovery = match finding.is_failing() {
+                true => Some(failing_recovery(finding, requests, slow, self.settings, engine)),
+                false => recovery(finding, requests, slow, engine),
+            };
             evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
         }
         evaluation.others.clone_from(&alerts.others);
@@ -227,32 +229,6 @@ impl Study<'_> {
             self.drop_daily(&mut findings, compared, day);
         }
         by_service(findings)
-    }
-
-    /// While an operation fails, the baseline just before the window becomes like the window. So failing operations with an
-    /// alert are compared with the baseline before it.
-    fn keep_failing(&self, evaluation: &mut Evaluation) {
-        let missing = |alert: &&Alert| {
-            alert.finding.operation().is_some_and(Finding::is_failing)
-                && !evaluation.findings.iter().any(|finding| alert.is_about(finding))
-        };
-        let Some(first) = self.alerts.active.iter().filter(missing).min_by_key(|alert| alert.healthy_ns)
-        else {
-            return;
-        };
-        let baseline = self.detection.healthy_baseline(first);
-        let settings = self.detection.settings;
-        let Ok(then) = evaluate(self.requests, evaluation.window, baseline, settings, self.engine) else {
-            // The old baseline may be deleted by now; then the absence of a finding means nothing.
-            evaluation.is_complete = false;
-            return;
-        };
-        let still = then.findings.into_iter().filter(|finding| {
-            self.is_known(finding)
-                && !evaluation.findings.iter().any(|known| known.service == finding.service)
-        });
-        let still: Vec<Finding> = still.collect();
-        evaluation.findings.extend(still);
     }
 
     /// Drops findings that are as slow, or fail as often, every day at this time: those shown to be as slow a day earlier, and

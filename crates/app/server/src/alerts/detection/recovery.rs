@@ -5,7 +5,7 @@
 //! the latest calls are shown to be nearer to the usual time, it goes on when they are shown to be nearer to the slow one,
 //! and otherwise nothing is known yet. Times are compared by their mean logarithm, as factors.
 
-use super::super::evaluate::{Finding, Recovery};
+use super::super::evaluate::{EvaluationSettings, Finding, Recovery, evaluate};
 use super::Compared;
 use laggard_diagnose::{Population, Subject, SubjectCall, subject_calls};
 use laggard_engine::{LocalEngine, Requests};
@@ -37,15 +37,15 @@ pub(super) struct Slow {
     pub(super) usual: Window,
 }
 
-/// What the latest calls say about an operation that was slow. `None` for operations that fail, which are not slow, and for
-/// those that were never called before, which have no usual time.
+/// What the latest calls say about an operation that was slow. `None` for operations that were never called before, which have
+/// no usual time.
 pub(super) fn recovery(
     finding: &Finding,
     requests: &Requests,
     Slow { since, evident_until, until, usual }: Slow,
     engine: LocalEngine,
 ) -> Option<Recovery> {
-    let factor = finding.factor.filter(|_| !finding.is_failing())?;
+    let factor = finding.factor?;
     let calls = |window: Window| calls(finding, requests, window, engine);
     // The baseline may be deleted by now.
     let Some(usual) = Level::usual(&calls(usual)) else { return Some(Recovery::Unknown) };
@@ -73,6 +73,36 @@ pub(super) fn recovery(
         }
     }
     Some(Recovery::Unknown)
+}
+
+/// So many calls that differ are expected of an operation that still fails, in the latest part that is judged.
+const FAILING_EXPECTED: f64 = 10.0;
+
+/// What the latest calls say about an operation that failed, or made other calls: the shortest latest part with enough calls is
+/// compared with the time before the fault. The time just before it would not do, since the operation fails there as well.
+pub(super) fn failing_recovery(
+    finding: &Finding,
+    requests: &Requests,
+    Slow { evident_until, until, usual, .. }: Slow,
+    settings: EvaluationSettings,
+    engine: LocalEngine,
+) -> Recovery {
+    let changes = finding.behavior.iter().map(|change| (change.rate - change.usual_rate).abs());
+    let change = changes.fold(0.0, f64::max);
+    for length in RECENT {
+        let since = until.minus(length).max(evident_until).plus(Nanos::from_ns(1));
+        if since >= until {
+            continue;
+        }
+        let latest = Window { since, until };
+        if calls(finding, requests, latest, engine).len() as f64 * change < FAILING_EXPECTED {
+            continue;
+        }
+        let Ok(evaluation) = evaluate(requests, latest, usual, settings, engine) else { continue };
+        let fails = |other: &Finding| other.service == finding.service && other.is_failing();
+        return if evaluation.findings.iter().any(fails) { Recovery::StillSlow } else { Recovery::Recovered };
+    }
+    Recovery::Unknown
 }
 
 /// Whether a finding of a window was shown to be as slow in at least one of some other windows.

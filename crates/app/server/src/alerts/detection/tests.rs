@@ -136,6 +136,22 @@ fn failing_operations_have_findings_until_they_recover() {
 }
 
 #[test]
+fn an_operation_that_fails_for_longer_than_the_baseline_has_one_alert_until_it_recovers() {
+    let end = 200 + 180;
+    let requests = requests_with_errors(0..end + 40, |_| false, |at| (200..end).contains(&at));
+    let mut alerts = AlertList::default();
+    watch(&mut alerts, &requests, 190, end + 40);
+    assert_eq!((alerts.resolved.len(), alerts.active.len()), (1, 0), "{alerts:?}");
+    let after =
+        Timestamp::from_unix_ns(alerts.resolved[0].resolved_ns.unwrap()).unix_ns() - minute(end).unix_ns();
+    assert!(
+        (0..=30 * MINUTE_NS).contains(&after),
+        "one evaluation in ten minutes: {} min",
+        after / MINUTE_NS
+    );
+}
+
+#[test]
 fn daily_slow_downs_are_no_findings() {
     const DAY: i64 = 24 * 60;
     let backup = |at: i64| (300..330).contains(&(at % DAY));

@@ -199,22 +199,25 @@ impl Alert {
 
     fn outcome_of_requests(&self, evaluation: &Evaluation) -> Outcome {
         let recovery = evaluation.recoveries.get(&self.id).copied();
-        let is_over = |finding: &Finding| {
-            let is_same = self.finding.operation().is_some_and(|own| own.operation == finding.operation);
-            recovery == Some(Recovery::Recovered) && is_same
+        let is_same = |finding: &Finding| {
+            self.finding.operation().is_some_and(|own| own.operation == finding.operation)
         };
-        match evaluation.finding(|finding| self.is_about(finding) && !is_over(finding)) {
-            Some((finding, window, baseline)) => {
+        let about = |finding: &Finding| self.is_about(finding);
+        let found = match recovery {
+            None | Some(Recovery::StillSlow) => evaluation.finding(about),
+            Some(Recovery::Unknown) => evaluation.recent_finding(self.window, about),
+            Some(Recovery::Recovered) => {
+                evaluation.recent_finding(self.window, |finding| about(finding) && !is_same(finding))
+            }
+        };
+        match (found, recovery) {
+            (Some((finding, window, baseline)), _) => {
                 let finding = AlertFinding::Operation(finding.clone());
                 Outcome::Detected(Box::new(finding), Windows { window, baseline })
             }
-            None => match recovery {
-                Some(Recovery::StillSlow) => Outcome::StillSlow,
-                Some(Recovery::Recovered) => Outcome::Absent,
-                Some(Recovery::Unknown) => Outcome::Unknown,
-                None if evaluation.is_complete => Outcome::Absent,
-                None => Outcome::Unknown,
-            },
+            (None, Some(Recovery::StillSlow)) => Outcome::StillSlow,
+            (None, Some(Recovery::Unknown)) => Outcome::Unknown,
+            (None, Some(Recovery::Recovered) | None) => Outcome::Absent,
         }
     }
 

@@ -54,7 +54,6 @@ pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluati
         window: Window { since: time(minute - 15), until: time(minute) },
         baseline: Window { since: time(minute - 135), until: time(minute - 15) },
         findings: operations.iter().map(|operation| finding(operation)).collect(),
-        is_complete: true,
         recoveries: BTreeMap::new(),
         others: Vec::new(),
     }
@@ -158,16 +157,28 @@ fn alerts_without_evaluations_and_lasting_ones_resolve() {
 }
 
 #[test]
-fn incomplete_evaluations_do_not_resolve() {
-    let mut alerts = AlertList::default();
-    for minute in 0..2 {
-        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
-    }
-    for minute in 2..20 {
-        let evaluation = Evaluation { is_complete: false, ..evaluated(&["cart write"], minute) };
-        alerts.apply(&evaluation, rules(), time(minute));
-    }
-    assert_eq!(alerts.firing().count(), 2, "both the one that is found and the one nobody knows of");
+fn what_a_longer_window_still_shows_does_not_hold_an_alert() {
+    let last = |recovery: Recovery| {
+        let mut alerts = AlertList::default();
+        for minute in 0..2 {
+            alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+        }
+        let id = alerts.active[0].id.clone();
+        for minute in 2..6 {
+            let longer = WindowEvaluation {
+                length_ns: 6 * 3_600_000_000_000,
+                window: Interval { since_ns: time(minute - 360).unix_ns(), until_ns: time(minute).unix_ns() },
+                baseline: Interval { since_ns: time(-1_000).unix_ns(), until_ns: time(-361).unix_ns() },
+                findings: vec![finding("read"), finding("write")],
+            };
+            let recoveries = BTreeMap::from([(id.clone(), recovery)]);
+            let evaluation = Evaluation { recoveries, others: vec![longer], ..evaluated(&[], minute) };
+            alerts.apply(&evaluation, rules(), time(minute));
+        }
+        alerts.resolved.len()
+    };
+    assert_eq!(last(Recovery::Recovered), 1);
+    assert_eq!(last(Recovery::StillSlow), 0);
 }
 
 #[test]

@@ -183,7 +183,6 @@ async fn a_budget_that_burns_fires_and_names_the_slow_operation() {
         window,
         baseline: window,
         findings: vec![serde_json::from_value(other).unwrap(), serde_json::from_value(finding).unwrap()],
-        is_complete: true,
         recoveries: Default::default(),
         others: Vec::new(),
     };
