@@ -19,6 +19,8 @@ const RECENT: [Nanos; 4] =
 const BLOCK_NS: i64 = 60_000_000_000;
 /// Fewest calls of a mean.
 const CALLS_MIN: usize = 5;
+/// Where so many calls of a replica were expected and there is none, the replica is gone.
+const EXPECTED_MIN: f64 = 10.0;
 /// Quantile of the normal distribution for a one-sided level of 5 %.
 const CERTAIN: f64 = 1.645;
 /// A smaller slow-down than this factor cannot be seen in single calls.
@@ -46,21 +48,32 @@ pub(super) fn recovery(
     engine: LocalEngine,
 ) -> Option<Recovery> {
     let factor = finding.factor?;
+    let anywhere = Finding { replicas: Vec::new(), ..finding.clone() };
+    let anywhere = |window: Window| calls(&anywhere, requests, window, engine);
     let calls = |window: Window| calls(finding, requests, window, engine);
-    // The baseline may be deleted by now.
-    let Some(usual) = Level::usual(&calls(usual)) else { return Some(Recovery::Unknown) };
-    let longest = until.minus(RECENT[RECENT.len() - 1]);
-    let all = calls(Window { since: since.max(longest).min(until), until });
+    // A replica that was started since has no past of its own. The baseline may be deleted by now.
+    let Some(usual) = Level::usual(&calls(usual)).or_else(|| Level::usual(&anywhere(usual))) else {
+        return Some(Recovery::Unknown);
+    };
+    let since = since.max(until.minus(RECENT[RECENT.len() - 1])).min(until);
+    let all = calls(Window { since, until });
     let recent =
         |length: Nanos| all.partition_point(|call| call.start <= until.minus(length).max(evident_until));
     for length in RECENT {
         let (slow, latest) = all.split_at(recent(length));
+        let slow_calls = slow.len();
         // Where the onset is not known, the calls before the latest are slow in part only; then what was said when it was found
         // is more.
         let slow = match slow.len() >= CALLS_MIN {
             true => (mean_log(slow) - usual.mean).max(factor.ln()),
             false => factor.ln(),
         };
+        let earlier = until.minus(length).since(since).non_negative().unwrap_or(Nanos::ZERO);
+        let expected = slow_calls as f64 * length.ns() as f64 / earlier.ns().max(1) as f64;
+        let is_gone = latest.is_empty() && expected >= EXPECTED_MIN;
+        if is_gone && anywhere(Window { since: until.minus(length), until }).len() >= CALLS_MIN {
+            return Some(Recovery::Recovered);
+        }
         if slow < FACTOR_MIN.ln() || latest.len() < CALLS_MIN {
             continue;
         }
