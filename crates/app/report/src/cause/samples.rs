@@ -30,7 +30,7 @@ const MORE_SHARE_MIN: f64 = 0.03;
 
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
-    let cpu = CpuOfCalls::of_suspect(report, lead, changes)?;
+    let cpu = CpuOfCalls::from_suspect(report, lead, changes)?;
     let (class, weight) = cpu.class(lead)?;
     let text = cpu.sentence(class, lead, &names::list(&cpu.servers, 3, 40));
     Some(CauseEvidence { class, weight, source: EvidenceSource::Samples, text })
@@ -64,7 +64,11 @@ pub(crate) struct CpuOfCalls {
 
 impl CpuOfCalls {
     /// `None` where the servers have too few samples before or since.
-    pub(crate) fn of_suspect(report: &Report, lead: &Suspect, changes: &ChangeReport) -> Option<CpuOfCalls> {
+    pub(crate) fn from_suspect(
+        report: &Report,
+        lead: &Suspect,
+        changes: &ChangeReport,
+    ) -> Option<CpuOfCalls> {
         let window = report.window?;
         let since = lead.onset.as_ref().map_or(window.since, |onset| onset.at.max(window.since));
         let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
