@@ -184,7 +184,7 @@ impl Case {
         let engine = LocalEngine::new(laggard_system::available_threads());
         let report = diagnose(&self.requests, None, &InputFacts::default(), &settings, engine);
         let report = report.expect("the default settings are in their ranges");
-        let joint = conclude(&report, Some(&self.changes));
+        let joint = conclude(&report, Some(&self.changes), None);
         (report.cause, joint)
     }
 }

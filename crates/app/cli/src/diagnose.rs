@@ -1,6 +1,7 @@
 //! `laggard diagnose`.
 
 use crate::exit::{CommandError, Status, Verdicts};
+use crate::kernel_evidence::{HostTrace, KernelEvidence, KernelFiles, kernel_evidence};
 use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
@@ -12,7 +13,7 @@ use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
 use laggard_model::Timestamp;
-use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Weights};
+use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Text, Weights};
 use laggard_report::{DeclaredReport, InputFacts, OtherEvidence, Report, SystemEvent};
 use laggard_system::now;
 use std::num::NonZeroUsize;
@@ -24,6 +25,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose today/ --baseline yesterday/              what is slower than before?
   laggard diagnose --since 2026-01-12T09:10Z --until 2026-01-12T09:20Z --baseline-rest traces/
   laggard diagnose traces/ --baseline yesterday/ --samples cpu.csv    and was it the code, the load, or the machine?
+  laggard diagnose traces/ --kernel web-1=web-1.dat --kernel web-2=web-2.dat    and what do slow calls wait for?
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --deployment cart@1.4.3=2026-01-12T09:12:00Z    did it begin with this?
@@ -49,6 +51,9 @@ pub(crate) struct Diagnose {
     /// more
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "server")]
     samples: Vec<PathBuf>,
+    /// A kernel trace of a replica, by its name in the traces: HOST=TRACE; it says what slow calls wait for; repeat for more
+    #[arg(long, value_name = "HOST=TRACE", conflicts_with = "server")]
+    kernel: Vec<Text<HostTrace>>,
     #[command(flatten)]
     inputs: Inputs,
     #[command(flatten)]
@@ -107,21 +112,48 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let report = read();
     meter.done();
     let mut report = report?;
-    if !arguments.samples.is_empty() {
-        add_samples(&mut report, arguments, threads)?;
-    }
+    add_evidence(&mut report, arguments, threads)?;
     arguments.run.write(&report)?;
     Ok(verdicts.status(&report.verdict()))
 }
 
-/// Weighs what samples say about the cause. Transactions are counted by the spans where the samples do not count them.
-fn add_samples(report: &mut Report, arguments: &Diagnose, threads: NonZeroUsize) -> Result<(), CommandError> {
-    let paths = [&arguments.samples, &arguments.paths, &arguments.baseline].into_iter().flatten();
-    let reading = (&arguments.inputs, &arguments.weights);
-    let changes = changes_of_files(paths.cloned().collect(), reading, arguments.memory.bytes, threads)?;
-    report.conclude(OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() });
-    let limits = changes.cautions.iter().chain(&changes.missing);
-    report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
+/// Weighs what samples and kernel traces say about the cause. Transactions are counted by the spans where the samples do not
+/// count them.
+fn add_evidence(
+    report: &mut Report,
+    arguments: &Diagnose,
+    threads: NonZeroUsize,
+) -> Result<(), CommandError> {
+    if arguments.samples.is_empty() && arguments.kernel.is_empty() {
+        return Ok(());
+    }
+    let spans = [arguments.paths.as_slice(), &arguments.baseline].concat();
+    let mut changes = None;
+    if !arguments.samples.is_empty() {
+        let paths = [arguments.samples.as_slice(), &spans].concat();
+        let reading = (&arguments.inputs, &arguments.weights);
+        let found = changes_of_files(paths, reading, arguments.memory.bytes, threads)?;
+        let limits = found.cautions.iter().chain(&found.missing);
+        report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
+        changes = Some(found);
+    }
+    let mut kernel = KernelEvidence::default();
+    if !arguments.kernel.is_empty() {
+        let files = KernelFiles {
+            traces: arguments.kernel.iter().map(|trace| HostTrace::clone(trace)).collect(),
+            spans: &spans,
+            inputs: &arguments.inputs,
+            memory: arguments.memory.bytes,
+            threads,
+        };
+        kernel = kernel_evidence(report, &files)?;
+        report.cautions.extend(kernel.cautions.iter().map(|text| format!("Kernel: {text}")));
+    }
+    report.conclude(OtherEvidence {
+        changes: changes.as_ref(),
+        kernel: kernel.diagnosis.as_ref(),
+        ..OtherEvidence::default()
+    });
     Ok(())
 }
 

@@ -14,7 +14,14 @@ use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Ti
 use std::path::PathBuf;
 
 /// Most spans.
-const SPANS_MAX: usize = 10_000;
+pub(crate) const SPANS_MAX: usize = 10_000;
+
+/// Where spans have the kernel's number of their thread.
+pub(crate) const THREAD_ATTRIBUTE: &str = "thread.id";
+
+/// Why spans have no place in a trace.
+pub(crate) const NO_CALENDAR: &str = "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
+     `laggard record` stores that relation";
 
 /// Which spans, and where they are.
 #[derive(Args, Debug)]
@@ -30,7 +37,7 @@ pub(crate) struct SpanJoin {
     #[arg(long, value_name = "ID", requires = "spans", value_parser = trace_id)]
     trace_id: Option<TraceId>,
     /// Attribute or column of spans with the kernel's number of their thread
-    #[arg(long, value_name = "NAME", default_value = "thread.id")]
+    #[arg(long, value_name = "NAME", default_value = THREAD_ATTRIBUTE)]
     thread_attribute: String,
 }
 
@@ -102,10 +109,7 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
             "no marker of the kernel trace carries the span's ids, and the span does not have its thread (attribute \
              thread.id, or --thread-attribute); give --thread TID"
         }
-        Some(SpanExecutionError::NoCalendar) => {
-            "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
-             `laggard record` stores that relation"
-        }
+        Some(SpanExecutionError::NoCalendar) => NO_CALENDAR,
         Some(SpanExecutionError::OutsideTrace) => "the span lies before or after the kernel trace",
     }))
 }
@@ -118,11 +122,16 @@ struct SpanCollector {
     spans: Vec<SpanInterval>,
 }
 
-impl SpanCollector {
-    fn thread(&self, span: &SpanRecord<'_>) -> Option<SpanThread> {
-        let number = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
-        let tid = self.thread.or_else(|| number.map(|count| Tid(count.get() as u32)))?;
-        Some(SpanThread { host: HostId::default(), tid })
+/// A span as it is looked for in a kernel trace: on `thread`, else on the one its attribute names.
+pub(crate) fn span_interval(span: &SpanRecord<'_>, thread: Option<Tid>) -> SpanInterval {
+    let number = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
+    let tid = thread.or_else(|| number.map(|count| Tid(count.get() as u32)));
+    SpanInterval {
+        label: format!("{} {}", span.service, span.operation),
+        context: TraceContext { trace: span.trace_id, span: span.span_id },
+        start: span.start,
+        inclusive: span.inclusive,
+        thread: tid.map(|tid| SpanThread { host: HostId::default(), tid }),
     }
 }
 
@@ -133,13 +142,7 @@ impl Sink for SpanCollector {
         if !meant || self.spans.len() >= SPANS_MAX {
             return;
         }
-        self.spans.push(SpanInterval {
-            label: format!("{} {}", span.service, span.operation),
-            context: TraceContext { trace: span.trace_id, span: span.span_id },
-            start: span.start,
-            inclusive: span.inclusive,
-            thread: self.thread(span),
-        });
+        self.spans.push(span_interval(span, self.thread));
     }
 
     fn call(&mut self, _: &CallRecord<'_>) {}

@@ -10,6 +10,7 @@ mod diagnose;
 mod exit;
 mod kernel;
 mod kernel_diagnose;
+mod kernel_evidence;
 mod kernel_join;
 mod kernel_output;
 mod kernel_path;

@@ -19,7 +19,7 @@ pub(crate) struct Server {
     #[arg(long, value_name = "FILE", requires = "server", hide = true)]
     token_file: Option<PathBuf>,
     /// Tenant to query, where the server has several
-    #[arg(long, value_name = "NAME", requires = "server")]
+    #[arg(long, value_name = "NAME", requires = "server", hide = true)]
     tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
     #[arg(long = "server-ca-file", value_name = "FILE", requires = "server", hide = true)]

@@ -3,7 +3,7 @@
 use crate::wakings::Wakings;
 use laggard_kernel_graph::{
     DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
-    TraceStatistics, TraceSummary, Window,
+    SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, executions_of_spans,
 };
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
@@ -88,6 +88,27 @@ pub struct KernelRun {
     pub(crate) texts: KernelTexts,
     /// Losses of reading.
     pub losses: Losses,
+}
+
+impl KernelRun {
+    /// Replaces the executions by those of spans of this host. Returns how many there are, and why other spans have none: of
+    /// several reasons, the one that is nearest to an execution.
+    pub fn select_spans(&mut self, spans: &[SpanInterval]) -> (usize, Option<SpanExecutionError>) {
+        let marked = self.executions.as_ref().map_or(&[][..], |found| &found.executions);
+        let found = executions_of_spans(spans, marked, self.window, self.calendar);
+        let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max().copied();
+        let unfinished = found.iter().filter(|one| one.execution.is_err()).count() as u64;
+        let mut executions: Vec<_> = found.into_iter().filter_map(|one| one.execution.ok()).collect();
+        executions.sort_by_key(|execution| (execution.window.from, execution.window.to, execution.tid));
+        let count = executions.len();
+        self.executions = Some(DelimitedExecutions {
+            unfinished,
+            executions,
+            delimiter: Delimiter::parse("marker").expect("it is a delimiter"),
+            delimiter_reason: "Executions are those of spans.".to_owned(),
+        });
+        (count, why)
+    }
 }
 
 /// Maximum number of threads in each ranking of the statistics.

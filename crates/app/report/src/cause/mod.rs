@@ -2,16 +2,21 @@
 //! class with the largest sum wins, never the one that is listed first.
 //!
 //! ```text
-//! Report (traces) ──────┐
-//! ChangeReport (samples)┴─► evidence ─► sums by class ─► Cause
+//! Report (traces) ──────────┐
+//! ChangeReport (samples) ───┼─► evidence ─► sums by class ─► Cause
+//! KernelDiagnosis ──────────┘
 //! ```
 //!
 //! The weights and thresholds are ours; the manual lists them (`docs/manual/methods/combined.md`).
 
+mod kernel;
 pub(crate) mod samples;
 mod traces;
 
-use crate::{Cause, CauseClass, CauseEvidence, Certainty, ChangeReport, EvidenceSource, Report, Verdict};
+use crate::{
+    Cause, CauseClass, CauseEvidence, Certainty, ChangeReport, EvidenceSource, KernelDiagnosis, Report,
+    Verdict,
+};
 use std::collections::BTreeMap;
 
 /// A class needs this sum.
@@ -25,12 +30,17 @@ const AHEAD: f64 = 2.0;
 const STRONG: f64 = 2.0;
 
 /// The cause of the slow-down that a diagnosis found; `None` when it found none.
-pub fn conclude(report: &Report, changes: Option<&ChangeReport>) -> Option<Cause> {
+pub fn conclude(
+    report: &Report,
+    changes: Option<&ChangeReport>,
+    kernel: Option<&KernelDiagnosis>,
+) -> Option<Cause> {
     if report.verdict != Verdict::Suspects {
         return None;
     }
     let mut evidence = traces::evidence(report);
     evidence.extend(changes.and_then(|changes| samples::evidence(report, changes)));
+    evidence.extend(kernel.and_then(|kernel| kernel::evidence(report, kernel)));
     evidence.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then(a.class.cmp(&b.class)));
     let mut sums: BTreeMap<CauseClass, f64> = BTreeMap::new();
     for piece in &evidence {
@@ -56,26 +66,46 @@ pub fn conclude(report: &Report, changes: Option<&ChangeReport>) -> Option<Cause
     })
 }
 
-/// Where strong evidence of one source does not go with strong evidence of the other.
+/// Sources that are compared, with what they are called together.
+const PAIRS: [(EvidenceSource, EvidenceSource, &str); 3] = [
+    (EvidenceSource::Traces, EvidenceSource::Samples, "Traces and samples"),
+    (EvidenceSource::Traces, EvidenceSource::Kernel, "Traces and the kernel"),
+    (EvidenceSource::Samples, EvidenceSource::Kernel, "Samples and the kernel"),
+];
+
+/// Where strong evidence of one source does not go with strong evidence of another.
 fn contradictions(evidence: &[CauseEvidence]) -> Vec<String> {
     let strong = |source| {
         let of_source = move |piece: &&CauseEvidence| piece.source == source && piece.weight >= STRONG;
         evidence.iter().filter(of_source)
     };
     let mut out = Vec::new();
-    for traces in strong(EvidenceSource::Traces) {
-        for samples in strong(EvidenceSource::Samples) {
-            if excludes(traces.class, samples.class) {
-                out.push(format!("Traces and samples disagree. {} But: {}", traces.text, samples.text));
+    for (first, second, both) in PAIRS {
+        for one in strong(first) {
+            for other in strong(second).filter(|other| excludes(one, other)) {
+                out.push(format!("{both} disagree. {} But: {}", one.text, other.text));
             }
         }
     }
     out
 }
 
-/// Whether evidence in spans for one class cannot be true together with that in samples for another.
-const fn excludes(traces: CauseClass, samples: CauseClass) -> bool {
-    use CauseClass::{Code, Data, ForeignLoad, Network, UnevenLoad};
-    // Another process slows down all calls of its machine, and only those.
-    matches!((traces, samples), (Data | Network, ForeignLoad) | (UnevenLoad, Code))
+/// Whether evidence of one source for its class cannot be true together with that of another source for its class.
+const fn excludes(one: &CauseEvidence, other: &CauseEvidence) -> bool {
+    use CauseClass::{Code, Configuration, Data, Dependency, ForeignLoad, Network, UnevenLoad, Waiting};
+    match one.source {
+        // Another process slows down all calls of its machine, and only those.
+        EvidenceSource::Traces => {
+            matches!((one.class, other.class), (Data | Network, ForeignLoad) | (UnevenLoad, Code))
+        }
+        // Who waits for another thread or a reply does not need the CPU that something else uses, nor computes; and who computes
+        // or needs a CPU that others use does not wait without it.
+        EvidenceSource::Samples => matches!(
+            (one.class, other.class),
+            (ForeignLoad, Waiting | Network | Dependency)
+                | (Code, Waiting | Network | Dependency | ForeignLoad | Configuration)
+                | (Waiting, Code | ForeignLoad)
+        ),
+        _ => false,
+    }
 }

@@ -26,7 +26,7 @@ pub struct Cause {
 pub enum CauseClass {
     /// The program does something else, or more of it: a new version, new or repeated calls, more CPU per transaction.
     Code,
-    /// A setting was changed.
+    /// A setting was changed, or limits it, such as a CPU quota.
     Configuration,
     /// More requests, or others.
     Load,

@@ -1,6 +1,8 @@
 //! The kind of cause, on suspects and samples made by hand.
 
-use crate::fixtures::{against_baseline, all_replicas, changes, healthy, three_replicas};
+use crate::fixtures::{
+    against_baseline, all_replicas, changes, healthy, kernel_diagnosis as kernels, three_replicas,
+};
 use laggard_model::Nanos;
 use laggard_report::*;
 
@@ -57,7 +59,7 @@ pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
 }
 
 fn class(report: &Report, more: &[(&str, f64)]) -> (CauseClass, usize) {
-    let cause = conclude(report, Some(&samples(report, more))).unwrap();
+    let cause = conclude(report, Some(&samples(report, more)), None).unwrap();
     let of_samples = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Samples).count();
     (cause.class, of_samples)
 }
@@ -97,7 +99,7 @@ fn cpu_that_requests_and_another_process_cannot_both_explain_is_a_contradiction(
         p_value: 1e-9,
     });
     assert_eq!(class(&of_tenant, &[]).0, CauseClass::Data);
-    let cause = conclude(&of_tenant, Some(&samples(&of_tenant, &[("a", 2.0)]))).unwrap();
+    let cause = conclude(&of_tenant, Some(&samples(&of_tenant, &[("a", 2.0)])), None).unwrap();
     assert_eq!(cause.certainty, Certainty::Possible);
     assert!(cause.contradictions[0].contains("`tenant=acme`"), "{:?}", cause.contradictions);
 }
@@ -105,8 +107,75 @@ fn cpu_that_requests_and_another_process_cannot_both_explain_is_a_contradiction(
 #[test]
 fn spans_alone_name_the_network_and_do_not_guess() {
     let report = against_baseline();
-    let cause = conclude(&report, None).unwrap();
+    let cause = conclude(&report, None, None).unwrap();
     assert_eq!(report.suspects[0].between.is_some(), cause.class == CauseClass::Network, "{cause:?}");
-    assert_eq!(conclude(&slow(all_replicas(), 1.0, &[]), None).unwrap().class, CauseClass::Unknown);
-    assert_eq!(conclude(&healthy(), None), None);
+    assert_eq!(conclude(&slow(all_replicas(), 1.0, &[]), None, None).unwrap().class, CauseClass::Unknown);
+    assert_eq!(conclude(&healthy(), None, None), None);
+}
+
+/// A comparison of the kernel in which these waits explain these shares of the additional time.
+fn kernel(waits: &[(WaitCause, f64)]) -> KernelDiagnosis {
+    let mut out = kernels::slower();
+    let one = out.waits[0].clone();
+    let wait = |&(cause, share): &(WaitCause, f64)| AbnormalWait {
+        cause,
+        share,
+        waker: Some("holder".to_owned()),
+        ..one.clone()
+    };
+    out.waits = waits.iter().map(wait).collect();
+    out
+}
+
+fn of_kernel(report: &Report, waits: &[(WaitCause, f64)]) -> Option<(CauseClass, f64)> {
+    let cause = conclude(report, None, Some(&kernel(waits))).unwrap();
+    let mut pieces = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Kernel);
+    pieces.next().map(|piece| (piece.class, piece.weight))
+}
+
+#[test]
+fn each_wait_in_the_kernel_supports_its_kind_of_cause() {
+    let on_one = slow(three_replicas(), 0.05, &["a"]);
+    let everywhere = slow(all_replicas(), 0.05, &[]);
+    let cases = [
+        (WaitCause::OtherThread, (CauseClass::Waiting, 4.0), (CauseClass::Waiting, 4.0)),
+        (WaitCause::Unresolved, (CauseClass::Waiting, 3.0), (CauseClass::Waiting, 3.0)),
+        (WaitCause::CpuQuota, (CauseClass::Configuration, 4.0), (CauseClass::Configuration, 4.0)),
+        (WaitCause::CpuBusy, (CauseClass::ForeignLoad, 3.0), (CauseClass::Load, 1.5)),
+        (WaitCause::Disk, (CauseClass::Machine, 3.0), (CauseClass::Waiting, 3.0)),
+        (WaitCause::Network, (CauseClass::Network, 2.0), (CauseClass::Network, 2.0)),
+        (WaitCause::Computing, (CauseClass::Machine, 1.0), (CauseClass::Code, 3.0)),
+    ];
+    for (cause, expected, alike) in cases {
+        assert_eq!(of_kernel(&on_one, &[(cause, 0.9)]), Some(expected), "{cause:?}");
+        assert_eq!(of_kernel(&everywhere, &[(cause, 0.9)]), Some(alike), "{cause:?}");
+    }
+    let mut client = everywhere;
+    client.suspects[0].kind = "client".to_owned();
+    assert_eq!(of_kernel(&client, &[(WaitCause::Network, 0.9)]), Some((CauseClass::Dependency, 2.0)));
+}
+
+#[test]
+fn a_kind_of_cause_needs_half_of_the_additional_time() {
+    let report = slow(three_replicas(), 0.05, &["a"]);
+    let waits = [(WaitCause::CpuQuota, 0.4), (WaitCause::OtherThread, 0.3), (WaitCause::Timer, 0.2)];
+    assert_eq!(of_kernel(&report, &waits), Some((CauseClass::Waiting, 4.0)), "both are waiting");
+    assert_eq!(of_kernel(&report, &waits[..2]), None);
+    assert_eq!(of_kernel(&report, &[(WaitCause::Unknown, 0.9)]), None);
+    let cause = conclude(&report, None, Some(&kernels::nothing())).unwrap();
+    assert!(cause.evidence.iter().all(|piece| piece.source != EvidenceSource::Kernel));
+}
+
+#[test]
+fn a_lock_contradicts_samples_of_another_process_and_a_busy_processor_does_not() {
+    let report = slow(three_replicas(), 0.05, &["a"]);
+    let changes = samples(&report, &[("a", 1.0)]);
+    let with = |cause| conclude(&report, Some(&changes), Some(&kernel(&[(cause, 0.9)]))).unwrap();
+    let busy = with(WaitCause::CpuBusy);
+    assert_eq!((busy.class, busy.certainty), (CauseClass::ForeignLoad, Certainty::Likely));
+    assert_eq!(busy.contradictions, [] as [String; 0]);
+    let lock = with(WaitCause::OtherThread);
+    assert_eq!(lock.certainty, Certainty::Possible);
+    let [text] = lock.contradictions.as_slice() else { panic!("{:?}", lock.contradictions) };
+    assert!(text.starts_with("Samples and the kernel disagree.") && text.contains("`holder`"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! The clauses of an incident, on suspects and samples made by hand.
 
 use crate::cause::{samples, slow};
-use crate::fixtures::{against_baseline, all_replicas, healthy, three_replicas};
+use crate::fixtures::{against_baseline, all_replicas, healthy, kernel_diagnosis as kernels, three_replicas};
 use laggard_model::Nanos;
 use laggard_report::*;
 
@@ -98,4 +98,21 @@ fn the_text_has_no_more_lines_than_wanted() {
     let text = clauses_text(&all, 10);
     assert_eq!(text.lines().count(), all.len());
     assert!(text.lines().nth(1).unwrap().starts_with("Where: "), "{text}");
+}
+
+#[test]
+fn what_slow_executions_wait_for_is_a_clause_and_stands_in_every_output() {
+    let mut report = slow(three_replicas(), 0.5, &["a"]);
+    let kernel = kernels::slower();
+    report.conclude(OtherEvidence { kernel: Some(&kernel), ..OtherEvidence::default() });
+    let clause = report.clauses.iter().find(|clause| clause.kind == ClauseKind::Wait).unwrap();
+    assert_eq!((clause.text.as_str(), clause.certainty), (kernel.headline.as_str(), Certainty::Shown));
+    assert_eq!(clause.sources, [EvidenceSource::Kernel]);
+    for output in [Output::Text, Output::Markdown, Output::Html] {
+        let mut out = Vec::new();
+        let style = TextStyle { color: ColorChoice::Off, width: 100 };
+        render(output, &report, &style, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("Waits for"), "{text}");
+    }
 }

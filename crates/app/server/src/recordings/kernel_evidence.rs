@@ -2,7 +2,7 @@
 
 use super::RecordingRequest;
 use laggard_kernel_diagnose::{KernelRun, diagnose_kernel, kernel_path};
-use laggard_kernel_graph::{DelimitedExecutions, Delimiter, SpanInterval, executions_of_spans};
+use laggard_kernel_graph::{Delimiter, SpanInterval};
 use laggard_params::{
     KernelDiagnoseParams, KernelPathParams, KernelReadSettings, KernelSources, ParamsError, ReadError,
     ReadProgress, TraceFile, read_traces,
@@ -58,15 +58,7 @@ fn read(
     let mut runs = read_traces(&files, &reading, watch)?;
     for (run, trace) in runs.iter_mut().zip(traces) {
         let Some(spans) = &trace.spans else { continue };
-        let found = executions_of_spans(spans, &[], run.window, run.calendar);
-        let mut executions: Vec<_> = found.iter().filter_map(|one| one.execution.clone().ok()).collect();
-        executions.sort_by_key(|execution| (execution.window.from, execution.window.to, execution.tid));
-        run.executions = Some(DelimitedExecutions {
-            unfinished: (found.len() - executions.len()) as u64,
-            executions,
-            delimiter: Delimiter::parse("marker").expect("it is a delimiter"),
-            delimiter_reason: "Executions are those of spans.".to_owned(),
-        });
+        run.select_spans(spans);
     }
     Ok(runs)
 }

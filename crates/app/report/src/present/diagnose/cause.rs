@@ -1,14 +1,18 @@
 //! What kind of cause the evidence supports, in words.
 
 use crate::document::{Prose, Section, Sentences, Tone};
-use crate::{Cause, CauseClass, CauseEvidence, Certainty};
+use crate::{Cause, CauseClass, CauseEvidence, Certainty, Clause, ClauseKind};
 
 /// Pieces of evidence shown for and against.
 const SHOWN: usize = 8;
 
-/// The section about the cause; none where nothing speaks for any.
-pub(super) fn cause(cause: &Cause) -> Option<Section> {
-    if cause.class == CauseClass::Unknown && !cause.evidence.iter().any(|piece| piece.weight > 0.0) {
+/// The section about the cause, with what slow executions wait for; none where nothing speaks for any.
+pub(super) fn cause(cause: &Cause, clauses: &[Clause]) -> Option<Section> {
+    let waits = clauses.iter().filter(|clause| clause.kind == ClauseKind::Wait);
+    let waits: Vec<String> =
+        waits.map(|clause| format!("{}: {}", clause.kind.title(), clause.text)).collect();
+    let is_supported = cause.evidence.iter().any(|piece| piece.weight > 0.0);
+    if cause.class == CauseClass::Unknown && !is_supported && waits.is_empty() {
         return None;
     }
     let is_named = |piece: &CauseEvidence| piece.class == cause.class || Some(piece.class) == cause.also;
@@ -31,7 +35,8 @@ pub(super) fn cause(cause: &Cause) -> Option<Section> {
         ("Contradiction", Tone::Unsure, &cause.contradictions),
     ];
     let mut section = Section::new("cause", "Kind of cause");
-    section = section.block(Sentences::paragraphs([Prose::quoted(&summary(cause))]));
+    let said = std::iter::once(summary(cause)).chain(waits);
+    section = section.block(Sentences::paragraphs(said.map(|text| Prose::quoted(&text))));
     for (label, tone, texts) in lists {
         if !texts.is_empty() {
             section = section.block(Sentences::quoted_list(label, tone, texts));
@@ -62,7 +67,7 @@ pub(super) fn short(class: CauseClass) -> &'static str {
 const fn phrase(class: CauseClass) -> &'static str {
     match class {
         CauseClass::Code => "the code (it does something else, or more of it)",
-        CauseClass::Configuration => "a changed setting",
+        CauseClass::Configuration => "a setting or a limit (such as a CPU quota)",
         CauseClass::Load => "the load (more requests, or others)",
         CauseClass::Machine => "one replica or its machine",
         CauseClass::ForeignLoad => "other processes on the machine",

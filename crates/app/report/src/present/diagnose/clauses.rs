@@ -37,7 +37,7 @@ pub struct OtherEvidence<'a> {
 impl Report {
     /// Concludes the kind of cause from this report and other evidence, and states everything clause by clause.
     pub fn conclude(&mut self, other: OtherEvidence<'_>) {
-        self.cause = conclude(self, other.changes);
+        self.cause = conclude(self, other.changes, other.kernel);
         self.clauses = clauses(self, other);
     }
 }
@@ -258,7 +258,11 @@ impl Clauses<'_> {
 
     fn about_other_causes(&mut self, cause: &Cause) {
         for text in &cause.contradictions {
-            let sources = vec![EvidenceSource::Traces, EvidenceSource::Samples];
+            // A contradiction quotes the evidence it is between.
+            let quoted = cause.evidence.iter().filter(|piece| text.contains(&piece.text));
+            let mut sources: Vec<EvidenceSource> = quoted.map(|piece| piece.source).collect();
+            sources.sort();
+            sources.dedup();
             let (kind, certainty) = (ClauseKind::Contradiction, Certainty::Likely);
             self.list.push(Clause { kind, text: text.clone(), certainty, sources });
         }

@@ -44,7 +44,7 @@ impl Present for Report {
             missing(&self.missing),
             suspects(self, &calendar, SuspectListing::Suspect),
             suspects(self, &calendar, SuspectListing::Tail),
-            self.cause.as_ref().and_then(cause::cause),
+            self.cause.as_ref().and_then(|cause| cause::cause(cause, &self.clauses)),
             compared_replicas(self),
             (!self.incidents.is_empty()).then(|| periods::periods(self, &calendar)),
             events::section(self, &calendar),

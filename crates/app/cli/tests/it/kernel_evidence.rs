@@ -1,0 +1,327 @@
+//! Slow calls with the kernel traces of their replicas: what they wait for, and what is said where that is not known.
+
+use crate::outcome::{Outcome, laggard};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// When the traces begin, in calendar time and on the clock of the kernel traces.
+const START_NS: u64 = 1_768_208_400_000_000_000;
+const CLOCK_NS: u64 = 50_000_000_000;
+const MS: u64 = 1_000_000;
+/// Calls of each replica, and seconds from one to the next.
+const CALLS: u64 = 120;
+const EVERY_S: u64 = 10;
+const CALL_NS: u64 = EVERY_S * 1_000 * MS;
+/// The thread that handles calls, and another one of its machine.
+const WORKER: u64 = 100;
+const OTHER: u64 = 200;
+/// When the culprit becomes slow.
+const ONSET: u64 = 60;
+
+/// What the worker of a replica waits for in each call, for so many milliseconds.
+#[derive(Clone, Copy)]
+enum Wait {
+    /// The other thread, which runs, and then wakes it.
+    Lock(u64),
+    /// A processor on which the other thread runs.
+    Processor(u64),
+}
+
+impl Wait {
+    fn ms(self) -> u64 {
+        match self {
+            Wait::Lock(ms) | Wait::Processor(ms) => ms,
+        }
+    }
+}
+
+/// The wait of a call by its number: usual until the onset.
+fn wait_of(number: u64, slow: Option<Wait>) -> Wait {
+    match slow {
+        Some(slow) if number >= ONSET => slow,
+        _ => Wait::Lock(1 + number % 2),
+    }
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    while value >= 0x80 {
+        out.push((value as u8) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+    out
+}
+
+fn integer(number: u64, value: u64) -> Vec<u8> {
+    [varint(number << 3), varint(value)].concat()
+}
+
+/// A message, a text, or a packed array of a protobuf message.
+fn bytes(number: u64, contents: &[u8]) -> Vec<u8> {
+    [varint(number << 3 | 2), varint(contents.len() as u64), contents.to_vec()].concat()
+}
+
+fn packed(number: u64, values: impl Iterator<Item = u64>) -> Vec<u8> {
+    bytes(number, &values.flat_map(varint).collect::<Vec<u8>>())
+}
+
+/// A column of times: each from the one before.
+fn steps(times: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    times.scan(0, |before, time| Some(time - std::mem::replace(before, time)))
+}
+
+/// A recording of one processor as Perfetto writes it: the worker runs 5 ms, waits, and runs 1 ms.
+fn kernel_trace(slow: Option<Wait>, has_calendar: bool) -> Vec<u8> {
+    // Switches: time, thread, state of the one before. Wakings: time and thread.
+    const SLEEPS: u64 = 1;
+    const RUNS: u64 = 0;
+    let (mut switches, mut wakings) = (vec![(CLOCK_NS - 10, 0, RUNS)], Vec::new());
+    for number in 0..CALLS {
+        let start = CLOCK_NS + number * CALL_NS;
+        let (asked, wait) = (start + 5 * MS, wait_of(number, slow));
+        let answered = asked + wait.ms() * MS;
+        wakings.push((start - 1_000, WORKER));
+        switches.push((start, WORKER, RUNS));
+        match wait {
+            Wait::Lock(_) => {
+                wakings.push((asked - 1_000, OTHER));
+                switches.push((asked, OTHER, SLEEPS));
+                wakings.push((answered - 1_000, WORKER));
+                switches.push((answered, WORKER, SLEEPS));
+            }
+            Wait::Processor(_) => {
+                wakings.push((asked - 1_000, OTHER));
+                switches.push((asked, OTHER, RUNS));
+                switches.push((answered, WORKER, SLEEPS));
+            }
+        }
+        switches.push((answered + MS, 0, SLEEPS));
+    }
+    let names = ["swapper", "worker", "other"];
+    let name_of = |tid: u64| [0, WORKER, OTHER].iter().position(|one| *one == tid).unwrap() as u64;
+    let columns = [
+        packed(1, steps(switches.iter().map(|row| row.0))),
+        packed(2, switches.iter().map(|row| row.2)),
+        packed(3, switches.iter().map(|row| row.1)),
+        names.iter().flat_map(|name| bytes(5, name.as_bytes())).collect(),
+        packed(6, switches.iter().map(|row| name_of(row.1))),
+        packed(7, steps(wakings.iter().map(|row| row.0))),
+        packed(8, wakings.iter().map(|row| row.1)),
+        packed(9, wakings.iter().map(|_| 0)),
+        packed(11, wakings.iter().map(|row| name_of(row.1))),
+        packed(12, wakings.iter().map(|_| 0)),
+    ]
+    .concat();
+    let events = bytes(1, &bytes(1, &[integer(1, 0), bytes(4, &columns)].concat()));
+    let clock = |id, ns| bytes(1, &[integer(1, id), integer(2, ns)].concat());
+    let clocks = bytes(1, &bytes(6, &[clock(6, CLOCK_NS), clock(1, START_NS)].concat()));
+    if has_calendar { [clocks, events].concat() } else { events }
+}
+
+/// Spans of three replicas, the second of which is slow.
+fn spans(slow: Wait, has_threads: bool) -> String {
+    let mut resources = Vec::new();
+    for (replica, name) in ["web-1", "web-2", "web-3"].into_iter().enumerate() {
+        let mut list = Vec::new();
+        for number in 0..CALLS {
+            let wait = wait_of(number, (replica == 1).then_some(slow));
+            let start = START_NS + number * CALL_NS;
+            let mut attributes = Vec::new();
+            if has_threads {
+                attributes.push(json!({"key": "thread.id", "value": {"intValue": WORKER.to_string()}}));
+            }
+            list.push(json!({
+                "traceId": format!("{:032x}", 1 + number * 8 + replica as u64),
+                "spanId": format!("{:016x}", 1 + number * 8 + replica as u64),
+                "name": "buy",
+                "kind": 2,
+                "startTimeUnixNano": start.to_string(),
+                "endTimeUnixNano": (start + (6 + wait.ms()) * MS).to_string(),
+                "attributes": attributes,
+            }));
+        }
+        let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        resources.push(json!({
+            "resource": {"attributes": [attribute("service.name", "shop"), attribute("service.instance.id", name)]},
+            "scopeSpans": [{"spans": list}],
+        }));
+    }
+    json!({ "resourceSpans": resources }).to_string()
+}
+
+/// The CPU of the three machines of one core, of which the second is in use by half a core more since the onset.
+fn cpu() -> String {
+    let mut text = "time_s,server,tier,utilization,count:buy\n".to_owned();
+    let start = START_NS / 1_000_000_000;
+    let onset = start + ONSET * EVERY_S;
+    for at in (start - 3_600..start + CALLS * EVERY_S).step_by(60) {
+        for name in ["web-1", "web-2", "web-3"] {
+            let more = if name == "web-2" && at >= onset { 0.5 } else { 0.0 };
+            let noise = (at * 7_919 % 101) as f64 / 1e4;
+            text.push_str(&format!("{at},{name},shop,{:.4},10\n", 0.05 + noise + more));
+        }
+    }
+    text
+}
+
+/// Inputs of one test.
+struct Inputs {
+    folder: tempfile::TempDir,
+}
+
+impl Inputs {
+    fn new(slow: Wait, has_threads: bool) -> Inputs {
+        let inputs = Inputs { folder: tempfile::tempdir().unwrap() };
+        inputs.write("spans.json", spans(slow, has_threads).as_bytes());
+        inputs
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, contents).unwrap();
+        path
+    }
+
+    /// The flag for the kernel trace of a replica.
+    fn kernel(&self, host: &str, slow: Option<Wait>, has_calendar: bool) -> String {
+        let path = self.write(&format!("{host}.perfetto"), &kernel_trace(slow, has_calendar));
+        format!("--kernel={host}={}", path.display())
+    }
+
+    fn diagnose(&self, further: &[&str]) -> Outcome {
+        let spans = self.folder.path().join("spans.json");
+        laggard(&[&["diagnose", spans.to_str().unwrap()], further].concat())
+    }
+
+    #[track_caller]
+    fn json(&self, further: &[&str]) -> Value {
+        self.diagnose(&[further, &["--output", "json"]].concat()).json()
+    }
+}
+
+fn clause<'a>(report: &'a Value, kind: &str) -> Option<&'a str> {
+    let mut clauses = report["clauses"].as_array().unwrap().iter();
+    clauses.find(|clause| clause["kind"] == kind).map(|clause| clause["text"].as_str().unwrap())
+}
+
+fn of_kernel(report: &Value) -> Option<&Value> {
+    report["cause"]["evidence"].as_array().unwrap().iter().find(|piece| piece["source"] == "kernel")
+}
+
+fn cautions(report: &Value) -> String {
+    let all = report["cautions"].as_array().unwrap().iter();
+    all.map(|text| text.as_str().unwrap()).filter(|text| text.starts_with("Kernel: ")).collect()
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn slow_calls_are_compared_with_those_of_another_replica() {
+    let lock = Wait::Lock(30);
+    let inputs = Inputs::new(lock, true);
+    let flags = [inputs.kernel("web-2", Some(lock), true), inputs.kernel("web-1", None, true)];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let report = inputs.json(&flags);
+    let wait = clause(&report, "wait").expect("a clause");
+    assert!(wait.starts_with("60 of 120 executions are slower"), "{wait}");
+    assert!(wait.contains("`other`, which ran"), "{wait}");
+    assert_eq!(of_kernel(&report).unwrap()["class"], "waiting", "{}", report["cause"]);
+    for output in ["text", "markdown", "html"] {
+        let text = inputs.diagnose(&[&flags[..], &["--output", output]].concat()).text();
+        assert!(text.contains("Waits for: 60 of 120 executions are slower"), "{text}");
+    }
+    let without = inputs.json(&[]);
+    assert_eq!((clause(&without, "wait"), of_kernel(&without)), (None, None));
+}
+
+#[test]
+fn one_trace_is_compared_with_its_own_time_before_the_onset() {
+    let lock = Wait::Lock(30);
+    let inputs = Inputs::new(lock, true);
+    let since = format!("--since={}", START_NS + ONSET * CALL_NS);
+    let window = [since.as_str(), "--baseline-rest"];
+    let flag = inputs.kernel("web-2", Some(lock), true);
+    let report = inputs.json(&[&window[..], &[&flag]].concat());
+    let wait = clause(&report, "wait").expect("a clause");
+    assert!(wait.starts_with("All 60 executions are"), "{wait}");
+    assert!(wait.contains("`other`, which ran"), "{wait}");
+    // The same calls with a trace in which the worker sleeps and nobody else runs.
+    let asleep = inputs.kernel("web-2", None, true);
+    let report = inputs.json(&[&window[..], &[&asleep]].concat());
+    assert!(!clause(&report, "wait").unwrap_or_default().contains("`other`"), "{}", report["clauses"]);
+    let without_past = inputs.json(&[&since, &flag]);
+    assert!(cautions(&without_past).contains("No normal execution"), "{}", cautions(&without_past));
+}
+
+#[test]
+fn threads_are_compared_where_spans_do_not_tell_theirs() {
+    let lock = Wait::Lock(30);
+    let inputs = Inputs::new(lock, false);
+    let flags = [inputs.kernel("web-2", Some(lock), true), inputs.kernel("web-1", None, true)];
+    let report = inputs.json(&[&flags[0], &flags[1]]);
+    let said = cautions(&report);
+    assert!(said.contains("thread.id") && said.contains("All threads were compared"), "{said}");
+    let alone = cautions(&inputs.json(&[&flags[0]]));
+    assert!(alone.contains("thread.id") && alone.contains("not suspected"), "{alone}");
+}
+
+#[test]
+fn a_lock_in_the_kernel_contradicts_samples_of_another_process() {
+    let busy = Wait::Processor(30);
+    let inputs = Inputs::new(busy, true);
+    let samples = inputs.write("cpu.csv", cpu().as_bytes());
+    let with = |slow: Wait| {
+        let flags = [inputs.kernel("web-2", Some(slow), true), inputs.kernel("web-1", None, true)];
+        inputs.json(&["--samples", path(&samples), &flags[0], &flags[1]])
+    };
+    let agreed = with(busy);
+    assert_eq!(agreed["cause"]["class"], "foreign-load", "{}", agreed["cause"]);
+    assert_eq!(of_kernel(&agreed).unwrap()["class"], "foreign-load");
+    assert_eq!(clause(&agreed, "contradiction"), None);
+    // The same incident with a kernel trace that shows a lock instead.
+    let disputed = with(Wait::Lock(30));
+    assert_eq!(of_kernel(&disputed).unwrap()["class"], "waiting");
+    let contradiction = clause(&disputed, "contradiction");
+    let contradiction = contradiction.unwrap_or_else(|| panic!("{disputed:#}"));
+    assert!(contradiction.starts_with("Samples and the kernel disagree."), "{contradiction}");
+    assert_eq!(disputed["cause"]["certainty"], "possible");
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let lock = Wait::Lock(30);
+    let inputs = Inputs::new(lock, true);
+    let timeless = inputs.kernel("web-2", Some(lock), false);
+    let said = cautions(&inputs.json(&[&timeless]));
+    assert!(said.contains("calendar time"), "{said}");
+    let peer = inputs.kernel("web-3", None, true);
+    let said = cautions(&inputs.json(&[&peer]));
+    assert!(said.contains("No suspected replica (web-2) has a kernel trace"), "{said}");
+    let flag = inputs.kernel("web-2", Some(lock), true);
+    inputs.diagnose(&[&flag.replace("=web-2=", "=web-9=")]).fails(2, &["web-9", "web-1, web-2, web-3"]);
+    inputs.diagnose(&["--kernel=web-2"]).fails(2, &["web-1=trace.dat"]);
+    inputs.diagnose(&["--kernel=web-2=/no/such/file"]).fails(3, &["/no/such/file"]);
+    let text = inputs.write("text.bin", b"\x01\x02 not a trace\n");
+    inputs.diagnose(&[&format!("--kernel=web-2={}", text.display())]).fails(3, &["not a kernel trace"]);
+}
+
+#[test]
+fn a_trace_of_another_time_is_not_compared() {
+    let lock = Wait::Lock(30);
+    let inputs = Inputs::new(lock, true);
+    let flag = inputs.kernel("web-2", Some(lock), true);
+    let path = inputs.folder.path().join("web-2.perfetto");
+    let late = varint(START_NS);
+    let early = varint(START_NS - 86_400_000_000_000);
+    assert_eq!(late.len(), early.len());
+    let mut contents = std::fs::read(&path).unwrap();
+    let at = contents.windows(late.len()).position(|bytes| bytes == late).unwrap();
+    contents[at..at + late.len()].copy_from_slice(&early);
+    std::fs::write(&path, contents).unwrap();
+    let report = inputs.json(&[&flag]);
+    assert_eq!(clause(&report, "wait"), None);
+    assert!(cautions(&report).contains("lies outside the time"), "{}", cautions(&report));
+}

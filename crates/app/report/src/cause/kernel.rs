@@ -1,0 +1,69 @@
+//! What slow executions on a suspected replica wait for, against normal ones, says about the cause.
+//!
+//! A recording shows directly what a thread did while a call took longer. One kind of cause is supported if it explains at least
+//! half of the additional time; where the executions are not slower one by one, the recording says nothing here.
+
+use crate::{
+    AbnormalWait, CauseClass, CauseEvidence, EvidenceSource, KernelDiagnosis, KernelVerdict, Report, Scope,
+    Suspect, WaitCause, names, numbers,
+};
+use std::collections::BTreeMap;
+
+/// Share of the additional time that a class must explain.
+const MOST: f64 = 0.5;
+
+pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<CauseEvidence> {
+    if kernel.verdict != KernelVerdict::Slower {
+        return None;
+    }
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    let mut shares: BTreeMap<CauseClass, f64> = BTreeMap::new();
+    for wait in &kernel.waits {
+        if let Some((class, _)) = supported(wait.cause, lead) {
+            *shares.entry(class).or_default() += wait.share;
+        }
+    }
+    let (class, share) = shares.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if share < MOST {
+        return None;
+    }
+    // The largest wait is the first; a class is as certain as most of its time.
+    let of_class = |wait: &&AbnormalWait| supported(wait.cause, lead).is_some_and(|found| found.0 == class);
+    let main = kernel.waits.iter().find(of_class)?;
+    let (_, weight) = supported(main.cause, lead)?;
+    let text = sentence(main, share.min(1.0));
+    Some(CauseEvidence { class, weight, source: EvidenceSource::Kernel, text })
+}
+
+/// The class that time of this kind supports, with its weight. What is slow on all replicas alike is not one machine.
+fn supported(cause: WaitCause, lead: &Suspect) -> Option<(CauseClass, f64)> {
+    let is_everywhere = lead.scope == Scope::All;
+    Some(match cause {
+        WaitCause::OtherThread | WaitCause::Timer => (CauseClass::Waiting, 4.0),
+        WaitCause::Unresolved => (CauseClass::Waiting, 3.0),
+        WaitCause::CpuQuota => (CauseClass::Configuration, 4.0),
+        WaitCause::CpuBusy if is_everywhere => (CauseClass::Load, 1.5),
+        WaitCause::CpuBusy => (CauseClass::ForeignLoad, 3.0),
+        WaitCause::Disk if is_everywhere => (CauseClass::Waiting, 3.0),
+        WaitCause::Disk => (CauseClass::Machine, 3.0),
+        WaitCause::CpuWakeUp | WaitCause::Interrupt => (CauseClass::Machine, 2.0),
+        // A client waits for a reply, and the kernel does not show what delays it.
+        WaitCause::Network if lead.kind == "client" && lead.between.is_none() => {
+            (CauseClass::Dependency, 2.0)
+        }
+        WaitCause::Network => (CauseClass::Network, 2.0),
+        WaitCause::Computing if is_everywhere => (CauseClass::Code, 3.0),
+        WaitCause::Computing => (CauseClass::Machine, 1.0),
+        WaitCause::Person | WaitCause::Unknown => return None,
+    })
+}
+
+fn sentence(main: &AbnormalWait, share: f64) -> String {
+    let whom = main.waker.as_ref().or(main.resource.as_ref());
+    let whom = whom.map_or_else(String::new, |name| format!(" ({})", names::quoted(name)));
+    format!(
+        "In the kernel, {} of the additional time of a slow execution is {}{whom}.",
+        numbers::share(share),
+        main.cause.clause()
+    )
+}
