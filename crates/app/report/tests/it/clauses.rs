@@ -116,3 +116,22 @@ fn what_slow_executions_wait_for_is_a_clause_and_stands_in_every_output() {
         assert!(text.contains("Waits for"), "{text}");
     }
 }
+
+#[test]
+fn a_change_is_stated_with_its_time_where_the_onset_is_not_known() {
+    let mut report = slow(all_replicas(), 0.5, &[]);
+    let service = report.suspects[0].service.clone();
+    let at = report.window.unwrap().since;
+    let deployed = |service: &str, version: &str| SystemEvent {
+        version: Some(version.to_owned()),
+        ..SystemEvent::declared(SystemEventKind::Deployment, service.to_owned(), at)
+    };
+    report.suspects[0].events.clear();
+    report.events = vec![deployed(&service, "1.4.3"), deployed("another", "2.0")];
+    let all = of(&report);
+    let change = text(&all, ClauseKind::Change).unwrap();
+    assert!(change.starts_with(&format!("Version `1.4.3` of `{service}` was deployed at ")), "{change}");
+    assert!(change.ends_with("whether it began before or after that."), "{change}");
+    report.events.remove(0);
+    assert_eq!(text(&of(&report), ClauseKind::Change), None, "that of another service says nothing");
+}

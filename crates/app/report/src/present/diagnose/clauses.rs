@@ -11,7 +11,7 @@ use crate::present::events;
 use crate::times::Calendar;
 use crate::{
     Cause, CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, KernelDiagnosis,
-    KernelVerdict, Report, Scope, Suspect, Verdict, names, numbers,
+    KernelVerdict, Report, Scope, Suspect, SystemEvent, Verdict, names, numbers,
 };
 use laggard_model::Nanos;
 
@@ -220,15 +220,28 @@ impl Clauses<'_> {
 
     fn change(&mut self, events_known: bool) {
         let lead = self.lead;
-        let near = events::sentence(&lead.events, &Calendar::dated());
-        let text = match near.is_empty() {
-            false => near,
-            true if events_known && lead.onset.is_some() => {
+        let calendar = Calendar::dated();
+        let near = events::sentence(&lead.events, &calendar);
+        let text = match (near.is_empty(), &lead.onset) {
+            (false, _) => near,
+            (true, Some(_)) if events_known => {
                 "No deployment or other change is known shortly before it began.".to_owned()
             }
-            true => return,
+            (true, Some(_)) => return,
+            (true, None) => match self.latest_change(&calendar) {
+                Some(text) => text,
+                None => return,
+            },
         };
         self.add(ClauseKind::Change, Certainty::Possible, EvidenceSource::Events, text);
+    }
+
+    /// The latest change of the suspect's service, where it is not known when the suspect became slow.
+    fn latest_change(&self, calendar: &Calendar) -> Option<String> {
+        let is_own = |event: &&SystemEvent| event.service.is_empty() || event.service == self.lead.service;
+        let event = self.report.events.iter().rev().find(is_own)?;
+        let (change, time) = (names::capitalized(&events::event_phrase(event)), calendar.time(event.at()));
+        Some(format!("{change} at {time} UTC; the data do not show whether it began before or after that."))
     }
 
     /// CPU on the suspect's servers.

@@ -23,7 +23,7 @@ use laggard_report::{
 };
 
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
-const REVISED_AFTER: Nanos = Nanos::from_secs(600);
+const REVISED_AFTER: Nanos = Nanos::from_secs(120);
 
 /// Recordings of an incident: of a culprit and a peer.
 const RECORDINGS: u64 = 2;
