@@ -90,7 +90,7 @@ pub(crate) fn kernel_evidence(
             "Nothing is suspected, so that kernel traces were not compared.".to_owned(),
         ));
     };
-    let spans = files.spans_of(lead, &runs)?;
+    let found = files.spans_of(lead, &runs)?;
     let is_culprit = |host: &str| lead.replicas.is_empty() || lead.replicas.iter().any(|one| one == host);
     let hosts: Vec<&str> = files.traces.iter().map(|trace| trace.host.as_str()).collect();
     let Some(culprit) = hosts.iter().copied().find(|host| is_culprit(host)) else {
@@ -108,7 +108,14 @@ pub(crate) fn kernel_evidence(
         before: lead.onset.map_or(window.since, |onset| onset.earliest),
         is_peer: hosts.iter().map(|host| lead.scope == Scope::Replicas && !is_culprit(host)).collect(),
     };
-    slow.run(runs, &spans)
+    let mut evidence = slow.run(runs, &found.spans)?;
+    if found.left_out > 0 {
+        let (kept, more) = (found.spans.len(), found.left_out);
+        evidence
+            .cautions
+            .push(format!("Only {kept} calls were examined; {more} more lie within the traces."));
+    }
+    Ok(evidence)
 }
 
 fn some_of<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
@@ -137,7 +144,7 @@ impl KernelFiles<'_> {
     }
 
     /// The spans of a suspect that may lie within the traces. Every trace must be that of a replica.
-    fn spans_of(&self, lead: &Suspect, runs: &[KernelRun]) -> Result<Vec<HostSpan>, CommandError> {
+    fn spans_of(&self, lead: &Suspect, runs: &[KernelRun]) -> Result<FoundSpans, CommandError> {
         let sources = expand(self.spans).map_err(CommandError::unreadable)?;
         if sources.iter().any(|source| matches!(source, Source::Stdin)) {
             return Err(CommandError::usage(
@@ -148,7 +155,7 @@ impl KernelFiles<'_> {
         settings.reader.weight_attribute = Some(THREAD_ATTRIBUTE.to_owned());
         let wanted: Vec<(&str, Option<Window>)> =
             self.traces.iter().zip(runs).map(|(trace, run)| (trace.host.as_str(), calendar(run))).collect();
-        let empty = || SuspectSpans { lead, wanted: &wanted, replicas: BTreeSet::new(), spans: Vec::new() };
+        let empty = || SuspectSpans::new(lead, &wanted);
         let meter = Meter::new(&sources);
         let loaded = load_tables(&sources, &settings, &empty, self.threads, &meter);
         meter.done();
@@ -160,7 +167,7 @@ impl KernelFiles<'_> {
                 unknown.path.display(),
                 some_of(tables.replicas.iter())
             ))),
-            None => Ok(tables.spans),
+            None => Ok(FoundSpans { spans: tables.spans, left_out: tables.left_out }),
         }
     }
 }
@@ -326,6 +333,12 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// Spans that may lie within a kernel trace, and how many more there are.
+struct FoundSpans {
+    spans: Vec<HostSpan>,
+    left_out: usize,
+}
+
 /// A span with its replica.
 struct HostSpan {
     host: String,
@@ -339,9 +352,15 @@ struct SuspectSpans<'a> {
     wanted: &'a [(&'a str, Option<Window>)],
     replicas: BTreeSet<String>,
     spans: Vec<HostSpan>,
+    /// Spans beyond the limit.
+    left_out: usize,
 }
 
-impl SuspectSpans<'_> {
+impl<'a> SuspectSpans<'a> {
+    fn new(lead: &'a Suspect, wanted: &'a [(&'a str, Option<Window>)]) -> SuspectSpans<'a> {
+        SuspectSpans { lead, wanted, replicas: BTreeSet::new(), spans: Vec::new(), left_out: 0 }
+    }
+
     fn add_replica(&mut self, name: &str) {
         if !self.replicas.contains(name) {
             self.replicas.insert(name.to_owned());
@@ -353,16 +372,18 @@ impl Sink for SuspectSpans<'_> {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.add_replica(span.replica);
         let lead = self.lead;
-        let is_meant = span.operation == lead.operation
-            && span.service == lead.service
-            && span.kind.name() == lead.kind
-            && self.spans.len() < SPANS_MAX;
+        let is_meant =
+            span.operation == lead.operation && span.service == lead.service && span.kind.name() == lead.kind;
         let end = span.start.plus(span.inclusive);
         let is_inside = |time: &Window| span.start <= time.until && end >= time.since;
         let is_wanted = |(host, time): &(&str, Option<Window>)| {
             *host == span.replica && time.as_ref().is_none_or(is_inside)
         };
         if is_meant && self.wanted.iter().any(is_wanted) {
+            if self.spans.len() >= SPANS_MAX {
+                self.left_out += 1;
+                return;
+            }
             let interval = span_interval(span, None);
             self.spans.push(HostSpan { host: span.replica.to_owned(), interval });
         }
@@ -381,6 +402,7 @@ impl ParallelLoad for SuspectSpans<'_> {
     fn merge(&mut self, later: Self) {
         self.replicas.extend(later.replicas);
         self.spans.extend(later.spans);
+        self.left_out += later.left_out + self.spans.len().saturating_sub(SPANS_MAX);
         self.spans.truncate(SPANS_MAX);
     }
 }

@@ -1,13 +1,12 @@
 //! Describes the findings of the alignment: the waiting thread, the reason of the wait, and the thread that ends it.
 
-use crate::intervals::intervals;
+use crate::intervals::{PathInterval, intervals};
 use crate::ledger::wait_of;
-use crate::names::WorkerName;
-use crate::names::quoted;
+use crate::names::{WorkerName, quoted, worker_name};
 use crate::sequences::{Sequenced, Sequencer, StepSegments};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
-use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph, Window};
 use laggard_report::{
     AbnormalWait, StateName, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
 };
@@ -57,6 +56,16 @@ struct Sum {
     executions: BTreeSet<usize>,
     /// Excess by finding.
     groups: BTreeMap<usize, u64>,
+    /// Nanoseconds by the thread that ran instead.
+    ran_instead: BTreeMap<String, u64>,
+}
+
+impl Sum {
+    /// The thread that ran for at least half of the time.
+    fn ran_mostly(&self) -> Option<String> {
+        let most = self.ran_instead.iter().max_by_key(|(name, ns)| (**ns, Reverse(*name)))?;
+        (most.1.saturating_mul(2) >= self.ns).then(|| most.0.clone())
+    }
 }
 
 /// An occurrence of a finding, with its reason from the critical path.
@@ -64,6 +73,7 @@ struct OccurrenceSummary {
     reason: Reason,
     count: u64,
     ns: u64,
+    ran_instead: BTreeMap<String, u64>,
     example: StepDeviation,
 }
 
@@ -138,6 +148,9 @@ impl DeviationSums {
             sum.ns += summary.ns;
             sum.excess_ns += excess_ns;
             sum.executions.insert(occurrence.execution);
+            for (name, ns) in &summary.ran_instead {
+                *sum.ran_instead.entry(name.clone()).or_default() += ns;
+            }
             *sum.groups.entry(group).or_default() += excess_ns;
         };
         let (reasons, examples) = self.groups.entry(group).or_default();
@@ -188,7 +201,23 @@ fn summarize_occurrence(
         elapsed_ns: (occurrence.time_us * 1e3) as u64,
         expected_ns: (expected_us * 1e3) as u64,
     };
-    Some(OccurrenceSummary { reason, count, ns, example })
+    let ran_instead = match reason.cause {
+        WaitCause::CpuBusy => ran_instead(graph, &path_intervals),
+        _ => BTreeMap::new(),
+    };
+    Some(OccurrenceSummary { reason, count, ns, ran_instead, example })
+}
+
+/// Who ran while a thread waited for a CPU, in nanoseconds by name.
+fn ran_instead(graph: &ExecutionGraph, intervals: &[PathInterval<'_>]) -> BTreeMap<String, u64> {
+    let mut out = BTreeMap::new();
+    for interval in intervals.iter().filter(|interval| interval.cause == WaitCause::CpuBusy) {
+        let window = Window { from: interval.from, to: interval.to };
+        if let Some((user, ns)) = graph.cpu_user(interval.worker, window) {
+            *out.entry(worker_name(graph, user).with_host()).or_default() += ns;
+        }
+    }
+    out
 }
 
 /// A missing step is attributed to the execution's own thread, at the step before which it is expected.
@@ -198,7 +227,7 @@ fn missing_step(
     steps: &[StepSegments],
     occurrence: &Occurrence,
 ) -> OccurrenceSummary {
-    let own = crate::names::worker_name(graph, path.worker);
+    let own = worker_name(graph, path.worker);
     let piece = steps.get(occurrence.steps.start).and_then(|step| path.segments.get(step.first));
     let since = piece.map_or(path.window.to, |piece| piece.window.from);
     let example = StepDeviation {
@@ -211,12 +240,14 @@ fn missing_step(
         expected_ns: 0,
     };
     let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
-    OccurrenceSummary { reason, count: 0, ns: 0, example }
+    OccurrenceSummary { reason, count: 0, ns: 0, ran_instead: BTreeMap::new(), example }
 }
 
 fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
     let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&index, &ns)| (index, ns)).collect();
     steps.sort_by_key(|&(index, ns)| (Reverse(ns), index));
+    let waker = reason.waker.clone().or_else(|| sum.ran_mostly());
+    let reason = Reason { waker, ..reason.clone() };
     AbnormalWait {
         description: reason.words(sum),
         cause: reason.cause,

@@ -19,7 +19,7 @@ pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<Caus
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
     let mut shares: BTreeMap<CauseClass, f64> = BTreeMap::new();
     for wait in &kernel.waits {
-        if let Some((class, _)) = supported(wait.cause, lead) {
+        if let Some((class, _)) = supported(wait, lead) {
             *shares.entry(class).or_default() += wait.share;
         }
     }
@@ -28,21 +28,23 @@ pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<Caus
         return None;
     }
     // The largest wait is the first; a class is as certain as most of its time.
-    let of_class = |wait: &&AbnormalWait| supported(wait.cause, lead).is_some_and(|found| found.0 == class);
+    let of_class = |wait: &&AbnormalWait| supported(wait, lead).is_some_and(|found| found.0 == class);
     let main = kernel.waits.iter().find(of_class)?;
-    let (_, weight) = supported(main.cause, lead)?;
+    let (_, weight) = supported(main, lead)?;
     let text = sentence(main, share.min(1.0));
     Some(CauseEvidence { class, weight, source: EvidenceSource::Kernel, text })
 }
 
-/// The class that time of this kind supports, with its weight. What is slow on all replicas alike is not one machine.
-fn supported(cause: WaitCause, lead: &Suspect) -> Option<(CauseClass, f64)> {
+/// The class that a wait supports, with its weight. What is slow on all replicas alike is not one machine, and threads of the same
+/// name that wait for each other's CPU have more to do.
+fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
     let is_everywhere = lead.scope == Scope::All;
-    Some(match cause {
+    let is_among_equals = wait.waker.as_ref() == Some(&wait.thread);
+    Some(match wait.cause {
         WaitCause::OtherThread | WaitCause::Timer => (CauseClass::Waiting, 4.0),
         WaitCause::Unresolved => (CauseClass::Waiting, 3.0),
         WaitCause::CpuQuota => (CauseClass::Configuration, 4.0),
-        WaitCause::CpuBusy if is_everywhere => (CauseClass::Load, 1.5),
+        WaitCause::CpuBusy if is_everywhere || is_among_equals => (CauseClass::Load, 1.5),
         WaitCause::CpuBusy => (CauseClass::ForeignLoad, 3.0),
         WaitCause::Disk if is_everywhere => (CauseClass::Waiting, 3.0),
         WaitCause::Disk => (CauseClass::Machine, 3.0),

@@ -156,6 +156,16 @@ fn each_wait_in_the_kernel_supports_its_kind_of_cause() {
 }
 
 #[test]
+fn threads_of_one_name_that_share_a_processor_are_load() {
+    let report = slow(three_replicas(), 0.05, &["a"]);
+    let mut kernel = kernel(&[(WaitCause::CpuBusy, 0.9)]);
+    kernel.waits[0].waker = Some(kernel.waits[0].thread.clone());
+    let cause = conclude(&report, None, Some(&kernel)).unwrap();
+    let piece = cause.evidence.iter().find(|piece| piece.source == EvidenceSource::Kernel).unwrap();
+    assert_eq!((piece.class, piece.weight), (CauseClass::Load, 1.5));
+}
+
+#[test]
 fn a_kind_of_cause_needs_half_of_the_additional_time() {
     let report = slow(three_replicas(), 0.05, &["a"]);
     let waits = [(WaitCause::CpuQuota, 0.4), (WaitCause::OtherThread, 0.3), (WaitCause::Timer, 0.2)];

@@ -1,8 +1,8 @@
 //! Losses, packets over loopback, and the corners of real traces, calculated by hand.
 
 use crate::events::{EventTrace, event};
-use laggard_kernel_graph::{GraphBuilder, GraphSettings, HostId};
-use laggard_model::{KernelTexts, Loss, Losses};
+use laggard_kernel_graph::{GraphBuilder, GraphSettings, HostId, Window};
+use laggard_model::{KernelTexts, KernelTime, Loss, Losses};
 
 #[test]
 fn a_loss_cuts_the_threads_of_its_cpu() {
@@ -142,6 +142,28 @@ fn idle_time_of_the_last_cpu_is_reported_with_preemption() {
     assert_eq!(path.segments[1].idle_ns, 40_000);
     assert_eq!(story.path(1, 40, 50).segments[0].idle_ns, 10_000);
     assert_eq!(path.segments[0].idle_ns, 0);
+}
+
+#[test]
+fn the_thread_that_used_the_last_cpu_longest_is_known() {
+    let story = EventTrace::traced(
+        "10 0 0 switch 0 R 1
+         10 1 0 switch 0 R 4
+         20 0 1 switch 1 R 2
+         30 0 2 switch 2 R 3
+         60 0 3 switch 3 S 1
+         90 0 1 switch 1 S 0
+         90 1 4 switch 4 S 0",
+    );
+    let user = |from_us: u64, to_us: u64| {
+        let at = |us: u64| KernelTime::from_ns(us * 1_000);
+        let window = Window { from: at(from_us), to: at(to_us) };
+        let user = story.graph.cpu_user(story.thread(1, 10), window);
+        user.map(|(worker, ns)| (story.graph.name(worker), ns))
+    };
+    assert_eq!(user(20, 60), Some(("t3", 30_000)), "not t4, which runs longer elsewhere");
+    assert_eq!(user(20, 35), Some(("t2", 10_000)));
+    assert_eq!(user(60, 90), None, "it runs itself");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct AbnormalWait {
     pub cause: WaitCause,
     /// Who waits there.
     pub thread: String,
-    /// Who it waits for or who ended the wait.
+    /// Who it waits for, who ended the wait, or who used its CPU for at least half of the time.
     pub waker: Option<String>,
     /// The interrupt, device or CPU.
     pub resource: Option<String>,

@@ -12,7 +12,7 @@ pub struct WaitFacts<'a> {
     pub count: u64,
     /// Nanoseconds together.
     pub total_ns: u64,
-    /// Who is waited for, or ended the wait.
+    /// Who is waited for, ended the wait, or used the CPU.
     pub waker: Option<&'a str>,
     /// The interrupt, device or CPU.
     pub resource: Option<&'a str>,
@@ -26,7 +26,9 @@ pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
     let resource = facts.resource.map_or_else(String::new, |name| format!(" ({})", quoted(name)));
     match cause {
         WaitCause::CpuQuota => format!("was preempted {often} while its CPU was idle: a CPU quota"),
-        WaitCause::CpuBusy => format!("waited {often} for a CPU that others used"),
+        WaitCause::CpuBusy => {
+            format!("waited {often} for a CPU that others used{}", waker(", mostly "))
+        }
         WaitCause::CpuWakeUp => format!("waited {often} for an idle CPU to wake up"),
         WaitCause::OtherThread => match facts.waker {
             Some(name) => format!("waited {often} for {}, which ran", quoted(name)),
