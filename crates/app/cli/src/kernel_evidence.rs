@@ -144,7 +144,7 @@ impl KernelFiles<'_> {
     }
 
     /// The spans of a suspect that may lie within the traces. Every trace must be that of a replica.
-    fn spans_of(&self, lead: &Suspect, runs: &[KernelRun]) -> Result<FoundSpans, CommandError> {
+    fn spans_of(&self, lead: &Suspect, runs: &[KernelRun]) -> Result<CallsInTraces, CommandError> {
         let sources = expand(self.spans).map_err(CommandError::unreadable)?;
         if sources.iter().any(|source| matches!(source, Source::Stdin)) {
             return Err(CommandError::usage(
@@ -167,7 +167,7 @@ impl KernelFiles<'_> {
                 unknown.path.display(),
                 some_of(tables.replicas.iter())
             ))),
-            None => Ok(FoundSpans { spans: tables.spans, left_out: tables.left_out }),
+            None => Ok(CallsInTraces { spans: tables.spans, left_out: tables.left_out }),
         }
     }
 }
@@ -334,7 +334,7 @@ fn name(path: &Path) -> String {
 }
 
 /// Spans that may lie within a kernel trace, and how many more there are.
-struct FoundSpans {
+struct CallsInTraces {
     spans: Vec<HostSpan>,
     left_out: usize,
 }
