@@ -29,7 +29,13 @@ async function start(folder) {
     });
     server.on("exit", (status) => failed(new Error(`laggard serve ended with ${status}: ${said.join("\n")}`)));
   });
-  return { url: `http://${address}`, stop: () => server.kill("SIGTERM"), said };
+  /** It saves its state before it ends. */
+  const stop = () => {
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGTERM");
+    return ended;
+  };
+  return { url: `http://${address}`, stop, said };
 }
 
 describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
@@ -44,7 +50,7 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
   });
   after(async () => {
     await page?.done();
-    server?.stop();
+    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
