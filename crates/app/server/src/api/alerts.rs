@@ -1,6 +1,6 @@
 //! `/api/v1/alerts`: operations that became slower and servers in trouble, found by continuous detection.
 
-use super::parameters::{Query, count, now};
+use super::parameters::{Query, count, lasted_in, now, open_window};
 use super::problem::{ApiError, ProblemDocument};
 use crate::alerts::{
     Alert, AlertFinding, AlertKind, AlertState, DetectionState, EvaluationRecord, Interval, ServerEvidence,
@@ -133,17 +133,10 @@ pub(crate) async fn alerts(
     Query(parameters): Query<AlertParameters>,
 ) -> Result<Json<Alerts>, ApiError> {
     let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let at = now();
-    let (since, until) =
-        (parameters.since.map(|moment| moment.at(at)), parameters.until.map(|moment| moment.at(at)));
-    if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(ApiError::invalid("since is later than until"));
-    }
+    let window = open_window(parameters.since, parameters.until, now())?;
     let detection = state.alerts.tenant_alerts.tenant(&tenant.name).state().clone();
     let is_wanted = |alert: &Alert| {
-        let ends = alert.resolved_ns.unwrap_or(i64::MAX);
-        since.is_none_or(|since| ends >= since.unix_ns())
-            && until.is_none_or(|until| alert.since_ns <= until.unix_ns())
+        lasted_in(window, alert.since_ns, alert.resolved_ns)
             && parameters.state.is_none_or(|state| alert.state == state)
     };
     Ok(Json(answer(&state, detection, is_wanted, limit)))

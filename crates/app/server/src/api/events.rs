@@ -1,7 +1,7 @@
 //! `/api/v1/events`: deployments and other changes of the system.
 
 use super::data::blocking;
-use super::parameters::{Query, count, now};
+use super::parameters::{Query, count, now, open_window};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
 use crate::tenants::Tenant;
@@ -189,13 +189,8 @@ pub(crate) async fn events(
     Query(parameters): Query<EventParameters>,
 ) -> Result<Json<EventList>, ApiError> {
     let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let at = now();
-    let since = parameters.since.map_or(Timestamp::MIN, |moment| moment.at(at));
-    let until = parameters.until.map_or(Timestamp::MAX, |moment| moment.at(at));
-    if since > until {
-        return Err(ApiError::invalid("since is later than until"));
-    }
-    let mut events = tenant.events.within(since, until);
+    let window = open_window(parameters.since, parameters.until, now())?;
+    let mut events = tenant.events.within(window.since, window.until);
     if let Some(service) = &parameters.service {
         events.retain(|event| event.service.is_empty() || event.service == *service);
     }

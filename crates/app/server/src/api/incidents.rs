@@ -1,7 +1,7 @@
 //! `/api/v1/incidents`: alerts of one cause with one verdict. `/api/v1/silences`: what nobody is to be notified of.
 
 use super::data::blocking;
-use super::parameters::{Query, count, now};
+use super::parameters::{Query, count, lasted_in, now, open_window};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::small_body;
 use crate::alerts::{
@@ -134,17 +134,10 @@ pub(crate) async fn incidents(
     Query(parameters): Query<IncidentParameters>,
 ) -> Result<Json<Incidents>, ApiError> {
     let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let at = now();
-    let (since, until) =
-        (parameters.since.map(|moment| moment.at(at)), parameters.until.map(|moment| moment.at(at)));
-    if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(ApiError::invalid("since is later than until"));
-    }
+    let window = open_window(parameters.since, parameters.until, now())?;
     let list = state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.clone();
     let is_wanted = |incident: &&IncidentRecord| {
-        let ends = incident.closed_ns.unwrap_or(i64::MAX);
-        since.is_none_or(|since| ends >= since.unix_ns())
-            && until.is_none_or(|until| incident.since_ns <= until.unix_ns())
+        lasted_in(window, incident.since_ns, incident.closed_ns)
             && parameters.state.is_none_or(|wanted| incident.state == wanted)
     };
     let mut wanted: Vec<&IncidentRecord> = list.incidents.iter().filter(is_wanted).collect();

@@ -50,10 +50,30 @@ pub(crate) fn window(
 ) -> Result<Window, ApiError> {
     let until = until.map_or(now, |moment| moment.at(now));
     let since = since.map_or(until.minus(USUAL_WINDOW), |moment| moment.at(now));
-    if since > until {
-        return Err(ApiError::invalid("since is later than until"));
+    checked(Window { since, until })
+}
+
+/// The window of parameters of a list: without an end, it is open there.
+pub(crate) fn open_window(
+    since: Option<Moment>,
+    until: Option<Moment>,
+    now: Timestamp,
+) -> Result<Window, ApiError> {
+    let since = since.map_or(Timestamp::MIN, |moment| moment.at(now));
+    let until = until.map_or(Timestamp::MAX, |moment| moment.at(now));
+    checked(Window { since, until })
+}
+
+fn checked(window: Window) -> Result<Window, ApiError> {
+    match window.since > window.until {
+        true => Err(ApiError::invalid("since is later than until")),
+        false => Ok(window),
     }
-    Ok(Window { since, until })
+}
+
+/// Whether something lasted in a window; without an end, it still lasts.
+pub(crate) fn lasted_in(window: Window, since_ns: i64, until_ns: Option<i64>) -> bool {
+    until_ns.is_none_or(|until_ns| until_ns >= window.since.unix_ns()) && since_ns <= window.until.unix_ns()
 }
 
 /// A requested number, from 1 to `most`; `usual` if absent.

@@ -1,7 +1,7 @@
 //! `/api/v1/recordings` and `/api/v1/agent`: kernel recordings of hosts, requested by people and sent by agents.
 
 use super::data::blocking;
-use super::parameters::{Query, count, now};
+use super::parameters::{Query, count, now, open_window};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
 use super::uploads::{Part, UploadFolder, Uploads};
@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures::StreamExt;
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
-use laggard_model::{Nanos, Timestamp};
+use laggard_model::Nanos;
 use laggard_params::{Moment, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -274,12 +274,8 @@ pub(crate) async fn recordings(
 ) -> Result<Json<RecordingList>, ApiError> {
     let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
     let at = now();
-    let since = parameters.since.map_or(Timestamp::MIN, |moment| moment.at(at));
-    let until = parameters.until.map_or(Timestamp::MAX, |moment| moment.at(at));
-    if since > until {
-        return Err(ApiError::invalid("since is later than until"));
-    }
-    let mut recordings = tenant.recordings.list(parameters.host.as_deref(), Window { since, until });
+    let window = open_window(parameters.since, parameters.until, at)?;
+    let mut recordings = tenant.recordings.list(parameters.host.as_deref(), window);
     let omitted = recordings.len().saturating_sub(limit) as u64;
     recordings.truncate(limit);
     Ok(Json(RecordingList { recordings, omitted, agents: tenant.recordings.agents(at) }))
