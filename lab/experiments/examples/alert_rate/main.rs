@@ -146,16 +146,8 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
         started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
     );
     for alert in alerts.resolved.iter().chain(alerts.firing()) {
-        let Some(finding) = alert.finding.operation() else { continue };
-        println!(
-            "  {} {}: {:.2} slower, factor {:?}, {} of {} requests",
-            finding.service,
-            finding.operation,
-            finding.slower,
-            finding.factor,
-            finding.requests_hit,
-            finding.requests_seen
-        );
+        let p_value = alert.finding.operation().and_then(|finding| finding.p_value);
+        println!("  {} p {p_value:?}", alert.finding.summary());
     }
 }
 

@@ -149,6 +149,15 @@ impl Finding {
         std::iter::once(&self.operation).chain(&self.other_operations).map(String::as_str)
     }
 
+    /// Whether it fails, or makes so many fewer calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
+    pub fn fails_clearly(&self) -> bool {
+        let is_clear = |change: &BehaviorChange| {
+            change.kind == "errors"
+                || (change.kind == "missing-calls" && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate)
+        };
+        self.behavior.iter().any(is_clear)
+    }
+
     /// Whether it fails or returns early: what it does not do cannot be measured in time.
     pub fn is_failing(&self) -> bool {
         self.behavior.iter().any(|change| matches!(change.kind.as_str(), "errors" | "missing-calls"))
@@ -174,6 +183,9 @@ pub struct TooFewRequests {
     /// Complete requests of the baseline.
     pub baseline: u64,
 }
+
+/// The part of the usual calls that must be missing.
+const MISSING_MIN: f64 = 0.4;
 
 /// Suspects of one evaluation, and names listed of each.
 const SUSPECTS_MAX: usize = 50;

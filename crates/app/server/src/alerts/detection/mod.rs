@@ -220,7 +220,7 @@ impl Study<'_> {
         let is_short = compared.window.since > self.detection.window_at(self.end).since;
         let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
-            let is_enough = finding.is_failing() || finding.slower >= slower_min;
+            let is_enough = finding.fails_clearly() || finding.slower >= slower_min;
             is_enough && finding.is_certain(level)
                 || self.alerts.firing().any(|alert| alert.is_about(finding))
         });
