@@ -152,10 +152,14 @@ impl Finding {
     /// Whether it fails, or makes so many fewer calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
     pub fn fails_clearly(&self) -> bool {
         let is_clear = |change: &BehaviorChange| {
-            change.kind == "errors"
-                || (change.kind == "missing-calls" && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate)
+            change.kind == "missing-calls" && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate
         };
-        self.behavior.iter().any(is_clear)
+        self.has_errors() || self.behavior.iter().any(is_clear)
+    }
+
+    /// Whether more of its calls fail.
+    pub fn has_errors(&self) -> bool {
+        self.behavior.iter().any(|change| change.kind == "errors")
     }
 
     /// Whether it fails or returns early: what it does not do cannot be measured in time.

@@ -220,6 +220,9 @@ impl Study<'_> {
         let is_short = compared.window.since > self.detection.window_at(self.end).since;
         let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
+            // Which calls an operation makes depends on what is asked for, which varies more than the method can know.
+            let is_of_calls = finding.is_failing() && !finding.has_errors();
+            let level = if is_of_calls { SHORT_LEVEL } else { level };
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;
             is_enough && finding.is_certain(level)
                 || self.alerts.firing().any(|alert| alert.is_about(finding))

@@ -88,8 +88,10 @@ pub(super) fn recovery(
     Some(Recovery::Unknown)
 }
 
-/// So many calls that differ are expected of an operation that still fails, in the latest part that is judged.
+/// So many calls that differ are expected of an operation that still fails, in the latest part that is judged: more where the
+/// calls differ before the fault, too.
 const FAILING_EXPECTED: f64 = 10.0;
+const MISSING_EXPECTED: f64 = 40.0;
 
 /// What the latest calls say about an operation that failed, or made other calls: the shortest latest part with enough calls is
 /// compared with the time before the fault. The time just before it would not do, since the operation fails there as well.
@@ -102,13 +104,14 @@ pub(super) fn failing_recovery(
 ) -> Recovery {
     let changes = finding.behavior.iter().map(|change| (change.rate - change.usual_rate).abs());
     let change = changes.fold(0.0, f64::max);
+    let expected = if finding.has_errors() { FAILING_EXPECTED } else { MISSING_EXPECTED };
     for length in RECENT {
         let since = until.minus(length).max(evident_until).plus(Nanos::from_ns(1));
         if since >= until {
             continue;
         }
         let latest = Window { since, until };
-        if calls(finding, requests, latest, engine).len() as f64 * change < FAILING_EXPECTED {
+        if calls(finding, requests, latest, engine).len() as f64 * change < expected {
             continue;
         }
         let Ok(evaluation) = evaluate(requests, latest, usual, settings, engine) else { continue };
