@@ -138,7 +138,7 @@ fn what_cannot_be_sent_is_reported_until_the_server_knows() {
         state.requests = later;
         state.upload_statuses = vec![413];
     });
-    reason([141, 142, 143], "rejected the recording: as told");
+    reason([141, 142, 143], "rejected the recording: prepared");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the lock is left");
 }
 

@@ -1,4 +1,4 @@
-//! A server that answers as it is told, and a recorder that notes what is done with it.
+//! A server with prepared responses, and a recorder that keeps a list of the calls it gets.
 
 use laggard_agent::{Agent, AgentSettings, RecordRule, Recorder, ServerAccess, StartRecorder};
 use laggard_model::Timestamp;
@@ -85,7 +85,7 @@ fn answer(stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<()> 
     } else {
         state.uploads.push((path, String::from_utf8_lossy(&body).into_owned()));
         let status = if state.upload_statuses.is_empty() { 200 } else { state.upload_statuses.remove(0) };
-        (status, json!({"detail": "as told"}))
+        (status, json!({"detail": "prepared"}))
     };
     let answer = answer.to_string();
     let length = answer.len();

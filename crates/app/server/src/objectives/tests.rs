@@ -6,25 +6,11 @@ use super::figures::figures;
 use super::rules::evaluate;
 use super::storage::{self, Measured, MeasuredByName};
 use crate::alerts::{AlertList, AlertState, ObjectiveSeverity, Rules};
-use crate::settings::{Length, ObjectiveSettings};
+use crate::settings::ObjectiveSettings;
 use laggard_model::{AdjustedCount, Nanos, Timestamp};
 
 /// 2026-01-12T09:00:00Z, where a block begins.
 const START: Timestamp = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
-
-/// CloudDiag's: at most 0.05 % above 300 ms.
-fn objective() -> ObjectiveSettings {
-    ObjectiveSettings {
-        name: "buy".to_owned(),
-        service: "web".to_owned(),
-        operation: None,
-        limit: Some(Length::from_millis(300)),
-        without_error: false,
-        target: 0.9995,
-        days: 28,
-        tenants: Vec::new(),
-    }
-}
 
 fn count(requests: u64, bad: u64) -> Count {
     let (weight, bad_weight) = (requests as f64, bad as f64);
@@ -45,7 +31,7 @@ fn a_budget_by_hand() {
     let bad_block = Block::at(START).plus(-4_000);
     counts.insert(bad_block, count(125, 100));
     counts.insert(bad_block.next(), count(125, 100));
-    let figures = figures(&objective(), &counts, START);
+    let figures = figures(&ObjectiveSettings::example(), &counts, START);
     assert_eq!((figures.requests, figures.bad, figures.represented), (1_000_000, 200, 1e6));
     assert!((figures.good_share.unwrap() - 0.9998).abs() < 1e-12);
     assert!((figures.budget - 500.0).abs() < 1e-6 && (figures.budget_left.unwrap() - 0.6).abs() < 1e-9);
@@ -64,7 +50,7 @@ fn a_budget_by_hand() {
 #[test]
 fn burn_rates_by_hand() {
     // 72 of 10,000 requests are bad: 0.72 %, 14.4 times 0.05 %.
-    let rate = burn_rate(&count(10_000, 72), objective().allowed_share()).unwrap();
+    let rate = burn_rate(&count(10_000, 72), ObjectiveSettings::example().allowed_share()).unwrap();
     assert!((rate - 14.4).abs() < 1e-9, "{rate}");
     assert_eq!(burn_rate(&Count::default(), 0.0005), None, "no requests, no rate");
     // The window of an hour is the current block and twelve complete ones.
@@ -82,7 +68,7 @@ fn sampled_requests_count_for_those_they_represent() {
     // All slow requests are stored, and one in a hundred of the others.
     (0..10).for_each(|_| sampled.add(RequestOutcome::Bad, None));
     (0..99).for_each(|_| sampled.add(RequestOutcome::Good, AdjustedCount::new(100.0)));
-    let figures = figures(&objective(), &[(Block::at(START), sampled)].into(), START);
+    let figures = figures(&ObjectiveSettings::example(), &[(Block::at(START), sampled)].into(), START);
     assert_eq!((figures.requests, figures.bad, figures.represented), (109, 10, 9_910.0));
     assert!((figures.good_share.unwrap() - 9_900.0 / 9_910.0).abs() < 1e-12);
     assert!((figures.burn_rates[0].rate.unwrap() - 10.0 / 9_910.0 / 0.0005).abs() < 1e-9);
@@ -90,7 +76,7 @@ fn sampled_requests_count_for_those_they_represent() {
 
 /// What the rules say of some counts: `P` and `T` for alerts, `-` for healthy, `?` where it is open.
 fn outcome(counts: &BlockCounts) -> String {
-    let evaluation = evaluate(&objective(), counts, None, START);
+    let evaluation = evaluate(&ObjectiveSettings::example(), counts, None, START);
     let letter = |severity, letter| {
         let is_burning = evaluation.burning.iter().any(|burning| burning.finding.severity == severity);
         let is_healthy = evaluation.healthy.iter().any(|subject| subject.severity == severity);
@@ -157,7 +143,7 @@ fn alerts_go_through_the_lifecycle() {
     let mut minute = 0;
     let mut apply = |alerts: &mut AlertList, counts: &BlockCounts| {
         minute += 60;
-        let evaluation = evaluate(&objective(), counts, None, START);
+        let evaluation = evaluate(&ObjectiveSettings::example(), counts, None, START);
         alerts.apply_objectives(&evaluation, rules, START.plus(Nanos::from_secs(minute)))
     };
     let (bad, good) = (last(360, count(10_000, 100)), last(4_320, count(10_000, 1)));
@@ -185,7 +171,7 @@ fn stored_counts_are_read_again_and_others_are_put_aside() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("objectives.json");
     assert_eq!(storage::load(&file), MeasuredByName::new());
-    let mut measured = Measured::new(super::count::Definition::new(&objective()));
+    let mut measured = Measured::new(super::count::Definition::new(&ObjectiveSettings::example()));
     measured.counts = last(60, count(10, 1));
     measured.pending = measured.counts.keys().copied().collect();
     measured.next_segment = 7;
@@ -218,7 +204,7 @@ fn stored_version_1_is_read() {
     std::fs::write(&file, include_str!("stored_version_1.json")).unwrap();
     let all = storage::load(&file);
     let measured = &all["buy"];
-    assert_eq!(measured.definition, super::count::Definition::new(&objective()));
+    assert_eq!(measured.definition, super::count::Definition::new(&ObjectiveSettings::example()));
     assert_eq!((measured.next_segment, measured.pending.len(), measured.counts.len()), (41, 1, 2));
     assert_eq!(measured.counts[&Block::at(START)], count(120, 3));
     assert_eq!(measured.counts[&Block::at(START).next()].weight, 90.0);

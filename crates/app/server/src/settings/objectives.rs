@@ -123,10 +123,9 @@ impl ObjectiveSettings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn objective() -> ObjectiveSettings {
+impl ObjectiveSettings {
+    /// CloudDiag's: at most 0.05 % of the requests above 300 ms.
+    pub(crate) fn example() -> ObjectiveSettings {
         ObjectiveSettings {
             name: "buy".to_owned(),
             service: "web".to_owned(),
@@ -138,12 +137,17 @@ mod tests {
             tenants: Vec::new(),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn invalid_objectives_are_rejected() {
-        assert!(check_objectives(&[objective()]).is_ok());
+        assert!(check_objectives(&[ObjectiveSettings::example()]).is_ok());
         let rejected = |change: fn(&mut ObjectiveSettings)| {
-            let mut changed = objective();
+            let mut changed = ObjectiveSettings::example();
             change(&mut changed);
             check_objectives(&[changed]).expect_err("invalid").to_string()
         };
@@ -165,10 +169,12 @@ mod tests {
         ] {
             assert!(message.starts_with("objective ") && message.contains(wanted), "{message}");
         }
-        let twice = check_objectives(&[objective(), objective()]).unwrap_err().to_string();
+        let twice = check_objectives(&[ObjectiveSettings::example(), ObjectiveSettings::example()])
+            .unwrap_err()
+            .to_string();
         assert_eq!(twice, "objective \"buy\": there are two objectives of this name");
         let many: Vec<ObjectiveSettings> = (0..=OBJECTIVES_MAX)
-            .map(|number| ObjectiveSettings { name: number.to_string(), ..objective() })
+            .map(|number| ObjectiveSettings { name: number.to_string(), ..ObjectiveSettings::example() })
             .collect();
         assert!(check_objectives(&many).unwrap_err().to_string().contains("at most 50"));
     }
