@@ -80,7 +80,7 @@ pub struct IncidentSize {
 /// What traces, samples, and events together say about an incident.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IncidentVerdict {
-    /// When it was reached, by the server's clock.
+    /// When it was reached, or examined again without any other result, by the server's clock.
     pub at_ns: i64,
     /// The alerts that it is about.
     pub alerts: u64,

@@ -67,7 +67,16 @@ impl Evidence<'_> {
         let lead = alerts.first()?;
         let operation = alerts.iter().find(|alert| alert.finding.operation().is_some());
         let (mut list, mut class) = match operation {
-            Some(alert) => self.of_requests(incident, alert),
+            Some(alert) => match (self.of_requests(incident, alert), &incident.verdict) {
+                (Some(said), _) => said,
+                // A window that shows nothing any more takes back nothing that was shown.
+                (None, Some(earlier)) => {
+                    let (at_ns, alerts) = (self.at.unix_ns(), incident.alerts.len() as u64);
+                    let recordings = self.recordings_of(incident);
+                    return Some(IncidentVerdict { at_ns, alerts, recordings, ..earlier.clone() });
+                }
+                (None, None) => (vec![finding_clause(alert)], None),
+            },
             None => (Vec::new(), None),
         };
         for server in alerts.iter().filter_map(|alert| alert.finding.server()) {
@@ -90,15 +99,23 @@ impl Evidence<'_> {
         Some(IncidentVerdict {
             at_ns: self.at.unix_ns(),
             alerts: incident.alerts.len() as u64,
-            recordings: waits::arrived(&waits::of_incident(self.recordings, incident)),
+            recordings: self.recordings_of(incident),
             class,
             clauses: list,
         })
     }
 
-    /// What the requests of an alert, and the samples of its servers, say.
-    fn of_requests(&self, incident: &IncidentRecord, alert: &Alert) -> (Vec<Clause>, Option<CauseClass>) {
-        let Some(mut report) = self.report(alert) else { return (vec![finding_clause(alert)], None) };
+    fn recordings_of(&self, incident: &IncidentRecord) -> u64 {
+        waits::arrived(&waits::of_incident(self.recordings, incident))
+    }
+
+    /// What the requests of an alert, and the samples of its servers, say; `None` without suspects.
+    fn of_requests(
+        &self,
+        incident: &IncidentRecord,
+        alert: &Alert,
+    ) -> Option<(Vec<Clause>, Option<CauseClass>)> {
+        let mut report = self.report(alert)?;
         let changes = self.changes(&report);
         let requests = waits::of_incident(self.recordings, incident);
         if requests.is_empty() && incident.state == IncidentState::Open {
@@ -115,7 +132,7 @@ impl Evidence<'_> {
         if !list.iter().any(|clause| clause.kind == ClauseKind::What) {
             list.insert(0, finding_clause(alert));
         }
-        (list, report.cause.map(|cause| cause.class))
+        Some((list, report.cause.map(|cause| cause.class)))
     }
 
     /// The diagnosis of the window of an alert against the time before it.
