@@ -1,0 +1,79 @@
+"""The database cluster of a data folder: made once, with the data of the shop."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+from control.folders import postgres_programs
+from control.processes import POSTGRES_USER
+from shop.layout import HOST, Layout
+
+SETTINGS = {
+    "listen_addresses": f"'{HOST}'",
+    "shared_buffers": "'64MB'",
+    "max_connections": "80",
+    "fsync": "off",
+    "autovacuum": "off",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "log_min_duration_statement": "'1s'",
+}
+
+
+def user() -> str | None:
+    """PostgreSQL refuses to run as root; then it runs as the user that its package made."""
+    return POSTGRES_USER if os.geteuid() == 0 else None
+
+
+def make(layout: Layout) -> None:
+    """Makes the cluster unless it is there."""
+    cluster = layout.data / "postgres"
+    if (cluster / "PG_VERSION").is_file():
+        return
+    cluster.mkdir(parents=True, exist_ok=True)
+    if user() is not None:
+        owner = pwd.getpwnam(POSTGRES_USER)
+        os.chown(cluster, owner.pw_uid, owner.pw_gid)
+    made = subprocess.run(
+        [programs() / "initdb", "--no-sync", "--auth=trust", "--username=bookstore", "--encoding=UTF8", "-D", cluster],
+        capture_output=True, text=True, user=user(), group=user(), cwd="/",
+    )
+    if made.returncode != 0:
+        shutil.rmtree(cluster)
+        raise SystemExit(f"initdb failed; can the user {POSTGRES_USER} enter {cluster}? {made.stderr.strip()}")
+    lines = [f"{name} = {value}" for name, value in SETTINGS.items()]
+    lines += [f"port = {layout.postgres}", f"unix_socket_directories = '{cluster}'"]
+    with open(cluster / "postgresql.conf", "a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def command(layout: Layout) -> list[object]:
+    return [programs() / "postgres", "-D", layout.data / "postgres"]
+
+
+def fill(layout: Layout) -> None:
+    """The tables and their rows, unless they are there."""
+    if "bookstore" in sql(layout, "SELECT datname FROM pg_database", "postgres").split():
+        return
+    sql(layout, "CREATE DATABASE bookstore", "postgres")
+    sql(layout, Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
+
+
+def sql(layout: Layout, text: str, database: str = "bookstore") -> str:
+    """What psql answers to statements, which are one transaction unless there is one."""
+    address = f"host={HOST} port={layout.postgres} user=bookstore dbname={database}"
+    done = subprocess.run(
+        ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", address],
+        input=text, capture_output=True, text=True,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"psql: {done.stderr.strip()}")
+    return done.stdout
+
+
+def programs() -> Path:
+    folder = postgres_programs()
+    assert folder is not None, "missing packages are reported before"
+    return folder

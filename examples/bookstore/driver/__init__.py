@@ -1,0 +1,1 @@
+"""The load: clients with the mixes of TPC-W."""

@@ -1,0 +1,50 @@
+"""What a fault is: how it begins and ends, and what is true about it."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from control.shop import Shop
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a diagnosis should say. Names are those of the spans.
+
+    `cause` is the class of cause as Laggard names it; other right answers are in `also`. A fault without a service is
+    harmless: whatever is said about it is false.
+    """
+
+    service: str | None = None
+    operation: str | None = None
+    edge: tuple[str, str] | None = None
+    replicas: tuple[str, ...] = ()
+    tenant: str | None = None
+    cause: str | None = None
+    also: tuple[str, ...] = ()
+    errors: bool = False
+    more: tuple["Truth", ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def nothing(_: "Shop") -> None:
+    """Effects and changes of load end without help."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A switch."""
+
+    name: str
+    summary: str
+    truth: Truth
+    start: Callable[["Shop"], None]
+    stop: Callable[["Shop"], None] = nothing
+
+
+def by_effects(name: str, summary: str, truth: Truth, *effects: dict[str, Any]) -> Fault:
+    """A fault that the shop's processes have in them (`shop/switches.py`)."""
+    return Fault(name, summary, truth, lambda shop: shop.effects(name, *effects))

@@ -1,0 +1,67 @@
+"""What customers look at: pages about books."""
+
+import json
+from typing import Any
+
+import redis
+from psycopg_pool import ConnectionPool
+
+from shop.switches import Switches
+
+Row = dict[str, Any]
+
+PAGE_S = 60
+BEST_S = 30
+
+NEW = "SELECT id, title, author FROM item WHERE subject = %s ORDER BY published DESC LIMIT 20"
+BEST = """
+    SELECT i.id, i.title, i.author, sum(l.quantity) AS sold
+    FROM order_line l JOIN item i ON i.id = l.item_id
+    WHERE l.order_id > (SELECT max(id) - 3333 FROM orders) AND i.subject = %s
+    GROUP BY i.id ORDER BY sold DESC, i.id LIMIT 20"""
+ITEM = "SELECT id, title, author, subject, price_cents, stock FROM item WHERE id = %s"
+RATING = "SELECT count(*) AS reviews, avg(stars)::float8 AS stars FROM review WHERE item_id = %s"
+RESULTS = "SELECT id, title, author, price_cents FROM item WHERE lower(title) LIKE %s ORDER BY title LIMIT 20"
+RATINGS = "SELECT item_id, avg(stars)::float8 AS stars FROM review WHERE item_id = ANY(%s) GROUP BY item_id"
+
+
+class Catalog:
+    """Reads the database, with a cache in front."""
+
+    def __init__(self, pool: ConnectionPool, cache: "redis.Redis", switches: Switches) -> None:
+        self._pool = pool
+        self._cache = cache
+        self._switches = switches
+
+    def query(self, sql: str, *values: Any) -> list[Row]:
+        with self._pool.connection() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def newest(self, subject: str) -> list[Row]:
+        return self._cached(f"new:{subject}", PAGE_S, NEW, subject)
+
+    def best_sellers(self, subject: str) -> list[Row]:
+        return self._cached(f"best:{subject}", BEST_S, BEST, subject)
+
+    def item(self, item: int) -> Row:
+        rows = self._cached(f"item:{item}", PAGE_S, ITEM, item)
+        return (rows[0] if rows else {}) | self.query(RATING, item)[0]
+
+    def search(self, text: str) -> list[Row]:
+        rows = self.query(RESULTS, text.lower() + "%")
+        if self._switches.value("query_each_rating", False):
+            ratings = [rating for row in rows for rating in self.query(RATINGS, [row["id"]])]
+        else:
+            ratings = self.query(RATINGS, [row["id"] for row in rows])
+        stars = {rating["item_id"]: rating["stars"] for rating in ratings}
+        return [row | {"stars": stars.get(row["id"])} for row in rows]
+
+    def _cached(self, key: str, seconds: int, sql: str, *values: Any) -> list[Row]:
+        if not self._switches.value("cache", True):
+            return self.query(sql, *values)
+        known = self._cache.get(key)
+        if known is not None:
+            return json.loads(known)
+        rows = self.query(sql, *values)
+        self._cache.set(key, json.dumps(rows), ex=seconds)
+        return rows
