@@ -33,7 +33,7 @@ describe("alerts", () => {
     const page = await alerts("one");
     assert.equal(await heading(page), "1 alert firing, 0 pending, 0 resolved");
     assert.match(await entry(page).innerText(), /1\s+open/);
-    assert.match(await page.locator("main").innerText(), /7\.3 times as long as before/);
+    assert.match(await page.locator("main").innerText(), /7\.3 times as long as on the other replicas/);
     await page.getByRole("link", { name: "Verdict", exact: true }).last().click();
     await settled(page);
     const params = new URL(page.url()).searchParams;
@@ -61,7 +61,7 @@ describe("alerts", () => {
     await settled(page);
     assert.match(new URL(page.url()).pathname, /^\/incidents\/incident-0$/);
     const text = await page.locator("main").innerText();
-    for (const wanted of [/7\.3 times as long as before/, /Likely other processes/, /each Monday at about 09:36/, /team-storage/]) assert.match(text, wanted);
+    for (const wanted of [/7\.3 times as long as on the other replicas/, /Likely other processes/, /each Monday at about 09:36/, /team-storage/]) assert.match(text, wanted);
     await page.getByRole("link", { name: "evidence" }).first().click();
     await settled(page);
     assert.equal(new URL(page.url()).pathname, "/verdict");

@@ -238,7 +238,7 @@ function alertRows(scenario, window, baseline) {
       state,
       service: suspect.service,
       operation: suspect.operation,
-      summary: `Operation \`${suspect.operation}\` of \`${suspect.service}\` makes requests take 140 % longer: its calls take 7.3 times as long as before, on 4 of its replicas.`,
+      summary: `Operation \`${suspect.operation}\` of \`${suspect.service}\` makes requests take 140 % longer: its calls on 4 of its replicas take 7.3 times as long as on the other replicas.`,
       categories: concerned,
       replicas: suspect.replicas,
       since_ns: SINCE_NS + 2160e9,

@@ -5,7 +5,7 @@ use crate::stored_facts::stored_facts;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
-use laggard_report::{BehaviorChange, InputFacts, Report, Suspect, Verdict};
+use laggard_report::{BehaviorChange, InputFacts, Report, Scope, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -115,8 +115,12 @@ pub struct Finding {
     pub replicas: Vec<String>,
     /// Requests it makes slow, by call tree, the most requests first.
     pub categories: Vec<SlowCategory>,
-    /// Time of a call over the time of such calls in the baseline; absent when it was never called there.
+    /// Time of a call over the time of such calls in the baseline, or on the other replicas; absent when it was never called
+    /// there.
     pub factor: Option<f64>,
+    /// Whether `factor` compares with the other replicas.
+    #[serde(default)]
+    pub is_against_peers: bool,
     /// What it adds to a slow call, in nanoseconds.
     pub effect_ns: u64,
     /// By which share of their usual time it makes the requests that met it slower: 1 doubles their time. Those that called it,
@@ -252,9 +256,20 @@ pub(super) fn complete(requests: &Requests, window: Window) -> u64 {
     within.iter().filter(|request| request.is_complete()).count() as u64
 }
 
+/// Time of a suspect's calls over that of usual ones, and whether those are the calls of the other replicas. The comparison with
+/// the baseline is that of all replicas together, so it says nothing about a slow one.
+pub(crate) fn suspect_factor(suspect: &Suspect) -> (Option<f64>, bool) {
+    let worst = suspect.culprits.first().map(|culprit| culprit.factor).filter(|factor| factor.is_finite());
+    if let (Scope::Replicas, Some(factor)) = (suspect.scope, worst) {
+        return (Some(factor), true);
+    }
+    let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+    (Some(factor).filter(|factor| factor.is_finite()), false)
+}
+
 /// What alerts say of a suspect.
 fn finding(report: &Report, suspect: &Suspect) -> Finding {
-    let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+    let (factor, is_against_peers) = suspect_factor(suspect);
     let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
     let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
         id: category.id.clone(),
@@ -271,7 +286,8 @@ fn finding(report: &Report, suspect: &Suspect) -> Finding {
         other_operations: Vec::new(),
         replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
         categories: categories.collect(),
-        factor: Some(factor).filter(|factor| factor.is_finite()),
+        factor,
+        is_against_peers,
         effect_ns: suspect.effect_ns,
         slower: suspect.met.map_or(0.0, |met| met.slower),
         p_value: suspect.p_values().min_by(f64::total_cmp),

@@ -141,8 +141,8 @@ impl AlertFinding {
 fn of_operation(finding: &Finding) -> String {
     let where_ = match finding.replicas.len() {
         0 => String::new(),
-        1 => format!(", on `{}`", finding.replicas[0]),
-        several => format!(", on {several} of its replicas"),
+        1 => format!(" on `{}`", finding.replicas[0]),
+        several => format!(" on {several} of its replicas"),
     };
     let others = match finding.other_operations.len() {
         0 => String::new(),
@@ -170,7 +170,8 @@ fn of_operation(finding: &Finding) -> String {
     match finding.factor {
         _ if !finding.behavior.is_empty() => format!("{longer}: it {}{where_}.{others}", behavior()),
         Some(factor) => {
-            format!("{longer}: its calls take {factor:.1} times as long as before{where_}.{others}")
+            let than = if finding.is_against_peers { "on the other replicas" } else { "before" };
+            format!("{longer}: its calls{where_} take {factor:.1} times as long as {than}.{others}")
         }
         None => format!("{longer}: it was not called before{where_}.{others}"),
     }

@@ -290,7 +290,7 @@ mod tests {
         assert_ne!(first["fingerprint"], message["alerts"][1]["fingerprint"]);
         assert_eq!(
             first["annotations"]["summary"],
-            "Operation `read` of `db` makes requests that meet it take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
+            "Operation `read` of `db` makes requests that meet it take 150 % longer: its calls on `db-1` take 3.0 times as long as before."
         );
         let link = first["generatorURL"].as_str().unwrap();
         assert!(link.starts_with("https://laggard.example/incidents/"), "{link}");

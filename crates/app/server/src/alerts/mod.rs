@@ -30,6 +30,7 @@ mod store_reader;
 mod tenant_alerts;
 
 pub use detection::Detection;
+pub(crate) use evaluate::suspect_factor;
 pub use evaluate::{
     Evaluation, EvaluationSettings, Finding, FindingCaller, Recovery, SlowCategory, TooFewRequests,
     WindowEvaluation, evaluate,

@@ -6,6 +6,7 @@ use super::jobs::{Job, Progress};
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::{TenantQueries, small_body};
+use crate::alerts::suspect_factor;
 use crate::api::state::AppState;
 use crate::settings::AlertSettings;
 use crate::tenants::Tenant;
@@ -110,6 +111,7 @@ pub(crate) struct SuspectRow {
     service: String,
     operation: String,
     replicas: Vec<String>,
+    /// Time of its calls over that on the other replicas if `replicas` are to blame, else over that in the baseline.
     factor: Option<f64>,
     /// Share of the excess latency; null where that is not measurable.
     share: Option<f64>,
@@ -303,12 +305,12 @@ impl Question {
 
 fn suspects(report: &Report) -> Vec<SuspectRow> {
     let row = |suspect: &laggard_report::Suspect| {
-        let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+        let (factor, _) = suspect_factor(suspect);
         SuspectRow {
             service: suspect.service.clone(),
             operation: suspect.operation.clone(),
             replicas: suspect.replicas.clone(),
-            factor: Some(factor).filter(|factor| factor.is_finite()),
+            factor,
             share: Some(suspect.share).filter(|share| share.is_finite()),
             traces: suspect.trace_ids.clone(),
         }

@@ -106,7 +106,7 @@ pub(crate) struct AlertRow {
     resolved_ns: Option<i64>,
     /// Why it was resolved, in a sentence.
     ended: Option<String>,
-    /// Time of a call over the time of such calls before.
+    /// Time of a call over the time of such calls before, or on the other replicas.
     factor: Option<f64>,
     /// Time that it adds to a slow call.
     effect_ns: u64,

@@ -37,6 +37,7 @@ pub(in crate::alerts) fn finding(operation: &str) -> Finding {
             operation: "buy".to_owned(),
         }],
         factor: Some(3.0),
+        is_against_peers: false,
         effect_ns: 40_000_000,
         slower: 1.5,
         p_value: Some(1e-6),
