@@ -53,7 +53,11 @@ impl FaultTarget {
         };
         if candidates.is_empty() {
             let value = fault.kind.name().to_owned();
-            return Err(Error::Setting { name: "fault", value, allowed: "another kind: no operation of this system can have it" });
+            return Err(Error::Setting {
+                name: "fault",
+                value,
+                allowed: "another kind: no operation of this system can have it",
+            });
         }
         let operation = candidates[random.index(candidates.len())];
         let mut target = FaultTarget { operation, caller: None, slot: None, tenant: None, extra_ns: 0.0 };
