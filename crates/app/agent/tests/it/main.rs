@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
+mod kills;
 mod rounds;
 mod stand_in;

@@ -16,14 +16,21 @@ pub(crate) struct ServerState {
     /// Statuses of the next uploads; 200 when there are no more.
     pub(crate) upload_statuses: Vec<u16>,
     pub(crate) is_down: bool,
+    pub(crate) next_poll_ms: u64,
     pub(crate) polls: Vec<Value>,
     /// Paths and bodies.
     pub(crate) uploads: Vec<(String, String)>,
 }
 
+impl ServerState {
+    fn end_request(&mut self, id: &str) {
+        self.requests.as_array_mut().unwrap().retain(|request| request["id"] != id);
+    }
+}
+
 /// Its threads end with the process.
 pub(crate) struct Server {
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     state: Arc<Mutex<ServerState>>,
 }
 
@@ -36,6 +43,7 @@ impl Server {
             requests: json!([]),
             upload_statuses: Vec::new(),
             is_down: false,
+            next_poll_ms: 3_000,
             polls: Vec::new(),
             uploads: Vec::new(),
         };
@@ -79,12 +87,19 @@ fn answer(stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<()> 
     let (status, answer) = if state.is_down {
         (500, json!({"detail": "down"}))
     } else if path.ends_with("/agent/poll") {
-        state.polls.push(serde_json::from_slice(&body)?);
+        let poll: Value = serde_json::from_slice(&body)?;
+        let missed = poll["missed"].as_array().cloned().unwrap_or_default();
+        missed.iter().for_each(|missed| state.end_request(missed["id"].as_str().unwrap()));
+        state.polls.push(poll);
         let (rule, requests) = (&state.rule, &state.requests);
-        (200, json!({"record": rule, "requests": requests, "next_poll_ms": 3_000}))
+        (200, json!({"record": rule, "requests": requests, "next_poll_ms": state.next_poll_ms}))
     } else {
         state.uploads.push((path, String::from_utf8_lossy(&body).into_owned()));
         let status = if state.upload_statuses.is_empty() { 200 } else { state.upload_statuses.remove(0) };
+        if status == 200 {
+            let id = state.uploads.last().and_then(|(path, _)| path.rsplit('/').next()).unwrap().to_owned();
+            state.end_request(&id);
+        }
         (status, json!({"detail": "prepared"}))
     };
     let answer = answer.to_string();
@@ -146,6 +161,11 @@ pub(crate) fn log() -> SharedLog {
 
 /// An agent of the server, with a spool.
 pub(crate) fn agent(server: &Server, spool: &Path, log: &SharedLog) -> Agent {
+    agent_at(&server.address.to_string(), spool, log)
+}
+
+/// An agent of the server at this address.
+pub(crate) fn agent_at(address: &str, spool: &Path, log: &SharedLog) -> Agent {
     let of_start = log.clone();
     let start: StartRecorder = Box::new(move |rule: &RecordRule| {
         if of_start.lock().unwrap().refuses {
@@ -155,7 +175,7 @@ pub(crate) fn agent(server: &Server, spool: &Path, log: &SharedLog) -> Agent {
         recorder.note(&format!("start {}", rule.buffer_bytes));
         Ok(Box::new(recorder) as Box<dyn Recorder>)
     });
-    let url = format!("http://{}", server.address);
+    let url = format!("http://{address}");
     let access = ServerAccess { url, token: None, tenant: None, authorities_pem: None };
     let settings = AgentSettings { server: access, host: "web-1".to_owned(), spool: spool.to_owned() };
     Agent::new(settings, start).unwrap()
