@@ -4,9 +4,10 @@ use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use clap::Args;
-use laggard_metrics_questions::{ChangesQuestion, changes};
+use laggard_metrics_questions::{ChangesQuestion, ChangesSettings, changes};
 use laggard_params::ChangesParams;
-use laggard_report::DeclaredReport;
+use laggard_report::{ChangeReport, DeclaredReport};
+use std::num::NonZeroUsize;
 
 const EXAMPLES: &str = "Examples:
   laggard changes samples.csv                               transactions and CPU utilization by window
@@ -33,18 +34,25 @@ pub(crate) struct Changes {
 
 pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
-    let threads = arguments.run.threads();
-    let LoadedSamples { table, facts, deployments, cautions } = load_samples(&arguments.input, threads)?;
-    let question = ChangesQuestion {
-        table: &table,
-        facts: &facts,
-        deployments: &deployments,
-        settings: &settings,
-        threads,
-    };
-    let mut report = changes(&question).map_err(CommandError::usage)?;
-    report.cautions.extend(cautions);
+    let report = changes_of_input(&arguments.input, &settings, arguments.run.threads())?;
     arguments.run.write(&report)?;
     let verdicts = Verdicts { alarming: &["application-change", "anomaly"], exit_code: arguments.exit_code };
     Ok(verdicts.status(&report.verdict()))
+}
+
+/// What changed in the cost of transactions. `input`: files, and a Prometheus server if it names one.
+///
+/// # Errors
+/// Input that cannot be read, and samples without any usable series.
+pub(crate) fn changes_of_input(
+    input: &SampleInput,
+    settings: &ChangesSettings,
+    threads: NonZeroUsize,
+) -> Result<ChangeReport, CommandError> {
+    let LoadedSamples { table, facts, deployments, cautions } = load_samples(input, threads)?;
+    let question =
+        ChangesQuestion { table: &table, facts: &facts, deployments: &deployments, settings, threads };
+    let mut report = changes(&question).map_err(CommandError::usage)?;
+    report.cautions.extend(cautions);
+    Ok(report)
 }

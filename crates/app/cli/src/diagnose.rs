@@ -1,19 +1,24 @@
 //! `laggard diagnose`.
 
+use crate::changes::changes_of_input;
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_evidence::{HostTrace, KernelEvidence, KernelFiles, kernel_evidence};
 use crate::load::{Loaded, SpanMemory, load};
 use crate::output::RunOptions;
 use crate::progress::Meter;
+use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, skipped};
-use crate::samples::changes_of_files;
+use crate::samples::SampleInput;
 use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::expand;
+use laggard_metrics_questions::ChangesSettings;
 use laggard_model::Timestamp;
-use laggard_params::{BaselineData, BaselineMode, DiagnoseParams, Inputs, Text, Weights};
+use laggard_params::{
+    BaselineData, BaselineMode, DiagnoseParams, Inputs, SampleFormats, Text, Weights, Windows,
+};
 use laggard_report::{DeclaredReport, InputFacts, OtherEvidence, Report, SystemEvent};
 use laggard_system::now;
 use std::num::NonZeroUsize;
@@ -130,9 +135,16 @@ fn add_evidence(
     let spans = [arguments.paths.as_slice(), &arguments.baseline].concat();
     let mut changes = None;
     if !arguments.samples.is_empty() {
-        let paths = [arguments.samples.as_slice(), &spans].concat();
-        let reading = (&arguments.inputs, &arguments.weights);
-        let found = changes_of_files(paths, reading, arguments.memory.bytes, threads)?;
+        let input = SampleInput {
+            paths: [arguments.samples.as_slice(), &spans].concat(),
+            windows: Windows::default(),
+            inputs: arguments.inputs.clone(),
+            formats: SampleFormats::default(),
+            weights: arguments.weights.clone(),
+            prometheus: PrometheusInput::default(),
+            memory: arguments.memory.bytes,
+        };
+        let found = changes_of_input(&input, &ChangesSettings::default(), threads)?;
         let limits = found.cautions.iter().chain(&found.missing);
         report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
         changes = Some(found);

@@ -8,12 +8,9 @@ use crate::runtime::{facts, skipped};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
-use laggard_metrics_questions::{
-    ChangesQuestion, ChangesSettings, DeclaredDeployment, SampleFacts, add_span_samples, changes,
-};
+use laggard_metrics_questions::{DeclaredDeployment, SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use laggard_params::{Inputs, SampleFormats, Weights, Windows};
-use laggard_report::ChangeReport;
 use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowTable};
 use laggard_system::now;
 use std::num::NonZeroUsize;
@@ -47,39 +44,6 @@ pub(crate) struct LoadedSamples {
     /// In order of time.
     pub(crate) deployments: Vec<DeclaredDeployment>,
     pub(crate) cautions: Vec<String>,
-}
-
-/// What changed in the cost of transactions, by default settings: counts of transactions are those of the samples or of the spans.
-///
-/// # Errors
-/// Files that cannot be read, and samples without any usable series.
-pub(crate) fn changes_of_files(
-    paths: Vec<PathBuf>,
-    (inputs, weights): (&Inputs, &Weights),
-    memory: usize,
-    threads: NonZeroUsize,
-) -> Result<ChangeReport, CommandError> {
-    let input = SampleInput {
-        paths,
-        windows: Windows::default(),
-        inputs: inputs.clone(),
-        formats: SampleFormats::default(),
-        weights: weights.clone(),
-        prometheus: PrometheusInput::default(),
-        memory,
-    };
-    let LoadedSamples { table, facts, deployments, cautions } = load_samples(&input, threads)?;
-    let settings = ChangesSettings::default();
-    let question = ChangesQuestion {
-        table: &table,
-        facts: &facts,
-        deployments: &deployments,
-        settings: &settings,
-        threads,
-    };
-    let mut report = changes(&question).map_err(CommandError::usage)?;
-    report.cautions.extend(cautions);
-    Ok(report)
 }
 
 /// Reads everything the flags name into one table of windows.
