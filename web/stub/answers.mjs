@@ -261,7 +261,7 @@ function alertRows(scenario, window, baseline) {
 /** One incident for two alerts that are not pending. */
 function incidents({ scenario }) {
   const all = alerts({ scenario }).alerts.filter((alert) => alert.state !== "pending").slice(0, 200).map(incidentOf);
-  return { open: all.filter((incident) => incident.state === "open").length, incidents: all, omitted: 0 };
+  return { open: all.filter((incident) => incident.state === "open").length, incidents: all, omitted: 0, damaged: 0 };
 }
 
 function incidentOf(alert, at) {

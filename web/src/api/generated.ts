@@ -232,7 +232,7 @@ export type IncidentState = "open" | "closed";
 
 /** Incidents. */
 export interface Incidents {
-  incidents: IncidentRow[]; omitted: number; open: number;
+  damaged: number; incidents: IncidentRow[]; omitted: number; open: number;
 }
 
 /** An interval of time, both ends included. */

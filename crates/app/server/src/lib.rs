@@ -13,6 +13,7 @@ mod api;
 pub mod client;
 mod events;
 mod grpc;
+mod line_log;
 mod listen;
 mod objectives;
 mod operations;

@@ -1,4 +1,5 @@
-//! Alerts about servers on simulated shops with known truth, window by window: false alarms, misses, and delays.
+//! Alerts about servers on simulated shops with known truth, window by window: false alarms, misses, delays, and what people are
+//! notified of.
 //!
 //! ```sh
 //! cargo run --release -p laggard-experiments --example server_alerts -- shop SCENARIO[,…] [FIRST_SEED] [SEEDS] [each]
@@ -13,7 +14,9 @@ mod fill;
 mod shop;
 
 use laggard_model::{Nanos, Timestamp};
-use laggard_server::alerts::{Alert, AlertKind, AlertList, Detection, ServerDetection};
+use laggard_server::alerts::{
+    Alert, AlertKind, AlertList, Detection, IncidentState, ServerDetection, notify_at_once,
+};
 use laggard_simulate::{SegmentTruth, TpcwRun, TpcwScenario, TpcwSettings, tpcw};
 use shop::table;
 
@@ -34,9 +37,9 @@ fn main() {
             let names = arguments.get(1).map_or(usual, String::as_str);
             let (first, seeds) = (number(2, 1), number(3, 9));
             println!(
-                "| scenario | faults | detected | windows until it fires | wrong kind | ended late | ended early | false alarms | server hours |"
+                "| scenario | faults | detected | windows until it fires | wrong kind | ended late | ended early | sent twice | end sent early | end sent late | false alarms | server hours |"
             );
-            println!("|---|---|---|---|---|---|---|---|---|");
+            println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
             for name in names.split(',') {
                 print_scenario(TpcwScenario::parse(name).expect("a scenario"), first..first + seeds);
             }
@@ -83,6 +86,11 @@ struct Tally {
     wrong_kind: usize,
     ended_late: usize,
     ended_early: usize,
+    /// Messages that an incident is open, beyond the first of each fault.
+    sent_twice: usize,
+    /// Messages that an incident is over although the fault lasts, and those later than [`END_MAX`] after it.
+    end_sent_early: usize,
+    end_sent_late: usize,
     false_alarms: usize,
     hours: f64,
 }
@@ -92,8 +100,12 @@ fn print_scenario(scenario: TpcwScenario, seeds: std::ops::Range<u64>) {
     let each = std::env::args().any(|text| text == "each");
     for seed in seeds {
         let run = tpcw(&TpcwSettings::scenario(scenario, seed)).expect("scenarios are within their ranges");
-        let alerts = watch(&run);
+        let (alerts, messages) = watch(&run);
         tally.add(&run, &alerts);
+        tally.add_messages(&run, &messages);
+        for message in messages.iter().filter(|_| each) {
+            println!("  {} {seed}: window {}: {:?}", scenario.name(), message.window, message.state);
+        }
         for alert in alerts.iter().filter(|_| each) {
             let (fired, over) = times(&run, alert);
             println!("  {} {seed}: window {fired} to {over:?}: {}", scenario.name(), alert.finding.summary());
@@ -105,21 +117,32 @@ fn print_scenario(scenario: TpcwScenario, seeds: std::ops::Range<u64>) {
         format!("{middle} (worst {})", tally.delays.last().copied().unwrap_or_default())
     });
     println!(
-        "| {} | {} | {} | {delays} | {} | {} | {} | {} | {:.0} |",
+        "| {} | {} | {} | {delays} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
         scenario.name(),
         tally.faults,
         tally.delays.len(),
         tally.wrong_kind,
         tally.ended_late,
         tally.ended_early,
+        tally.sent_twice,
+        tally.end_sent_early,
+        tally.end_sent_late,
         tally.false_alarms,
         tally.hours
     );
 }
 
-/// Every alert that fired.
-fn watch(run: &TpcwRun) -> Vec<Alert> {
+/// A message about an incident that servers of the first tier opened.
+struct Message {
+    window: usize,
+    state: IncidentState,
+}
+
+/// Every alert that fired, and the messages that people get.
+fn watch(run: &TpcwRun) -> (Vec<Alert>, Vec<Message>) {
     let detection = usual();
+    let settings = laggard_server::AlertSettings::default();
+    let mut messages = Vec::new();
     let mut alerts = AlertList::default();
     let window = Nanos::from_secs(u64::from(run.window_s));
     for windows in FIRST..=run.windows {
@@ -131,10 +154,19 @@ fn watch(run: &TpcwRun) -> Vec<Alert> {
         let table = table(run, first.min(known as usize)..windows);
         let evaluation = detection.evaluate(&alerts, Some(&table), &[], end);
         alerts.apply_servers(&evaluation, detection.rules, end);
+        for (id, state) in notify_at_once(&mut alerts, &settings, end) {
+            let incident = alerts.incidents.iter().find(|incident| incident.id == id);
+            let lead = incident.and_then(|incident| incident.alerts.first()).expect("it was just sent");
+            let mut all = alerts.active.iter().chain(&alerts.resolved);
+            let lead = all.find(|alert| alert.id == *lead).and_then(|alert| alert.finding.server());
+            if lead.is_some_and(|finding| finding.tier == "front") {
+                messages.push(Message { window: windows, state });
+            }
+        }
     }
     let mut all = alerts.resolved;
     all.extend(alerts.active.into_iter().filter(|alert| alert.fired_ns.is_some()));
-    all
+    (all, messages)
 }
 
 /// The window in which an alert fired, and the one in which it was over.
@@ -169,5 +201,22 @@ impl Tally {
             self.delays.extend(first);
         }
         self.false_alarms += counted.iter().filter(|counted| !**counted).count();
+    }
+
+    fn add_messages(&mut self, run: &TpcwRun, messages: &[Message]) {
+        let faults = faults(&run.truth.segments);
+        for (fault, next) in faults.iter().zip(faults.iter().skip(1).map(Some).chain([None])) {
+            let until = next.map_or(run.windows, |next| next.start);
+            let of_fault: Vec<&Message> =
+                messages.iter().filter(|message| (fault.start..=until).contains(&message.window)).collect();
+            let opened = of_fault.iter().filter(|message| message.state == IncidentState::Open).count();
+            self.sent_twice += opened.saturating_sub(1);
+            let mut ends = of_fault.iter().filter(|message| message.state == IncidentState::Closed);
+            self.end_sent_early += ends.clone().filter(|message| message.window < fault.end).count();
+            let is_known = fault.end + END_MAX < until;
+            let in_time = |message: &&&Message| (fault.end..=fault.end + END_MAX).contains(&message.window);
+            let is_late = opened > 0 && is_known && !ends.any(|message| in_time(&message));
+            self.end_sent_late += usize::from(is_late);
+        }
     }
 }

@@ -28,6 +28,11 @@ impl PersonalMessage {
         let event = match notice.state {
             IncidentState::Closed => "over",
             IncidentState::Open if notice.incident.notified.is_empty() => "incident",
+            IncidentState::Open
+                if notice.incident.notified.values().all(|last| last.state == IncidentState::Closed) =>
+            {
+                "incident, open again"
+            }
             IncidentState::Open => "incident, still open",
         };
         let mut lines: Vec<String> = match notice.state {
@@ -122,8 +127,8 @@ mod tests {
             clauses: (0..clauses).map(clause).collect(),
         };
         list.incidents[0].verdict = Some(verdict);
-        list.incidents[0].verdicts_tried = 1;
-        let recipient = Recipient { name: "slack", repeat_after: None, is_for: &|_| true };
+        list.incidents[0].was_examined = true;
+        let recipient = Recipient { name: "slack", repeat_after: None, confirm_end: None, is_for: &|_| true };
         let notice = pending(&list, recipient, time(2)).remove(0);
         let writer = Writer { pages: "https://laggard.example", tenant, owners: &NO_OWNERS };
         PersonalMessage::new(&writer, &notice)

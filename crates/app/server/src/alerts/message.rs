@@ -1,5 +1,6 @@
 //! Messages to receivers, as Alertmanager defines them: of its webhook (version 4) and of its API.
 
+use super::delivery::OutgoingMessage;
 use super::evaluate::Finding;
 use super::finding::{AlertFinding, ServerFinding};
 use super::incidents::{IncidentRecord, IncidentSize, IncidentState};
@@ -44,13 +45,15 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A message of Alertmanager's webhook; all notices are of one kind.
-    pub(super) fn webhook(&self, receiver: &str, kind: AlertKind, notices: &[Notice]) -> Value {
-        let name = kind.alert_name();
+    /// A message of Alertmanager's webhook, with an id that a repetition has, too; all notices are of one kind.
+    pub(super) fn webhook(&self, receiver: &str, message: &OutgoingMessage) -> Value {
+        let notices = &message.notices;
+        let name = notices.first().map_or("", |first| first.kind().alert_name());
         let alerts: Vec<Value> = notices.iter().map(|notice| self.webhook_alert(notice)).collect();
         let firing = notices.iter().any(|notice| notice.state == IncidentState::Open);
         json!({
             "version": "4",
+            "id": message.id,
             "groupKey": format!("{{}}:{{alertname={name:?}, tenant={:?}}}", self.tenant),
             "truncatedAlerts": 0,
             "status": if firing { "firing" } else { "resolved" },
@@ -265,19 +268,23 @@ mod tests {
             evaluation.findings[1].categories.clear();
             alerts.apply(&evaluation, rules(), minute(at));
         }
-        alerts.incidents.iter_mut().for_each(|incident| incident.verdicts_tried = 1);
-        let everything = Recipient { name: "webhook", repeat_after: None, is_for: &|_| true };
+        alerts.incidents.iter_mut().for_each(|incident| incident.was_examined = true);
+        let everything =
+            Recipient { name: "webhook", repeat_after: None, confirm_end: None, is_for: &|_| true };
         pending(&alerts, everything, minute(3))
     }
 
-    const KIND: AlertKind = AlertKind::SlowOperation;
+    fn message(notices: Vec<Notice>) -> OutgoingMessage {
+        OutgoingMessage { id: "0af7651916cd43dd8448eb211c80319c".to_owned(), notices }
+    }
+
     static NO_OWNERS: Owners = Owners { all: Vec::new() };
     const WRITER: Writer<'_> =
         Writer { pages: "https://laggard.example", tenant: "shop", owners: &NO_OWNERS };
 
     #[test]
     fn a_message_matches_alertmanagers_schema() {
-        let message = WRITER.webhook("webhook", KIND, &notices());
+        let message = WRITER.webhook("webhook", &message(notices()));
         assert_eq!((&message["version"], &message["status"]), (&json!("4"), &json!("firing")));
         assert_eq!(message["groupLabels"], json!({"alertname": "LaggardSlowOperation", "tenant": "shop"}));
         assert_eq!(message["commonLabels"]["tenant"], "shop");
@@ -308,7 +315,7 @@ mod tests {
         notice.state = IncidentState::Closed;
         notice.incident.closed_ns = Some(minute(30).unix_ns());
         notice.alerts[0].ended = Some("requests are as fast as before".to_owned());
-        let message = WRITER.webhook("exec", KIND, std::slice::from_ref(&notice));
+        let message = WRITER.webhook("exec", &message(vec![notice.clone()]));
         assert_eq!(message["status"], "resolved");
         assert_eq!(message["alerts"][0]["endsAt"], "2026-01-12T09:30:00.000Z");
         assert_eq!(message["alerts"][0]["annotations"]["resolved"], "requests are as fast as before");
@@ -333,7 +340,7 @@ mod tests {
         let mut hostile = finding("read");
         hostile.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
         notice.alerts[0].finding = AlertFinding::Operation(hostile);
-        let message = WRITER.webhook("webhook", KIND, &[notice]);
+        let message = WRITER.webhook("webhook", &message(vec![notice]));
         let service = message["alerts"][0]["labels"]["service"].as_str().unwrap();
         assert!(service.chars().count() == 1_000 && !service.chars().any(char::is_control));
     }

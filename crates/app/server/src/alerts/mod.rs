@@ -3,10 +3,11 @@
 //! ```text
 //! store ─ store_reader ─► detection: window, baselines ─ evaluate: diagnose ─► lifecycle: pending, firing, resolved
 //!                                                                                 │       └─ storage: a file
-//!    receivers: webhook, chat, Alertmanager, … ◄── pending_notifications ◄── incidents: alerts of one cause, one verdict
+//!    receivers: webhook, chat, … ◄── delivery ◄── pending_notifications ◄── incidents: alerts of one cause, one verdict
 //! ```
 
 mod chat;
+mod delivery;
 mod detection;
 mod evaluate;
 mod finding;
@@ -37,7 +38,10 @@ pub use evaluate::{
 };
 pub use finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, ServerSubject, TransactionCost};
 pub(crate) use incidents::SILENCES_MAX;
-pub use incidents::{IncidentRecord, IncidentState, IncidentVerdict, Silence};
+pub use incidents::{
+    IncidentHistory, IncidentNotification, IncidentRecord, IncidentSize, IncidentState, IncidentVerdict,
+    PastIncident, Silence, UnconfirmedNotification,
+};
 pub use kind::{AlertKind, AlertSource};
 pub use lifecycle::{ALERTS_MAX, Alert, AlertList, AlertState, Changes, Interval, Rules};
 pub use objective_finding::{
@@ -45,6 +49,7 @@ pub use objective_finding::{
     ObjectiveSubject,
 };
 pub(crate) use owners::{Owner, Owners};
+pub use pending_notifications::notify_at_once;
 pub use servers::{ServerDetection, ServerEvaluation};
 pub(crate) use state::Alerts;
 pub(crate) use tenant_alerts::{DetectionState, EvaluationRecord};

@@ -1,13 +1,15 @@
 //! Sends pending notifications to each receiver, as long as the server runs.
 
+use super::delivery::{DeliverySteps, OutgoingMessage, SendError, deliver};
 use super::incidents::IncidentState;
-use super::kind::{AlertKind, AlertSource};
-use super::lifecycle::Alert;
-use super::message::Writer;
-use super::pending_notifications::{Recipient, mark_notified, pending};
+use super::kind::AlertSource;
+use super::lifecycle::{Alert, AlertList};
+use super::message::{Notice, Writer};
+use super::pending_notifications::{pending, unconfirmed};
 use super::receivers::{Grouping, Receiver};
 use super::state::Alerts;
 use super::tenant_alerts::TenantAlerts;
+use laggard_model::Timestamp;
 use laggard_system::now;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +62,7 @@ fn send_all(alerts: &Alerts, index: usize) -> SendOutcome {
                 Some(Err(reason)) => {
                     tracing::warn!(
                         receiver = receiver.name,
-                        reason,
+                        %reason,
                         "a notification failed; it will be retried"
                     );
                     return SendOutcome::Failed;
@@ -78,19 +80,42 @@ fn send_next(
     receiver: &Receiver,
     tenant: &str,
     tenant_alerts: &Arc<TenantAlerts>,
-) -> Option<Result<(), String>> {
+) -> Option<Result<(), SendError>> {
     let at = now();
-    // What fired before a restart may be resolved: wait for an evaluation.
+    let message = next_message(alerts, receiver, tenant, tenant_alerts, at)?;
+    let writer = Writer { pages: &alerts.pages, tenant, owners: &alerts.owners };
+    let mut steps = Sending { receiver, writer, tenant_alerts, at };
+    let sent = deliver(&mut steps, &receiver.name, &message, receiver.is_idempotent(), at);
+    receiver.figures.count(sent.is_ok());
+    if sent.is_ok() {
+        let open = message.notices.iter().filter(|notice| notice.state == IncidentState::Open).count();
+        tracing::debug!(receiver = receiver.name, open, closed = message.notices.len() - open, "notified");
+    }
+    Some(sent)
+}
+
+/// The message to send next: the one whose outcome is unknown, or what is pending.
+fn next_message(
+    alerts: &Alerts,
+    receiver: &Receiver,
+    tenant: &str,
+    tenant_alerts: &TenantAlerts,
+    at: Timestamp,
+) -> Option<OutgoingMessage> {
     let state = tenant_alerts.state().clone();
-    let is_evaluated = |kind: AlertKind| match kind.source() {
+    if let Some(message) = unconfirmed(&state.alerts, &receiver.name) {
+        return Some(message);
+    }
+    // What fired before a restart may be resolved: wait for an evaluation.
+    let is_evaluated = |notice: &Notice| match notice.kind().source() {
         AlertSource::Requests => state.last.is_some(),
         AlertSource::Servers => state.last_servers.is_some(),
         AlertSource::Objectives => state.objectives_evaluated,
     };
     let is_for = |alert: &Alert| receiver.is_for(alert, &alerts.owners);
-    let recipient = Recipient { name: &receiver.name, repeat_after: receiver.repeat_after, is_for: &is_for };
+    let recipient = receiver.recipient(&alerts.settings, &is_for);
     let mut notices = pending(&state.alerts, recipient, at);
-    notices.retain(|notice| is_evaluated(notice.kind()));
+    notices.retain(is_evaluated);
     let first = notices.first()?.kind();
     match receiver.grouping() {
         Grouping::All => {}
@@ -98,16 +123,30 @@ fn send_next(
         Grouping::ByKind => notices.retain(|notice| notice.kind() == first),
         Grouping::One => notices.truncate(1),
     }
-    let writer = Writer { pages: &alerts.pages, tenant, owners: &alerts.owners };
-    let sent = receiver.send(&writer, &notices, at);
-    receiver.figures.count(sent.is_ok());
-    if sent.is_ok() {
-        let open = notices.iter().filter(|notice| notice.state == IncidentState::Open).count();
-        tracing::debug!(receiver = receiver.name, open, closed = notices.len() - open, "notified");
-        mark_notified(&mut tenant_alerts.state().alerts, &receiver.name, &notices, at);
-        tenant_alerts.save();
+    Some(OutgoingMessage::new(tenant, &receiver.name, notices, at))
+}
+
+/// The steps of a delivery by a running server.
+struct Sending<'a> {
+    receiver: &'a Receiver,
+    writer: Writer<'a>,
+    tenant_alerts: &'a TenantAlerts,
+    at: Timestamp,
+}
+
+impl DeliverySteps for Sending<'_> {
+    fn change(&mut self, change: impl FnOnce(&mut AlertList)) {
+        change(&mut self.tenant_alerts.state().alerts);
     }
-    Some(sent)
+
+    fn save(&mut self) {
+        // Without room on the disk, people are notified all the same.
+        self.tenant_alerts.save();
+    }
+
+    fn send(&mut self, message: &OutgoingMessage) -> Result<(), SendError> {
+        self.receiver.send(&self.writer, message, self.at)
+    }
 }
 
 #[cfg(test)]

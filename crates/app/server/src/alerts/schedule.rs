@@ -228,7 +228,7 @@ impl EvaluationRun {
             let mut state = tenant_alerts.state();
             let mut all = state.alerts.incidents.iter_mut();
             if let Some(stored) = all.find(|stored| stored.id == incident.id) {
-                stored.verdicts_tried = stored.verdicts_tried.saturating_add(1);
+                stored.was_examined = true;
                 stored.verdict = verdict.or_else(|| stored.verdict.take());
             }
         }

@@ -4,7 +4,7 @@ use super::detection::Detection;
 use super::evaluate::EvaluationSettings;
 use super::lifecycle::{Alert, Rules};
 use super::owners::Owners;
-use super::pending_notifications::{Recipient, waiting};
+use super::pending_notifications::waiting;
 use super::receivers::{Receiver, receivers};
 use super::tenant_alerts::{AllTenantAlerts, TenantAlerts};
 use crate::settings::{AlertSettings, CheckedSettings};
@@ -65,8 +65,7 @@ impl Alerts {
     /// Notifications that are pending for a receiver.
     pub(crate) fn waiting(&self, receiver: &Receiver, at: Timestamp) -> usize {
         let is_for = |alert: &Alert| receiver.is_for(alert, &self.owners);
-        let recipient =
-            Recipient { name: &receiver.name, repeat_after: receiver.repeat_after, is_for: &is_for };
+        let recipient = receiver.recipient(&self.settings, &is_for);
         let of_tenant = |alerts: &TenantAlerts| waiting(&alerts.state().alerts, recipient, at);
         self.tenant_alerts.all().iter().map(|(_, alerts)| of_tenant(alerts)).sum()
     }

@@ -1,11 +1,14 @@
 //! Alerts on disk: one small file per tenant, replaced atomically.
 
+use super::incidents::{IncidentHistory, KEPT_FOR, PastIncident};
 use super::lifecycle::AlertList;
+use crate::line_log::{LineLog, LogRecord};
 use laggard_system::now;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The file of a tenant, in its data folder.
 pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
@@ -15,8 +18,12 @@ pub(super) fn file_of(data: &Path, tenant: &str) -> PathBuf {
 /// More than two thousand alerts with long names need.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Version 1 used other names of fields, version 2 had alerts about operations only, version 3 no incidents; all are still read.
-const VERSION: u32 = 4;
+/// Version 1 used other names of fields, version 2 had alerts about operations only, version 3 no incidents, version 4 no file of
+/// earlier incidents; all are still read.
+const VERSION: u32 = 5;
+
+/// How the name of a file begins and ends while it is written.
+const UNFINISHED: (&str, &str) = ("alerts.", ".new");
 
 #[derive(Serialize, Deserialize)]
 struct AlertFile<B> {
@@ -28,6 +35,7 @@ struct AlertFile<B> {
 /// Reads stored alerts. A file that cannot be read is renamed, so that it neither gets lost nor blocks the start;
 /// notifications may be repeated then.
 pub(super) fn load(file: &Path) -> AlertList {
+    remove_unfinished(file);
     match read(file) {
         Ok(alerts) => alerts,
         Err(error) if error.kind() == io::ErrorKind::NotFound => AlertList::default(),
@@ -61,13 +69,58 @@ fn read(file: &Path) -> io::Result<AlertList> {
     }
 }
 
+/// Opens the file of earlier incidents next to that of alerts; `None` if it cannot be read.
+pub(super) fn load_history(file: &Path) -> Option<LineLog<Arc<PastIncident>>> {
+    let opened = LineLog::open(file.parent()?);
+    opened
+        .inspect_err(|error| tracing::error!(%error, "earlier incidents cannot be read; none are known"))
+        .ok()
+}
+
+/// Has a list know the history of a file. What a kill left in both counts once.
+pub(super) fn add_history(alerts: &mut AlertList, past: &LineLog<Arc<PastIncident>>) {
+    let mut history = IncidentHistory::default();
+    past.records().iter().for_each(|past| history.add(past.clone()));
+    alerts.incidents.retain(|incident| !history.contains(&incident.id));
+    alerts.retired.retain(|retired| !history.contains(&retired.incident.id));
+    alerts.retired.iter().for_each(|retired| history.add(Arc::new(retired.clone())));
+    alerts.history = Arc::new(history);
+}
+
+/// Makes incidents durable and forgets those that are too old, by the latest of them: a clock that jumps ahead deletes nothing.
+///
+/// # Errors
+/// When they cannot be written: then none of them is stored.
+pub(super) fn append_history(
+    past: &mut LineLog<Arc<PastIncident>>,
+    retired: &[PastIncident],
+) -> io::Result<()> {
+    let retired: Vec<Arc<PastIncident>> = retired.iter().cloned().map(Arc::new).collect();
+    past.append(&retired)?;
+    let newest = past.records().last().map_or(0, LogRecord::order);
+    let oldest = newest.saturating_sub(KEPT_FOR.ns() as i64);
+    past.retain(|past| past.order() >= oldest)
+}
+
+/// Removes what a kill left of files that were being written. Failing to do so harms nothing but the disk.
+fn remove_unfinished(file: &Path) {
+    let entries = file.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Replaces the file atomically: at any instant it is completely the old one or the new one.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(super) fn save(file: &Path, alerts: &AlertList) -> io::Result<()> {
     let folder = file.parent().ok_or_else(|| io::Error::other("it is in no folder"))?;
-    let mut fresh = tempfile::Builder::new().prefix("alerts.").suffix(".new").tempfile_in(folder)?;
+    let mut fresh = tempfile::Builder::new().prefix(UNFINISHED.0).suffix(UNFINISHED.1).tempfile_in(folder)?;
     let bytes = serde_json::to_vec(&AlertFile { version: VERSION, alerts })?;
     fresh.write_all(&bytes)?;
     fresh.as_file().sync_all()?;
@@ -95,6 +148,23 @@ mod tests {
         save(&file, &alerts).unwrap();
         assert_eq!(load(&file), alerts);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left behind");
+    }
+
+    #[test]
+    fn a_kill_while_the_file_is_written_leaves_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("alerts.json");
+        let mut alerts = AlertList::default();
+        for minute in 0..3 {
+            alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+        }
+        save(&file, &alerts).unwrap();
+        let whole = std::fs::read(&file).unwrap();
+        for length in (0..whole.len()).step_by(97) {
+            std::fs::write(folder.path().join("alerts.x7Qa.new"), &whole[..length]).unwrap();
+            assert_eq!(load(&file), alerts);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "it is removed");
+        }
     }
 
     /// As version 0.1.0 wrote it.
@@ -131,12 +201,45 @@ mod tests {
         assert_eq!(alerts.incidents[0].notified["webhook"].state, IncidentState::Open);
     }
 
+    /// As versions wrote it whose incidents were forgotten with their alerts.
+    #[test]
+    fn files_of_version_4_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("alerts.json");
+        std::fs::write(&file, include_str!("stored_version_4.json")).unwrap();
+        let alerts = load(&file);
+        let states: Vec<(bool, IncidentState)> =
+            alerts.incidents.iter().map(|incident| (incident.was_examined, incident.state)).collect();
+        assert_eq!(states, [(true, IncidentState::Open), (false, IncidentState::Open)]);
+        assert_eq!(alerts.incidents[0].notified["webhook"].state, IncidentState::Open);
+        assert!(alerts.incidents.iter().all(|incident| incident.unconfirmed.is_empty()));
+    }
+
+    /// A kill between writing the file of earlier incidents and that of alerts leaves an incident in both.
+    #[test]
+    fn an_incident_in_both_files_counts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("alerts.json");
+        let mut alerts = AlertList::default();
+        for minute in 0..10 {
+            let operations: &[&str] = if minute < 4 { &["read"] } else { &[] };
+            alerts.apply(&evaluated(operations, minute), rules(), time(minute));
+        }
+        save(&file, &alerts).unwrap();
+        alerts.retire_incidents(time(10_000));
+        append_history(&mut load_history(&file).unwrap(), &alerts.retired).unwrap();
+        let (mut again, past) = (load(&file), load_history(&file).unwrap());
+        assert_eq!(again.incidents.len(), 1);
+        add_history(&mut again, &past);
+        assert_eq!((again.incidents.len(), again.all_incidents().count()), (0, 1));
+    }
+
     #[test]
     fn an_unreadable_file_is_renamed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alerts.json");
         for bad in
-            ["", "{", "[]", "{\"version\":5,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
+            ["", "{", "[]", "{\"version\":6,\"alerts\":{}}", "{\"version\":1,\"alerts\":{\"active\":3}}"]
         {
             std::fs::write(&file, bad).unwrap();
             assert_eq!(load(&file), AlertList::default(), "{bad}");

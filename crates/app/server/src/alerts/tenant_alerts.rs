@@ -1,10 +1,13 @@
 //! The alerts of each tenant and the progress of their evaluations, while the server runs.
 
+use super::incidents::PastIncident;
 use super::lifecycle::{AlertList, Changes, Interval};
 use super::servers::schedule::StorageHistory;
 use super::storage;
+use crate::line_log::LineLog;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use utoipa::ToSchema;
@@ -48,6 +51,8 @@ pub(crate) struct TenantAlerts {
     /// Times in a row that the file could not be written. Locked while it is written, so that saves do not overtake
     /// each other.
     save_failures: Mutex<u64>,
+    /// The file of incidents that are history; `None` if it cannot be read.
+    past: Mutex<Option<LineLog<Arc<PastIncident>>>>,
 }
 
 /// Alerts, and the evaluations since the start of the server.
@@ -130,9 +135,36 @@ impl EvaluationOutcome {
 
 impl TenantAlerts {
     fn load(file: PathBuf) -> TenantAlerts {
-        let state = DetectionState { alerts: storage::load(&file), ..DetectionState::default() };
-        let storage = Mutex::default();
-        TenantAlerts { file, state: Mutex::new(state), storage, save_failures: Mutex::default() }
+        let mut alerts = storage::load(&file);
+        let past = storage::load_history(&file);
+        if let Some(past) = &past {
+            storage::add_history(&mut alerts, past);
+        }
+        TenantAlerts {
+            file,
+            state: Mutex::new(DetectionState { alerts, ..DetectionState::default() }),
+            storage: Mutex::default(),
+            save_failures: Mutex::default(),
+            past: Mutex::new(past),
+        }
+    }
+
+    /// Lines of the file of earlier incidents that could not be read.
+    pub(crate) fn damaged(&self) -> u64 {
+        let past = self.past.lock().expect("no thread panics while it holds the lock");
+        past.as_ref().map_or(0, LineLog::damaged)
+    }
+
+    /// Moves incidents that became history into their file, before the file of alerts is written without them.
+    fn save_history(&self) -> io::Result<()> {
+        let retired: Vec<PastIncident> = self.state().alerts.retired.clone();
+        let mut past = self.past.lock().expect("no thread panics while it holds the lock");
+        let Some(past) = past.as_mut().filter(|_| !retired.is_empty()) else { return Ok(()) };
+        storage::append_history(past, &retired)?;
+        let mut state = self.state();
+        state.alerts.retired.retain(|incident| !retired.contains(incident));
+        storage::add_history(&mut state.alerts, past);
+        Ok(())
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, DetectionState> {
@@ -179,8 +211,9 @@ impl TenantAlerts {
     /// Writes the file; blocks. Only the first of several failures is logged, and the next save tries again.
     pub(crate) fn save(&self) {
         let mut failures = self.save_failures.lock().expect("no thread panics while it holds the lock");
+        let history = self.save_history();
         let alerts = self.state().alerts.clone();
-        match storage::save(&self.file, &alerts) {
+        match history.and_then(|()| storage::save(&self.file, &alerts)) {
             Ok(()) if *failures > 0 => {
                 tracing::info!(file = %self.file.display(), "alerts are saved again");
                 *failures = 0;

@@ -1,6 +1,6 @@
 //! `/api/v1/alerts`: operations that became slower and servers in trouble, found by continuous detection.
 
-use super::parameters::{Query, count, lasted_in, now, open_window};
+use super::parameters::{ListRange, Query, lasted_in, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument};
 use crate::alerts::{
     Alert, AlertFinding, AlertKind, AlertState, DetectionState, EvaluationRecord, Interval, ServerEvidence,
@@ -132,8 +132,8 @@ pub(crate) async fn alerts(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AlertParameters>,
 ) -> Result<Json<Alerts>, ApiError> {
-    let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let window = open_window(parameters.since, parameters.until, now())?;
+    let ListRange { window, limit } =
+        list_range((parameters.since, parameters.until, now()), (parameters.limit, LIMIT, LIMIT_MAX))?;
     let detection = state.alerts.tenant_alerts.tenant(&tenant.name).state().clone();
     let is_wanted = |alert: &Alert| {
         lasted_in(window, alert.since_ns, alert.resolved_ns)
@@ -159,8 +159,7 @@ fn answer(
         let rank = order.iter().position(|state| *state == alert.state);
         (rank, std::cmp::Reverse(alert.resolved_ns.unwrap_or(alert.first_ns)), alert.id.clone())
     });
-    let omitted = wanted.len().saturating_sub(limit) as u64;
-    wanted.truncate(limit);
+    let omitted = shorten(&mut wanted, limit);
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
     let receivers = state.alerts.receivers.iter().map(|receiver| AlertReceiverRow {
         name: receiver.name.clone(),

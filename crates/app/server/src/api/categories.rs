@@ -2,7 +2,7 @@
 
 use super::category_latencies::{Categories, reason};
 use super::data::query;
-use super::parameters::{Query, count, now, window};
+use super::parameters::{Query, count, now, shorten, window};
 use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
@@ -115,7 +115,6 @@ fn list(requests: &Requests, window: Window, service: Option<&str>, limit: usize
     categories.sort_by(|a, b| {
         b.anomalous.cmp(&a.anomalous).then(b.requests.cmp(&a.requests)).then_with(|| a.id.cmp(&b.id))
     });
-    let omitted = categories.len().saturating_sub(limit) as u64;
-    categories.truncate(limit);
+    let omitted = shorten(&mut categories, limit);
     CategoryList { categories, omitted }
 }

@@ -1,7 +1,7 @@
 //! `/api/v1/events`: deployments and other changes of the system.
 
 use super::data::blocking;
-use super::parameters::{Query, count, now, open_window};
+use super::parameters::{ListRange, Query, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
 use crate::tenants::Tenant;
@@ -188,15 +188,14 @@ pub(crate) async fn events(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<EventParameters>,
 ) -> Result<Json<EventList>, ApiError> {
-    let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let window = open_window(parameters.since, parameters.until, now())?;
+    let ListRange { window, limit } =
+        list_range((parameters.since, parameters.until, now()), (parameters.limit, LIMIT, LIMIT_MAX))?;
     let mut events = tenant.events.within(window.since, window.until);
     if let Some(service) = &parameters.service {
         events.retain(|event| event.service.is_empty() || event.service == *service);
     }
     events.reverse();
-    let omitted = events.len().saturating_sub(limit) as u64;
-    events.truncate(limit);
+    let omitted = shorten(&mut events, limit);
     let listed = |event: SystemEvent| ListedEvent { summary: event_phrase(&event), event };
     let events = events.into_iter().map(listed).collect();
     Ok(Json(EventList { events, omitted, damaged: tenant.events.damaged() }))

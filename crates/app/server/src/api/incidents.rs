@@ -1,7 +1,7 @@
 //! `/api/v1/incidents`: alerts of one cause with one verdict. `/api/v1/silences`: what nobody is to be notified of.
 
 use super::data::blocking;
-use super::parameters::{Query, count, lasted_in, now, open_window};
+use super::parameters::{ListRange, Query, lasted_in, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::small_body;
 use crate::alerts::{
@@ -56,6 +56,8 @@ pub(crate) struct Incidents {
     incidents: Vec<IncidentRow>,
     /// Matching incidents that are not listed.
     omitted: u64,
+    /// Stored incidents that could not be read, and are lost.
+    damaged: u64,
 }
 
 /// An incident.
@@ -133,20 +135,20 @@ pub(crate) async fn incidents(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<IncidentParameters>,
 ) -> Result<Json<Incidents>, ApiError> {
-    let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
-    let window = open_window(parameters.since, parameters.until, now())?;
-    let list = state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.clone();
+    let ListRange { window, limit } =
+        list_range((parameters.since, parameters.until, now()), (parameters.limit, LIMIT, LIMIT_MAX))?;
+    let tenant_alerts = state.alerts.tenant_alerts.tenant(&tenant.name);
+    let list = tenant_alerts.state().alerts.clone();
     let is_wanted = |incident: &&IncidentRecord| {
         lasted_in(window, incident.since_ns, incident.closed_ns)
             && parameters.state.is_none_or(|wanted| incident.state == wanted)
     };
-    let mut wanted: Vec<&IncidentRecord> = list.incidents.iter().filter(is_wanted).collect();
+    let mut wanted: Vec<&IncidentRecord> = list.all_incidents().filter(is_wanted).collect();
     wanted.sort_by_key(|incident| (incident.state, Reverse(incident.opened_ns)));
-    let omitted = wanted.len().saturating_sub(limit) as u64;
-    wanted.truncate(limit);
+    let omitted = shorten(&mut wanted, limit);
     let open = list.open_incidents().count();
     let incidents = wanted.into_iter().map(|incident| row(&state, &list, incident)).collect();
-    Ok(Json(Incidents { open: open as u64, incidents, omitted }))
+    Ok(Json(Incidents { open: open as u64, incidents, omitted, damaged: tenant_alerts.damaged() }))
 }
 
 /// One incident
@@ -160,7 +162,7 @@ pub(crate) async fn incident(
     Path(id): Path<String>,
 ) -> Result<Json<IncidentRow>, ApiError> {
     let list = state.alerts.tenant_alerts.tenant(&tenant.name).state().alerts.clone();
-    let incident = list.incidents.iter().find(|incident| incident.id == id);
+    let incident = list.all_incidents().find(|incident| incident.id == id);
     let incident =
         incident.ok_or_else(|| ApiError::not_found("there is no such incident, or not any more"))?;
     Ok(Json(row(&state, &list, incident)))
@@ -183,8 +185,9 @@ fn row(state: &AppState, list: &AlertList, incident: &IncidentRecord) -> Inciden
         headline: incident.headline(list),
         class: incident.verdict.as_ref().and_then(|verdict| verdict.class),
         owner: lead.and_then(|alert| state.alerts.owners.of_alert(alert)).map(|owner| owner.name.clone()),
-        is_silenced: lead
-            .is_some_and(|lead| list.silences.iter().any(|silence| silence.covers(incident, lead, at))),
+        is_silenced: lead.is_some_and(|lead| {
+            list.silences.iter().any(|silence| silence.covers(&incident.id, &lead.finding, at))
+        }),
         clauses: clauses.map(with_page).collect(),
         verdict_ns: incident.verdict.as_ref().map(|verdict| verdict.at_ns),
         notified: incident

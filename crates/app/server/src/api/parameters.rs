@@ -53,15 +53,30 @@ pub(crate) fn window(
     checked(Window { since, until })
 }
 
-/// The window of parameters of a list: without an end, it is open there.
-pub(crate) fn open_window(
-    since: Option<Moment>,
-    until: Option<Moment>,
-    now: Timestamp,
-) -> Result<Window, ApiError> {
+/// What a list is to have.
+pub(crate) struct ListRange {
+    /// Without an end, it is open there.
+    pub(crate) window: Window,
+    /// Most entries.
+    pub(crate) limit: usize,
+}
+
+/// The range of a list, from the parameters `since` and `until` at a time, and `limit` with what is usual and the most.
+pub(crate) fn list_range(
+    (since, until, now): (Option<Moment>, Option<Moment>, Timestamp),
+    (limit, usual, most): (Option<u64>, usize, usize),
+) -> Result<ListRange, ApiError> {
+    let limit = count("limit", limit, usual, most)?;
     let since = since.map_or(Timestamp::MIN, |moment| moment.at(now));
     let until = until.map_or(Timestamp::MAX, |moment| moment.at(now));
-    checked(Window { since, until })
+    Ok(ListRange { window: checked(Window { since, until })?, limit })
+}
+
+/// Shortens a list to a limit; how many entries were left out.
+pub(crate) fn shorten<T>(list: &mut Vec<T>, limit: usize) -> u64 {
+    let omitted = list.len().saturating_sub(limit) as u64;
+    list.truncate(limit);
+    omitted
 }
 
 fn checked(window: Window) -> Result<Window, ApiError> {

@@ -1,7 +1,7 @@
 //! `/api/v1/recordings` and `/api/v1/agent`: kernel recordings of hosts, requested by people and sent by agents.
 
 use super::data::blocking;
-use super::parameters::{Query, count, now, open_window};
+use super::parameters::{ListRange, Query, list_range, now, shorten};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::queries::small_body;
 use super::uploads::{Part, UploadFolder, Uploads};
@@ -272,12 +272,11 @@ pub(crate) async fn recordings(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<RecordingParameters>,
 ) -> Result<Json<RecordingList>, ApiError> {
-    let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
     let at = now();
-    let window = open_window(parameters.since, parameters.until, at)?;
+    let ListRange { window, limit } =
+        list_range((parameters.since, parameters.until, at), (parameters.limit, LIMIT, LIMIT_MAX))?;
     let mut recordings = tenant.recordings.list(parameters.host.as_deref(), window);
-    let omitted = recordings.len().saturating_sub(limit) as u64;
-    recordings.truncate(limit);
+    let omitted = shorten(&mut recordings, limit);
     Ok(Json(RecordingList { recordings, omitted, agents: tenant.recordings.agents(at) }))
 }
 

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! POST /api/v1/events ──────┐
-//! versions on spans ────────┴─► event_log (a file) ─► GET /api/v1/events, diagnoses, alerts
+//! versions on spans ────────┴─► line_log (a file) ─► GET /api/v1/events, diagnoses, alerts
 //! ```
 
-mod event_log;
 mod stored_event;
+#[cfg(test)]
+mod tests;
 mod version_watch;
 mod versions;
 
 pub(crate) use version_watch::{VersionWatch, save_versions, watch_versions};
 pub(crate) use versions::ObservedVersions;
 
-use event_log::EventLog;
+use crate::line_log::LineLog;
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use laggard_report::SystemEvent;
@@ -23,7 +24,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The events of one tenant.
 pub(crate) struct TenantEvents {
-    log: Mutex<EventLog>,
+    log: Mutex<LineLog<SystemEvent>>,
     /// Events older than this are deleted, as spans are.
     keep_for: Option<Nanos>,
 }
@@ -46,7 +47,7 @@ impl TenantEvents {
     /// # Errors
     /// When they cannot be read.
     pub(crate) fn open(folder: &Path, keep_for: Option<Nanos>) -> io::Result<TenantEvents> {
-        Ok(TenantEvents { log: Mutex::new(EventLog::open(folder)?), keep_for })
+        Ok(TenantEvents { log: Mutex::new(LineLog::open(folder)?), keep_for })
     }
 
     /// Stores events, but those that are stored already: programs repeat their messages. Blocks; when this returns, the events
@@ -59,7 +60,7 @@ impl TenantEvents {
         let all = events.len() as u64;
         let mut new: Vec<SystemEvent> = Vec::new();
         for event in events {
-            if !log.events().contains(&event) && !new.contains(&event) {
+            if !log.records().contains(&event) && !new.contains(&event) {
                 new.push(event);
             }
         }
@@ -73,8 +74,8 @@ impl TenantEvents {
 
     /// Age counts from the clock or from the latest event, whichever is earlier, so that a clock that jumps ahead deletes
     /// nothing.
-    fn expire(&self, log: &mut EventLog, now: Timestamp) {
-        let newest = log.events().last().map_or(now, |event| event.at().min(now));
+    fn expire(&self, log: &mut LineLog<SystemEvent>, now: Timestamp) {
+        let newest = log.records().last().map_or(now, |event| event.at().min(now));
         let limit = self.keep_for.map(|keep_for| newest.minus(keep_for));
         let retained = log.retain(|event| limit.is_none_or(|limit| event.at() >= limit));
         if let Err(error) = retained {
@@ -85,7 +86,7 @@ impl TenantEvents {
     /// The events within a time, both ends included, by time.
     pub(crate) fn within(&self, since: Timestamp, until: Timestamp) -> Vec<SystemEvent> {
         let log = self.log();
-        let events = log.events();
+        let events = log.records();
         let from = events.partition_point(|event| event.at() < since);
         let to = events.partition_point(|event| event.at() <= until);
         events[from..to.max(from)].to_vec()
@@ -93,7 +94,7 @@ impl TenantEvents {
 
     /// Whether no change of the system is known at all.
     pub(crate) fn is_empty(&self) -> bool {
-        self.log().events().is_empty()
+        self.log().records().is_empty()
     }
 
     /// The events that a diagnosis of a window may refer to: those within it, and shortly before it.
@@ -106,7 +107,7 @@ impl TenantEvents {
         self.log().damaged()
     }
 
-    fn log(&self) -> MutexGuard<'_, EventLog> {
+    fn log(&self) -> MutexGuard<'_, LineLog<SystemEvent>> {
         self.log.lock().expect("no thread panics while it holds the lock")
     }
 }

@@ -1,5 +1,6 @@
-//! One event as it is stored: a line of JSON with a checksum.
+//! One event as it is stored: a line of JSON.
 
+use crate::line_log::LogRecord;
 use laggard_model::Timestamp;
 use laggard_report::{ReplicasRunning, SystemEvent, SystemEventKind, SystemEventSource, SystemEventTime};
 use serde::{Deserialize, Serialize};
@@ -25,40 +26,44 @@ struct StoredEvent {
     running: Option<ReplicasRunning>,
 }
 
-/// The line of an event: the checksum of its JSON, the JSON, and the end of the line.
-pub(super) fn line_of(event: &SystemEvent) -> String {
-    let stored = StoredEvent {
-        time_ns: event.at().unix_ns(),
-        kind: event.kind,
-        service: event.service.clone(),
-        version: event.version.clone(),
-        text: event.text.clone(),
-        replicas: event.replicas,
-        zone: event.zone.clone(),
-        source: event.source,
-        running: event.running,
-    };
-    let json = serde_json::to_string(&stored).expect("texts and numbers are JSON");
-    format!("{:08x} {json}\n", crc32c::crc32c(json.as_bytes()))
-}
+impl LogRecord for SystemEvent {
+    const NAME: &'static str = "events";
+    const HEAD: &'static str = "laggard-events 1\n";
+    // Limit: stored deployments and other changes of the system, per tenant | the oldest are deleted
+    /// Most events of a tenant.
+    const RECORDS_MAX: usize = 20_000;
 
-/// The event of a line without its end; `None` if the line is damaged.
-pub(super) fn event_of(line: &[u8]) -> Option<SystemEvent> {
-    let (sum, json) = line.split_at_checked(9)?;
-    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
-    if crc32c::crc32c(json) != sum {
-        return None;
+    fn order(&self) -> i64 {
+        self.at().unix_ns()
     }
-    let stored: StoredEvent = serde_json::from_slice(json).ok()?;
-    Some(SystemEvent {
-        time: SystemEventTime { time: Timestamp::from_unix_ns(stored.time_ns) },
-        kind: stored.kind,
-        service: stored.service,
-        version: stored.version,
-        text: stored.text,
-        replicas: stored.replicas,
-        zone: stored.zone,
-        source: stored.source,
-        running: stored.running,
-    })
+
+    fn to_json(&self) -> String {
+        let stored = StoredEvent {
+            time_ns: self.at().unix_ns(),
+            kind: self.kind,
+            service: self.service.clone(),
+            version: self.version.clone(),
+            text: self.text.clone(),
+            replicas: self.replicas,
+            zone: self.zone.clone(),
+            source: self.source,
+            running: self.running,
+        };
+        serde_json::to_string(&stored).expect("texts and numbers are JSON")
+    }
+
+    fn from_json(json: &[u8]) -> Option<SystemEvent> {
+        let stored: StoredEvent = serde_json::from_slice(json).ok()?;
+        Some(SystemEvent {
+            time: SystemEventTime { time: Timestamp::from_unix_ns(stored.time_ns) },
+            kind: stored.kind,
+            service: stored.service,
+            version: stored.version,
+            text: stored.text,
+            replicas: stored.replicas,
+            zone: stored.zone,
+            source: stored.source,
+            running: stored.running,
+        })
+    }
 }

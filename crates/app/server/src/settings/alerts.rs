@@ -40,6 +40,8 @@ settings! {
         resolve_after ("alerts.resolve_after", "evaluations"): u32 = 5, within(1.0, 1_000.0);
         /// After firing for so long, the slow-down counts as usual
         adapt_after ("alerts.adapt_after"): Length = Length::from_secs(86_400), at_least(MILLISECOND);
+        /// Receivers are notified of the end of an incident when it has been closed for so long
+        confirm_end ("alerts.confirm_end"): Length = Length::from_secs(300), at_least(MILLISECOND);
         /// The notification of an incident that is still open is repeated after this, or `off`
         repeat_after ("alerts.repeat_after"): Option<Length> = None, at_least(MILLISECOND);
         /// Whether servers are watched, by their samples

@@ -98,9 +98,9 @@ fn requests(from: i64, to: i64, db_ms: i64) -> String {
 }
 
 /// A server that evaluates often, and time as its data have it.
-struct AlertingServer {
-    server: Option<Running>,
-    second: i64,
+pub(super) struct AlertingServer {
+    pub(super) server: Option<Running>,
+    pub(super) second: i64,
 }
 
 impl AlertingServer {
@@ -108,12 +108,12 @@ impl AlertingServer {
         Running::start(data, &["--config", config])
     }
 
-    fn server(&self) -> &Running {
+    pub(super) fn server(&self) -> &Running {
         self.server.as_ref().unwrap()
     }
 
     /// Sends so many seconds of requests and waits until they were judged; the answer of the API.
-    fn pass(&mut self, seconds: i64, db_ms: i64) -> Value {
+    pub(super) fn pass(&mut self, seconds: i64, db_ms: i64) -> Value {
         let body = requests(self.second, self.second + seconds, db_ms);
         self.second += seconds;
         let headers = ["Content-Type: application/json"];
@@ -161,7 +161,7 @@ fn config(folder: &Path, webhook: &str) -> String {
     std::fs::write(&token, "0123456789abcdef\n").unwrap();
     let file = folder.join("laggard.yaml");
     let text = format!(
-        "alerts:\n  every: 100ms\n  window: 1m\n  baseline: 8m\n  requests_min: 50\n  resolve_after: 2\n  \
+        "alerts:\n  every: 100ms\n  window: 1m\n  baseline: 8m\n  requests_min: 50\n  resolve_after: 2\n  confirm_end: 1ms\n  \
          webhook: http://{webhook}/hook\n  webhook_token_file: {}\n  pages: https://laggard.example/\n  \
          exec: /usr/bin/tee\n  exec_arguments: [-a, {}]\n",
         token.display(),

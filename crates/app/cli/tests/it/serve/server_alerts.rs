@@ -101,7 +101,7 @@ fn config(folder: &Path) -> String {
     let file = folder.join("laggard.yaml");
     let sent = folder.join("sent");
     let text = format!(
-        "alerts:\n  every: 100ms\n  resolve_after: 2\n  pages: https://laggard.example\n  exec: /usr/bin/tee\n  \
+        "alerts:\n  every: 100ms\n  resolve_after: 2\n  confirm_end: 1ms\n  pages: https://laggard.example\n  exec: /usr/bin/tee\n  \
          exec_arguments: [-a, {}]\n",
         sent.display()
     );

@@ -17,8 +17,7 @@ const MINUTE_NS: i64 = 60_000_000_000;
 pub(super) fn clause(list: &AlertList, incident: &IncidentRecord) -> Option<Clause> {
     let lead = list.of_incident(incident).next()?;
     let earlier: Vec<&IncidentRecord> = list
-        .incidents
-        .iter()
+        .all_incidents()
         .filter(|other| other.id != incident.id && other.since_ns < incident.since_ns)
         .filter(|other| list.of_incident(other).any(|alert| is_same_suspect(alert, lead)))
         .collect();

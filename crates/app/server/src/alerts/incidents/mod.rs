@@ -9,18 +9,21 @@
 mod grouping;
 mod history;
 mod objective_clauses;
+mod past;
 mod server_clauses;
 mod silence;
 pub(super) mod verdict;
 mod waits;
 
+pub(super) use past::KEPT_FOR;
+pub use past::{IncidentHistory, PastIncident};
 pub(crate) use silence::SILENCES_MAX;
 pub use silence::Silence;
 
 use super::lifecycle::{Alert, AlertList, AlertState};
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_report::{CauseClass, Clause, clauses_text};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -41,10 +44,14 @@ pub struct IncidentRecord {
     pub alerts: Vec<String>,
     /// What all kinds of data say about it; `None` until it is known.
     pub verdict: Option<IncidentVerdict>,
-    /// Verdicts that were tried so far: nobody is notified before the first.
-    pub verdicts_tried: u32,
+    /// Whether a verdict was tried: nobody is notified before. Files of version 4 have a number here.
+    #[serde(alias = "verdicts_tried", deserialize_with = "count_or_flag")]
+    pub was_examined: bool,
     /// The last notification of each receiver, by its name.
     pub notified: BTreeMap<String, IncidentNotification>,
+    /// Notifications without a known outcome: being sent, or cut off by a kill or a timeout. By receiver.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unconfirmed: BTreeMap<String, UnconfirmedNotification>,
 }
 
 /// The state of an incident.
@@ -66,6 +73,15 @@ pub struct IncidentNotification {
     pub at_ns: i64,
     /// How large the incident was.
     pub size: IncidentSize,
+}
+
+/// A notification that a receiver may or may not have.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UnconfirmedNotification {
+    /// The id of its message, which may be about several incidents.
+    pub message: String,
+    /// What the receiver knows once it acknowledges the message.
+    pub notification: IncidentNotification,
 }
 
 /// How large an incident is.
@@ -93,10 +109,24 @@ pub struct IncidentVerdict {
     pub clauses: Vec<Clause>,
 }
 
-/// What is the same again after so short a time is the same incident.
-const REOPENED_WITHIN: Nanos = Nanos::from_secs(1_800);
+/// A flag, or a count that is a flag.
+fn count_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum CountOrFlag {
+        Flag(bool),
+        Count(u32),
+    }
+    Ok(match CountOrFlag::deserialize(deserializer)? {
+        CountOrFlag::Flag(flag) => flag,
+        CountOrFlag::Count(count) => count > 0,
+    })
+}
 
-/// Incidents that are kept; the oldest closed ones are dropped.
+/// What is the same again after so short a time is the same incident.
+pub(super) const REOPENED_WITHIN: Nanos = Nanos::from_secs(1_800);
+
+/// Incidents of the last day, and open ones; the oldest closed ones become history early.
 pub(super) const INCIDENTS_MAX: usize = 1_000;
 
 /// Lines of a message.
@@ -135,8 +165,9 @@ impl IncidentRecord {
             since_ns: alerts.iter().map(|alert| alert.since_ns).min().unwrap_or_else(|| at.unix_ns()),
             alerts: alerts.iter().map(|alert| alert.id.clone()).collect(),
             verdict: None,
-            verdicts_tried: 0,
+            was_examined: false,
             notified,
+            unconfirmed: BTreeMap::new(),
         }
     }
 
@@ -174,7 +205,7 @@ impl IncidentRecord {
     }
 
     /// Since when it is closed, by the server's clock.
-    fn closed_for(&self, at: Timestamp) -> Option<Nanos> {
+    pub(super) fn closed_for(&self, at: Timestamp) -> Option<Nanos> {
         let closed = Timestamp::from_unix_ns(self.closed_ns?);
         Some(at.since(closed).non_negative().unwrap_or(Nanos::ZERO))
     }
@@ -186,14 +217,26 @@ impl AlertList {
         self.active.iter().chain(&self.resolved).find(|alert| alert.id == id)
     }
 
+    /// An incident by its id.
+    pub(super) fn incident_mut(&mut self, id: &str) -> Option<&mut IncidentRecord> {
+        self.incidents.iter_mut().find(|incident| incident.id == id)
+    }
+
     /// Incidents with a firing alert.
     pub(crate) fn open_incidents(&self) -> impl Iterator<Item = &IncidentRecord> {
         self.incidents.iter().filter(|incident| incident.state == IncidentState::Open)
     }
 
-    /// The alerts of an incident that are still stored, the first one first.
+    /// The alerts of an incident, the first one first: those that are stored, or that were when it became history.
     pub(crate) fn of_incident(&self, incident: &IncidentRecord) -> impl Iterator<Item = &Alert> {
-        incident.alerts.iter().filter_map(|id| self.alert(id))
+        let past = self.history.alerts(&incident.id);
+        let stored = incident.alerts.iter().filter_map(|id| self.alert(id));
+        past.iter().chain(stored.filter(|_| past.is_empty()))
+    }
+
+    /// Incidents of the last day, and before them those that are history.
+    pub(crate) fn all_incidents(&self) -> impl Iterator<Item = &IncidentRecord> {
+        self.history.incidents().chain(&self.incidents)
     }
 
     /// Opens incidents for alerts that began to fire or adds the alerts to those they belong to, and closes incidents
@@ -208,16 +251,8 @@ impl AlertList {
                 incident.closed_ns = Some(at.unix_ns());
             }
         }
-        // An incident whose alerts are forgotten cannot be shown.
-        incidents.retain(|incident| self.of_incident(incident).next().is_some());
-        let surplus = incidents.len().saturating_sub(INCIDENTS_MAX);
-        let mut dropped = 0;
-        incidents.retain(|incident| {
-            let is_dropped = dropped < surplus && incident.state == IncidentState::Closed;
-            dropped += usize::from(is_dropped);
-            !is_dropped
-        });
         self.incidents = incidents;
+        self.retire_incidents(at);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Silences: for a time, nobody is notified of incidents about a service or a server, or of one incident.
 
 use super::super::finding::AlertFinding;
-use super::super::lifecycle::Alert;
-use super::IncidentRecord;
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -35,9 +33,9 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Whether nobody is to be notified of an incident at a time.
-    pub(crate) fn covers(&self, incident: &IncidentRecord, lead: &Alert, at: Timestamp) -> bool {
-        let (service, server) = match &lead.finding {
+    /// Whether nobody is to be notified at a time of the incident with this id, whose first alert has this finding.
+    pub(crate) fn covers(&self, incident: &str, lead: &AlertFinding, at: Timestamp) -> bool {
+        let (service, server) = match lead {
             AlertFinding::Operation(finding) => (finding.service.as_str(), ""),
             AlertFinding::Server(finding) => (finding.tier.as_str(), finding.server.as_str()),
             AlertFinding::Objective(finding) => (finding.service.as_str(), ""),
@@ -47,7 +45,7 @@ impl Silence {
         self.lasts(at)
             && matches(&self.service, service)
             && matches(&self.server, server)
-            && matches(&self.incident, &incident.id)
+            && matches(&self.incident, incident)
     }
 
     /// Whether it has not ended.

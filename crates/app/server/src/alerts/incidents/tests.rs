@@ -191,8 +191,8 @@ fn a_silence_covers_what_it_names_until_it_ends() {
         (silence(None, Some(&incident.id)), true),
         (silence(Some("db"), Some("other")), false),
     ] {
-        assert_eq!(made.covers(incident, alert, time(59)), covers);
-        assert!(!made.covers(incident, alert, time(60)), "it has ended");
+        assert_eq!(made.covers(&incident.id, &alert.finding, time(59)), covers);
+        assert!(!made.covers(&incident.id, &alert.finding, time(60)), "it has ended");
     }
 }
 

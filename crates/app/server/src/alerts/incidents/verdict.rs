@@ -45,7 +45,7 @@ impl IncidentRecord {
     /// Whether a verdict is to be reached: there is none, it lacks an alert or a recording, or much more of the incident is
     /// known by now.
     pub(in crate::alerts) fn needs_verdict(&self, recordings: &TenantRecordings, at: Timestamp) -> bool {
-        let Some(verdict) = &self.verdict else { return self.verdicts_tried == 0 };
+        let Some(verdict) = &self.verdict else { return !self.was_examined };
         if verdict.recordings < RECORDINGS
             && waits::arrived(&waits::of_incident(recordings, self)) == RECORDINGS
         {

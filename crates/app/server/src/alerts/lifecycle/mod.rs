@@ -8,7 +8,7 @@
 use super::evaluate::{Evaluation, Finding, Recovery, WindowEvaluation};
 use super::finding::ServerEvaluation;
 use super::finding::{AlertFinding, ServerFinding};
-use super::incidents::{IncidentRecord, Silence};
+use super::incidents::{IncidentHistory, IncidentRecord, PastIncident, Silence};
 pub use super::interval::Interval;
 use super::kind::{AlertKind, AlertSource};
 use super::objective_finding::{BurningObjective, ObjectiveEvaluation, ObjectiveFinding};
@@ -16,6 +16,7 @@ use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// When alerts fire and resolve.
@@ -53,6 +54,12 @@ pub struct AlertList {
     /// The latest evaluation of each other window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<WindowEvaluation>,
+    /// Incidents that became history and are not yet in its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<PastIncident>,
+    /// Incidents that are history, those of [`AlertList::retired`] included.
+    #[serde(skip)]
+    pub history: Arc<IncidentHistory>,
     /// Findings that were dropped because [`ALERTS_MAX`] alerts were active.
     pub omitted: u64,
 }
@@ -357,6 +364,7 @@ impl AlertList {
         let over = over.into_iter().filter(|alert| alert.fired_ns.is_some());
         self.resolved.extend(over.inspect(|alert| changes.resolved.push(alert.id.clone())));
         let surplus = self.resolved.len().saturating_sub(ALERTS_MAX);
+        self.retire_incidents_of(surplus);
         self.resolved.drain(..surplus);
         self.follow_incidents(at);
         changes

@@ -1,6 +1,7 @@
 //! Email through a mail server.
 
 use super::super::chat::PersonalMessage;
+use super::super::delivery::SendError;
 use crate::settings::{AlertSettings, CheckedAlerts};
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
@@ -42,12 +43,14 @@ impl Mailer {
         })
     }
 
-    /// Sends one message to all addresses; blocks. Messages about one incident form a thread.
+    /// Sends one message to all addresses; blocks. Messages about one incident form a thread. A message that is sent again has
+    /// the same Message-ID.
     ///
     /// # Errors
-    /// Why the server did not accept it.
-    pub(super) fn send(&self, message: &PersonalMessage, incident: &str) -> Result<(), String> {
+    /// Why the server did not accept it, or is not known to have accepted it.
+    pub(super) fn send(&self, id: &str, message: &PersonalMessage, incident: &str) -> Result<(), SendError> {
         let mut builder = Message::builder()
+            .message_id(Some(format!("<{id}@laggard>")))
             .from(self.from.clone())
             .subject(&message.title)
             .references(format!("<{incident}@laggard>"))
@@ -55,7 +58,11 @@ impl Mailer {
         for to in &self.to {
             builder = builder.to(to.clone());
         }
-        let email = builder.body(message.text()).map_err(|error| error.to_string())?;
-        self.transport.send(&email).map(drop).map_err(|error| error.to_string())
+        let email = builder.body(message.text()).map_err(|error| SendError::Refused(error.to_string()))?;
+        self.transport.send(&email).map(drop).map_err(|error| {
+            let is_refused = error.is_permanent() || error.is_transient();
+            let reason = error.to_string();
+            if is_refused { SendError::Refused(reason) } else { SendError::Unconfirmed(reason) }
+        })
     }
 }

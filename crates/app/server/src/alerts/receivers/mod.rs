@@ -3,9 +3,11 @@
 mod email;
 
 use super::chat::PersonalMessage;
+use super::delivery::{OutgoingMessage, SendError};
 use super::lifecycle::Alert;
-use super::message::{Notice, Writer};
+use super::message::Writer;
 use super::owners::Owners;
+use super::pending_notifications::Recipient;
 use super::program::Program;
 use crate::settings::{AlertSettings, CheckedAlerts};
 use email::Mailer;
@@ -13,11 +15,11 @@ use laggard_model::{Nanos, Timestamp};
 use laggard_system::http::{ClientOptions, bearer};
 use laggard_system::printable;
 use serde_json::Value;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use ureq::Agent;
-use ureq::http::header;
+use ureq::http::{StatusCode, header};
 
 /// One receiver of notifications.
 pub(crate) struct Receiver {
@@ -71,6 +73,9 @@ struct Endpoint {
     token: Option<String>,
     agent: Agent,
 }
+
+/// The header with the id of a message, as in draft-ietf-httpapi-idempotency-key-header.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// So much of a response is read, for the log.
 const RESPONSE_BYTES_MAX: u64 = 1_000;
@@ -204,23 +209,48 @@ impl Receiver {
         routes_itself || owner.map(|owner| owner.name.as_str()) == self.owner.as_deref()
     }
 
+    /// What decides over its notifications.
+    pub(super) fn recipient<'a>(
+        &'a self,
+        settings: &AlertSettings,
+        is_for: &'a dyn Fn(&Alert) -> bool,
+    ) -> Recipient<'a> {
+        // Alertmanager expects each state as it is, and decides itself whom it notifies when.
+        let confirm_end = (!self.is_idempotent()).then(|| settings.confirm_end.nanos());
+        Recipient { name: &self.name, repeat_after: self.repeat_after, confirm_end, is_for }
+    }
+
+    /// Whether a message changes nothing for a receiver that has it already, whatever its id.
+    pub(super) const fn is_idempotent(&self) -> bool {
+        matches!(self.transport, Transport::Alertmanager(_))
+    }
+
     /// Sends one message; blocks.
     ///
     /// # Errors
-    /// Why it could not be delivered.
-    pub(super) fn send(&self, writer: &Writer<'_>, notices: &[Notice], at: Timestamp) -> Result<(), String> {
+    /// Why it could not be delivered, or is not known to be.
+    pub(super) fn send(
+        &self,
+        writer: &Writer<'_>,
+        message: &OutgoingMessage,
+        at: Timestamp,
+    ) -> Result<(), SendError> {
+        let OutgoingMessage { id, notices } = message;
         let Some(first) = notices.first() else { return Ok(()) };
         let personal = || PersonalMessage::new(writer, first);
-        let webhook = || writer.webhook(&self.name, first.kind(), notices);
+        let webhook = || writer.webhook(&self.name, message);
         match &self.transport {
-            Transport::Webhook(endpoint) => endpoint.post(&webhook()),
-            Transport::Slack(endpoint) => endpoint.post(&personal().slack()),
-            Transport::Teams(endpoint) => endpoint.post(&personal().teams()),
-            Transport::Email(mailer) => mailer.send(&personal(), &first.incident.id),
+            Transport::Webhook(endpoint) => endpoint.post(id, &webhook()),
+            Transport::Slack(endpoint) => endpoint.post(id, &personal().slack()),
+            Transport::Teams(endpoint) => endpoint.post(id, &personal().teams()),
+            Transport::Email(mailer) => mailer.send(id, &personal(), &first.incident.id),
             Transport::Alertmanager(endpoint) => {
-                endpoint.post(&writer.alertmanager(notices, self.valid_until(at)))
+                endpoint.post(id, &writer.alertmanager(notices, self.valid_until(at)))
             }
-            Transport::Exec(program) => program.run(webhook().to_string().as_bytes()),
+            // A program may fail after it has passed the message on.
+            Transport::Exec(program) => {
+                program.run(webhook().to_string().as_bytes()).map_err(SendError::Unconfirmed)
+            }
         }
     }
 
@@ -232,19 +262,37 @@ impl Receiver {
 }
 
 impl Endpoint {
-    fn post(&self, message: &Value) -> Result<(), String> {
+    fn post(&self, id: &str, message: &Value) -> Result<(), SendError> {
         let mut request = self.agent.post(&self.url).header(header::CONTENT_TYPE, "application/json");
+        request = request.header(IDEMPOTENCY_KEY, id);
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, bearer(token));
         }
-        let mut response = request.send(message.to_string()).map_err(|error| error.to_string())?;
+        let mut response = request.send(message.to_string()).map_err(|error| {
+            let text = error.to_string();
+            if was_not_connected(&error) { SendError::Refused(text) } else { SendError::Unconfirmed(text) }
+        })?;
         if response.status().is_success() {
             return Ok(());
         }
         let mut response_text = Vec::new();
         let _ = response.body_mut().as_reader().take(RESPONSE_BYTES_MAX).read_to_end(&mut response_text);
         let text = printable(&String::from_utf8_lossy(&response_text), usize::MAX);
-        Err(format!("status {}: {text}", response.status().as_u16()))
+        let status = response.status();
+        let reason = format!("status {}: {text}", status.as_u16());
+        // A proxy may answer 500, 502, or 504 after it has passed the message on.
+        let is_refused =
+            status.is_redirection() || status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE;
+        Err(if is_refused { SendError::Refused(reason) } else { SendError::Unconfirmed(reason) })
+    }
+}
+
+/// Whether nothing can have been sent.
+fn was_not_connected(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
+        ureq::Error::Io(error) => error.kind() == ErrorKind::ConnectionRefused,
+        _ => false,
     }
 }
 

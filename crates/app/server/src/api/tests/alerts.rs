@@ -206,7 +206,10 @@ async fn a_fair_sample_of_too_much_data_is_evaluated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn parameters_of_incidents_are_checked() {
     let server = TestServer::empty().await;
-    assert_eq!(server.ok("/api/v1/incidents").await, json!({"open": 0, "incidents": [], "omitted": 0}));
+    assert_eq!(
+        server.ok("/api/v1/incidents").await,
+        json!({"open": 0, "incidents": [], "omitted": 0, "damaged": 0})
+    );
     server.ok("/api/v1/incidents?since=-1h&until=-1m&state=open&limit=1000").await;
     for wrong in ["since=2&until=1", "state=firing", "limit=0", "limit=1001", "x=1"] {
         server.get(&format!("/api/v1/incidents?{wrong}")).await.problem(400);

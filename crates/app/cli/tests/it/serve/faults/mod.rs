@@ -6,6 +6,7 @@ mod disk;
 mod hostile;
 mod kill_run;
 mod kills;
+mod notification_kills;
 mod siege;
 
 use super::Running;

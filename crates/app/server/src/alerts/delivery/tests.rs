@@ -1,0 +1,177 @@
+//! A server that is killed before and after each step of a delivery, with receivers that count messages by id.
+
+use super::super::incidents::IncidentState;
+use super::super::lifecycle::tests::{evaluated, rules, time};
+use super::super::pending_notifications::{Recipient, pending, unconfirmed};
+use super::*;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What outlives a kill: the stored list, and the messages that the receiver got.
+#[derive(Default)]
+struct Outside {
+    stored: AlertList,
+    /// Contents of messages by id, with how often each arrived.
+    received: BTreeMap<String, (Vec<(String, IncidentState)>, u32)>,
+    /// The order in which ids arrived first.
+    order: Vec<String>,
+}
+
+/// Where a kill may hit: before or after each step takes effect.
+struct Process<'a> {
+    outside: &'a mut Outside,
+    list: AlertList,
+    /// Steps until the kill.
+    left: u32,
+    /// What the receiver answers.
+    answer: Result<(), SendError>,
+}
+
+struct Killed;
+
+impl Process<'_> {
+    fn instant(&mut self) {
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            // Without the message of a panic.
+            None => resume_unwind(Box::new(Killed)),
+        }
+    }
+
+    /// What a round of the notifying task does.
+    fn deliver_all(&mut self, at: Timestamp) {
+        while let Some(message) = self.next(at) {
+            if deliver(self, "webhook", &message, false, at).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn next(&self, at: Timestamp) -> Option<OutgoingMessage> {
+        let recipient =
+            Recipient { name: "webhook", repeat_after: None, confirm_end: None, is_for: &|_| true };
+        unconfirmed(&self.list, "webhook").or_else(|| {
+            let notices = pending(&self.list, recipient, at);
+            (!notices.is_empty()).then(|| OutgoingMessage::new("shop", "webhook", notices, at))
+        })
+    }
+
+    fn evaluate(&mut self, operations: &[&str], minute: i64) {
+        self.list.apply(&evaluated(operations, minute), rules(), time(minute));
+        self.list.incidents.iter_mut().for_each(|incident| incident.was_examined = true);
+        self.save();
+    }
+}
+
+impl DeliverySteps for Process<'_> {
+    fn change(&mut self, change: impl FnOnce(&mut AlertList)) {
+        change(&mut self.list);
+    }
+
+    fn save(&mut self) {
+        self.instant();
+        self.outside.stored = self.list.clone();
+        self.instant();
+    }
+
+    fn send(&mut self, message: &OutgoingMessage) -> Result<(), SendError> {
+        self.instant();
+        if !matches!(self.answer, Err(SendError::Refused(_))) {
+            let content =
+                message.notices.iter().map(|notice| (notice.incident.id.clone(), notice.state)).collect();
+            let entry = self.outside.received.entry(message.id.clone()).or_default();
+            assert!(entry.1 == 0 || entry.0 == content, "one id, two contents");
+            *entry = (content, entry.1 + 1);
+            if entry.1 == 1 {
+                self.outside.order.push(message.id.clone());
+            }
+        }
+        self.instant();
+        self.answer.clone()
+    }
+}
+
+/// An incident that opens and closes while the process is killed so many steps after each start.
+fn run(outside: &mut Outside, kills: &[u32]) {
+    let mut kills = kills.iter().copied();
+    let mut minute = 0;
+    loop {
+        let left = kills.next().unwrap_or(u32::MAX);
+        let list = outside.stored.clone();
+        let mut process = Process { outside, list, left, answer: Ok(()) };
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            process.deliver_all(time(minute));
+            while minute < 12 {
+                let is_slow = minute < 5;
+                process.evaluate(if is_slow { &["read"] } else { &[] }, minute);
+                process.deliver_all(time(minute));
+                minute += 1;
+            }
+        }));
+        match done {
+            Ok(()) => return,
+            Err(payload) => assert!(payload.is::<Killed>(), "a test failed"),
+        }
+    }
+}
+
+fn states(outside: &Outside) -> Vec<Vec<IncidentState>> {
+    let contents = outside.order.iter().map(|id| &outside.received[id].0);
+    contents.map(|content| content.iter().map(|(_, state)| *state).collect()).collect()
+}
+
+#[test]
+fn a_kill_at_any_instant_loses_no_message_and_repeats_one_with_its_id() {
+    let mut repeated = 0;
+    // Twelve evaluations save, and two messages have three steps each, with an instant before and after each step.
+    for first in 0..40 {
+        for second in 0..8 {
+            let mut outside = Outside::default();
+            run(&mut outside, &[first, second]);
+            assert_eq!(
+                states(&outside),
+                [[IncidentState::Open], [IncidentState::Closed]],
+                "killed after {first}, then after {second} instants"
+            );
+            repeated += outside.received.values().map(|(_, count)| count - 1).sum::<u32>();
+        }
+    }
+    assert!(repeated > 10, "no kill came between sending and saving");
+}
+
+#[test]
+fn an_unconfirmed_message_is_sent_again_before_what_followed() {
+    let mut outside = Outside::default();
+    let timeout = Err(SendError::Unconfirmed("timeout".to_owned()));
+    let mut process =
+        Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer: timeout };
+    for minute in 0..2 {
+        process.evaluate(&["read"], minute);
+    }
+    process.deliver_all(time(2));
+    for minute in 3..8 {
+        process.evaluate(&[], minute);
+    }
+    process.answer = Ok(());
+    process.deliver_all(time(8));
+    assert_eq!(states(&outside), [[IncidentState::Open], [IncidentState::Closed]]);
+    assert_eq!(outside.received[&outside.order[0]].1, 2, "the same id, twice");
+}
+
+#[test]
+fn a_refused_message_is_decided_anew() {
+    let mut outside = Outside::default();
+    let refused = Err(SendError::Refused("status 503".to_owned()));
+    let mut process =
+        Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer: refused };
+    for minute in 0..2 {
+        process.evaluate(&["read"], minute);
+    }
+    process.deliver_all(time(2));
+    for minute in 3..8 {
+        process.evaluate(&[], minute);
+    }
+    process.answer = Ok(());
+    process.deliver_all(time(8));
+    assert_eq!(outside.order, Vec::<String>::new(), "nobody was notified of its beginning");
+}

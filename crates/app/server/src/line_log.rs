@@ -1,0 +1,214 @@
+//! Records of a tenant in a file: appended and synced, rewritten when much of it has expired.
+//!
+//! ```text
+//! laggard-events 1
+//! 0badcafe {"time_ns":1768208400000000000,"kind":"deployment","service":"cart","version":"1.4.3","source":"declared"}
+//! ```
+//!
+//! A line is the checksum of its JSON, the JSON, and the end of the line. One that is damaged is left out and counted; what
+//! follows it is read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What a file has many of.
+pub(crate) trait LogRecord: Sized + Clone {
+    /// The name of the file, without `.log`.
+    const NAME: &'static str;
+    /// The first line, with its end: what is stored, and the version of its form.
+    const HEAD: &'static str;
+    /// Most records; the first are deleted.
+    const RECORDS_MAX: usize;
+
+    /// What records are sorted by.
+    fn order(&self) -> i64;
+
+    /// The record as JSON, without the end of a line in it.
+    fn to_json(&self) -> String;
+
+    /// The record of a JSON; `None` if it is not one.
+    fn from_json(json: &[u8]) -> Option<Self>;
+}
+
+/// Lines of a file beyond twice its records, before it is rewritten.
+const SPARE_LINES: usize = 1_000;
+
+/// No file that this program wrote is larger.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// The file and what is in it.
+pub(crate) struct LineLog<T> {
+    path: PathBuf,
+    /// In their order; equal ones in the order of arrival.
+    records: Vec<T>,
+    /// Lines of the file after its head, damaged ones included.
+    lines: usize,
+    /// Lines that could not be read when the file was opened.
+    damaged: u64,
+    /// `None` after a failed write: the file is opened and repaired before the next.
+    file: Option<File>,
+}
+
+/// What is left of a file.
+struct Recovered<T> {
+    records: Vec<T>,
+    damaged: u64,
+}
+
+impl<T: LogRecord> LineLog<T> {
+    /// Opens the file in a folder, if it is there. One whose first line is unknown is renamed, so that it neither gets lost
+    /// nor blocks the start.
+    ///
+    /// # Errors
+    /// When the file cannot be read or repaired.
+    pub(crate) fn open(folder: &Path) -> io::Result<LineLog<T>> {
+        let path = folder.join(format!("{}.log", T::NAME));
+        let mut log = LineLog { path, records: Vec::new(), lines: 0, damaged: 0, file: None };
+        log.load()?;
+        Ok(log)
+    }
+
+    /// All records, in their order.
+    pub(crate) fn records(&self) -> &[T] {
+        &self.records
+    }
+
+    /// Lines that could not be read.
+    pub(crate) const fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// Adds records; when this returns, they survive a loss of power.
+    ///
+    /// # Errors
+    /// When they cannot be written: then none of them is stored.
+    pub(crate) fn append(&mut self, records: &[T]) -> io::Result<()> {
+        if self.file.is_none() {
+            self.load()?;
+        }
+        let lines: String = records.iter().map(line_of).collect();
+        match self.write(lines.as_bytes()) {
+            Ok(()) => {
+                self.lines += records.len();
+                self.insert(records);
+                Ok(())
+            }
+            Err(error) => {
+                self.file = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Deletes the records that are not to be retained, and those beyond the limit, the oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be rewritten: then the records may come back after a restart.
+    pub(crate) fn retain(&mut self, retain: impl Fn(&T) -> bool) -> io::Result<()> {
+        self.records.retain(retain);
+        let beyond = self.records.len().saturating_sub(T::RECORDS_MAX);
+        self.records.drain(..beyond);
+        if self.lines > 2 * self.records.len() + SPARE_LINES { self.rewrite() } else { Ok(()) }
+    }
+
+    fn insert(&mut self, records: &[T]) {
+        self.records.extend(records.iter().cloned());
+        self.records.sort_by_key(T::order);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(create(&self.path, T::HEAD)?),
+        };
+        file.write_all(bytes)?;
+        file.sync_data()
+    }
+
+    fn load(&mut self) -> io::Result<()> {
+        let bytes = match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+            Ok(file) if file.len() > FILE_BYTES_MAX => {
+                return Err(io::Error::other(format!("{} bytes; at most {FILE_BYTES_MAX}", file.len())));
+            }
+            Ok(_) => std::fs::read(&self.path)?,
+        };
+        if !bytes.starts_with(T::HEAD.as_bytes()) && !T::HEAD.as_bytes().starts_with(&bytes) {
+            let aside = self.path.with_extension("log.unreadable");
+            tracing::error!(file = %self.path.display(), aside = %aside.display(), "the file is of an unknown version; starting without what it has");
+            std::fs::rename(&self.path, aside)?;
+            return Ok(());
+        }
+        let recovered = recover::<T>(bytes.get(T::HEAD.len()..).unwrap_or_default());
+        self.records = recovered.records;
+        self.lines = self.records.len();
+        if recovered.damaged > 0 {
+            self.damaged += recovered.damaged;
+            tracing::warn!(file = %self.path.display(), lines = recovered.damaged, "damaged lines were left out");
+            // Whoever wants to can look at what was there.
+            std::fs::copy(&self.path, self.path.with_extension("log.damaged"))?;
+        }
+        if recovered.damaged > 0 || bytes.len() < T::HEAD.len() {
+            return self.rewrite();
+        }
+        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
+        Ok(())
+    }
+
+    /// Replaces the file atomically.
+    fn rewrite(&mut self) -> io::Result<()> {
+        self.file = None;
+        let folder = folder_of(&self.path);
+        let mut fresh =
+            tempfile::Builder::new().prefix(&format!("{}.", T::NAME)).suffix(".new").tempfile_in(folder)?;
+        let lines: String = self.records.iter().map(line_of).collect();
+        fresh.write_all(T::HEAD.as_bytes())?;
+        fresh.write_all(lines.as_bytes())?;
+        fresh.as_file().sync_all()?;
+        fresh.persist(&self.path)?;
+        File::open(folder)?.sync_all()?;
+        self.lines = self.records.len();
+        self.file = Some(OpenOptions::new().append(true).open(&self.path)?);
+        Ok(())
+    }
+}
+
+/// A new file with its head; durable, and so is its name.
+fn create(path: &Path, head: &str) -> io::Result<File> {
+    let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
+    file.write_all(head.as_bytes())?;
+    file.sync_all()?;
+    File::open(folder_of(path))?.sync_all()?;
+    Ok(file)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().expect("the file is in the folder it was made in")
+}
+
+fn recover<T: LogRecord>(bytes: &[u8]) -> Recovered<T> {
+    let mut recovered = Recovered { records: Vec::new(), damaged: 0 };
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        // A line without its end may have been cut in the middle of a number.
+        match line.strip_suffix(b"\n").and_then(record_of) {
+            Some(record) => recovered.records.push(record),
+            None => recovered.damaged += 1,
+        }
+    }
+    recovered.records.sort_by_key(T::order);
+    recovered
+}
+
+fn line_of<T: LogRecord>(record: &T) -> String {
+    let json = record.to_json();
+    format!("{:08x} {json}\n", crc32c::crc32c(json.as_bytes()))
+}
+
+/// The record of a line without its end; `None` if the line is damaged.
+fn record_of<T: LogRecord>(line: &[u8]) -> Option<T> {
+    let (sum, json) = line.split_at_checked(9)?;
+    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
+    if crc32c::crc32c(json) == sum { T::from_json(json) } else { None }
+}
