@@ -16,12 +16,15 @@ DRIVER = "driver"
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="bookstore", description="A small web shop that can be broken in known ways.")
-    top.add_argument("--data", type=Path, default=Path(os.environ.get("BOOKSTORE_DATA", "bookstore-data")), help="data folder (%(default)s)")
+    data = Path(os.environ.get("BOOKSTORE_DATA", "bookstore-data"))
+    top.add_argument("--data", type=Path, default=data, help="data folder (%(default)s)")
     top.add_argument("--port", type=int, default=8400, help="the first of 14 ports (%(default)s)")
-    top.add_argument("--otlp", default="http://127.0.0.1:4318", help="where traces and metrics are sent (%(default)s)")
     commands = top.add_subparsers(dest="command", required=True)
+    commands.add_parser("missing", help="list the Debian packages that must be installed first")
     commands.add_parser("install", help="install the pinned libraries; `up` does it as well")
-    commands.add_parser("up", help="start everything")
+    up = commands.add_parser("up", help="start everything")
+    up.add_argument("--otlp", default="http://127.0.0.1:4318", help="where traces and metrics are sent (%(default)s)")
+    up.add_argument("--record", action="store_true", help="write them to recording/ as well, for `laggard diagnose`")
     drive = commands.add_parser("drive", parents=[drive_arguments()], add_help=False, help="send load until it is stopped")
     drive.add_argument("--detach", action="store_true", help="do it in the background; `down` stops it")
     commands.add_parser("faults", help="list the faults")
@@ -51,18 +54,18 @@ def drive(shop: Shop, options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = parser().parse_args()
+    if options.command == "missing":
+        return print(*missing_packages())
     if options.command == "install":
-        if packages := missing_packages():
-            raise SystemExit(f"these packages are missing: apt-get install {' '.join(packages)}")
         return install()
     if options.command == "faults":
         for fault in FAULTS.values():
             print(f"{fault.name:<24} {fault.summary}")
         return
-    shop = Shop(options.data, options.port, options.otlp)
+    shop = Shop(options.data, options.port)
     match options.command:
         case "up":
-            shop.up()
+            shop.up(options.otlp, options.record)
             print(f"the shop is at http://127.0.0.1:{shop.layout.front}/home?item=1")
         case "down":
             shop.down()

@@ -52,6 +52,8 @@ def missing_packages() -> list[str]:
 
 def install() -> None:
     """The pinned libraries, from PyPI and npm, once for every state of the lists."""
+    if packages := missing_packages():
+        raise SystemExit(f"these packages are missing: apt-get install {' '.join(packages)}")
     folder = installed()
     folder.mkdir(parents=True, exist_ok=True)
     venv, requirements = folder / "venv", SOURCES / "requirements.txt"

@@ -12,8 +12,8 @@ from faults.fault import Fault
 def begin(shop: Shop, fault: Fault) -> Path:
     """Breaks the shop. The truth is written now, and again at the end."""
     since = time.time_ns()
-    fault.start(shop)
     shop.log(f"{fault.name} begins")
+    fault.start(shop)
     path = shop.layout.data / "truth" / f"{fault.name}-{since // 10**9}.json"
     path.parent.mkdir(exist_ok=True)
     write(shop, fault, path, since, None)

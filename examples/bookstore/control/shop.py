@@ -5,18 +5,20 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from control import database, nginx
-from control.folders import SOURCES, install, installed, missing_packages, program, python
+from control.folders import SOURCES, install, installed, program, python
 from control.processes import Processes, signal_group
 from shop.layout import HOST, STORES, Layout
 
 START_S = 60.0
 FIRST_VERSION = "1.0.0"
+CACHE = {"maxmemory": "64mb", "maxmemory-policy": "allkeys-random"}
 #: CPU time is reported by process.cpu.time; the machine's own figures come from one process, not from each.
 EXCLUDED_METRICS = "system.*,process.runtime.*,process.cpu.utilization"
 
@@ -24,18 +26,29 @@ EXCLUDED_METRICS = "system.*,process.runtime.*,process.cpu.utilization"
 class Shop:
     """Everything that commands and faults do to a bookstore."""
 
-    def __init__(self, data: Path, first_port: int, otlp: str) -> None:
+    def __init__(self, data: Path, first_port: int) -> None:
         self.layout = Layout(data.resolve(), first_port)
         self.processes = Processes(self.layout.data)
-        self._otlp = otlp
+
+    @staticmethod
+    def from_environment() -> "Shop":
+        layout = Layout.from_environment()
+        return Shop(layout.data, layout.first_port)
+
+    @property
+    def first_version(self) -> str:
+        return FIRST_VERSION
 
     # Starting and stopping
 
-    def up(self) -> None:
-        if packages := missing_packages():
-            raise SystemExit(f"these packages are missing: apt-get install {' '.join(packages)}")
+    def up(self, otlp: str, record: bool) -> None:
+        """Starts everything; `otlp` is where traces and metrics are sent, by way of the recorder if there is to be one."""
         install()
         self.layout.switches.write_text('{"effects": {}}')
+        (self.layout.data / "otlp").write_text(f"http://{HOST}:{self.layout.recorder}" if record else otlp)
+        if record:
+            self.start("recorder", arguments=[otlp])
+            self.wait_for(self.layout.recorder, "recorder")
         database.make(self.layout)
         self.processes.start("postgres", database.command(self.layout), os.environ, database.user())
         self.wait_for(self.layout.postgres, "postgres")
@@ -54,7 +67,7 @@ class Shop:
             # PostgreSQL: the fast shutdown, which ends connections.
             self.processes.stop(name, signal.SIGINT if name == "postgres" else signal.SIGTERM)
 
-    def start(self, name: str, version: str = FIRST_VERSION) -> None:
+    def start(self, name: str, version: str = FIRST_VERSION, arguments: Sequence[str] = ()) -> None:
         """One of the shop's own processes."""
         service = "store" if name in STORES else name
         environment = self.environment(service, name, version)
@@ -65,7 +78,7 @@ class Shop:
             command = [python().with_name("opentelemetry-instrument"), python(), "-m", f"shop.{service}"]
         else:
             command = [python(), "-m", f"shop.{name}"]
-        self.processes.start(name, command, environment)
+        self.processes.start(name, [*command, *arguments], environment)
 
     def restart(self, name: str, version: str = FIRST_VERSION) -> None:
         self.processes.stop(name)
@@ -82,6 +95,7 @@ class Shop:
             time.sleep(pause_s)
 
     def environment(self, service: str, instance: str, version: str) -> dict[str, str]:
+        resource = {"service.instance.id": instance, "service.version": version, "host.name": os.uname().nodename}
         return os.environ | {
             "PYTHONPATH": str(SOURCES),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -90,8 +104,8 @@ class Shop:
             "BOOKSTORE_INSTANCE": instance,
             "BOOKSTORE_VERSION": version,
             "OTEL_SERVICE_NAME": service,
-            "OTEL_RESOURCE_ATTRIBUTES": f"service.instance.id={instance},service.version={version},host.name={os.uname().nodename}",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": self._otlp,
+            "OTEL_RESOURCE_ATTRIBUTES": ",".join(f"{name}={value}" for name, value in resource.items()),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": (self.layout.data / "otlp").read_text(),
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
             "OTEL_LOGS_EXPORTER": "none",
             "OTEL_BSP_SCHEDULE_DELAY": "1000",
@@ -103,7 +117,7 @@ class Shop:
     def start_redis(self) -> None:
         folder = self.layout.data / "redis"
         folder.mkdir(exist_ok=True)
-        options = {"port": self.layout.redis, "bind": HOST, "dir": folder, "save": "", "maxmemory-policy": "allkeys-random"}
+        options = {"port": self.layout.redis, "bind": HOST, "dir": folder, "save": "", **CACHE}
         command = ["redis-server", *(part for name, value in options.items() for part in (f"--{name}", value))]
         self.processes.start("redis", command, os.environ)
         self.wait_for(self.layout.redis, "redis")
@@ -111,7 +125,8 @@ class Shop:
     def start_nginx(self) -> None:
         (self.layout.data / "nginx").mkdir(exist_ok=True)
         self.write_nginx({})
-        self.processes.start("nginx", [program("nginx"), "-e", "stderr", "-c", self.layout.data / "nginx.conf"], os.environ)
+        command = [program("nginx"), "-e", "stderr", "-c", self.layout.data / "nginx.conf"]
+        self.processes.start("nginx", command, os.environ)
         self.wait_for(self.layout.front, "nginx")
 
     def wait_for(self, port: int, name: str) -> None:
@@ -158,10 +173,21 @@ class Shop:
         if pid is not None:
             os.kill(pid, signal.SIGHUP)
 
-    def spawn(self, name: str, *arguments: object) -> int:
-        """A process of a fault: a module of the package `faults`."""
-        command = [python(), "-m", *arguments]
-        return self.processes.start(name, command, self.environment(name, name, FIRST_VERSION))
+    def background(self, name: str, module: str, *arguments: object) -> None:
+        """A process of a fault, until it is stopped."""
+        environment = self.environment(name, name, FIRST_VERSION)
+        self.processes.start(name, [sys.executable, "-m", module, *arguments], environment)
+
+    def database_settings(self, **settings: str | None) -> None:
+        """Settings that need no restart; none is the one of the configuration."""
+        for name, value in settings.items():
+            self.sql(f"ALTER SYSTEM RESET {name}" if value is None else f"ALTER SYSTEM SET {name} = {value}")
+        self.sql("SELECT pg_reload_conf()")
+
+    def backup(self) -> None:
+        address = f"host={HOST} port={self.layout.postgres} user=bookstore dbname=bookstore"
+        with open(self.layout.data / "backup.sql", "wb") as file:
+            subprocess.run(["pg_dump", address], check=True, stdout=file)
 
     def kill(self, name: str) -> None:
         pid = self.processes.pid(name)

@@ -47,7 +47,7 @@ def address(interaction: Interaction, dice: random.Random) -> str:
     values = {
         "item": 1 + int(ITEMS * dice.random() ** 3) % ITEMS,
         "subject": f"subject-{dice.randrange(SUBJECTS)}",
-        "text": f"{dice.randrange(4096):03x}",
+        "text": f"{dice.randrange(256):02x}",
         "cents": dice.randrange(500, 10_000),
     }
     query = interaction.query.format(**values)

@@ -1,6 +1,32 @@
 """The faults: one file each, and its row here."""
 
-from faults import errors, slow_replica
+from faults import (
+    bad_balancer,
+    blocking_random,
+    bursts,
+    cpu_hog,
+    cpu_quota,
+    database_lock,
+    deprecated_method,
+    errors,
+    evictions,
+    killed_replica,
+    leak,
+    memory_neighbor,
+    misconfiguration,
+    missing_index,
+    n_plus_one,
+    name_lookup,
+    network,
+    new_version,
+    pool_too_small,
+    queue_backs_up,
+    slow_disk,
+    slow_replica,
+    slow_tenant,
+    two_at_once,
+)
+from faults.harmless import DAYS
 
 FAULTS = {
     fault.name: fault
@@ -8,6 +34,31 @@ FAULTS = {
         slow_replica.SLEEP,
         slow_replica.SPIN,
         slow_replica.LOCK,
+        pool_too_small.FAULT,
+        blocking_random.FAULT,
+        bursts.FAULT,
+        misconfiguration.FAULT,
+        killed_replica.FAULT,
+        deprecated_method.FAULT,
+        bad_balancer.FAULT,
+        missing_index.FAULT,
+        database_lock.FAULT,
+        slow_disk.FAULT,
+        evictions.FAULT,
+        queue_backs_up.FAULT,
+        cpu_hog.FAULT,
+        cpu_quota.FAULT,
+        memory_neighbor.FAULT,
+        network.DELAY,
+        network.LOSS,
+        new_version.FIVE,
+        new_version.TEN,
         errors.FAULT,
+        n_plus_one.FAULT,
+        slow_tenant.FAULT,
+        leak.FAULT,
+        name_lookup.FAULT,
+        two_at_once.FAULT,
+        *DAYS,
     )
 }

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class Truth:
     """What a diagnosis should say. Names are those of the spans.
 
-    `cause` is the class of cause as Laggard names it; other right answers are in `also`. A fault without a service is
-    harmless: whatever is said about it is false.
+    `cause` is the class of cause as Laggard names it; other right answers are in `also`. Without a service and not
+    everywhere (on the whole machine), a change is harmless: whatever is said about it is false.
     """
 
     service: str | None = None
@@ -24,6 +24,7 @@ class Truth:
     cause: str | None = None
     also: tuple[str, ...] = ()
     errors: bool = False
+    is_everywhere: bool = False
     more: tuple["Truth", ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import redis
-from psycopg_pool import ConnectionPool
 
+from shop.clients import Database
 from shop.switches import Switches
 
 Row = dict[str, Any]
@@ -28,14 +28,10 @@ RATINGS = "SELECT item_id, avg(stars)::float8 AS stars FROM review WHERE item_id
 class Catalog:
     """Reads the database, with a cache in front."""
 
-    def __init__(self, pool: ConnectionPool, cache: "redis.Redis", switches: Switches) -> None:
-        self._pool = pool
+    def __init__(self, database: Database, cache: "redis.Redis", switches: Switches) -> None:
+        self._database = database
         self._cache = cache
         self._switches = switches
-
-    def query(self, sql: str, *values: Any) -> list[Row]:
-        with self._pool.connection() as connection:
-            return connection.execute(sql, values).fetchall()
 
     def newest(self, subject: str) -> list[Row]:
         return self._cached(f"new:{subject}", PAGE_S, NEW, subject)
@@ -45,23 +41,21 @@ class Catalog:
 
     def item(self, item: int) -> Row:
         rows = self._cached(f"item:{item}", PAGE_S, ITEM, item)
-        return (rows[0] if rows else {}) | self.query(RATING, item)[0]
+        return (rows[0] if rows else {}) | self._database.query(RATING, item)[0]
 
     def search(self, text: str) -> list[Row]:
-        rows = self.query(RESULTS, text.lower() + "%")
+        rows = self._database.query(RESULTS, text.lower() + "%")
         if self._switches.value("query_each_rating", False):
-            ratings = [rating for row in rows for rating in self.query(RATINGS, [row["id"]])]
+            ratings = [rating for row in rows for rating in self._database.query(RATINGS, [row["id"]])]
         else:
-            ratings = self.query(RATINGS, [row["id"] for row in rows])
+            ratings = self._database.query(RATINGS, [row["id"] for row in rows])
         stars = {rating["item_id"]: rating["stars"] for rating in ratings}
         return [row | {"stars": stars.get(row["id"])} for row in rows]
 
     def _cached(self, key: str, seconds: int, sql: str, *values: Any) -> list[Row]:
-        if not self._switches.value("cache", True):
-            return self.query(sql, *values)
         known = self._cache.get(key)
         if known is not None:
             return json.loads(known)
-        rows = self.query(sql, *values)
+        rows = self._database.query(sql, *values)
         self._cache.set(key, json.dumps(rows), ex=seconds)
         return rows

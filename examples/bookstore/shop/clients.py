@@ -4,11 +4,13 @@ import json
 import os
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
 import redis
 import urllib3
+from psycopg import Connection
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
@@ -21,11 +23,39 @@ NAME_TRIES = 2
 NAME_TIMEOUT_S = 1.0
 
 
-def postgres(layout: Layout) -> ConnectionPool:
-    """The database; a query waits when all connections are in use."""
-    address = f"host={HOST} port={layout.postgres} user=bookstore dbname=bookstore"
-    options = {"row_factory": dict_row, "autocommit": True}
-    return ConnectionPool(address, min_size=1, max_size=POOL_SIZE, kwargs=options, timeout=20, open=True)
+class Database:
+    """PostgreSQL, by a pool of connections. As in many frameworks, a request has one from its first query to its end."""
+
+    def __init__(self, layout: Layout) -> None:
+        address = f"host={HOST} port={layout.postgres} user=bookstore dbname=bookstore"
+        options = {"row_factory": dict_row, "autocommit": True}
+        self._pool = ConnectionPool(address, min_size=1, max_size=POOL_SIZE, kwargs=options, timeout=20, open=True)
+        self._thread = threading.local()
+
+    def connection(self) -> Connection[dict[str, Any]]:
+        """That of the request; the first time it waits until one is free."""
+        if getattr(self._thread, "connection", None) is None:
+            self._thread.connection = self._pool.getconn()
+        return self._thread.connection
+
+    def query(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        return self.connection().execute(sql, values).fetchall()
+
+    def execute(self, sql: str, *values: Any) -> None:
+        self.connection().execute(sql, values)
+
+    def release(self, keep: bool = True) -> None:
+        """At the end of the request. A connection that is not kept is closed, and the pool makes another."""
+        connection = getattr(self._thread, "connection", None)
+        if connection is not None:
+            self._thread.connection = None
+            if not keep:
+                connection.close()
+            self._pool.putconn(connection)
+
+    def resize(self, size: int) -> None:
+        if size != self._pool.max_size:
+            self._pool.resize(1, size)
 
 
 def cache(layout: Layout) -> "redis.Redis":

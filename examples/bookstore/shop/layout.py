@@ -52,6 +52,10 @@ class Layout:
         return self.first_port + 11 + STORES.index(instance)
 
     @property
+    def recorder(self) -> int:
+        return self.first_port + 9
+
+    @property
     def switches(self) -> Path:
         """What is broken now: written by `bookstore break`, read by every process."""
         return self.data / "switches.json"

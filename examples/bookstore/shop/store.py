@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from opentelemetry import trace
 
 from shop.catalog import Catalog
-from shop.clients import POOL_SIZE, Payment, Recommendations, cache, postgres
+from shop.clients import POOL_SIZE, Database, Payment, Recommendations, cache
 from shop.layout import HOST, Layout
 from shop.orders import Orders
 from shop.switches import Switches
@@ -22,10 +22,10 @@ ACCOUNTS = 500
 add_thread_ids()
 layout = Layout.from_environment()
 switches = Switches(layout)
-pool = postgres(layout)
+database = Database(layout)
 redis = cache(layout)
-catalog = Catalog(pool, redis, switches)
-orders = Orders(pool, redis, Payment(layout))
+catalog = Catalog(database, redis, switches)
+orders = Orders(database, redis, Payment(layout))
 recommendations = Recommendations(layout)
 app = Flask("store")
 
@@ -37,10 +37,13 @@ def identify() -> None:
     span = trace.get_current_span()
     span.set_attribute("tenant", g.tenant)
     span.set_attribute("account", f"customer-{g.customer % ACCOUNTS}")
-    size = switches.value("pool_size", POOL_SIZE)
-    if size != pool.max_size:
-        pool.resize(1, size)
+    database.resize(switches.value("pool_size", POOL_SIZE))
     switches.apply(f"{request.method} {request.path}", g.tenant)
+
+
+@app.teardown_request
+def release(_: BaseException | None) -> None:
+    database.release(switches.value("keep_connections", True))
 
 
 @app.get("/home")

@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod arrived;
+mod bookstore;
 mod hop;
 mod install;
 mod outages;
