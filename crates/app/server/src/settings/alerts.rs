@@ -41,7 +41,7 @@ settings! {
         /// After firing for so long, the slow-down counts as usual
         adapt_after ("alerts.adapt_after"): Length = Length::from_secs(86_400), at_least(MILLISECOND);
         /// Receivers are notified of the end of an incident when it has been closed for so long
-        confirm_end ("alerts.confirm_end"): Length = Length::from_secs(300), at_least(MILLISECOND);
+        confirm_end ("alerts.confirm_end"): Length = Length::from_secs(420), at_least(MILLISECOND);
         /// The notification of an incident that is still open is repeated after this, or `off`
         repeat_after ("alerts.repeat_after"): Option<Length> = None, at_least(MILLISECOND);
         /// Whether servers are watched, by their samples
