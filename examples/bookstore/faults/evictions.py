@@ -40,7 +40,7 @@ def fill(port: int) -> None:
 
 FAULT = Fault(
     NAME,
-    "the cache has 4 MB, and another program writes 400 values of 16 KiB a second: pages live for half a second",
+    "the cache has 4 MB, and another program writes 400 values of 16 KiB a second: almost no page is in the cache",
     Truth(service="store", operation="GET /best", cause="dependency", also=("configuration", "code")),
     start,
     stop,

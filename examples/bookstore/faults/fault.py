@@ -42,8 +42,8 @@ class Fault:
     name: str
     summary: str
     truth: Truth
-    start: Callable[["Shop"], None]
-    stop: Callable[["Shop"], None] = nothing
+    start: Callable[["Shop"], object]
+    stop: Callable[["Shop"], object] = nothing
 
 
 def by_effects(name: str, summary: str, truth: Truth, *effects: dict[str, Any]) -> Fault:

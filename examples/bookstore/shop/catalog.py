@@ -11,13 +11,13 @@ from shop.switches import Switches
 Row = dict[str, Any]
 
 PAGE_S = 60
-BEST_S = 30
+BEST_S = 300
 
 NEW = "SELECT id, title, author FROM item WHERE subject = %s ORDER BY published DESC LIMIT 20"
 BEST = """
     SELECT i.id, i.title, i.author, sum(l.quantity) AS sold
     FROM order_line l JOIN item i ON i.id = l.item_id
-    WHERE l.order_id > (SELECT max(id) - 3333 FROM orders) AND i.subject = %s
+    WHERE l.order_id > (SELECT max(id) - 20000 FROM orders) AND i.subject = %s
     GROUP BY i.id ORDER BY sold DESC, i.id LIMIT 20"""
 ITEM = "SELECT id, title, author, subject, price_cents, stock FROM item WHERE id = %s"
 RATING = "SELECT count(*) AS reviews, avg(stars)::float8 AS stars FROM review WHERE item_id = %s"

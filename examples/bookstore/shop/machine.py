@@ -16,7 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from shop.layout import Layout
 
 SERVERS = ("nginx", "postgres", "redis")
-MACHINE = {
+MACHINE: dict[str, list[str] | None] = {
     "system.cpu.time": ["idle", "user", "system", "irq", "softirq", "steal", "iowait"],
     "system.memory.utilization": ["used", "free", "cached"],
 }
