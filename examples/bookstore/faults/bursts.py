@@ -19,6 +19,6 @@ def start(shop: "Shop") -> None:
 FAULT = Fault(
     NAME,
     "three accounts send six orders at once every five seconds; orders of an account wait for each other",
-    Truth(service="store", operation="POST /confirm", cause="data", also=("waiting", "load")),
+    Truth(service="store", operation="SELECT customer", cause="data", also=("waiting", "load")),
     start,
 )

@@ -8,7 +8,7 @@ LOCK = "BEGIN; LOCK TABLE item IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.4); C
 FAULT = Fault(
     NAME,
     "another session locks the table of books for 400 ms every two seconds",
-    Truth(service="store", operation="SELECT", cause="dependency", also=("waiting",)),
+    Truth(service="store", operation="SELECT item", cause="dependency", also=("waiting",)),
     lambda shop: shop.background(NAME, "faults.database_lock"),
     lambda shop: shop.processes.stop(NAME),
 )

@@ -12,7 +12,7 @@ DELAY_US = 60_000
 FAULT = Fault(
     "slow-disk",
     "every commit at the database takes 60 ms longer",
-    Truth(service="store", operation="POST /confirm", cause="dependency", also=("waiting",)),
+    Truth(service="store", operation="UPDATE customer", cause="dependency", also=("waiting",)),
     lambda shop: shop.database_settings(fsync="on", commit_siblings="0", commit_delay=str(DELAY_US)),
     lambda shop: shop.database_settings(fsync=None, commit_siblings=None, commit_delay=None),
 )

@@ -4,12 +4,14 @@
 //! is too generic. Only then are attributes consulted, in this order:
 //! 1. `http.route` (or `url.template`) with the request's method: `GET /cart/{id}`
 //! 2. `rpc.service` and `rpc.method`: `oteldemo.CartService/GetCart`
-//! 3. `db.query.summary`, else the database operation and the collection: `SELECT users`
+//! 3. `db.query.summary`, else the database operation and the collection: `SELECT users`; else the span's name and the
+//!    first table of the query, or the kind of database: `GET redis`
 //! 4. the messaging operation and the destination: `publish orders`
 //!
 //! When none is there, ids in the name are replaced ([`replace_ids`]).
 
 use super::UNKNOWN;
+use super::query::verb_and_table;
 use super::template::replace_ids;
 use std::borrow::Cow;
 
@@ -29,6 +31,8 @@ enum OperationKeyword {
     DbSummary,
     DbOperation,
     DbCollection,
+    DbQuery,
+    DbSystem,
     MessagingOperationName,
     MessagingOperation,
     MessagingTemplate,
@@ -49,6 +53,8 @@ impl OperationKeyword {
             b"db.collection.name" | b"db.sql.table" | b"db.mongodb.collection" | b"db.cassandra.table" => {
                 OperationKeyword::DbCollection
             }
+            b"db.query.text" | b"db.statement" => OperationKeyword::DbQuery,
+            b"db.system.name" | b"db.system" => OperationKeyword::DbSystem,
             b"messaging.operation.name" => OperationKeyword::MessagingOperationName,
             b"messaging.operation.type" | b"messaging.operation" => OperationKeyword::MessagingOperation,
             b"messaging.destination.template" => OperationKeyword::MessagingTemplate,
@@ -154,7 +160,7 @@ impl OperationNamer {
             NameQuality::Generic | NameQuality::Identifying => {
                 self.compose_route(name, attributes)
                     || self.compose_rpc(attributes)
-                    || self.compose_database(attributes)
+                    || self.compose_database(quality, name, attributes)
                     || self.compose_messaging(attributes)
             }
         };
@@ -195,14 +201,30 @@ impl OperationNamer {
         self.compose(service, '/', Some(method))
     }
 
-    fn compose_database(&mut self, attributes: &OperationAttributes<'_>) -> bool {
-        match attributes.get(OperationKeyword::DbSummary) {
-            Some(summary) => self.compose(Some(summary), ' ', None),
-            None => self.compose(
-                attributes.get(OperationKeyword::DbOperation),
-                ' ',
-                attributes.get(OperationKeyword::DbCollection),
-            ),
+    fn compose_database(
+        &mut self,
+        quality: NameQuality,
+        name: &str,
+        attributes: &OperationAttributes<'_>,
+    ) -> bool {
+        if let Some(summary) = attributes.get(OperationKeyword::DbSummary) {
+            return self.compose(Some(summary), ' ', None);
+        }
+        let operation = attributes.get(OperationKeyword::DbOperation);
+        let collection = attributes.get(OperationKeyword::DbCollection);
+        if collection.is_some() {
+            return self.compose(operation, ' ', collection);
+        }
+        // Many drivers name a span after the verb alone, which all queries have, and a cache's GET is that of HTTP.
+        if let Some((verb, table)) = attributes.get(OperationKeyword::DbQuery).and_then(verb_and_table) {
+            return self.compose(operation.or(Some(verb)), ' ', Some(table));
+        }
+        let verb = name.trim();
+        match attributes.get(OperationKeyword::DbSystem) {
+            Some(system) if quality == NameQuality::Generic && !verb.is_empty() => {
+                self.compose(operation.or(Some(verb)), ' ', Some(system))
+            }
+            _ => self.compose(operation, ' ', None),
         }
     }
 
@@ -273,6 +295,12 @@ mod tests {
             &[("db.query.summary", "SELECT a, b"), ("db.operation.name", "SELECT")],
             "SELECT a, b",
         );
+        let text = ("db.query.text", "SELECT title FROM item WHERE id = %s");
+        check("SELECT", &[("db.system.name", "postgresql"), text], "SELECT item");
+        check("items of 4711", &[text], "SELECT item");
+        check("SELECT", &[text, ("db.collection.name", "view")], "view");
+        check("GET", &[("db.statement", "GET ?"), ("db.system", "redis")], "GET redis");
+        check("get 4711", &[("db.system", "redis")], "get {id}");
         check("t WHERE id = ?", &[("db.operation.name", "UPDATE"), ("db.collection.name", "t")], "UPDATE t");
         check(
             "receive",
