@@ -144,7 +144,10 @@ impl Judge {
 }
 
 fn is_alarm(change: &Change) -> bool {
-    matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. })
+    matches!(
+        change.kind,
+        ChangeKind::ApplicationChange | ChangeKind::HostChange | ChangeKind::Rollback { .. }
+    )
 }
 
 fn is_expected_alarm(expected: &&ExpectedChange) -> bool {

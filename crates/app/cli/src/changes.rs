@@ -16,14 +16,14 @@ const EXAMPLES: &str = "Examples:
   laggard changes samples.csv --method cherkasova --set error-max=3
   laggard changes samples.csv --exit-code || page-somebody
 
-Exit status: 0 success, 1 application change or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
+Exit status: 0 success, 1 application change, host change, longer waits, or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Changes {
     #[command(flatten)]
     input: SampleInput,
-    /// Exit with status 1 on an application change or an anomaly
+    /// Exit with status 1 on a change of the application or the host, longer waits, or an anomaly
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -36,7 +36,10 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let settings = arguments.question.settings().map_err(CommandError::usage)?;
     let report = changes_of_input(&arguments.input, &settings, arguments.run.threads())?;
     arguments.run.write(&report)?;
-    let verdicts = Verdicts { alarming: &["application-change", "anomaly"], exit_code: arguments.exit_code };
+    let verdicts = Verdicts {
+        alarming: &["application-change", "host-change", "wait-change", "anomaly"],
+        exit_code: arguments.exit_code,
+    };
     Ok(verdicts.status(&report.verdict()))
 }
 

@@ -67,6 +67,11 @@ pub enum ChangeKind {
     WorkloadChange,
     /// The CPU cost of transactions changed: an alarm.
     ApplicationChange,
+    /// Transactions take another time at the server, but not another amount of CPU: they wait. An alarm.
+    WaitChange,
+    /// All transactions take another amount of CPU, by one factor: a slower or faster host, another clock frequency, a
+    /// neighbor on the same processor, another runtime. An alarm.
+    HostChange,
     /// The CPU use changed relative to the transactions, but neither their service times nor their counts explain it: a
     /// background load, another machine, or an additional instance. For information.
     Unexplained,
@@ -88,6 +93,36 @@ pub struct Onset {
     pub latest: usize,
 }
 
+/// What of a transaction changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangedQuantity {
+    /// CPU seconds; its time at the server did not change, or is unknown.
+    Cpu,
+    /// Its time at the server; the CPU did not change, or the data do not show whether it did.
+    Time,
+    /// Both.
+    CpuAndTime,
+}
+
+/// The change of the mean CPU use at a cut, in percent of the capacity, divided by cause: the three causes add up to it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CpuSplit {
+    /// Mean use before.
+    pub before_percent: f64,
+    /// Mean use after.
+    pub after_percent: f64,
+    /// More or fewer transactions.
+    pub load_percent: f64,
+    /// Another mix of them.
+    pub mix_percent: f64,
+    /// Another cost of them, or something else that uses CPU.
+    pub cost_percent: f64,
+    /// Logarithm of the CPU that the transactions took after the cut over what they would have taken before.
+    pub log_ratio: f64,
+    /// Standard error of the logarithm.
+    pub standard_error: f64,
+}
+
 /// One transaction type whose cost changed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TransactionChange {
@@ -99,6 +134,8 @@ pub struct TransactionChange {
     pub after_s: f64,
     /// Standard error of the difference in seconds.
     pub standard_error_s: f64,
+    /// What the seconds are.
+    pub quantity: ChangedQuantity,
 }
 
 /// A change: its kind, time, and transactions.
@@ -113,6 +150,8 @@ pub struct Change {
     pub error_ratio: f64,
     /// Transactions that explain an application change, the largest difference in seconds first.
     pub transactions: Vec<TransactionChange>,
+    /// Why the CPU use differs; `None` where the sides were not compared.
+    pub cpu: Option<CpuSplit>,
 }
 
 /// The analysis of one server.

@@ -28,7 +28,8 @@ mod signature;
 
 pub use adaptive::{ChangeSettings, OnlineChanges, changes};
 pub use analysis::{
-    Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
+    Analysis, Change, ChangeKind, ChangedQuantity, CpuSplit, Group, Onset, Segment, SegmentKind,
+    TransactionChange, TransactionModel,
 };
 pub use cherkasova::{CherkasovaMode, CherkasovaSettings, OnlineCherkasova, cherkasova};
 pub use error::TooLittleDataError;

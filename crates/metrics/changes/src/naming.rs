@@ -36,6 +36,9 @@ pub(crate) struct TypeStep {
 pub(crate) struct TypeStepTest {
     /// The steps that explain the change, the largest reduction first; empty if the counts are not conclusive.
     pub(crate) steps: Vec<TypeStep>,
+    /// How much more the residuals vary than their noise with these steps, ≥ 1: more than a little means that something
+    /// else uses CPU.
+    pub(crate) overdispersion: f64,
 }
 
 /// Names the columns (of `columns`) whose coefficients differ between the ranges `before` and `after`.
@@ -63,8 +66,10 @@ pub(crate) fn type_steps(
         best_single = gains[next].max(best_single);
         selected.push(next);
     }
+    let stacked = StackedDesign::new(sides, &selected, Drift::NONE);
     TypeStepTest {
-        steps: StackedDesign::new(sides, &selected, Drift::NONE).steps(regression.columns(), &selected),
+        steps: stacked.steps(regression.columns(), &selected),
+        overdispersion: stacked.overdispersion(),
     }
 }
 
@@ -159,6 +164,12 @@ impl StackedDesign {
         self.regression.weighted_square(0..self.regression.rows(), &self.fit.coefficients)
     }
 
+    /// `Σ e²/variance` over the degrees of freedom, ≥ 1.
+    fn overdispersion(&self) -> f64 {
+        let free = self.regression.rows().saturating_sub(self.fit.rank).max(1);
+        (self.square() / free as f64).max(1.0)
+    }
+
     /// The reduction of `Σ e²/variance` by a step of each of the first `columns` coefficients.
     fn gains(&self, columns: usize) -> Vec<f64> {
         let after = self.cut..self.regression.rows();
@@ -170,8 +181,7 @@ impl StackedDesign {
 
     /// The steps of the selected columns; standard errors are scaled by the overdispersion of the residuals.
     fn steps(&self, columns: usize, selected: &[usize]) -> Vec<TypeStep> {
-        let rows = self.regression.rows();
-        let widened = (self.square() / rows.saturating_sub(self.fit.rank).max(1) as f64).max(1.0).sqrt();
+        let widened = self.overdispersion().sqrt();
         let step = |(k, &column): (usize, &usize)| {
             let index = columns + k;
             let standard_error = widened * self.fit.inverse.get(index, index).max(0.0).sqrt();

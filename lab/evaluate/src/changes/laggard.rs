@@ -58,8 +58,12 @@ impl Arm<Observations, ChangeAnswer> for LaggardMethod {
 /// Rows become windows, and what is no alarm is left out.
 fn answer(observations: &Observations, analysis: &Analysis) -> ChangeAnswer {
     let window = |row: usize| observations.windows[row.min(observations.windows.len() - 1)];
-    let is_alarm =
-        |change: &&Change| matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+    let is_alarm = |change: &&Change| {
+        matches!(
+            change.kind,
+            ChangeKind::ApplicationChange | ChangeKind::HostChange | ChangeKind::Rollback { .. }
+        )
+    };
     let alarms = analysis.changes.iter().filter(is_alarm).map(|change| ReportedAlarm {
         window: window(change.onset.row),
         interval: Some([window(change.onset.earliest), window(change.onset.latest)]),

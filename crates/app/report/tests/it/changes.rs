@@ -79,7 +79,7 @@ fn lines_fit_and_nothing_acts() {
 fn headlines_answer_in_one_to_three_sentences() {
     assert_eq!(
         code_change(90).headline,
-        "Since 2026-01-13 01:45 (±90 s) `Home` takes 5.00 ms longer per call (7.60 ms → 12.6 ms) on `app-1`, 12 s after \
+        "Since 2026-01-13 01:45 (±90 s) `Home` costs 5.00 ms more CPU per call (7.60 ms → 12.6 ms) on `app-1`, 12 s after \
          deployment `v2.4`. Before that, at 2026-01-12 21:30 (±90 s), `Home` went from 2.60 ms to 7.60 ms per \
          call on `app-1`. From 2026-01-12 05:00 to 08:00 another process used 16 % of the CPU \
          (peak 30 %, 1,706 CPU seconds) on `app-1`. All other changes follow the traffic."
@@ -120,7 +120,7 @@ fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
     let told = with_headline(report).headline;
     assert!(
         told.contains(
-            "`a` takes 1.00 s longer per call (1.00 s → 2.00 s), and 2 other transactions changed."
+            "`a` costs 1.00 s more CPU per call (1.00 s → 2.00 s), and 2 other transactions changed."
         ),
         "{told}"
     );

@@ -190,7 +190,7 @@ fn region_changes(evidence: ChangeEvidence<'_>, intervals: &[CutInterval]) -> Ve
             (true, false) => ChangeKind::AnomalyEnd,
             _ => continue,
         };
-        changes.push(Change { kind, onset, error_ratio: f64::NAN, transactions: Vec::new() });
+        changes.push(Change { kind, onset, error_ratio: f64::NAN, transactions: Vec::new(), cpu: None });
     }
     changes
 }
@@ -203,6 +203,7 @@ fn change(evidence: ChangeEvidence<'_>, intervals: &[CutInterval], dated: &Dated
         onset: dated.onset,
         error_ratio: boundary.error_ratio,
         transactions: boundary.transactions.clone(),
+        cpu: boundary.cpu,
     })
 }
 
@@ -211,7 +212,10 @@ fn order(kind: ChangeKind) -> u8 {
     match kind {
         ChangeKind::AnomalyEnd => 0,
         ChangeKind::WorkloadChange | ChangeKind::Unexplained => 1,
-        ChangeKind::ApplicationChange | ChangeKind::Rollback { .. } => 2,
+        ChangeKind::ApplicationChange
+        | ChangeKind::WaitChange
+        | ChangeKind::HostChange
+        | ChangeKind::Rollback { .. } => 2,
         ChangeKind::AnomalyStart => 3,
     }
 }

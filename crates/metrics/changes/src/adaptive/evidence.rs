@@ -8,7 +8,7 @@ use super::settings::ChangeSettings;
 use super::shift::ServiceShift;
 use crate::naming::type_steps;
 use crate::signature::signature;
-use crate::{Observations, ServiceTime, TransactionChange};
+use crate::{ChangedQuantity, Observations, ServiceTime, TransactionChange};
 
 /// Minimum share of transactions with known times to refute a change.
 const COVERAGE_MIN: f64 = 0.8;
@@ -16,6 +16,9 @@ const COVERAGE_MIN: f64 = 0.8;
 const BOUND_ERRORS: f64 = 2.0;
 /// A shift of a type contributes to the explanation if it exceeds this number of standard errors.
 const PART_ERRORS: f64 = 4.0;
+
+/// Maximum variance of the residuals, over the usual noise, for a change that counts alone name.
+const OVERDISPERSION_MAX: f64 = 1.5;
 
 /// The inputs of the evidence.
 #[derive(Clone, Copy)]
@@ -66,7 +69,8 @@ impl ChangeEvidence<'_> {
         self.described(changed, before, after)
     }
 
-    fn described<'s>(
+    /// The transactions of `shifts` with their service times, the largest difference first.
+    pub(super) fn described<'s>(
         &self,
         shifts: impl Iterator<Item = &'s ServiceShift>,
         before: &Range<usize>,
@@ -116,16 +120,21 @@ impl ChangeEvidence<'_> {
         Explanation::Possible(self.described(shifts.iter().filter(takes_part), before, after))
     }
 
-    /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive.
+    /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive, and with
+    /// `is_alone` none unless they explain the utilization as well as it usually is: times do not confirm them.
     pub(super) fn named_by_counts(
         &self,
         before: &[Range<usize>],
         after: &[Range<usize>],
         old_demand_s: &[f64],
+        is_alone: bool,
     ) -> Vec<TransactionChange> {
         let singles = 1..1 + self.design.types.len();
         let naming =
             type_steps(&self.design.regression, before, after, singles, self.settings.drift_bounds());
+        if is_alone && naming.overdispersion > OVERDISPERSION_MAX {
+            return Vec::new();
+        }
         let seconds = self.observations.window_s * self.observations.cores / 100.0;
         let described = naming.steps.iter().map(|step| {
             let transaction = self.design.types[step.column - 1];
@@ -136,6 +145,7 @@ impl ChangeEvidence<'_> {
                 before_s,
                 after_s: (before_s + step.size * unit).max(0.0),
                 standard_error_s: step.standard_error * unit,
+                quantity: ChangedQuantity::Cpu,
             }
         });
         let mut changes: Vec<TransactionChange> = described.collect();
@@ -152,10 +162,11 @@ fn change(shift: &ServiceShift, old: Option<ServiceTime>, new: Option<ServiceTim
         before_s,
         after_s,
         standard_error_s: after_s * shift.standard_error,
+        quantity: ChangedQuantity::Time,
     }
 }
 
-fn sort_by_difference(changes: &mut [TransactionChange]) {
+pub(super) fn sort_by_difference(changes: &mut [TransactionChange]) {
     let size = |change: &TransactionChange| (change.after_s - change.before_s).abs();
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.transaction.cmp(&b.transaction)));
 }

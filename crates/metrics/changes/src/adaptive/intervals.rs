@@ -30,6 +30,8 @@ pub(super) enum CutIntervalKind {
 pub(super) struct CutInterval {
     pub(super) rows: Range<usize>,
     pub(super) kind: CutIntervalKind,
+    /// Whether it is cut from the one before only because the load or the mix changes.
+    pub(super) is_load_step: bool,
 }
 
 /// Reason for an anomalous interval.
@@ -69,7 +71,7 @@ fn classify(
     } else {
         CutIntervalKind::Normal
     };
-    CutInterval { rows, kind }
+    CutInterval { rows, kind, is_load_step: false }
 }
 
 fn own_fit(design: &Design, rows: Range<usize>) -> Fit {

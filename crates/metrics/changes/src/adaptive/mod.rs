@@ -15,10 +15,12 @@
 
 mod assemble;
 mod binary_segmentation;
+mod cost_comparison;
 mod design;
 mod evidence;
 mod fit;
 mod intervals;
+mod load_steps;
 mod monitor;
 mod noise;
 mod online;
@@ -30,8 +32,10 @@ mod service_series;
 mod settings;
 mod shift;
 mod step_search;
+mod sudden;
 mod timeline;
 mod turning_point;
+mod verdict;
 
 pub(crate) use fit::{Drift, DriftBounds};
 pub use online::OnlineChanges;

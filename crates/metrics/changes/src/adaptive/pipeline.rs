@@ -7,6 +7,7 @@ use super::binary_segmentation::cuts;
 use super::design::Design;
 use super::evidence::ChangeEvidence;
 use super::intervals::{CutInterval, CutIntervalKind, intervals};
+use super::load_steps::load_steps;
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
 use super::step_search::StepSearch;
@@ -41,6 +42,7 @@ pub fn changes(
     let is_normal = normal_rows(observations, &design, &intervals);
     let services = ServiceTimes::new(observations, settings, &is_normal, threads);
     cut_at_events(&design, &services, &mut intervals);
+    cut_at_load_steps(observations, &design, settings, &mut intervals);
     let evidence = ChangeEvidence { observations, design: &design, services: &services, settings };
     let timeline = timeline(evidence, &mut intervals);
     Ok(assemble(evidence, intervals, timeline))
@@ -95,6 +97,30 @@ fn cut_at_events(design: &Design, services: &ServiceTimes, intervals: &mut Vec<C
             continue;
         }
         intervals[index].rows.end = row;
-        intervals.insert(index + 1, CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal });
+        let after = CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal, is_load_step: false };
+        intervals.insert(index + 1, after);
+    }
+}
+
+/// Cuts normal intervals where the load or the mix changes for long, so that the costs of both sides are compared.
+fn cut_at_load_steps(
+    observations: &Observations,
+    design: &Design,
+    settings: &ChangeSettings,
+    intervals: &mut Vec<CutInterval>,
+) {
+    let windows_min = settings.windows_min(design.demands());
+    for row in load_steps(&observations.counts, &design.rows) {
+        let Some(index) = intervals.iter().position(|interval| interval.rows.contains(&row)) else {
+            continue;
+        };
+        let rows = intervals[index].rows.clone();
+        let from_edge = (row - rows.start).min(rows.end - row);
+        if intervals[index].kind != CutIntervalKind::Normal || from_edge < windows_min {
+            continue;
+        }
+        intervals[index].rows.end = row;
+        let after = CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal, is_load_step: true };
+        intervals.insert(index + 1, after);
     }
 }

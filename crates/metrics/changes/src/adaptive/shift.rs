@@ -20,6 +20,8 @@ pub(super) struct ServiceShift {
     pub(super) transaction: usize,
     /// Shift of the logarithm, at equal load as far as known.
     pub(super) size: f64,
+    /// Shift of the logarithm without regard to other types.
+    pub(super) own_size: f64,
     pub(super) standard_error: f64,
     /// Possible additional effect of the load alone, as a logarithm.
     pub(super) tolerance: f64,
@@ -61,7 +63,7 @@ pub(super) fn shifts(
                 && shift.size.abs() > least
         });
         shift.is_change = by_itself || beyond_common;
-        shift.tolerance = alone.tolerance;
+        (shift.tolerance, shift.own_size) = (alone.tolerance, alone.size);
         match common {
             Some(common) if !by_itself => shift.size -= common,
             Some(_) => {}
@@ -87,6 +89,7 @@ fn shift_given_load(
     Some(ServiceShift {
         transaction: series.transaction,
         size: step.size,
+        own_size: step.size,
         standard_error: step.standard_error,
         tolerance: 0.0,
         is_change: false,
@@ -115,6 +118,7 @@ fn shift_at_equal_load(
     ServiceShift {
         transaction: series.transaction,
         size: b.log - a.log,
+        own_size: b.log - a.log,
         standard_error: a.standard_error.hypot(b.standard_error),
         tolerance: settings.load_slope_max * (b.utilization - a.utilization).abs(),
         is_change: false,

@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 
-use super::evidence::{ChangeEvidence, Explanation};
+use super::cost_comparison::CostComparison;
+use super::evidence::ChangeEvidence;
 use super::fit::thinned;
 use super::intervals::{CutInterval, CutIntervalKind, LARGE_CONSTANT};
 use super::relation::{Comparison, Relation, WindowSets};
-use crate::{ChangeKind, Observations, TransactionChange, nnls_model};
+use super::sudden::is_sudden;
+use super::verdict::{BoundaryVerdict, CutFacts, KNOWN_CUT_ERRORS};
+use crate::{ChangeKind, CpuSplit, Observations, TransactionChange, nnls_model};
 
 /// A change of service times within this number of windows of a cut is the same event.
 const NEAR: usize = 10;
-/// Number of standard errors for a change of a service time at a known cut, where no search was involved.
-const KNOWN_CUT_ERRORS: f64 = 4.0;
+/// Number of windows of either side from which models are compared: the nearest.
+const NEAREST: usize = 300;
 
 /// Maximum number of windows compared: of longer groups and segments every k-th window is used, to bound the time.
 const COMPARED_MAX: usize = 2_000;
@@ -37,6 +40,7 @@ pub(super) struct Boundary {
     pub(super) error_ratio: f64,
     pub(super) transactions: Vec<TransactionChange>,
     pub(super) cautions: Vec<String>,
+    pub(super) cpu: Option<CpuSplit>,
 }
 
 /// Groups and the boundaries between them.
@@ -54,13 +58,6 @@ struct TimelineWalk<'a> {
     current: usize,
     /// First observation row of the current model.
     since: usize,
-}
-
-/// The classification of a boundary.
-struct BoundaryVerdict {
-    kind: ChangeKind,
-    transactions: Vec<TransactionChange>,
-    cautions: Vec<String>,
 }
 
 /// Walks over the normal intervals from left to right. An interval that differs from the current group only by a large
@@ -90,23 +87,29 @@ impl TimelineWalk<'_> {
         let rows = intervals[after].rows.clone();
         let compared = self.compare(self.current, &rows);
         let observed = self.evidence.observed(&rows);
-        let is_event = self.is_event(intervals[before].rows.end, observed.start);
-        if compared.relation == Relation::Same && !is_event {
-            self.join(self.current, after, rows);
-            self.bound(before, after, &compared, None);
-            return true;
-        }
         let (old, new) = (self.since..observed.start, observed.start..self.until(observed.clone()));
-        let Some(verdict) = self.verdict(&compared, &rows, &old, &new, is_event) else { return false };
-        let earlier = self.earlier_group(&rows, &new);
-        self.since = observed.start;
+        let facts = CutFacts {
+            evidence: self.evidence,
+            compared,
+            costs: self.costs(self.current, &rows),
+            old,
+            new: new.clone(),
+            is_event: self.is_event(intervals[before].rows.end, observed.start),
+            is_load_step: intervals[after].is_load_step,
+            is_sudden: intervals[after].is_load_step
+                || (after == before + 1 && is_sudden(self.evidence, &intervals[before].rows, &rows)),
+        };
+        let Some(verdict) = facts.verdict(|is_alone| self.by_counts(&rows, is_alone)) else { return false };
+        let cpu = verdict.cpu;
         let Some(verdict) = verdict.into_change() else {
             self.join(self.current, after, rows);
-            self.bound(before, after, &compared, None);
+            self.bound(before, after, &compared, None, cpu);
             return true;
         };
+        self.since = observed.start;
+        let earlier = self.earlier_group(&rows, &new);
         let kind = match (earlier, verdict.kind) {
-            (Some(to), ChangeKind::ApplicationChange) => ChangeKind::Rollback { to },
+            (Some(to), ChangeKind::ApplicationChange | ChangeKind::HostChange) => ChangeKind::Rollback { to },
             (_, kind) => kind,
         };
         match earlier {
@@ -116,8 +119,20 @@ impl TimelineWalk<'_> {
                 self.current = self.timeline.groups.len() - 1;
             }
         }
-        self.bound(before, after, &compared, Some(BoundaryVerdict { kind, ..verdict }));
+        self.bound(before, after, &compared, Some(BoundaryVerdict { kind, ..verdict }), cpu);
         true
+    }
+
+    /// The models of the nearest windows of a group and of an interval.
+    fn costs(&self, group: usize, rows: &Range<usize>) -> Option<CostComparison> {
+        let all = &self.evidence.design.rows;
+        let single = |row: usize| all[row]..all[row] + 1;
+        let of_group = self.timeline.groups[group].rows.iter().cloned().flatten();
+        let mut before: Vec<usize> = of_group.filter(|&row| row < rows.start).collect();
+        before = before.split_off(before.len().saturating_sub(NEAREST));
+        let before: Vec<Range<usize>> = before.into_iter().map(single).collect();
+        let after: Vec<Range<usize>> = rows.clone().take(NEAREST).map(single).collect();
+        CostComparison::new(self.evidence.observations, &before, &after)
     }
 
     fn compare(&self, group: usize, rows: &Range<usize>) -> Comparison {
@@ -142,36 +157,7 @@ impl TimelineWalk<'_> {
             .max(rows.end.min(rows.start + NEAR))
     }
 
-    /// The kind of the change; `None` if the interval is anomalous.
-    fn verdict(
-        &self,
-        compared: &Comparison,
-        rows: &Range<usize>,
-        old: &Range<usize>,
-        new: &Range<usize>,
-        is_event: bool,
-    ) -> Option<BoundaryVerdict> {
-        let evidence = self.evidence;
-        let shifts = evidence.shifts(old, new, KNOWN_CUT_ERRORS);
-        let transactions = evidence.changed(&shifts, old, new);
-        if !transactions.is_empty() && (is_event || compared.relation != Relation::Same) {
-            return Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, transactions));
-        }
-        match compared.relation {
-            Relation::Same => Some(BoundaryVerdict::new(ChangeKind::WorkloadChange, Vec::new())),
-            Relation::Constant(percent) if percent > evidence.settings.constant_max_percent => None,
-            Relation::Constant(_) => Some(BoundaryVerdict::new(ChangeKind::Unexplained, Vec::new())),
-            Relation::Model => match evidence.explanation(&shifts, compared.excess_percent, old, new) {
-                Explanation::Refuted => Some(BoundaryVerdict::new(ChangeKind::Unexplained, Vec::new())),
-                Explanation::Possible(named) if !named.is_empty() => {
-                    Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, named))
-                }
-                Explanation::Possible(_) | Explanation::Unknown => Some(self.by_counts(rows)),
-            },
-        }
-    }
-
-    fn by_counts(&self, rows: &Range<usize>) -> BoundaryVerdict {
+    fn by_counts(&self, rows: &Range<usize>, is_alone: bool) -> BoundaryVerdict {
         let evidence = self.evidence;
         let group = &self.timeline.groups[self.current].rows;
         let demands = demands(
@@ -180,7 +166,7 @@ impl TimelineWalk<'_> {
         );
         let before = thinned(group, COMPARED_MAX);
         let after = thinned(std::slice::from_ref(rows), COMPARED_MAX);
-        let transactions = evidence.named_by_counts(&before, &after, &demands);
+        let transactions = evidence.named_by_counts(&before, &after, &demands, is_alone);
         let mut cautions = Vec::new();
         if transactions.is_empty() {
             cautions.push(
@@ -189,7 +175,7 @@ impl TimelineWalk<'_> {
                     .to_owned(),
             );
         }
-        BoundaryVerdict { kind: ChangeKind::ApplicationChange, transactions, cautions }
+        BoundaryVerdict { cautions, ..BoundaryVerdict::new(ChangeKind::ApplicationChange, transactions) }
     }
 
     /// The latest earlier group whose model and service times hold for an interval.
@@ -201,6 +187,7 @@ impl TimelineWalk<'_> {
             let shifts = self.evidence.shifts(&old, new, KNOWN_CUT_ERRORS);
             shifts.iter().all(|shift| !shift.is_change)
                 && self.compare(group, rows).relation == Relation::Same
+                && self.costs(group, rows).is_none_or(|costs| costs.is_same(self.evidence.settings))
         })
     }
 
@@ -216,24 +203,15 @@ impl TimelineWalk<'_> {
         after: usize,
         compared: &Comparison,
         verdict: Option<BoundaryVerdict>,
+        cpu: Option<CpuSplit>,
     ) {
         let (kind, transactions, cautions) = match verdict {
             Some(verdict) => (Some(verdict.kind), verdict.transactions, verdict.cautions),
             None => (None, Vec::new(), Vec::new()),
         };
         let error_ratio = compared.error_ratio;
-        self.timeline.boundaries.push(Boundary { before, after, kind, error_ratio, transactions, cautions });
-    }
-}
-
-impl BoundaryVerdict {
-    fn new(kind: ChangeKind, transactions: Vec<TransactionChange>) -> BoundaryVerdict {
-        BoundaryVerdict { kind, transactions, cautions: Vec::new() }
-    }
-
-    /// `None` if the model still holds.
-    fn into_change(self) -> Option<BoundaryVerdict> {
-        (self.kind != ChangeKind::WorkloadChange).then_some(self)
+        let boundary = Boundary { before, after, kind, error_ratio, transactions, cautions, cpu };
+        self.timeline.boundaries.push(boundary);
     }
 }
 

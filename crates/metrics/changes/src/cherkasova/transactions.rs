@@ -10,7 +10,8 @@ use crate::adaptive::Regression;
 use crate::naming::type_steps;
 use crate::segmentation::WindowRegression;
 use crate::{
-    ChangeSettings, Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes,
+    ChangeSettings, ChangedQuantity, Observations, ServiceTime, SignatureTest, TransactionChange, signature,
+    signature_changes,
 };
 
 /// Minimum share of the transactions with known service times on both sides to conclude that none changed.
@@ -41,6 +42,7 @@ pub(super) fn explain(observations: &Observations, before: &ModelGroup, after: &
             before_s: change.before.seconds,
             after_s: change.after.seconds,
             standard_error_s: change.standard_error_s(),
+            quantity: ChangedQuantity::Time,
         })
         .collect();
     if !changes.is_empty() {
@@ -98,6 +100,7 @@ pub(super) fn by_counts(
             before_s,
             after_s: (before_s + step.size * seconds).max(0.0),
             standard_error_s: step.standard_error * seconds,
+            quantity: ChangedQuantity::Cpu,
         }
     });
     let mut changes: Vec<TransactionChange> =

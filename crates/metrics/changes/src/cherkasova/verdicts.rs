@@ -129,5 +129,5 @@ impl CutContext<'_> {
 }
 
 fn plain(kind: ChangeKind, onset: Onset, error_ratio: f64) -> Change {
-    Change { kind, onset, error_ratio, transactions: Vec::new() }
+    Change { kind, onset, error_ratio, transactions: Vec::new(), cpu: None }
 }

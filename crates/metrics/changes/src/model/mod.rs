@@ -33,5 +33,6 @@ pub use fitted::{
     Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport,
 };
 pub use least_squares::nnls_model;
+pub(crate) use response::jackknife;
 pub use settings::{EstimatorChoice, ModelSettings};
 pub use stepwise::{ENTRY_LEVEL, StepwiseStep, stepwise, stepwise_model};

@@ -4,6 +4,7 @@ mod accuracy;
 mod adaptive;
 mod demands;
 mod measured;
+mod pairs;
 mod queue;
 mod stepwise;
 mod tpcw;

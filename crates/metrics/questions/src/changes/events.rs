@@ -88,6 +88,7 @@ fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) 
         transactions: change.transactions.clone(),
         region: region_of(server, change).cloned(),
         mix: change.mix.clone(),
+        cpu: change.cpu,
         deployment: change.deployment.clone(),
     }
 }

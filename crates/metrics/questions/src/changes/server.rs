@@ -115,6 +115,8 @@ impl ServerResult<'_> {
 fn verdict(changes: &[ChangeEvent], regions: &[Region]) -> ChangeVerdict {
     let verdict_of = |event: &ChangeEvent| match event.kind {
         ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => ChangeVerdict::ApplicationChange,
+        ChangeEventKind::HostChange => ChangeVerdict::HostChange,
+        ChangeEventKind::WaitChange => ChangeVerdict::WaitChange,
         ChangeEventKind::WorkloadChange => ChangeVerdict::WorkloadChange,
         ChangeEventKind::Unexplained => ChangeVerdict::UnexplainedChange,
         ChangeEventKind::AnomalyStart | ChangeEventKind::AnomalyEnd => ChangeVerdict::Anomaly,

@@ -3,11 +3,16 @@
 use super::regions::Region;
 use super::server::ServerResult;
 use laggard_changes::{
-    Change, ChangeKind, SegmentKind, ServiceTime, SignatureTest, TransactionChange, signature,
-    signature_changes,
+    Change, ChangeKind, ChangedQuantity, SegmentKind, ServiceTime, SignatureTest, TransactionChange,
+    signature, signature_changes,
 };
-use laggard_report::{ChangeEvent, ChangeEventKind, MixShift, SignatureShift, TransactionShift};
+use laggard_report::{
+    ChangeEvent, ChangeEventKind, CpuSplit, MixShift, ShiftQuantity, SignatureShift, TransactionShift,
+};
 use std::ops::Range;
+
+/// Two-sided 95 % of the normal distribution.
+const Z_95: f64 = 1.96;
 
 /// Maximum number of transaction types listed for a change of the mix.
 const MIX_SHIFTS_MAX: usize = 5;
@@ -31,6 +36,7 @@ impl ServerResult<'_> {
             },
             error_ratio: f64::NAN,
             transactions: vec![],
+            cpu: None,
         });
         let mut all: Vec<Change> = changes.iter().cloned().chain(silent).collect();
         all.sort_by_key(|change| change.onset.row);
@@ -43,21 +49,24 @@ impl ServerResult<'_> {
         let after = self.normal_segment(|rows| rows.start >= row, false);
         let (rate_before, rate_after) = (self.rate(before.as_ref()), self.rate(after.as_ref()));
         let kind = event_kind(change.kind);
-        let compares = matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
         let sides = [(&before, true), (&after, false)].map(|(side, is_before)| {
             let rows = side.as_ref().map_or_else(Vec::new, |(group, _)| self.side(*group, row, is_before));
             signature(&self.observed.observations, &rows)
         });
-        let named = if kind == ChangeEventKind::ApplicationChange { named(change, &sides) } else { vec![] };
+        let named = match kind {
+            ChangeEventKind::ApplicationChange => named(change, &sides),
+            _ => change.transactions.clone(),
+        };
         ChangeEvent {
             kind,
             onset: self.clock().onset(&change.onset),
             error_ratio: change.error_ratio,
             model_before: before.as_ref().map(|(group, _)| *group as u32),
             model_after: after.as_ref().map(|(group, _)| *group as u32),
-            signature: if compares { self.signatures(&sides, &named) } else { vec![] },
+            signature: if kind.is_alarm() { self.signatures(&sides, &named) } else { vec![] },
             transactions: named.iter().filter_map(|change| self.shift(change)).collect(),
             mix: self.mix(before.as_ref(), after.as_ref()),
+            cpu: change.cpu.as_ref().map(cpu_split),
             rate_before,
             rate_after,
             deployment: None,
@@ -67,6 +76,11 @@ impl ServerResult<'_> {
     fn shift(&self, change: &TransactionChange) -> Option<TransactionShift> {
         Some(TransactionShift {
             transaction: self.observed.transactions.get(change.transaction)?.clone(),
+            quantity: match change.quantity {
+                ChangedQuantity::Cpu => ShiftQuantity::Cpu,
+                ChangedQuantity::Time => ShiftQuantity::Time,
+                ChangedQuantity::CpuAndTime => ShiftQuantity::CpuAndTime,
+            },
             before_s: change.before_s,
             after_s: change.after_s,
             difference_s: change.after_s - change.before_s,
@@ -158,6 +172,20 @@ impl ServerResult<'_> {
     }
 }
 
+fn cpu_split(cpu: &laggard_changes::CpuSplit) -> CpuSplit {
+    let ratio = |errors: f64| (cpu.log_ratio + errors * cpu.standard_error).exp();
+    CpuSplit {
+        before: cpu.before_percent / 100.0,
+        after: cpu.after_percent / 100.0,
+        load: cpu.load_percent / 100.0,
+        mix: cpu.mix_percent / 100.0,
+        cost: cpu.cost_percent / 100.0,
+        ratio: ratio(0.0),
+        ratio_low: ratio(-Z_95),
+        ratio_high: ratio(Z_95),
+    }
+}
+
 /// The transactions that the method named; if it named none, those whose signature changed.
 fn named(change: &Change, [before, after]: &[Vec<Option<ServiceTime>>; 2]) -> Vec<TransactionChange> {
     if !change.transactions.is_empty() {
@@ -169,6 +197,7 @@ fn named(change: &Change, [before, after]: &[Vec<Option<ServiceTime>>; 2]) -> Ve
         before_s: change.before.seconds,
         after_s: change.after.seconds,
         standard_error_s: change.standard_error_s(),
+        quantity: ChangedQuantity::Time,
     };
     changed.into_iter().map(transaction_change).collect()
 }
@@ -177,6 +206,8 @@ const fn event_kind(kind: ChangeKind) -> ChangeEventKind {
     match kind {
         ChangeKind::AnomalyStart => ChangeEventKind::AnomalyStart,
         ChangeKind::AnomalyEnd => ChangeEventKind::AnomalyEnd,
+        ChangeKind::HostChange => ChangeEventKind::HostChange,
+        ChangeKind::WaitChange => ChangeEventKind::WaitChange,
         ChangeKind::WorkloadChange => ChangeEventKind::WorkloadChange,
         ChangeKind::ApplicationChange => ChangeEventKind::ApplicationChange,
         ChangeKind::Unexplained => ChangeEventKind::Unexplained,

@@ -201,7 +201,15 @@ impl<'a> MeasuredServer<'a> {
     fn mixture_caution(&self, table: &WindowTable) -> Option<String> {
         let observations = &self.observed.observations;
         let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok()?;
-        let is_other = |kind| matches!(kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+        let is_other = |kind| {
+            matches!(
+                kind,
+                ChangeKind::ApplicationChange
+                    | ChangeKind::HostChange
+                    | ChangeKind::WaitChange
+                    | ChangeKind::Rollback { .. }
+            )
+        };
         let last = analysis.changes.iter().rfind(|change| is_other(change.kind))?;
         let since = rfc3339(window_start(table, *observations.windows.get(last.onset.row)?));
         Some(format!(

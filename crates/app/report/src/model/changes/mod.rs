@@ -63,8 +63,12 @@ pub enum ChangeVerdict {
     /// CPU moved against the transactions, and neither their times nor their counts account for it: a background
     /// load, another machine.
     UnexplainedChange,
+    /// Transactions take longer or less long at the server, but the same CPU: they wait.
+    WaitChange,
     /// For some time transactions did not explain the CPU: another process used CPU.
     Anomaly,
+    /// All transactions take another amount of CPU, by one factor: the host, its frequency, a neighbor, the runtime.
+    HostChange,
     /// The cost of transactions changed.
     ApplicationChange,
 }
@@ -75,6 +79,10 @@ pub enum ChangeVerdict {
 pub enum ChangeEventKind {
     /// The cost of transactions changed.
     ApplicationChange,
+    /// All transactions take another amount of CPU, by one factor: the host, its frequency, a neighbor, the runtime.
+    HostChange,
+    /// Transactions take longer or less long at the server, but the same CPU: they wait.
+    WaitChange,
     /// The cost is again as it was earlier.
     Rollback,
     /// The transaction mix moved, and the model still holds.
@@ -85,6 +93,19 @@ pub enum ChangeEventKind {
     AnomalyStart,
     /// They explain it again.
     AnomalyEnd,
+}
+
+impl ChangeEventKind {
+    /// Whether transactions take other amounts of CPU or time than before.
+    pub const fn is_alarm(self) -> bool {
+        matches!(
+            self,
+            ChangeEventKind::ApplicationChange
+                | ChangeEventKind::HostChange
+                | ChangeEventKind::WaitChange
+                | ChangeEventKind::Rollback
+        )
+    }
 }
 
 /// A change at one time, on one or several servers.
@@ -106,6 +127,8 @@ pub struct JointChange {
     pub region: Option<AnomalousRegion>,
     /// Of a change of the workload: what of the mix moved most, on the first of the servers.
     pub mix: Vec<MixShift>,
+    /// Why the CPU utilization differs, on the first of the servers; `null` where the sides were not compared.
+    pub cpu: Option<CpuSplit>,
     /// The deployment it followed.
     pub deployment: Option<DeploymentBefore>,
 }
@@ -246,6 +269,8 @@ pub struct ChangeEvent {
     pub signature: Vec<SignatureShift>,
     /// What of the mix moved most, of the segments on both sides.
     pub mix: Vec<MixShift>,
+    /// Why the CPU utilization differs; `null` where the sides were not compared.
+    pub cpu: Option<CpuSplit>,
     /// Transactions a second before.
     pub rate_before: f64,
     /// Transactions a second after.
@@ -254,12 +279,48 @@ pub struct ChangeEvent {
     pub deployment: Option<DeploymentBefore>,
 }
 
+/// The change of the mean CPU utilization at a change, divided by cause: `load + mix + cost = after - before`. Shares of
+/// the capacity.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct CpuSplit {
+    /// Mean utilization before, 0..1.
+    pub before: f64,
+    /// Mean utilization after, 0..1.
+    pub after: f64,
+    /// Because there are more or fewer transactions.
+    pub load: f64,
+    /// Because their mix is another one.
+    pub mix: f64,
+    /// Because they, or something else, take another amount of CPU.
+    pub cost: f64,
+    /// CPU of a transaction after over before, at the mix after.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub ratio_low: f64,
+    /// Upper end.
+    pub ratio_high: f64,
+}
+
+/// What of a transaction changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShiftQuantity {
+    /// CPU; its time at the server did not change, or is not known.
+    Cpu,
+    /// Its time at the server; the CPU did not change, or the data do not show whether it did.
+    Time,
+    /// Both.
+    CpuAndTime,
+}
+
 /// A transaction type whose cost changed.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionShift {
     /// The transaction type.
     pub transaction: String,
-    /// Its time at the server without queueing, in seconds, before.
+    /// What changed: the seconds are CPU unless only the time did.
+    pub quantity: ShiftQuantity,
+    /// Its CPU, or its time at the server without queueing, in seconds, before.
     pub before_s: f64,
     /// … and after.
     pub after_s: f64,

@@ -166,9 +166,7 @@ fn marks(report: &ChangeReport, server: &ServerChanges, calendar: &Calendar, tim
         );
         marks.push(ChartMark::line(MarkStyle::Pin, Axis::instant(deployment.time.at), Color::LINK, words));
     }
-    let alarms = server.changes.iter().filter(|change| {
-        matches!(change.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback)
-    });
+    let alarms = server.changes.iter().filter(|change| change.kind.is_alarm());
     for alarm in alarms.take(MARKS) {
         let [from, at, to] = [alarm.onset.earliest, alarm.onset.at, alarm.onset.latest].map(Axis::instant);
         let words = format!("{} at {}", event_word(alarm.kind), calendar.time(alarm.onset.at));

@@ -1,13 +1,16 @@
 //! The answer in one to three sentences.
 
-use super::phrases::{cost_clause, deployment, error, location, mix_clause, past_clause, unexplained, when};
+use super::phrases::{
+    cost_clause, deployment, error, host_clause, location, mix_clause, past_clause, unexplained, wait_clause,
+    when,
+};
 use crate::times::Calendar;
 use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, numbers};
 
 /// The answer in one to three sentences, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// Since 2026-01-12 22:30 (±2 min) `Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms) on `app-1`, 12 s after
+/// Since 2026-01-12 22:30 (±2 min) `Home` costs 5.00 ms more CPU per call (4.00 ms → 9.00 ms) on `app-1`, 12 s after
 /// deployment `v2.3`. All other changes follow the traffic.
 /// ```
 pub fn change_headline(report: &ChangeReport) -> String {
@@ -19,6 +22,13 @@ pub fn change_headline(report: &ChangeReport) -> String {
             unexplained_changes(report).into_iter().chain([REST.to_owned()]).collect()
         }
         ChangeVerdict::Anomaly => anomalies(report).into_iter().chain([REST.to_owned()]).collect(),
+        ChangeVerdict::WaitChange => {
+            last_of(report, ChangeEventKind::WaitChange).into_iter().chain([REST.to_owned()]).collect()
+        }
+        ChangeVerdict::HostChange => {
+            let sentences = last_of(report, ChangeEventKind::HostChange).into_iter().chain(anomalies(report));
+            sentences.chain([REST.to_owned()]).collect()
+        }
         ChangeVerdict::ApplicationChange => {
             let sentences = application(report).into_iter().chain(anomalies(report));
             sentences.chain([REST.to_owned()]).collect()
@@ -105,6 +115,25 @@ fn since(change: &JointChange) -> String {
     format!("Since {time} {}{}{}.", cost_clause(&change.transactions), location(change), followed(change))
 }
 
+/// The last change of a kind, and how many there were before.
+fn last_of(report: &ChangeReport, kind: ChangeEventKind) -> Vec<String> {
+    let all = of_kind(report, kind);
+    let Some((last, earlier)) = all.split_last() else { return vec![] };
+    let time = when(&last.onset, &Calendar::dated());
+    let what = match kind {
+        ChangeEventKind::HostChange => host_clause(last.cpu.as_ref()),
+        _ => wait_clause(&last.transactions),
+    };
+    let mut out = vec![format!("Since {time}{}{} {what}.", location(last), followed(last))];
+    if !earlier.is_empty() {
+        out.push(format!(
+            "Such a change occurred {} before.",
+            numbers::counted(earlier.len() as u64, "time")
+        ));
+    }
+    out
+}
+
 fn rollback(change: &JointChange) -> String {
     let time = when(&change.onset, &Calendar::dated());
     format!(
@@ -122,9 +151,14 @@ fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
     let all = of_kind(report, ChangeEventKind::Unexplained);
     let Some((last, earlier)) = all.split_last() else { return vec![] };
     let time = when(&last.onset, &Calendar::dated());
+    let size = last.cpu.map_or_else(String::new, |cpu| {
+        let direction = if cpu.ratio < 1.0 { "less" } else { "more" };
+        format!(" ({} {direction} per call)", numbers::share((cpu.ratio - 1.0).abs()))
+    });
     let mut out = vec![format!(
-        "Since {time} the same transactions use another share of the CPU{}{}, but their own times did not change: \
-         look for a background load, another machine, or another number of instances.",
+        "Since {time} the same transactions use another share of the CPU{size}{}{}, and neither their own times nor \
+         their counts show which: look for work in the background, another process, another machine, or another number \
+         of instances.",
         location(last),
         followed(last)
     )];

@@ -19,8 +19,8 @@ use crate::{
 use laggard_model::Nanos;
 use phrases::{
     UNEXPLAINED, before_after, by_verdict, calendar, change_verdict, cost_clause, deployment, error,
-    event_word, heading_of, location, mix_clause, onset_margin, percent, plus_minus, signed_length,
-    unexplained,
+    event_word, heading_of, host_clause, location, mix_clause, onset_margin, percent, plus_minus,
+    signed_length, split_clause, unexplained, wait_clause,
 };
 
 /// Events, transactions, and servers of a document; the JSON output has all.
@@ -103,12 +103,12 @@ fn difference(seconds: f64) -> Cell {
 fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
     let columns = columns![Text "since", Text "", Text "change"];
     let table = Table::new("Changes", &columns).preview(ROWS).at_most(EVENTS, &report.events, |event| {
-        let alarm = matches!(event.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
         let tone = match event.kind {
-            ChangeEventKind::ApplicationChange => Tone::Bad,
-            ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
-                Tone::Unsure
-            }
+            ChangeEventKind::ApplicationChange | ChangeEventKind::HostChange => Tone::Bad,
+            ChangeEventKind::AnomalyStart
+            | ChangeEventKind::Rollback
+            | ChangeEventKind::WaitChange
+            | ChangeEventKind::Unexplained => Tone::Unsure,
             ChangeEventKind::AnomalyEnd => Tone::Good,
             ChangeEventKind::WorkloadChange => Tone::Neutral,
         };
@@ -118,7 +118,7 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
             Cell::text(Prose::default().faint(onset_margin(&event.onset))),
             Cell::mark(event_word(event.kind), tone),
         ]);
-        let row = if alarm { row.emphasis(Emphasis::Worse) } else { row };
+        let row = if event.kind.is_alarm() { row.emphasis(Emphasis::Worse) } else { row };
         let row = row.note(Detail::Summary, "", Prose::quoted(&explanation(event, calendar)));
         further(event, calendar, row)
     });
@@ -138,7 +138,10 @@ fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow 
     };
     let reasons = event.region.as_ref().map(|region| region.reasons.join("; ")).unwrap_or_default();
     let mix = if event.mix.len() > SHARES { mix_clause(&event.mix, SHARES_NAMED) } else { String::new() };
-    row.note(Detail::Page, "because", Prose::quoted(&reasons)).note(Detail::Page, "mix", Prose::quoted(&mix))
+    let split = event.cpu.as_ref().map(split_clause).unwrap_or_default();
+    row.note(Detail::Full, "", Prose::default().faint(split))
+        .note(Detail::Page, "because", Prose::quoted(&reasons))
+        .note(Detail::Page, "mix", Prose::quoted(&mix))
 }
 
 /// What a change is, where it occurred, and which deployment it followed.
@@ -147,6 +150,8 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     let located = |text: &str| format!("{text}{}{after}", location(event));
     match event.kind {
         ChangeEventKind::ApplicationChange => located(&cost_clause(&event.transactions)),
+        ChangeEventKind::HostChange => located(&host_clause(event.cpu.as_ref())),
+        ChangeEventKind::WaitChange => located(&wait_clause(&event.transactions)),
         ChangeEventKind::Rollback => located("transactions cost what they did before the last change"),
         ChangeEventKind::Unexplained => located(UNEXPLAINED),
         ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, SHARES) {

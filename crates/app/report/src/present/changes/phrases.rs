@@ -5,8 +5,9 @@ use crate::names::quoted;
 use crate::numbers::{self, signed_time};
 use crate::times::Calendar;
 use crate::{
-    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
-    Onset, ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
+    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, CpuSplit, DeploymentBefore, JointChange,
+    MixShift, Onset, ReportedSegment, SegmentState, ServerChanges, ShiftQuantity, TiedTransactions,
+    TransactionShift,
 };
 
 /// Nanoseconds of a second.
@@ -16,7 +17,9 @@ const SECOND_NS: f64 = 1e9;
 pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static str) {
     match verdict {
         ChangeVerdict::ApplicationChange => (Tone::Bad, "Application change"),
+        ChangeVerdict::HostChange => (Tone::Bad, "Host change"),
         ChangeVerdict::Anomaly => (Tone::Warning, "Anomaly"),
+        ChangeVerdict::WaitChange => (Tone::Warning, "Longer waits"),
         ChangeVerdict::UnexplainedChange => (Tone::Warning, "Unexplained change"),
         ChangeVerdict::WorkloadChange => (Tone::Good, "Workload change"),
         ChangeVerdict::Steady => (Tone::Good, "Steady"),
@@ -28,6 +31,8 @@ pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static st
 pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
     match kind {
         ChangeEventKind::ApplicationChange => "application change",
+        ChangeEventKind::HostChange => "host change",
+        ChangeEventKind::WaitChange => "longer waits",
         ChangeEventKind::Rollback => "rollback",
         ChangeEventKind::WorkloadChange => "workload change",
         ChangeEventKind::Unexplained => "unexplained change",
@@ -131,12 +136,20 @@ fn in_brackets(named: &[String]) -> String {
     if more > 0 { format!(" ({shown} and {more} more)") } else { format!(" ({shown})") }
 }
 
-/// ``Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms)`: what an application change is, as a clause.
+/// ``Home` costs 5.00 ms more CPU per call (4.00 ms → 9.00 ms)`: what a change of transactions is, as a clause. A
+/// transaction *costs* CPU and *takes* time.
 pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
     let clause = |shift: &TransactionShift| {
         let size = length(shift.difference_s.abs());
-        let direction = if shift.difference_s < 0.0 { "less" } else { "longer" };
-        format!("{} takes {size} {direction} per call ({})", quoted(&shift.transaction), before_after(shift))
+        let name = quoted(&shift.transaction);
+        let is_less = shift.difference_s < 0.0;
+        let effect = match shift.quantity {
+            ShiftQuantity::Time => {
+                format!("takes {size} {} per call", if is_less { "less" } else { "longer" })
+            }
+            _ => format!("costs {size} {} CPU per call", if is_less { "less" } else { "more" }),
+        };
+        format!("{name} {effect} ({})", before_after(shift))
     };
     match shifts {
         [] => "the cost of transactions changed, and no single transaction explains it".to_owned(),
@@ -150,6 +163,45 @@ pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
             )
         }
     }
+}
+
+/// ``Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms) and costs no more CPU: it waits`.
+pub(crate) fn wait_clause(shifts: &[TransactionShift]) -> String {
+    let is_less = shifts.first().is_some_and(|shift| shift.difference_s < 0.0);
+    let pronoun = if shifts.len() == 1 { "it waits" } else { "they wait" };
+    let cause = if is_less { "less for something else" } else { "for something else" };
+    format!("{}; the CPU per call did not change: {pronoun} {cause}", cost_clause(shifts))
+}
+
+/// `all transactions cost 20 % more CPU per call: a slower host, …`
+pub(crate) fn host_clause(cpu: Option<&CpuSplit>) -> String {
+    let ratio = cpu.map_or(f64::NAN, |cpu| cpu.ratio);
+    let (direction, host) = if ratio < 1.0 { ("less", "faster") } else { ("more", "slower") };
+    let size = if ratio.is_finite() {
+        format!("{} {direction} CPU", numbers::share((ratio - 1.0).abs()))
+    } else {
+        "another amount of CPU".to_owned()
+    };
+    format!(
+        "all transactions cost {size} per call: a {host} host, another clock frequency, a neighbor on the same \
+         processor, or another runtime"
+    )
+}
+
+/// `CPU 31 % → 38 %: load +1, mix +6, cost 0 points`: why the utilization differs.
+pub(crate) fn split_clause(cpu: &CpuSplit) -> String {
+    let points = |share: f64| {
+        let rounded = (100.0 * share).round();
+        if rounded == 0.0 { "0".to_owned() } else { format!("{rounded:+}").replace('-', "−") }
+    };
+    format!(
+        "CPU {} → {}: load {}, mix {}, cost {} points",
+        numbers::share(cpu.before),
+        numbers::share(cpu.after),
+        points(cpu.load),
+        points(cpu.mix),
+        points(cpu.cost)
+    )
 }
 
 /// ``Home` went from 4.00 ms to 9.00 ms per call`: an application change that is history.
@@ -287,6 +339,7 @@ mod tests {
             transactions: vec![],
             region: None,
             mix: vec![],
+            cpu: None,
             deployment: None,
         })
     }
@@ -303,6 +356,7 @@ mod tests {
     fn shift(name: &str, before_s: f64, after_s: f64) -> TransactionShift {
         TransactionShift {
             transaction: name.to_owned(),
+            quantity: ShiftQuantity::CpuAndTime,
             before_s,
             after_s,
             difference_s: after_s - before_s,
@@ -312,14 +366,41 @@ mod tests {
     }
 
     #[test]
+    fn the_causes_of_a_change_of_cpu_are_points() {
+        let cpu = CpuSplit {
+            before: 0.31,
+            after: 0.38,
+            load: -0.01,
+            mix: 0.061,
+            cost: 0.019,
+            ratio: 1.2,
+            ratio_low: 1.1,
+            ratio_high: 1.3,
+        };
+        assert_eq!(split_clause(&cpu), "CPU 31 % → 38 %: load −1, mix +6, cost +2 points");
+        assert!(
+            host_clause(Some(&cpu))
+                .starts_with("all transactions cost 20 % more CPU per call: a slower host")
+        );
+        let faster = CpuSplit { ratio: 0.9, ..cpu };
+        assert!(host_clause(Some(&faster)).contains("10 % less CPU per call: a faster host"));
+    }
+
+    #[test]
     fn costs_are_clauses() {
         let [home, cart] = [shift("Home", 0.004, 0.009), shift("Ca`rt", 0.003, 0.002)];
         assert_eq!(
             cost_clause(std::slice::from_ref(&home)),
-            "`Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms)"
+            "`Home` costs 5.00 ms more CPU per call (4.00 ms → 9.00 ms)"
+        );
+        let wait = TransactionShift { quantity: ShiftQuantity::Time, ..home.clone() };
+        assert_eq!(
+            wait_clause(&[wait]),
+            "`Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms); the CPU per call did not change: it waits for \
+             something else"
         );
         let both = cost_clause(&[home.clone(), cart.clone()]);
-        assert!(both.ends_with("and `Ca'rt` takes 1.00 ms less per call (3.00 ms → 2.00 ms)"), "{both}");
+        assert!(both.ends_with("and `Ca'rt` costs 1.00 ms less CPU per call (3.00 ms → 2.00 ms)"), "{both}");
         assert!(cost_clause(&[home.clone(), cart, home]).ends_with(", and 2 other transactions changed"));
         assert!(cost_clause(&[]).contains("no single transaction explains it"));
     }

@@ -11,8 +11,8 @@ use crate::document::{
 };
 use crate::times::Calendar;
 use crate::{
-    ChangeEvent, ChangeEventKind, ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges,
-    SignatureShift, TransactionCost, numbers,
+    ChangeEvent, ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, SignatureShift,
+    TransactionCost, numbers,
 };
 
 /// Changes, models, and segments of one server.
@@ -115,8 +115,7 @@ fn segments(server: &ServerChanges, calendar: &Calendar) -> Block {
 
 /// What a call took before and after each application change, for pages; the latest first.
 fn comparisons(server: &ServerChanges, calendar: &Calendar) -> Vec<Block> {
-    let is_one = |kind| matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
-    let changes = server.changes.iter().rev().filter(|change| is_one(change.kind));
+    let changes = server.changes.iter().rev().filter(|change| change.kind.is_alarm());
     let tables =
         changes.map(|change| (change, before_and_after(server, change))).filter(|(_, rows)| !rows.is_empty());
     let block = |(at, (change, rows)): (usize, (&ChangeEvent, Vec<SignatureShift>))| {
