@@ -16,14 +16,23 @@ pub struct Query {
     pub promql: String,
 }
 
-/// The default queries: the CPU time and the limits of processes and containers, and the requests that OpenTelemetry's
-/// and Micrometer's metrics count. Of alternatives, those without series give nothing.
-pub const DEFAULT_QUERIES: [&str; 6] = [
+/// The default queries: the CPU time and the limits of processes and containers, and the requests that common exporters
+/// count. Of alternatives, those without series give nothing. Metrics of proxies beside a service (Envoy, Istio) are not among
+/// them: they would count its requests a second time.
+pub const DEFAULT_QUERIES: [&str; 14] = [
     "cpu_seconds_total=process_cpu_seconds_total",
     "count_total=http_server_request_duration_seconds_count",
     "response_seconds_total=http_server_request_duration_seconds_sum",
     "count_total=http_server_requests_seconds_count",
     "response_seconds_total=http_server_requests_seconds_sum",
+    "count_total=http_request_duration_seconds_count",
+    "response_seconds_total=http_request_duration_seconds_sum",
+    "count_total=http_server_duration_milliseconds_count",
+    "response_ms_total=http_server_duration_milliseconds_sum",
+    "count_total=rpc_server_duration_milliseconds_count",
+    "response_ms_total=rpc_server_duration_milliseconds_sum",
+    "count_total=nginx_ingress_controller_request_duration_seconds_count",
+    "response_seconds_total=nginx_ingress_controller_request_duration_seconds_sum",
     "cores:tier=none=kube_pod_container_resource_limits{resource=\"cpu\"}",
 ];
 

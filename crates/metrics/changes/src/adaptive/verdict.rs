@@ -156,10 +156,9 @@ impl CutFacts<'_> {
         let shifts = evidence.shifts(&self.old, &self.new, KNOWN_CUT_ERRORS);
         let is_other = self.compared.relation != Relation::Same && !self.is_load_step;
         let is_constant = matches!(self.compared.relation, Relation::Constant(_)) && !self.is_load_step;
-        if let Some(costs) = &self.costs {
-            if self.is_host(costs, &shifts) && !(is_constant && shifts.is_empty()) {
-                return Some(BoundaryVerdict::new(ChangeKind::HostChange, Vec::new()));
-            }
+        let is_host = self.costs.as_ref().is_some_and(|costs| self.is_host(costs, &shifts));
+        if is_host && !(is_constant && shifts.is_empty()) {
+            return Some(BoundaryVerdict::new(ChangeKind::HostChange, Vec::new()));
         }
         let times = evidence.changed(&shifts, &self.old, &self.new);
         if !times.is_empty() && (self.is_event || is_other) {

@@ -138,6 +138,12 @@ fn waiting_is_never_reported_as_cost() {
 }
 
 #[test]
+fn work_in_the_background_is_a_cost_or_unexplained_but_no_waiting() {
+    let tally = judged(Difference::Background(0.5), true, &[1]);
+    assert!(tally.right > 0 && tally.wrong <= 1, "{tally:?}");
+}
+
+#[test]
 fn a_slower_host_is_no_change_of_single_transactions() {
     let tally = judged(Difference::Host(1.3), true, &[1, 2]);
     assert!(3 * tally.right >= 2 * tally.pairs, "{tally:?}");
