@@ -44,5 +44,5 @@ pub use online::{OnlineChange, OnlineShape, OnlineUpdate, OnlineWindow};
 pub use onset::{PROFILE_DROP_95, onset};
 pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
-    service_time, service_time_at, signature, signature_changes,
+    service_time, service_time_at, signature, signature_changes, work_shares,
 };

@@ -6,6 +6,7 @@ use std::ops::Range;
 use laggard_numeric::{mad, median_of, student_quantile_95};
 
 use crate::Observations;
+use crate::model::jackknife;
 
 /// Minimum number of transactions of a type in a window to be used (specification: 5; the mean of fewer is too noisy).
 pub const COUNT_MIN: f64 = 5.0;
@@ -87,6 +88,62 @@ pub fn signature(observations: &Observations, ranges: &[Range<usize>]) -> Vec<Op
         median_time(&times)
     };
     (0..observations.counts.cols()).map(service_time_of).collect()
+}
+
+/// CPU seconds of a transaction of each type: the work of the windows without the constant, divided in proportion to the
+/// mean times, `S_i = W R_i / Σ X_j R_j`. Under processor sharing, where queueing slows all types by one factor, it does
+/// not depend on the load. `None` unless the times of all types that occur are known. Errors are of a block jackknife.
+pub fn work_shares(
+    observations: &Observations,
+    ranges: &[Range<usize>],
+    constant_percent: f64,
+) -> Vec<Option<ServiceTime>> {
+    let types = observations.counts.cols();
+    let rows: Vec<usize> = ranges
+        .iter()
+        .cloned()
+        .flatten()
+        .filter(|&row| observations.utilization[row] < UTILIZATION_MAX)
+        .collect();
+    let occurring: Vec<usize> =
+        (0..types).filter(|&kind| rows.iter().any(|&row| observations.counts.get(row, kind) > 0.0)).collect();
+    let shares = |rows: &mut dyn Iterator<Item = &usize>| -> Option<Vec<f64>> {
+        let (mut work, mut counts) = (0.0, vec![0.0; types]);
+        let (mut timed, mut time_s) = (vec![0.0; types], vec![0.0; types]);
+        for &row in rows {
+            let used = observations.utilization[row] - constant_percent / 100.0;
+            work += used * observations.window_s * observations.cores;
+            for &kind in &occurring {
+                let count = observations.counts.get(row, kind);
+                counts[kind] += count;
+                if let Some(time) = response_at(observations, row, kind).filter(|_| count > 0.0) {
+                    timed[kind] += count;
+                    time_s[kind] += count * time;
+                }
+            }
+        }
+        if occurring.iter().any(|&kind| timed[kind] <= 0.0) || work <= 0.0 {
+            return None;
+        }
+        let mean = |kind: usize| time_s[kind] / timed[kind];
+        let present: f64 = occurring.iter().map(|&kind| counts[kind] * mean(kind)).sum();
+        Some(occurring.iter().map(|&kind| work * mean(kind) / present).collect())
+    };
+    let unknown = || vec![None; types];
+    let Some(all) = shares(&mut rows.iter()) else { return unknown() };
+    let covariance = jackknife(rows.len(), all.len(), |block| {
+        shares(&mut rows[..block.start].iter().chain(&rows[block.end..]))
+    });
+    let Some(covariance) = covariance else { return unknown() };
+    let mut out = unknown();
+    for (index, &kind) in occurring.iter().enumerate() {
+        out[kind] = Some(ServiceTime {
+            seconds: all[index],
+            standard_error_s: covariance.get(index, index).max(0.0).sqrt(),
+            windows: rows.len(),
+        });
+    }
+    out
 }
 
 fn median_time(times: &[f64]) -> Option<ServiceTime> {

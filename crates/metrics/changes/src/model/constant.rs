@@ -9,6 +9,9 @@ use laggard_numeric::{mean, normal_upper_tail, sample_std};
 const SHARES: usize = 381;
 /// Number of points of the grid over the dilution.
 const DILUTIONS: usize = 101;
+/// Least standard error of the slope: half a step of the dilution. A smaller one would lie between the points of the grid,
+/// where nothing is likely and only the prior remains.
+const ERROR_MIN: f64 = 0.5 / (DILUTIONS - 1) as f64;
 /// Maximum factor by which steady counts increase the scale of the dilution.
 const CHANCE_MAX: f64 = 4.0;
 /// Maximum share of the work that is constant.
@@ -137,10 +140,10 @@ impl ConstantLine {
         let standard_error = covariance.get(1, 1).max(plain_variance(&weighted, &coefficients, 1)).sqrt();
         let poisson: f64 = design.mean_counts().iter().zip(demand).map(|(count, d)| count * d * d).sum();
         let variance = sample_std(&design.expected(demand)).powi(2);
-        let is_usable = standard_error > 0.0 && standard_error.is_finite() && variance > 0.0;
+        let is_usable = standard_error.is_finite() && variance > 0.0;
         is_usable.then(|| ConstantLine {
             slope: coefficients[1],
-            standard_error,
+            standard_error: standard_error.max(ERROR_MIN),
             chance: (poisson / variance).min(CHANCE_MAX),
         })
     }

@@ -62,6 +62,26 @@ fn a_change_of_load_does_not_change_demands() {
     assert!(errors.coverage() >= 0.8);
 }
 
+/// `utilization = 0.10 + count · 0.010 / 60`, without noise: the demand is 10 ms and the constant 10 %.
+#[test]
+fn data_without_noise_give_their_demands() {
+    let rows = 200;
+    let count = |row: usize| 600.0 + 120.0 * ((row * 7) % 11) as f64;
+    let observations = Observations {
+        window_s: 60.0,
+        windows: (0..rows).collect(),
+        counts: Matrix::from_row_major(rows, 1, (0..rows).map(count).collect()),
+        utilization: (0..rows).map(|row| 0.10 + count(row) * 0.010 / 60.0).collect(),
+        response_s: Matrix::zeros(0, 0),
+        cores: 1.0,
+    };
+    let fit = fit_all(&observations, &ModelSettings::default());
+    assert!(percent_off(fit.model.demand_s[0], 0.010) < 1.0, "{:?}", fit.model);
+    assert!((fit.report.constant.percent - 10.0).abs() < 0.3, "{:?}", fit.report.constant);
+    let interval = fit.report.demand[0];
+    assert!(interval.low <= 0.010 && 0.010 <= interval.high && interval.high < 0.0103, "{interval:?}");
+}
+
 /// The fit to all windows.
 fn fit_all(observations: &Observations, settings: &ModelSettings) -> FittedModel {
     let rows = 0..observations.windows.len();

@@ -137,6 +137,35 @@ fn waiting_is_never_reported_as_cost() {
     assert_eq!(tally.other, 0, "{tally:?}");
 }
 
+/// The shares of the work of a type in both runs of a pair, by which signatures at different loads are compared.
+fn shares(pair: &Pair) -> [Vec<f64>; 2] {
+    let all = pair.observations.windows.len();
+    [0..pair.cut, pair.cut..all].map(|rows| {
+        let rows = std::slice::from_ref(&rows);
+        let shares = laggard_changes::work_shares(&pair.observations, rows, 0.0);
+        shares.into_iter().map(|share| share.expect("times are known").seconds).collect()
+    })
+}
+
+#[test]
+fn shares_of_the_work_hardly_depend_on_the_load() {
+    let mut errors = Vec::new();
+    for seed in 1..=4 {
+        for (before, after) in [(0.2, 0.5), (0.2, 0.8), (0.8, 0.5)] {
+            let pair = pair(Difference::None, [before, after], 3, seed);
+            let [old, new] = shares(&pair);
+            for kind in 0..3 {
+                errors.push((new[kind] / old[kind] - 1.0).abs());
+                let truth = pair.demand_s[0][kind];
+                assert!((new[kind] / truth - 1.0).abs() < 0.1, "{before} {after} {seed}: {new:?}");
+            }
+        }
+    }
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean < 0.035, "{mean}: {errors:?}");
+    assert!(errors.iter().all(|&error| error < 0.1), "{errors:?}");
+}
+
 #[test]
 fn work_in_the_background_is_a_cost_or_unexplained_but_no_waiting() {
     let tally = judged(Difference::Background(0.5), true, &[1]);

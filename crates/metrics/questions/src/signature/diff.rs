@@ -66,7 +66,7 @@ pub fn diff_signatures(
         schema_version: SIGNATURE_DIFF_SCHEMA_VERSION,
         report: "signature-diff",
         laggard_version: env!("CARGO_PKG_VERSION").to_owned(),
-        verdict: verdict(&counts),
+        verdict: verdict(&counts, &transactions, test),
         headline: String::new(),
         old: side(old),
         new: side(new),
@@ -97,18 +97,43 @@ fn side(named: NamedSignature<'_>) -> DiffSide {
     }
 }
 
-const fn verdict(counts: &DiffCounts) -> DiffVerdict {
+fn verdict(counts: &DiffCounts, transactions: &[TransactionDiff], test: &SignatureTest) -> DiffVerdict {
     match counts {
         _ if counts.tested() == 0 => DiffVerdict::InsufficientData,
         DiffCounts { slower: 1.., .. } => DiffVerdict::Slower,
+        _ if transactions.iter().any(|row| may_be_slower(row, test)) => DiffVerdict::InsufficientData,
         DiffCounts { faster: 1.., .. } => DiffVerdict::Faster,
         _ => DiffVerdict::Same,
     }
 }
 
+/// Whether a transaction that could not be judged takes longer by as much as a change would have to.
+fn may_be_slower(row: &TransactionDiff, test: &SignatureTest) -> bool {
+    let (Some(before), Some(difference)) = (row.before_s, row.difference_s) else { return false };
+    let errors = row.standard_error_s.unwrap_or(0.0);
+    row.outcome == TransactionOutcome::Inconclusive
+        && difference > test.change_min * before
+        && difference > test.standard_errors_min * errors
+}
+
 fn missing(diff: &SignatureDiff) -> Vec<String> {
     if diff.verdict != DiffVerdict::InsufficientData {
         return vec![];
+    }
+    if diff.counts.tested() > 0 {
+        let rows = diff.transactions.iter().filter(|row| row.outcome == TransactionOutcome::Inconclusive);
+        let largest = rows.max_by(|a, b| {
+            let size = |row: &TransactionDiff| row.difference_s.unwrap_or(0.0);
+            size(a).total_cmp(&size(b))
+        });
+        return largest.map_or_else(Vec::new, |row| {
+            let reason = row.reason.clone().unwrap_or_default();
+            vec![format!(
+                "`{}` takes {:+.0} %, but that could not be judged: {reason}.",
+                row.transaction.replace('`', "'"),
+                100.0 * row.difference_s.unwrap_or(0.0) / row.before_s.unwrap_or(f64::NAN)
+            )]
+        });
     }
     let known = |row: &TransactionDiff| row.windows_before.min(row.windows_after) >= diff.test.windows_min;
     vec![match diff.counts.inconclusive {
@@ -182,17 +207,18 @@ impl Unit {
         test: &SignatureTest,
         load: Load,
     ) -> TransactionDiff {
-        let times = old.and_then(|old| old.service_time_s).zip(new.and_then(|new| new.service_time_s));
-        let errors = old
-            .and_then(|transaction| transaction.standard_error_s)
-            .zip(new.and_then(|transaction| transaction.standard_error_s));
-        let error = errors.map(|(old, new)| old.hypot(new));
+        let compared = load.compared([old, new]);
+        let times = compared.map(|[(old, _), (new, _)]| (old, new));
+        let error = compared.map(|[(old_s, old), (_, new)]| load.error(old_s, old.hypot(new)));
         let difference = times.map(|(old, new)| new - old);
         let detectable = times
             .zip(error)
             .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
         let windows = |side: Option<&TransactionSignature>| side.map_or(0, |transaction| transaction.windows);
-        let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
+        let doubt = match load.is_by_work([old, new]) {
+            true => 0.0,
+            false => times.map_or(0.0, |(old, _)| load.doubt() * old.abs()),
+        };
         let figures = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
         let (outcome, reason) = match (old, new) {
             (None, _) => (TransactionOutcome::New, None),
@@ -205,8 +231,8 @@ impl Unit {
             transaction: name.to_owned(),
             outcome,
             reason,
-            before_s: old.and_then(|old| old.service_time_s),
-            after_s: new.and_then(|new| new.service_time_s),
+            before_s: times.map(|(old, _)| old).or(old.and_then(|old| old.service_time_s)),
+            after_s: times.map(|(_, new)| new).or(new.and_then(|new| new.service_time_s)),
             difference_s: difference,
             standard_error_s: error,
             detectable_s: detectable.map(|detectable| detectable + doubt),
@@ -241,6 +267,52 @@ impl Load {
     fn doubt(self) -> f64 {
         let [Some(old), Some(new)] = self.used.map(|used| used.map(log_correction)) else { return 0.0 };
         self.trust * (old - new).abs()
+    }
+}
+
+/// The relative error of the division of the work by times that more windows do not reduce, and its growth with each
+/// doubling of the load.
+const DEPARTURE: f64 = 0.01;
+/// See [`DEPARTURE`].
+const DEPARTURE_BY_LOAD: f64 = 0.01;
+/// Loads are different if the correction for queueing differs by more than this share.
+const DIFFERENT_LOAD: f64 = 0.1;
+
+/// Seconds and their standard error.
+type Measured = (f64, f64);
+
+impl Load {
+    /// Whether shares of the work are compared: at different loads, where both signatures have them.
+    fn is_by_work(self, sides: [Option<&TransactionSignature>; 2]) -> bool {
+        let is_different = self.used.iter().all(Option::is_some) && {
+            let [old, new] = self.used.map(|used| used.map_or(0.0, log_correction));
+            (old - new).abs() > DIFFERENT_LOAD
+        };
+        is_different && sides.iter().all(|side| side.is_some_and(|side| side.work_share_s.is_some()))
+    }
+
+    /// What is compared: times without queueing at one load, shares of the work at different loads.
+    fn compared(self, sides: [Option<&TransactionSignature>; 2]) -> Option<[Measured; 2]> {
+        let is_by_work = self.is_by_work(sides);
+        let [old, new] = sides.map(|side| {
+            let side = side?;
+            match is_by_work {
+                true => side.work_share_s.zip(side.work_share_error_s),
+                false => side.service_time_s.zip(side.standard_error_s),
+            }
+        });
+        Some([old?, new?])
+    }
+
+    /// The standard error of a difference, with that of the comparison of loads.
+    fn error(self, before_s: f64, sampling_s: f64) -> f64 {
+        let [Some((old, _)), Some((new, _))] = self.used else { return sampling_s };
+        let [old_log, new_log] = self.used.map(|used| used.map_or(0.0, log_correction));
+        if (old_log - new_log).abs() <= DIFFERENT_LOAD {
+            return sampling_s;
+        }
+        let doublings = (new.max(1e-3) / old.max(1e-3)).log2().abs();
+        sampling_s.hypot(before_s * (DEPARTURE + DEPARTURE_BY_LOAD * doublings))
     }
 }
 
@@ -307,6 +379,7 @@ fn pool(parts: &[&TransactionSignature], total: f64) -> TransactionSignature {
     let is_known = windows > 0.0;
     let mean = known.iter().map(|(windows, time, _)| windows * time).sum::<f64>() / windows;
     let variance = known.iter().map(|(windows, _, error)| (windows * error).powi(2)).sum::<f64>();
+    let shares = pooled_shares(parts, count);
     TransactionSignature {
         transaction: parts[0].transaction.clone(),
         count,
@@ -314,8 +387,20 @@ fn pool(parts: &[&TransactionSignature], total: f64) -> TransactionSignature {
         service_time_s: is_known.then_some(mean),
         standard_error_s: is_known.then(|| variance.sqrt() / windows),
         windows: windows as u64,
+        work_share_s: shares.map(|(share, _)| share),
+        work_share_error_s: shares.map(|(_, error)| error),
         ..TransactionSignature::default()
     }
+}
+
+/// The mean share of the work over servers, by their transactions; `None` unless all servers have it.
+fn pooled_shares(parts: &[&TransactionSignature], count: f64) -> Option<Measured> {
+    let (mut sum, mut variance) = (0.0, 0.0);
+    for part in parts {
+        sum += part.count * part.work_share_s?;
+        variance += (part.count * part.work_share_error_s?).powi(2);
+    }
+    (count > 0.0).then(|| (sum / count, variance.sqrt() / count))
 }
 
 fn cautions(old: &Signature, new: &Signature, units: &[Unit]) -> Vec<String> {

@@ -14,6 +14,7 @@ use crate::sample_summary::{SampleFacts, sample_summary, window_start};
 use laggard_changes::{
     COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, ServiceTime,
     TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, signature as service_times,
+    work_shares,
 };
 use laggard_report::{
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureVerdict, TransactionSignature, rfc3339,
@@ -109,6 +110,7 @@ struct MeasuredServer<'a> {
     server: &'a ServerWindows,
     observed: ObservedServer,
     times: Vec<Option<ServiceTime>>,
+    shares: Vec<Option<ServiceTime>>,
     model: Option<TransactionModel>,
 }
 
@@ -118,7 +120,10 @@ impl<'a> MeasuredServer<'a> {
         let all = all_rows(&observed.observations);
         let times = service_times(&observed.observations, &all);
         let model = fit_model(&observed.observations, &all, &ModelSettings::default());
-        MeasuredServer { server, times, model: model.ok().map(|fitted| fitted.model), observed }
+        let model = model.ok().map(|fitted| fitted.model);
+        let constant = model.as_ref().map_or(0.0, |model| model.constant_percent);
+        let shares = work_shares(&observed.observations, &all, constant);
+        MeasuredServer { server, times, shares, model, observed }
     }
 
     fn signature(&self) -> ServerSignature {
@@ -158,6 +163,8 @@ impl<'a> MeasuredServer<'a> {
             service_time_s: known.map(|time| time.seconds),
             standard_error_s: known.map(|time| time.standard_error_s),
             windows: known.map_or(0, |time| time.windows as u64),
+            work_share_s: self.shares[column].map(|share| share.seconds),
+            work_share_error_s: self.shares[column].map(|share| share.standard_error_s),
             demand_s: model_value(|model| &model.demand_s),
             demand_standard_error_s: model_value(|model| &model.standard_error_s),
         }

@@ -127,7 +127,7 @@ fn too_few_windows_are_not_evaluated() {
 /// The same difference at a different load may be an error of the correction for queueing.
 #[test]
 fn a_difference_that_a_different_load_may_explain_is_not_reported() {
-    let (old, mut new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 11.0, None)));
+    let [mut old, mut new] = [9.0, 11.0].map(|home| without_shares(build(&table(60, 4.0, home, None))));
     assert_eq!(diff(&old, &new).counts.slower, 1);
     let used = new.servers[0].utilization_mean.unwrap();
     // (1 - 0.375) / (1 - 0.7) is e to the 0.73: half of that is more than 22 %, but less than 200 %.
@@ -137,9 +137,52 @@ fn a_difference_that_a_different_load_may_explain_is_not_reported() {
     let home = result.transactions.iter().find(|transaction| transaction.transaction == "Home").unwrap();
     assert_eq!(home.outcome, TransactionOutcome::Inconclusive);
     assert!(home.reason.as_ref().unwrap().contains("another load"), "{home:?}");
-    let mut slow = build(&table(60, 4.0, 27.0, None));
+    // It grew by more than a change has to: that is no "same".
+    assert_eq!(result.verdict, DiffVerdict::InsufficientData);
+    assert!(result.missing[0].contains("`Home` takes +22 %"), "{:?}", result.missing);
+    let mut slow = without_shares(build(&table(60, 4.0, 27.0, None)));
     slow.servers[0].utilization_mean = Some(0.7);
     assert_eq!(diff(&old, &slow).counts.slower, 1);
+    old.servers[0].utilization_mean = None;
+    assert_eq!(diff(&old, &new).counts.slower, 1);
+}
+
+/// As earlier versions wrote them.
+fn without_shares(mut signature: Signature) -> Signature {
+    for transaction in signature.servers.iter_mut().flat_map(|server| &mut server.transactions) {
+        (transaction.work_share_s, transaction.work_share_error_s) = (None, None);
+    }
+    signature
+}
+
+/// A processor that transactions share; the formula of queueing is wrong by a third at high load.
+fn shared_table(load: f64, home_ms: f64) -> WindowTable {
+    let mut table = table(120, 4.0, home_ms, Some(1.0));
+    for row in 0..120 {
+        let rate = load * (1.0 + 0.1 * ((row % 7) as f64 - 3.0) / 3.0);
+        let counts = [rate * 60.0 / 0.008, rate * 60.0 / 0.018];
+        let used = (counts[0] * 0.004 + counts[1] * home_ms / 1e3) / 60.0;
+        table.servers[0].utilization[row] = used;
+        for (kind, ms) in [(0, 4.0), (1, home_ms)] {
+            let noise = 1.0 + 0.02 * (((row * 7 + kind * 3) % 11) as f64 - 5.0) / 5.0;
+            table.system.counts.set(row, kind, counts[kind]);
+            table.system.response_s.set(row, kind, ms / 1e3 * noise * (-0.4 * used).exp() / (1.0 - used));
+        }
+    }
+    table
+}
+
+#[test]
+fn signatures_at_different_loads_are_compared_by_their_work() {
+    for (before, after) in [(0.2, 0.7), (0.7, 0.2), (0.5, 0.7)] {
+        let old = build(&shared_table(before, 9.0));
+        let same = diff(&old, &build(&shared_table(after, 9.0)));
+        assert_eq!((same.verdict, same.counts.same), (DiffVerdict::Same, 2), "{before} {after}: {same:?}");
+        assert!(same.headline.contains("would have been seen"), "{}", same.headline);
+        let slower = diff(&old, &build(&shared_table(after, 9.0 * 1.15)));
+        assert_eq!(slower.verdict, DiffVerdict::Slower, "{before} {after}: {}", slower.headline);
+        assert_eq!(slower.transactions[0].transaction, "Home");
+    }
 }
 
 #[test]

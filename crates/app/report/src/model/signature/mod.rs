@@ -111,6 +111,11 @@ pub struct TransactionSignature {
     pub standard_error_s: Option<f64>,
     /// Windows it comes from.
     pub windows: u64,
+    /// CPU seconds a transaction takes if the work of the windows is divided in proportion to the times; `None` without
+    /// the times of all types. Hardly depends on the load.
+    pub work_share_s: Option<f64>,
+    /// Its standard error in seconds.
+    pub work_share_error_s: Option<f64>,
     /// CPU seconds a transaction takes by the model; `None` without one. Within one mix single demands mean little.
     pub demand_s: Option<f64>,
     /// Its standard error in seconds; `None` where it cannot be computed.

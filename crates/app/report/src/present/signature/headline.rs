@@ -47,7 +47,10 @@ pub fn diff_headline(diff: &SignatureDiff) -> String {
             format!("Too little data to say.{missing}")
         }
         DiffVerdict::Same => {
-            format!("No transaction got slower or faster, of {tested} compared.{inconclusive}")
+            format!(
+                "No transaction got slower or faster, of {tested} compared.{}{inconclusive}",
+                detectable(diff)
+            )
         }
         DiffVerdict::Slower => {
             format!("{}{inconclusive}", first_of(diff, TransactionOutcome::Slower, counts.slower, "slower"))
@@ -57,6 +60,18 @@ pub fn diff_headline(diff: &SignatureDiff) -> String {
             format!("No transaction got slower. {faster}{inconclusive}")
         }
     }
+}
+
+/// The least difference that each comparison would have shown.
+fn detectable(diff: &SignatureDiff) -> String {
+    let tested = diff.transactions.iter().filter(|row| row.outcome == TransactionOutcome::Same);
+    let share =
+        |row: &TransactionDiff| Some(row.detectable_s? / row.before_s.filter(|&before| before > 0.0)?);
+    let largest = tested.filter_map(share).fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return String::new();
+    }
+    format!(" A difference of {} would have been seen in each.", numbers::share(largest))
 }
 
 fn first_of(diff: &SignatureDiff, outcome: TransactionOutcome, count: u64, word: &str) -> String {
