@@ -22,8 +22,8 @@ fn transaction(name: &str, service_time_s: Option<f64>) -> TransactionSignature 
         service_time_s,
         standard_error_s: service_time_s.map(|time| time / 100.0),
         windows: if service_time_s.is_some() { 120 } else { 0 },
-        work_share_s: service_time_s,
-        work_share_error_s: service_time_s.map(|time| time / 100.0),
+        work_share_s: None,
+        work_share_error_s: None,
         demand_s: Some(0.003),
         demand_standard_error_s: None,
     }
