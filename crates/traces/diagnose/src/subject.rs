@@ -25,6 +25,10 @@ pub struct SubjectCall {
     pub start: Timestamp,
     /// Its time, nanoseconds: self time of an operation, or the time between caller and callee.
     pub time_ns: f64,
+    /// The number of its request among those of the population.
+    pub request: u32,
+    /// The number of its request's category: requests of one category have call trees of one shape.
+    pub category: u32,
 }
 
 /// The calls of a subject in complete requests of a population, in order of the requests' start. Operations that call themselves
@@ -56,9 +60,10 @@ pub fn subject_calls(
     for &site in table.sites.iter().filter(|site| is_subject(site)) {
         let on_replicas = site_calls(&selected, &table, site);
         let on_replicas = on_replicas.into_iter().filter(|call| is_on(&table.sets[call.set as usize]));
-        calls.extend(on_replicas.map(|call| SubjectCall {
-            start: table.requests[call.request as usize].start,
-            time_ns: f64::from(call.time_ns),
+        calls.extend(on_replicas.map(|call| {
+            let request = &table.requests[call.request as usize];
+            let (start, category) = (request.start, request.category);
+            SubjectCall { start, time_ns: f64::from(call.time_ns), request: call.request, category }
         }));
     }
     calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));

@@ -8,7 +8,7 @@
 //!
 //! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`. `days` are
 //! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
-//! hours, where every service has so many replicas.
+//! hours, where every service has so many replicas; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 mod simulated;
@@ -28,7 +28,8 @@ fn main() {
     let argument =
         |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
     let keys = keys.into_iter().map(|key| key.split_once('=').expect("KEY=VALUE"));
-    let (of_days, keys): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| ["profile", "fault"].contains(key));
+    let (of_days, keys): (Vec<_>, Vec<_>) =
+        keys.partition(|(key, _)| ["profile", "fault", "part"].contains(key));
     let of_days = |wanted: &str| of_days.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
     let detection = keys.into_iter().fold(usual(), with);
     let first: u64 = argument(1, "1").parse().expect("a seed");
@@ -52,9 +53,13 @@ fn main() {
             for (profile, seed) in
                 profiles.iter().flat_map(|profile| seeds.clone().map(move |seed| (profile, seed)))
             {
-                let Some(history) = day(*profile, seed, rate, hours, fault.map(|(_, fault)| fault)) else {
+                let Some(mut history) = day(*profile, seed, rate, hours, fault.map(|(_, fault)| fault))
+                else {
                     continue;
                 };
+                if let Some(part) = of_days("part") {
+                    only_part(&mut history, part, &detection);
+                }
                 match fault {
                     Some((text, _)) => {
                         print_fault(&history, &format!("{} {text}", profile.name), seed, &detection)
@@ -76,6 +81,16 @@ fn main() {
             }
         }
     }
+}
+
+/// Leaves what evaluations from `BEFORE` minutes before to `AFTER` minutes after the start of the fault need: the delay of an alert
+/// takes a tenth of the time of a whole day.
+fn only_part(history: &mut History, part: &str, detection: &Detection) {
+    let (before, after) = part.split_once(':').expect("BEFORE:AFTER");
+    let minutes = |text: &str| Nanos::from_secs(60 * text.parse::<u64>().expect("minutes"));
+    let first = history.fault.since.minus(minutes(before)).minus(detection.window).minus(detection.baseline);
+    history.start = history.start.max(first);
+    history.end = history.end.min(history.fault.since.plus(minutes(after)));
 }
 
 fn print_header() {

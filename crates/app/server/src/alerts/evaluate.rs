@@ -4,6 +4,7 @@ use super::interval::Interval;
 use crate::stored_facts::stored_facts;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
+use laggard_model::Nanos;
 use laggard_params::Window;
 use laggard_report::{BehaviorChange, InputFacts, Report, Scope, Suspect, Verdict};
 use serde::{Deserialize, Serialize};
@@ -148,6 +149,15 @@ impl Finding {
         self.p_value.is_none_or(|p_value| p_value <= level)
     }
 
+    /// Whether most of its own calls are slower by so much that it counts although requests hardly notice: from a fifth of what is
+    /// asked of them on.
+    pub fn is_slower_by_itself(&self, slower_min: f64) -> bool {
+        self.factor.is_some_and(|factor| factor >= OWN_FACTOR_MIN)
+            && self.p_value.is_some()
+            && 2 * self.requests_hit >= self.requests_seen
+            && self.slower >= OWN_PART * slower_min
+    }
+
     /// All its operations, the most suspicious first.
     pub fn operations(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.operation).chain(&self.other_operations).map(String::as_str)
@@ -195,6 +205,15 @@ pub struct TooFewRequests {
 /// The part of the usual calls that must be missing.
 const MISSING_MIN: f64 = 0.4;
 
+/// Time of a call over its usual time, and the part of the least slow-down of requests, from which on an operation counts by itself.
+const OWN_FACTOR_MIN: f64 = 1.15;
+const OWN_PART: f64 = 0.2;
+
+/// In a window that is nearly an hour long or longer, replicas count that add this share to the latency of all requests: one of a
+/// hundred that takes three times as long for one operation adds a few thousandths.
+const LONG: Nanos = Nanos::from_secs(3_500);
+const LONG_UNEVEN_SHARE_MIN: f64 = 0.001;
+
 /// Suspects of one evaluation, and names listed of each.
 const SUSPECTS_MAX: usize = 50;
 const CATEGORIES_MAX: usize = 10;
@@ -226,7 +245,10 @@ pub fn evaluate(
         let standing_out = report.suspects.iter().filter(|suspect| suspect.stands_out);
         let all = standing_out.map(|suspect| finding(&report, suspect));
         let least = HELD_PART * settings.slower_min;
-        findings = all.filter(|finding| finding.is_failing() || finding.slower >= least).collect();
+        let is_enough = |finding: &Finding| {
+            finding.is_failing() || finding.slower >= least || finding.is_slower_by_itself(least)
+        };
+        findings = all.filter(is_enough).collect();
     }
     let (recoveries, others) = Default::default();
     Ok(Evaluation { window, baseline, findings, recoveries, others })
@@ -240,13 +262,16 @@ pub(super) fn compare(
     facts: &InputFacts,
     engine: LocalEngine,
 ) -> Report {
-    let settings = DiagnoseSettings {
+    let mut settings = DiagnoseSettings {
         since: window.since,
         until: window.until,
         baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
         suspects_max: SUSPECTS_MAX,
         ..DiagnoseSettings::default()
     };
+    if window.until.since(window.since).magnitude() >= LONG {
+        settings.sites.uneven_share_min = LONG_UNEVEN_SHARE_MIN;
+    }
     diagnose(requests, None, facts, &settings, engine).expect("the default thresholds are in their ranges")
 }
 

@@ -1,11 +1,14 @@
 //! Which windows an evaluation compares.
 
+mod confirmation;
+mod consequences;
 mod recovery;
 
 use super::evaluate::{
     Evaluation, EvaluationSettings, Finding, Recovery, TooFewRequests, WindowEvaluation, complete, evaluate,
 };
-use super::lifecycle::{Alert, AlertList, Rules};
+use super::lifecycle::{Alert, AlertList, AlertState, Rules};
+use consequences::is_explained;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
@@ -37,6 +40,8 @@ const LONG_BASELINE: u64 = 2;
 /// Largest p-value of a new alert: evaluations follow each other by a minute, and a level that suits one question is met by chance
 /// every few hours.
 const CERTAIN_LEVEL: f64 = 1e-3;
+/// The same of an operation that is slower by itself than it makes requests.
+const OWN_LEVEL: f64 = 1e-4;
 /// The same by a shorter window, whose few minutes differ more from each other than the method can know from an hour.
 const SHORT_LEVEL: f64 = 1e-5;
 /// The baseline of a shorter window is so many times as long.
@@ -201,11 +206,44 @@ impl Study<'_> {
         }
         let since = finding.onset_ns.map_or(window.since, Timestamp::from_unix_ns);
         let slow = Slow { since, evident_until: since, until: self.end, usual: compared.baseline };
-        recovery(finding, self.requests, slow, self.engine) == Some(Recovery::Recovered)
+        let recovery = match finding.is_failing() {
+            true => {
+                let settings = self.detection.settings;
+                Some(failing_recovery(finding, self.requests, slow, settings, self.engine))
+            }
+            false => recovery(finding, self.requests, slow, self.engine),
+        };
+        recovery == Some(Recovery::Recovered)
     }
 
     fn is_known(&self, finding: &Finding) -> bool {
         self.alerts.active.iter().any(|alert| alert.is_about(finding))
+    }
+
+    /// Whether an alert decides whether a finding is over: one that is pending, or one that fires about the same operation.
+    /// Another operation of its service must not keep it open for as long as the window shows what is over.
+    fn is_held(&self, finding: &Finding) -> bool {
+        let mut known = self.alerts.active.iter().filter(|alert| alert.is_about(finding));
+        known.any(|alert| {
+            let is_same = |own: &Finding| own.operation == finding.operation;
+            alert.state != AlertState::Firing || alert.finding.operation().is_some_and(is_same)
+        })
+    }
+
+    fn is_confirmed(&self, finding: &Finding, compared: Compared) -> bool {
+        confirmation::is_confirmed(finding, self.requests, compared, self.engine)
+    }
+
+    /// Drops findings about callers of what fails, by these findings or by an alert: one alert names where errors start.
+    fn drop_consequences(&self, findings: &mut Vec<Finding>) {
+        let known = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
+        let failing: Vec<Finding> =
+            findings.iter().chain(known).filter(|finding| finding.has_errors()).cloned().collect();
+        findings.retain(|finding| {
+            let is_firing = self.alerts.firing().any(|alert| alert.is_about(finding));
+            let mut explained = failing.iter().map(|failing| is_explained(finding, failing, self.requests));
+            is_firing || !explained.any(|is_explained| is_explained)
+        });
     }
 
     /// Findings large and certain enough that are neither over nor as slow every day, or of which there is a firing alert; one
@@ -224,11 +262,20 @@ impl Study<'_> {
             let is_of_calls = finding.is_failing() && !finding.has_errors();
             let level = if is_of_calls { SHORT_LEVEL } else { level };
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;
-            is_enough && finding.is_certain(level)
+            let is_confirmed = || !finding.is_failing() && self.is_confirmed(finding, compared);
+            // A few minutes have few calls, on which a p-value alone is not enough where requests hardly notice.
+            let by_itself = || {
+                finding.is_slower_by_itself(slower_min)
+                    && finding.is_certain(level.min(OWN_LEVEL))
+                    && (!is_short || is_confirmed())
+            };
+            is_enough && (finding.is_certain(level) || is_confirmed())
+                || by_itself()
                 || self.alerts.firing().any(|alert| alert.is_about(finding))
         });
+        self.drop_consequences(&mut findings);
+        findings.retain(|finding| self.is_held(finding) || !self.is_over(finding, compared));
         if findings.iter().any(|finding| !self.is_known(finding)) {
-            findings.retain(|finding| self.is_known(finding) || !self.is_over(finding, compared));
             self.drop_daily(&mut findings, compared, day);
         }
         by_service(findings)

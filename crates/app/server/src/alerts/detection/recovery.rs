@@ -142,7 +142,12 @@ pub(super) fn was_as_slow(
     })
 }
 
-fn calls(finding: &Finding, requests: &Requests, window: Window, engine: LocalEngine) -> Vec<SubjectCall> {
+pub(super) fn calls(
+    finding: &Finding,
+    requests: &Requests,
+    window: Window,
+    engine: LocalEngine,
+) -> Vec<SubjectCall> {
     let caller = finding.caller.as_ref();
     let subject = Subject {
         operation: (&finding.service, &finding.operation),

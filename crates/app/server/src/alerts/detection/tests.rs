@@ -7,6 +7,7 @@ use laggard_engine::{Ingest, IngestSettings};
 use laggard_model::{
     ReplicaSource, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, TraceId,
 };
+use laggard_report::BehaviorChange;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -230,4 +231,58 @@ fn operations_of_one_service_are_one_finding() {
     let operations: Vec<Vec<&str>> = joined.iter().map(|one| one.operations().collect()).collect();
     assert_eq!(operations, [vec!["read", "write"], vec!["add"]]);
     assert_eq!((joined[0].service.as_str(), joined[0].slower), ("db", 0.3));
+}
+
+#[test]
+fn callers_of_what_fails_are_no_findings_of_their_own() {
+    let requests = requests(0..10, |_| false);
+    let finding = crate::alerts::lifecycle::tests::finding;
+    let failing = |name: &str, kind: &str| {
+        let behavior = vec![BehaviorChange {
+            kind: kind.to_owned(),
+            callees: Vec::new(),
+            rate: 0.5,
+            usual_rate: 0.0,
+            is_against_peers: false,
+            p_value: 1e-9,
+            calls: 100,
+        }];
+        Finding { behavior, ..finding(name) }
+    };
+    let (caller, callee) = (finding("web buy"), failing("db read", "errors"));
+    assert!(is_explained(&caller, &callee, &requests));
+    assert!(is_explained(&failing("web buy", "missing-calls"), &callee, &requests));
+    assert!(!is_explained(&failing("web buy", "errors"), &callee, &requests), "errors start there, too");
+    assert!(!is_explained(&finding("cart add"), &callee, &requests), "it does not call what fails");
+    assert!(!is_explained(&finding("db read"), &failing("web buy", "errors"), &requests), "a callee");
+    assert!(!is_explained(&caller, &finding("db read"), &requests), "nothing fails");
+    let seldom = Finding { requests_hit: 5, ..callee };
+    assert!(!is_explained(&caller, &seldom, &requests), "it fails in too few of the slow requests");
+}
+
+#[test]
+fn a_large_slow_down_is_confirmed_within_minutes() {
+    let requests = requests(0..260, |at| at >= 240);
+    let (mut alerts, mut states) = (AlertList::default(), String::new());
+    for at in 236..250 {
+        let evaluation = evaluation(&alerts, &requests, at).unwrap();
+        alerts.apply(&evaluation, detection().rules, minute(at));
+        states.push(if alerts.firing().next().is_some() { 'F' } else { '.' });
+    }
+    let fired = states.find('F').unwrap_or_else(|| panic!("{states}"));
+    assert!((5..=10).contains(&fired), "a quarter of an hour is not needed: {states}");
+}
+
+#[test]
+fn an_operation_counts_by_itself_if_most_of_its_calls_are_slower() {
+    let finding =
+        Finding { slower: 0.012, factor: Some(1.3), ..crate::alerts::lifecycle::tests::finding("read") };
+    assert!(finding.is_slower_by_itself(0.05));
+    assert!(!finding.is_slower_by_itself(0.2), "in proportion to what is asked of requests");
+    assert!(!Finding { factor: Some(1.1), ..finding.clone() }.is_slower_by_itself(0.05));
+    assert!(
+        !Finding { requests_hit: 40, ..finding.clone() }.is_slower_by_itself(0.05),
+        "of 100 that call it"
+    );
+    assert!(!Finding { p_value: None, ..finding }.is_slower_by_itself(0.05), "without a test");
 }

@@ -57,9 +57,12 @@ fn are_one(one: &Alert, other: &Alert) -> bool {
     began_together(one, other) && meet(&one.finding, &other.finding)
 }
 
+/// Onsets are estimates: of what is called rarely, they err by minutes.
+const ONSET_ERROR_NS: i64 = 600_000_000_000;
+
 /// Whether the times in which they may have begun overlap: from the onset, or the start of the window, to the first finding.
 fn began_together(one: &Alert, other: &Alert) -> bool {
-    let end = |alert: &Alert| alert.first_ns.max(alert.since_ns);
+    let end = |alert: &Alert| alert.first_ns.max(alert.since_ns).saturating_add(ONSET_ERROR_NS);
     one.since_ns <= end(other) && other.since_ns <= end(one)
 }
 
@@ -85,7 +88,14 @@ fn operations_meet(one: &Finding, other: &Finding) -> bool {
     let share_requests =
         one.categories.iter().any(|category| other.categories.iter().any(|own| own.id == category.id));
     let share_replicas = one.replicas.iter().any(|replica| other.replicas.contains(replica));
-    one.service == other.service || share_requests || share_replicas
+    one.service == other.service || share_requests || share_replicas || names(one, other) || names(other, one)
+}
+
+/// Whether a finding says that its operation is called by another, or no longer calls it.
+fn names(finding: &Finding, other: &Finding) -> bool {
+    let mut callees = finding.behavior.iter().flat_map(|change| &change.callees);
+    finding.caller.as_ref().is_some_and(|caller| caller.service == other.service)
+        || callees.any(|callee| callee.service == other.service)
 }
 
 /// Whether an operation is slow on a server, or on all replicas of the server's tier.

@@ -202,3 +202,28 @@ fn a_stored_incident_names_what_it_is_about() {
     assert_eq!(list.incidents[0].headline(&list), AlertFinding::Operation(finding("read")).summary());
     assert_eq!(list.incidents[0].text(&list, 10), list.incidents[0].headline(&list));
 }
+
+#[test]
+fn an_onset_that_is_estimated_minutes_too_late_is_no_other_incident() {
+    let mut list = list(3, &["read"], |finding| finding.onset_ns = Some(time(0).unix_ns()));
+    let late = |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(time(6).unix_ns());
+    for minute in 8..10 {
+        apply(&mut list, minute, &["read", "web buy"], &late);
+    }
+    assert_eq!((list.incidents.len(), list.incidents[0].alerts.len()), (1, 2));
+}
+
+#[test]
+fn an_alert_belongs_to_that_about_the_operation_that_it_calls() {
+    let two = |callee: Option<&str>| {
+        let change = |finding: &mut super::super::evaluate::Finding| {
+            apart(finding);
+            if let (Some(callee), "web") = (callee, finding.service.as_str()) {
+                let (service, operation) = (callee.to_owned(), "read".to_owned());
+                finding.caller = Some(crate::alerts::FindingCaller { service, operation });
+            }
+        };
+        list(3, &["read", "web buy"], change).incidents.len()
+    };
+    assert_eq!((two(Some("db")), two(Some("cart")), two(None)), (1, 2, 2));
+}

@@ -1,0 +1,239 @@
+//! Whether a finding that one comparison does not make certain is confirmed by the level of its calls.
+//!
+//! The method compares means of many sites at once and knows how much they drift from a few intervals only, so that its
+//! p-values of a small slow-down stay large for long. Here, one operation is in question. Its latest calls are compared with
+//! those of the baseline by ranks, which a few giants and second modes do not move: the shift of the logarithms that makes
+//! them equal (Hodges & Lehmann, *Annals of Mathematical Statistics* 34, 1963), with the standard error of the rank sum. The
+//! same is done with every interval of the baseline that is as long, so that drift, jobs, and pauses are measured, too.
+
+use super::recovery::calls;
+use super::{Compared, before};
+use crate::alerts::evaluate::Finding;
+use laggard_diagnose::SubjectCall;
+use laggard_engine::{LocalEngine, Requests};
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::Window;
+use std::collections::HashMap;
+
+/// Lengths of the latest part that is compared.
+const LENGTHS: [Nanos; 5] = [
+    Nanos::from_secs(180),
+    Nanos::from_secs(300),
+    Nanos::from_secs(600),
+    Nanos::from_secs(900),
+    Nanos::from_secs(3_600),
+];
+/// The least factor that is confirmed: more load makes all of a service slower by half now and then, which this test does not
+/// know.
+const FACTOR_MIN: f64 = 1.6;
+/// Standard deviation of the drift of a level, as a logarithm, that is assumed where the baseline shows less.
+const DRIFT: f64 = 0.045;
+/// Standard errors that confirm a finding: as many as a p-value of 3e-5.
+const ERRORS_MIN: f64 = 4.0;
+/// So many times as far as any interval of the baseline that is as long.
+const BEYOND_BASELINE: f64 = 1.5;
+/// Intervals of the baseline that tell how much they vary.
+const EARLIER_MIN: usize = 3;
+/// Requests of the baseline, and of the latest part.
+const USUAL_MIN: usize = 50;
+const LATEST_MIN: usize = 5;
+/// Weight of the mean of all categories in that of one, in requests.
+const SHRINKAGE: f64 = 5.0;
+/// Half of the width in which the density of the calls is measured.
+const DENSITY_REACH: f64 = 0.05;
+/// No change of a logarithm is larger.
+const CHANGE_MAX: f64 = 6.0;
+const BISECTIONS: usize = 24;
+
+/// Whether the latest calls of a finding are slower than those of the baseline beyond chance and drift.
+pub(super) fn is_confirmed(
+    finding: &Finding,
+    requests: &Requests,
+    compared: Compared,
+    engine: LocalEngine,
+) -> bool {
+    let all = by_request(calls(finding, requests, compared.all(), engine));
+    let first = all.partition_point(|request| request.start < compared.window.since);
+    let Some(usual) = Usual::new(&all[..first]) else { return false };
+    let latest = |length: Nanos| before(length, compared.window.until);
+    LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
+        let is_large = |shift: &Shift| shift.change >= FACTOR_MIN.ln() && shift.errors() >= ERRORS_MIN;
+        let Some(shift) = usual.shift(within(&all, latest(length))).filter(is_large) else { return false };
+        let earlier = parts_of(compared.baseline, length);
+        let earlier = earlier.filter_map(|part| Some(usual.shift(within(&all, part))?.errors()));
+        is_exceptional(shift.errors(), &earlier.collect::<Vec<f64>>())
+    })
+}
+
+/// Whether a shift is beyond those of the baseline, which vary by more than their standard errors where jobs and pauses come and
+/// go. All are in standard errors.
+fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
+    let squares: f64 = earlier.iter().map(|errors| errors * errors).sum();
+    let scale = (squares / earlier.len().max(1) as f64).sqrt().max(1.0);
+    let largest = earlier.iter().copied().fold(0.0, f64::max);
+    earlier.len() >= EARLIER_MIN && errors >= ERRORS_MIN * scale && errors >= BEYOND_BASELINE * largest
+}
+
+/// The parts of a window that are so long, the latest first.
+fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
+    let ends = std::iter::successors(Some(window.until), move |end| Some(end.minus(length)));
+    ends.map(move |end| before(length, end)).take_while(move |part| part.since >= window.since)
+}
+
+/// A request that called the operation.
+struct Called {
+    start: Timestamp,
+    category: u32,
+    /// Mean logarithm of the times of its calls.
+    log: f64,
+}
+
+/// Calls of one request depend on each other: they count as one.
+fn by_request(mut calls: Vec<SubjectCall>) -> Vec<Called> {
+    calls.sort_by_key(|call| (call.start, call.request));
+    let of_request = |calls: &[SubjectCall]| Called {
+        start: calls[0].start,
+        category: calls[0].category,
+        log: calls.iter().map(|call| call.time_ns.max(1.0).ln()).sum::<f64>() / calls.len() as f64,
+    };
+    calls.chunk_by(|a, b| a.request == b.request).map(of_request).collect()
+}
+
+fn within(all: &[Called], window: Window) -> &[Called] {
+    let first = all.partition_point(|request| request.start < window.since);
+    let last = all.partition_point(|request| request.start <= window.until);
+    &all[first..last.max(first)]
+}
+
+/// What is usual, by category of requests.
+struct Usual {
+    mean: f64,
+    /// Of a category.
+    means: HashMap<u32, f64>,
+    /// Logarithms less those means, ascending.
+    sorted: Vec<f64>,
+    /// Their density at themselves: the slope of a score.
+    density: f64,
+}
+
+impl Usual {
+    /// `None` with too few requests.
+    fn new(requests: &[Called]) -> Option<Usual> {
+        if requests.len() < USUAL_MIN {
+            return None;
+        }
+        let mean = requests.iter().map(|request| request.log).sum::<f64>() / requests.len() as f64;
+        let mut sums: HashMap<u32, (f64, f64)> = HashMap::new();
+        for request in requests {
+            let sum = sums.entry(request.category).or_default();
+            *sum = (sum.0 + request.log, sum.1 + 1.0);
+        }
+        let shrunk = |(sum, count): (f64, f64)| (sum + SHRINKAGE * mean) / (count + SHRINKAGE);
+        let means = sums.into_iter().map(|(category, sum)| (category, shrunk(sum))).collect();
+        let mut usual = Usual { mean, means, sorted: Vec::new(), density: 0.0 };
+        usual.sorted = requests.iter().map(|request| usual.residual(request)).collect();
+        usual.sorted.sort_by(f64::total_cmp);
+        let rise = |at: &f64| usual.score(at + DENSITY_REACH) - usual.score(at - DENSITY_REACH);
+        let density = usual.sorted.iter().map(rise).sum::<f64>() / usual.sorted.len() as f64;
+        usual.density = density / (2.0 * DENSITY_REACH);
+        (usual.density > 0.0).then_some(usual)
+    }
+
+    fn residual(&self, request: &Called) -> f64 {
+        request.log - self.means.get(&request.category).unwrap_or(&self.mean)
+    }
+
+    /// The share of the baseline's requests that is below a residual.
+    fn score(&self, residual: f64) -> f64 {
+        let below = self.sorted.partition_point(|other| *other < residual);
+        let up_to = self.sorted.partition_point(|other| *other <= residual);
+        (below + up_to) as f64 / (2 * self.sorted.len()) as f64
+    }
+
+    /// By how much requests are slower than usual. `None` for too few.
+    fn shift(&self, requests: &[Called]) -> Option<Shift> {
+        if requests.len() < LATEST_MIN {
+            return None;
+        }
+        let residuals: Vec<f64> = requests.iter().map(|request| self.residual(request)).collect();
+        let count = residuals.len() as f64;
+        let scores =
+            |change: f64| residuals.iter().map(|residual| self.score(residual - change)).sum::<f64>();
+        let (mut low, mut high) = (-CHANGE_MAX, CHANGE_MAX);
+        for _ in 0..BISECTIONS {
+            let middle = (low + high) / 2.0;
+            if scores(middle) > count / 2.0 { low = middle } else { high = middle }
+        }
+        // A mean of scores, which are uniform on 0..1, over their slope.
+        let variance = (1.0 / count + 1.0 / self.sorted.len() as f64) / 12.0 / self.density.powi(2);
+        Some(Shift { change: (low + high) / 2.0, error: (variance + DRIFT * DRIFT).sqrt() })
+    }
+}
+
+/// A change of the level of logarithms.
+struct Shift {
+    change: f64,
+    /// Its standard error, with drift.
+    error: f64,
+}
+
+impl Shift {
+    fn errors(&self) -> f64 {
+        self.change / self.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::INSTANT;
+    use super::*;
+
+    /// A call each second; one in three takes ten times as long. From some second on all take longer by a factor.
+    fn called(seconds: std::ops::Range<i64>, factor: f64) -> Vec<Called> {
+        let request = |second: i64| {
+            let spread = (second * 7_919 % 1_000) as f64 / 1_000.0;
+            let mode = if second * 31 % 3 == 0 { 10.0_f64.ln() } else { 0.0 };
+            Called {
+                start: Timestamp::from_unix_ns(second * 1_000_000_000),
+                category: (second % 2) as u32,
+                log: 14.0 + 0.6 * spread + mode + factor.ln(),
+            }
+        };
+        seconds.map(request).collect()
+    }
+
+    #[test]
+    fn the_shift_of_two_modes_is_the_factor_of_both() {
+        let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
+        let same = usual.shift(&called(3_600..3_780, 1.0)).unwrap();
+        assert!(same.change.abs() < 0.05 && same.errors().abs() < 1.0, "{}", same.change);
+        let slower = usual.shift(&called(3_600..3_780, 1.5)).unwrap();
+        assert!((slower.change - 1.5_f64.ln()).abs() < 0.08, "{}", slower.change);
+        assert!(slower.errors() > ERRORS_MIN, "{}", slower.errors());
+        let few = usual.shift(&called(3_600..3_605, 1.5)).unwrap();
+        assert!(few.errors() < ERRORS_MIN, "five calls: {}", few.errors());
+        assert!(usual.shift(&called(0..4, 9.0)).is_none());
+        assert!(Usual::new(&called(0..40, 1.0)).is_none());
+    }
+
+    #[test]
+    fn what_comes_and_goes_in_the_baseline_is_not_exceptional() {
+        let quiet = [0.4, -0.7, 1.1, 0.2, -1.3, 0.9];
+        assert!(is_exceptional(5.0, &quiet));
+        assert!(!is_exceptional(3.0, &quiet), "too few standard errors");
+        let with_jobs = [0.4, -0.7, 4.0, 0.2, -1.3, 0.9];
+        assert!(!is_exceptional(5.0, &with_jobs), "a job was nearly as slow");
+        assert!(is_exceptional(9.0, &with_jobs));
+        assert!(!is_exceptional(9.0, &quiet[..2]), "too little is known of what is usual");
+    }
+
+    #[test]
+    fn the_parts_of_a_window_do_not_overlap() {
+        let time = |second: i64| Timestamp::from_unix_ns(second * 1_000_000_000);
+        let window = Window { since: time(0).plus(INSTANT), until: time(1_000) };
+        let parts: Vec<Window> = parts_of(window, Nanos::from_secs(300)).collect();
+        let ends: Vec<Timestamp> = parts.iter().map(|part| part.until).collect();
+        assert_eq!(ends, [time(1_000), time(700), time(400)]);
+        assert!(parts.windows(2).all(|pair| pair[1].until.plus(INSTANT) == pair[0].since));
+    }
+}
