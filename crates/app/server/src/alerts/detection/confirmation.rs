@@ -57,7 +57,7 @@ pub(super) fn is_confirmed(
     let Some(usual) = Usual::new(&all[..first]) else { return false };
     let latest = |length: Nanos| before(length, compared.window.until);
     LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
-        let is_large = |shift: &Shift| shift.change >= FACTOR_MIN.ln() && shift.errors() >= ERRORS_MIN;
+        let is_large = |shift: &RankShift| shift.change >= FACTOR_MIN.ln() && shift.errors() >= ERRORS_MIN;
         let Some(shift) = usual.shift(within(&all, latest(length))).filter(is_large) else { return false };
         let earlier = parts_of(compared.baseline, length);
         let earlier = earlier.filter_map(|part| Some(usual.shift(within(&all, part))?.errors()));
@@ -151,7 +151,7 @@ impl Usual {
     }
 
     /// By how much requests are slower than usual. `None` for too few.
-    fn shift(&self, requests: &[Called]) -> Option<Shift> {
+    fn shift(&self, requests: &[Called]) -> Option<RankShift> {
         if requests.len() < LATEST_MIN {
             return None;
         }
@@ -166,18 +166,18 @@ impl Usual {
         }
         // A mean of scores, which are uniform on 0..1, over their slope.
         let variance = (1.0 / count + 1.0 / self.sorted.len() as f64) / 12.0 / self.density.powi(2);
-        Some(Shift { change: (low + high) / 2.0, error: (variance + DRIFT * DRIFT).sqrt() })
+        Some(RankShift { change: (low + high) / 2.0, error: (variance + DRIFT * DRIFT).sqrt() })
     }
 }
 
 /// A change of the level of logarithms.
-struct Shift {
+struct RankShift {
     change: f64,
     /// Its standard error, with drift.
     error: f64,
 }
 
-impl Shift {
+impl RankShift {
     fn errors(&self) -> f64 {
         self.change / self.error
     }
