@@ -19,9 +19,11 @@ const REQUESTS_MIN: u64 = 5;
 /// Versions of a service that are considered, at most the bits of its reports: with more, the attribute is no version.
 const VERSIONS_MAX: usize = 100;
 
-/// The versions of all services that have at least two.
-#[derive(Default)]
+/// The versions of all services.
 pub(crate) struct VersionStudy {
+    /// By service.
+    reported: BTreeMap<String, BTreeSet<String>>,
+    /// Those that have several.
     services: Vec<ServiceVersions>,
 }
 
@@ -46,17 +48,18 @@ impl VersionStudy {
     /// Reads the versions of all requests, whose order is that of their starts.
     pub(crate) fn new(requests: &Requests) -> VersionStudy {
         let names = requests.names();
-        let mut services = services(names);
+        let reported = versions_of(names);
+        let mut services = with_several(&reported);
         if services.is_empty() {
-            return VersionStudy::default();
+            return VersionStudy { reported, services };
         }
-        let sets = reported(names, &services);
+        let sets = reports_of(names, &services);
         for request in requests.all().iter() {
             for (service, versions) in &sets[request.attributes().index()] {
                 services[*service].add(&request, *versions, names);
             }
         }
-        VersionStudy { services }
+        VersionStudy { reported, services }
     }
 
     /// Versions that were not there before: the first version of a service is none of them.
@@ -64,6 +67,11 @@ impl VersionStudy {
         let mut events: Vec<SystemEvent> = self.services.iter().flat_map(ServiceVersions::events).collect();
         events.sort_by_key(SystemEvent::at);
         events
+    }
+
+    /// Whether spans report versions of a service, but not this one.
+    pub(crate) fn is_unused(&self, service: &str, version: &str) -> bool {
+        self.reported.get(service).is_some_and(|versions| !versions.contains(version))
     }
 
     /// How many of the replicas run a version of a service, of those whose version is known at all since a time; `None` when
@@ -82,20 +90,25 @@ impl VersionStudy {
     }
 }
 
-/// Services with several versions.
-fn services(names: &Names) -> Vec<ServiceVersions> {
-    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+/// The versions that spans report, by service.
+fn versions_of(names: &Names) -> BTreeMap<String, BTreeSet<String>> {
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for at in 0..names.attribute_sets() {
         let text = names.attribute_set_text(AttributeSetId::from_index(at));
         let versions = attributes_in(text).filter(|one| one.key == VERSION && !one.service.is_empty());
         for one in versions {
-            known.entry(one.service).or_default().insert(one.value);
+            known.entry(one.service.to_owned()).or_default().insert(one.value.to_owned());
         }
     }
-    let several = known.into_iter().filter(|(_, versions)| (2..=VERSIONS_MAX).contains(&versions.len()));
-    let service = |(service, versions): (&str, BTreeSet<&str>)| ServiceVersions {
-        service: service.to_owned(),
-        versions: versions.into_iter().map(str::to_owned).zip(0..).collect(),
+    known
+}
+
+/// Services with several versions.
+fn with_several(reported: &BTreeMap<String, BTreeSet<String>>) -> Vec<ServiceVersions> {
+    let several = reported.iter().filter(|(_, versions)| (2..=VERSIONS_MAX).contains(&versions.len()));
+    let service = |(service, versions): (&String, &BTreeSet<String>)| ServiceVersions {
+        service: service.clone(),
+        versions: versions.iter().cloned().zip(0..).collect(),
         reports: Vec::new(),
         homes: BTreeMap::new(),
     };
@@ -103,7 +116,7 @@ fn services(names: &Names) -> Vec<ServiceVersions> {
 }
 
 /// For each set of attributes, the services in it and a bit for each of their versions.
-fn reported(names: &Names, services: &[ServiceVersions]) -> Vec<Vec<(usize, u128)>> {
+fn reports_of(names: &Names, services: &[ServiceVersions]) -> Vec<Vec<(usize, u128)>> {
     let of_set = |at: usize| {
         let text = names.attribute_set_text(AttributeSetId::from_index(at));
         let mut found: BTreeMap<usize, u128> = BTreeMap::new();

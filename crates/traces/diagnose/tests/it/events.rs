@@ -215,6 +215,15 @@ fn only_deployments_of_the_service_and_of_those_it_calls_are_named() {
     assert_eq!(near, ["cart", ""], "both fit, so both are named, the nearer first");
 }
 
+/// A server knows versions from before the requests that it diagnoses.
+#[test]
+fn a_version_that_was_rolled_back_is_not_named() {
+    let requests = requests(13, |_, _| "1.4.2", slow(3, 600));
+    let seen = |version| SystemEvent { source: SystemEventSource::Spans, ..declared("cart", version, 590) };
+    says_nothing(&report(&requests, 500, vec![seen("1.4.3")]));
+    assert_eq!(of_cart(&report(&requests, 500, vec![seen("1.4.2")])).len(), 1);
+}
+
 #[test]
 fn a_declared_deployment_and_its_first_spans_are_one_event() {
     let requests = requests(12, deployed(3, 600), slow(3, 600));

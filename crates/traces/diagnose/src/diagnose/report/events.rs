@@ -4,7 +4,9 @@ use super::context::Context;
 use crate::diagnose::answer::Suspect as FoundSuspect;
 use crate::versions::VersionStudy;
 use laggard_model::{Nanos, OperationId, ReplicaId, Timestamp};
-use laggard_report::{IncidentSuspect, Onset, SuspectEvent, SystemEvent, SystemEventKind, Window};
+use laggard_report::{
+    IncidentSuspect, Onset, SuspectEvent, SystemEvent, SystemEventKind, SystemEventSource, Window,
+};
 use std::collections::BTreeSet;
 
 /// An event at most this long before the onset's interval fits (ten minutes: a rolling update of a few replicas).
@@ -75,7 +77,9 @@ impl SystemEvents {
         near
     }
 
-    /// An event next to an onset; `None` if it deployed a version that none of the culprits runs.
+    /// An event next to an onset; `None` if it deployed a version that none of the culprits runs. A version that spans reported
+    /// at another time is one that no span of these requests reports: it was rolled back. Of a declared one, spans may write the
+    /// version in another way.
     fn related(
         &self,
         event: &SystemEvent,
@@ -83,6 +87,10 @@ impl SystemEvents {
         own_service: &str,
         culprits: &[ReplicaId],
     ) -> Option<SuspectEvent> {
+        let is_unused = |version: &str| self.versions.is_unused(&event.service, version);
+        if event.source == SystemEventSource::Spans && event.version.as_deref().is_some_and(is_unused) {
+            return None;
+        }
         let version =
             event.version.as_deref().filter(|_| event.service == own_service && !culprits.is_empty());
         let running = version
