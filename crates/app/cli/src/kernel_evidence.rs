@@ -8,11 +8,11 @@
 //! Where spans do not tell their threads, all threads of a suspected replica are compared with those of another.
 
 use crate::exit::CommandError;
-use crate::kernel_join::{NO_CALENDAR, SPANS_MAX, THREAD_ATTRIBUTE, span_interval};
+use crate::kernel_join::{NO_CALENDAR, SPANS_MAX, span_interval};
 use crate::kernel_output::failure;
 use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
-use laggard_formats::{Source, expand};
+use laggard_formats::{Source, THREAD_ATTRIBUTE, expand};
 use laggard_kernel_diagnose::{KernelRun, diagnose_kernel};
 use laggard_kernel_graph::{Delimiter, SpanExecutionError, SpanInterval};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord, Timestamp};
@@ -285,6 +285,10 @@ impl SlowExecutions<'_> {
             Some(SpanExecutionError::NoThread) => format!(
                 "The spans of `{operation}` on `{culprit}` do not have the kernel's number of their thread (attribute \
                  {THREAD_ATTRIBUTE})."
+            ),
+            Some(SpanExecutionError::OtherThread) => format!(
+                "The threads of the spans of `{operation}` on `{culprit}` do not run while these last, so that their numbers \
+                 (attribute {THREAD_ATTRIBUTE}) are not the kernel's."
             ),
             Some(SpanExecutionError::OutsideTrace) | None => {
                 format!("No slow execution of `{operation}` on `{culprit}` lies within its kernel trace.")

@@ -5,7 +5,7 @@ use crate::kernel_output::KernelOutput;
 use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
 use clap::Args;
-use laggard_formats::{InputSettings, ReaderOptions, expand};
+use laggard_formats::{InputSettings, ReaderOptions, THREAD_ATTRIBUTE, expand};
 use laggard_kernel_diagnose::KernelRun;
 use laggard_kernel_graph::{
     Execution, HostId, SpanExecutionError, SpanInterval, SpanThread, TraceContext, executions_of_spans,
@@ -15,9 +15,6 @@ use std::path::PathBuf;
 
 /// Most spans.
 pub(crate) const SPANS_MAX: usize = 10_000;
-
-/// Where spans have the kernel's number of their thread.
-pub(crate) const THREAD_ATTRIBUTE: &str = "thread.id";
 
 /// Why spans have no place in a trace.
 pub(crate) const NO_CALENDAR: &str = "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
@@ -110,6 +107,9 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
              thread.id, or --thread-attribute); give --thread TID"
         }
         Some(SpanExecutionError::NoCalendar) => NO_CALENDAR,
+        Some(SpanExecutionError::OtherThread) => {
+            "the span's thread does not run while the span lasts, so that its number is not the kernel's"
+        }
         Some(SpanExecutionError::OutsideTrace) => "the span lies before or after the kernel trace",
     }))
 }

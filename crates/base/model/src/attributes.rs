@@ -4,6 +4,7 @@
 //! key US service US value RS key US service US value RS …      sorted, distinct
 //! ```
 
+use crate::Tid;
 use std::borrow::Cow;
 
 /// One attribute that a request or a service on its way has.
@@ -24,6 +25,8 @@ pub struct SpanAttributes<'a> {
     pub resource: &'a str,
     /// Of the span itself.
     pub span: &'a str,
+    /// The thread it ran on, by the kernel's number, as far as the sender knows it (`thread.id`).
+    pub thread: Option<Tid>,
 }
 
 /// Separates the parts of an attribute.

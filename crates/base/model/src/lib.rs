@@ -39,5 +39,5 @@ pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};
 pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
-pub use span_row::{CallRow, SpanRow};
+pub use span_row::{CallRow, SpanRow, ThreadRow};
 pub use time::{Nanos, SignedNanos, Timestamp};

@@ -3,7 +3,7 @@
 use crate::CallFlag;
 use crate::{
     CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanId, SpanKind,
-    SpanRecord, Status, Timestamp, TraceId,
+    SpanRecord, Status, Tid, Timestamp, TraceId,
 };
 
 /// Receives the records of one input, in the order of the input. A reader calls it for every record it could
@@ -62,6 +62,7 @@ pub struct OwnedSpan {
     pub sampling: Sampling,
     pub resource_attributes: String,
     pub attributes: String,
+    pub thread: Option<Tid>,
 }
 
 /// A [`CallRecord`] that owns its text.
@@ -110,6 +111,7 @@ impl Sink for Collect {
             sampling: span.sampling,
             resource_attributes: span.attributes.resource.to_owned(),
             attributes: span.attributes.span.to_owned(),
+            thread: span.attributes.thread,
         });
     }
 

@@ -1,6 +1,8 @@
 //! A span inside the program: names as handles, one cache line.
 
-use crate::{AdjustedCount, Nanos, OperationId, ReplicaId, SpanId, SpanKind, Status, Timestamp, TraceId};
+use crate::{
+    AdjustedCount, Nanos, OperationId, ReplicaId, SpanId, SpanKind, Status, Tid, Timestamp, TraceId,
+};
 
 /// One row of the span table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +38,26 @@ impl SpanRow {
     /// Start plus inclusive time.
     pub const fn end(&self) -> Timestamp {
         self.start.plus(self.inclusive)
+    }
+}
+
+/// The thread of a span: kept beside its row, because few spans have one and a row is full.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ThreadRow {
+    /// The trace.
+    pub trace: TraceId,
+    /// Start of the span. Two halves of a call may have one id.
+    pub start: Timestamp,
+    /// The span.
+    pub span: SpanId,
+    /// The thread.
+    pub tid: Tid,
+}
+
+impl ThreadRow {
+    /// What it belongs to, in the order of sorted rows.
+    pub const fn key(&self) -> (TraceId, Timestamp, SpanId) {
+        (self.trace, self.start, self.span)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::wakings::Wakings;
 use laggard_kernel_graph::{
-    DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
-    SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, executions_of_spans,
+    DelimitedExecutions, Delimiter, Execution, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
+    SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, WorkerState,
+    executions_of_spans,
 };
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
@@ -97,8 +98,10 @@ impl KernelRun {
         let marked = self.executions.as_ref().map_or(&[][..], |found| &found.executions);
         let found = executions_of_spans(spans, marked, self.window, self.calendar);
         let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max().copied();
-        let unfinished = found.iter().filter(|one| one.execution.is_err()).count() as u64;
+        let spans = found.len();
         let mut executions: Vec<_> = found.into_iter().filter_map(|one| one.execution.ok()).collect();
+        let why = why.max(self.retain_running(&mut executions));
+        let unfinished = (spans - executions.len()) as u64;
         executions.sort_by_key(|execution| (execution.window.from, execution.window.to, execution.tid));
         let count = executions.len();
         self.executions = Some(DelimitedExecutions {
@@ -109,7 +112,29 @@ impl KernelRun {
         });
         (count, why)
     }
+
+    /// Drops executions whose thread does not run meanwhile, as whoever begins and ends a span does; and all of them if these are
+    /// many, because the threads of a runtime are numbered from 1 and may be called like any of the kernel's.
+    fn retain_running(&self, executions: &mut Vec<Execution>) -> Option<SpanExecutionError> {
+        let graph = self.graph.as_ref()?;
+        let all = executions.len();
+        executions.retain(|execution| {
+            let worker = graph.worker_of(execution.host, execution.tid, execution.window.from);
+            worker.is_some_and(|id| {
+                let mut segments = graph.segments(id, execution.window);
+                segments.any(|segment| segment.state == WorkerState::Running)
+            })
+        });
+        let dropped = all - executions.len();
+        if dropped as f64 > OTHERS_MAX * all as f64 {
+            executions.clear();
+        }
+        (dropped > 0).then_some(SpanExecutionError::OtherThread)
+    }
 }
+
+/// Share of executions whose thread may not run: where clocks differ a little, short ones.
+const OTHERS_MAX: f64 = 0.2;
 
 /// Maximum number of threads in each ranking of the statistics.
 const THREADS: usize = 200;

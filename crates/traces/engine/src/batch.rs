@@ -3,7 +3,7 @@
 use crate::ingest::cut;
 use laggard_model::{
     AttributeSetId, CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId,
-    ReplicaSource, SampleRecord, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId,
+    ReplicaSource, SampleRecord, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Tid, Timestamp, TraceId,
     WeightSource,
 };
 
@@ -24,6 +24,8 @@ pub struct Batch {
     pub texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces; a trace may have several, which are united.
     pub attributes: Vec<(TraceId, AttributeSetId)>,
+    /// Threads of the spans that have one: the number of the row in `spans`, and the thread.
+    pub threads: Vec<(u32, Tid)>,
     /// What was lost in reading.
     pub losses: Losses,
     /// Counts of spans by how they were identified and weighted.
@@ -181,6 +183,7 @@ impl Sink for Batch {
             incomplete: false,
             adjusted_count: span.sampling.adjusted_count,
         };
+        self.threads.extend(span.attributes.thread.map(|tid| (self.spans.len() as u32, tid)));
         self.spans.push(row);
     }
 

@@ -7,10 +7,12 @@
 //! {"http.route":"/cart"}
 //! ```
 
-use crate::conventions::{OperationAttributes, ResourceAttributes, SelectedAttributes, SpanSelection};
+use crate::conventions::{
+    OperationAttributes, ResourceAttributes, SelectedAttributes, SpanSelection, THREAD_ATTRIBUTE, read_thread,
+};
 use crate::lax_json::{AnyValue, LaxText};
 use crate::sampling::{SamplingAttributes, WantedAttributes};
-use laggard_model::{AttributeText, SpanKind, Status};
+use laggard_model::{AttributeText, SpanKind, Status, Tid};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -67,6 +69,18 @@ impl<'a> AttributeSink<'a> for SamplingTags<'a, '_> {
     }
 }
 
+/// The thread of an OTLP span.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadTag(pub(crate) Option<Tid>);
+
+impl<'a> AttributeSink<'a> for ThreadTag {
+    fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+        if name == THREAD_ATTRIBUTE {
+            self.0 = read_thread(&value);
+        }
+    }
+}
+
 /// Tags of a Jaeger or Zipkin span for which OTLP has fields.
 #[derive(Debug)]
 pub(crate) struct SpanTags<'a, 'w> {
@@ -79,6 +93,7 @@ pub(crate) struct SpanTags<'a, 'w> {
     pub(crate) status: Status,
     /// The selected attributes of the span.
     pub(crate) attributes: AttributeText,
+    pub(crate) thread: Option<Tid>,
 }
 
 impl<'w> SpanTags<'_, 'w> {
@@ -92,6 +107,7 @@ impl<'w> SpanTags<'_, 'w> {
             kind: None,
             status: Status::Unset,
             attributes: AttributeText::default(),
+            thread: None,
         }
     }
 }
@@ -102,6 +118,7 @@ impl<'a> AttributeSink<'a> for SpanTags<'a, '_> {
             return;
         };
         match name {
+            THREAD_ATTRIBUTE => self.thread = read_thread(&value),
             "span.kind" => self.kind = SpanKind::parse(&value),
             // Zipkin has the tag for errors only, Jaeger also for their absence.
             "error" if !matches!(&*value, "false" | "0") => self.status = Status::Error,

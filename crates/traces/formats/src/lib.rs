@@ -49,7 +49,7 @@ mod zipkin;
 
 pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
-pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes};
+pub use conventions::{DEFAULT_ATTRIBUTES, SelectedAttributes, THREAD_ATTRIBUTE};
 pub use format::{
     Format, FormatError, FormatSettings, GroundTable, Reader, ReaderOptions, Recognizer, Sniff,
 };

@@ -2,7 +2,7 @@
 
 use crate::conventions::ResourceNames;
 use laggard_model::{
-    Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status,
+    Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanAttributes, SpanId, SpanKind, SpanRecord, Status, Tid,
     Timestamp, TraceId,
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct SpanFields<'a> {
     pub(crate) sampling: Sampling,
     /// A text of [`AttributeText`](laggard_model::AttributeText).
     pub(crate) attributes: &'a str,
+    /// The thread it ran on.
+    pub(crate) thread: Option<Tid>,
 }
 
 impl SpanFields<'_> {
@@ -44,7 +46,11 @@ impl SpanFields<'_> {
             start: self.start,
             inclusive: self.inclusive,
             sampling: self.sampling,
-            attributes: SpanAttributes { resource: names.attributes.as_str(), span: self.attributes },
+            attributes: SpanAttributes {
+                resource: names.attributes.as_str(),
+                span: self.attributes,
+                thread: self.thread,
+            },
         });
     }
 }
@@ -127,6 +133,7 @@ impl PendingSpans {
             inclusive: span.inclusive,
             sampling: span.sampling,
             attributes: "",
+            thread: span.thread,
         };
         self.spans.push(PendingSpan { fields, trace_text_end, operation_end, attributes_end, key_end });
     }
@@ -192,6 +199,7 @@ mod tests {
             inclusive: Nanos::from_ns(2),
             sampling: Sampling::default(),
             attributes: "tenant\u{1f}\u{1f}acme\u{1e}",
+            thread: Some(Tid(4_711)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Data that the write-ahead log passes to segments, and which of its records are then no longer needed.
 
 use laggard_engine::{Origins, Samples};
-use laggard_model::{Losses, Names, SpanRow, TraceId};
+use laggard_model::{Losses, Names, SpanRow, ThreadRow, TraceId};
 use serde::{Deserialize, Serialize};
 
 /// Closed traces and samples to be written into segments. Committing one makes its rows readable and its
@@ -17,6 +17,8 @@ pub struct FlushBatch {
     pub texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, as text; sorted by trace.
     pub attributes: Vec<(TraceId, Box<str>)>,
+    /// Threads of spans that have one, by [`ThreadRow::key`], distinct.
+    pub threads: Vec<ThreadRow>,
     /// Samples, in order of arrival.
     pub samples: Samples,
     /// Losses since the last flush batch: in reading, in converting calls, for lack of memory.

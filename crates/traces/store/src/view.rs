@@ -9,7 +9,7 @@ use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
     Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanAttributes, SpanRecord, SpanRow,
-    Timestamp, TraceId, WeightSource,
+    ThreadRow, Timestamp, TraceId, WeightSource,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -278,6 +278,8 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
         let key = table.names.operation_key(row.operation);
         let text = table.texts.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
         let attributes = table.attributes.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
+        let key_of_thread = (row.trace, row.start, row.span);
+        let thread = table.threads.binary_search_by_key(&key_of_thread, ThreadRow::key).ok();
         let adjusted_count = row.adjusted_count;
         let source = adjusted_count.map_or(WeightSource::Unknown, |_| WeightSource::Column);
         sink.span(&SpanRecord {
@@ -297,6 +299,7 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
             attributes: SpanAttributes {
                 resource: "",
                 span: attributes.map_or("", |at| &*table.attributes[at].1),
+                thread: thread.map(|at| table.threads[at].tid),
             },
         });
     }

@@ -33,7 +33,6 @@ impl RecordedTrace {
     }
 
     /// Its executions are those of spans with a thread.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for incidents, whose spans select executions"))]
     pub(crate) fn with_spans(self, spans: Vec<SpanInterval>) -> RecordedTrace {
         RecordedTrace { spans: Some(spans), ..self }
     }

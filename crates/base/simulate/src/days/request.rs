@@ -76,6 +76,7 @@ impl DayRequest {
             attributes: SpanAttributes {
                 resource: "",
                 span: if span.parent.is_none() { day.tenants[self.tenant].as_str() } else { "" },
+                thread: None,
             },
         }
     }

@@ -39,6 +39,8 @@ pub enum SpanExecutionError {
     NoCalendar,
     /// It is not entirely within the trace.
     OutsideTrace,
+    /// Its thread does not run while it lasts: the number is not the kernel's (a runtime's own, or that of another host).
+    OtherThread,
 }
 
 /// A span's execution, or why there is none.

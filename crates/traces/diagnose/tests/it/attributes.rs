@@ -90,9 +90,9 @@ fn requests_with_errors(
             sampling: Sampling::default(),
             attributes,
         };
-        let own = SpanAttributes { resource: "", span: tenant.as_str() };
+        let own = SpanAttributes { span: tenant.as_str(), ..SpanAttributes::default() };
         ingest.span(&span(1, None, "front", start, front_ns, own));
-        let of_cart = SpanAttributes { resource: version.as_str(), span: "" };
+        let of_cart = SpanAttributes { resource: version.as_str(), ..SpanAttributes::default() };
         ingest.span(&span(2, Some(1), "cart", start + 5_000_000, cart_ns, of_cart));
     }
     Requests::from_traces(ingest.finish(THREADS), THREADS)

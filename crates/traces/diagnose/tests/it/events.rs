@@ -62,7 +62,7 @@ fn requests(
             start: Timestamp::from_unix_ns(start),
             inclusive: Nanos::from_ns(length_ns),
             sampling: Sampling::default(),
-            attributes: SpanAttributes { resource, span: "" },
+            attributes: SpanAttributes { resource, ..SpanAttributes::default() },
         };
         ingest.span(&span(1, None, "front", start, front_ns, ""));
         ingest.span(&span(2, Some(1), "cart", start + 5_000_000, cart_ns, text.as_str()));

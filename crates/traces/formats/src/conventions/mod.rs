@@ -6,12 +6,15 @@ mod query;
 mod resource;
 mod selected;
 mod template;
+mod thread;
 
 pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
 pub(crate) use resource::{ResourceAttributes, ResourceNames};
 pub(crate) use selected::SpanSelection;
 pub use selected::{DEFAULT_ATTRIBUTES, SelectedAttributes};
 pub(crate) use template::replace_ids;
+pub use thread::THREAD_ATTRIBUTE;
+pub(crate) use thread::read_thread;
 
 /// The name used when none is specified.
 pub(crate) const UNKNOWN: &str = "unknown";

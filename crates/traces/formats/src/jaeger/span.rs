@@ -154,6 +154,7 @@ impl JaegerSpan<'_> {
             start: Timestamp::from_unix_ns(start),
             inclusive: inclusive_of_length(span_id, length, sink),
             sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
+            thread: tags.thread,
             attributes: {
                 *attributes = tags.attributes;
                 attributes.as_str()

@@ -1,12 +1,14 @@
 //! One span and one resource of OTLP JSON.
 
 use super::id;
-use crate::attributes_json::{self, SamplingTags};
-use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, SpanSelection};
+use crate::attributes_json::{self, SamplingTags, ThreadTag};
+use crate::conventions::{
+    NameQuality, OperationAttributes, OperationNamer, SpanSelection, THREAD_ATTRIBUTE,
+};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
-use laggard_model::{AttributeText, Loss, Sampling, Sink, SpanId, SpanKind, Status, Timestamp};
+use laggard_model::{AttributeText, Loss, Sampling, Sink, SpanId, SpanKind, Status, Tid, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -80,7 +82,16 @@ impl OtlpSpanJson<'_> {
             inclusive: inclusive_time(span_id, start, end, sink),
             sampling: self.sampling(span_id, wanted, sink),
             attributes: self.select(attributes, wanted),
+            thread: self.thread(),
         })
+    }
+
+    fn thread(&self) -> Option<Tid> {
+        let json = self.attributes?.get();
+        memchr::memmem::find(json.as_bytes(), THREAD_ATTRIBUTE.as_bytes())?;
+        let mut tag = ThreadTag::default();
+        let _ = attributes_json::read(self.attributes, &mut tag);
+        tag.0
     }
 
     fn select<'b>(&self, text: &'b mut AttributeText, wanted: &WantedAttributes) -> &'b str {

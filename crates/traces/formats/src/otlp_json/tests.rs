@@ -79,3 +79,18 @@ fn spans_whose_resource_is_lost_to_damage_are_counted_one_by_one() {
     assert_eq!(found.spans, []);
     assert_eq!(losses(&found), [(Loss::MalformedRecord, 3)]);
 }
+
+#[test]
+fn the_thread_of_a_span_is_retained() {
+    let span = |value: &str| {
+        format!(
+            r#"{{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":1,"endTimeUnixNano":2,"attributes":[{{"key":"thread.id","value":{value}}}]}}"#
+        )
+    };
+    let spans = [r#"{"intValue":"4711"}"#, r#"{"intValue":4712}"#, r#"{"stringValue":"main"}"#].map(span);
+    let input = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
+    check_contract(open, input.as_bytes());
+    let found = read(open, input.as_bytes());
+    let threads: Vec<_> = found.spans.iter().map(|span| span.thread.map(|tid| tid.0)).collect();
+    assert_eq!((threads, losses(&found)), (vec![Some(4_711), Some(4_712), None], vec![]));
+}

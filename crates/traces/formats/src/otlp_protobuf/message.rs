@@ -5,11 +5,13 @@
 
 use crate::conventions::{
     NameQuality, OperationAttributes, OperationNamer, ResourceAttributes, SelectedAttributes,
+    THREAD_ATTRIBUTE, read_thread,
 };
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};
 use laggard_model::{
-    AttributeText, Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId,
+    AttributeText, Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Tid, Timestamp,
+    TraceId,
 };
 use laggard_wire::{Fields, Value, WireError};
 use std::borrow::Cow;
@@ -28,6 +30,7 @@ pub(super) struct WireSpan<'a> {
     inclusive: Nanos,
     sampling: Sampling,
     has_selected: bool,
+    thread: Option<Tid>,
 }
 
 /// A span's fields as they are on the wire; absent ones are empty or zero, which is the same in protobuf.
@@ -46,6 +49,8 @@ struct SpanWire<'a> {
     is_weighted: bool,
     /// Whether an attribute is one of those that are retained.
     has_selected: bool,
+    /// The attribute with the thread, as a `KeyValue`.
+    thread: Option<&'a [u8]>,
 }
 
 #[inline]
@@ -65,6 +70,10 @@ fn read_wire<'a>(message: &'a [u8], wanted: &WantedAttributes) -> Result<SpanWir
                 let key = key_of(pair);
                 wire.is_weighted |= key.is_none_or(|key| wanted.is_relevant(key));
                 wire.has_selected |= key.is_none_or(|key| wanted.selected.is_relevant(key));
+                let key = key.or_else(|| read_pair(pair).map(|(key, _)| key));
+                if key == Some(THREAD_ATTRIBUTE.as_bytes()) {
+                    wire.thread = Some(pair);
+                }
             }
             (15, Value::Bytes(bytes)) => wire.status = bytes,
             _ => {}
@@ -117,6 +126,7 @@ pub(super) fn read_span<'a>(
         inclusive: inclusive_time(span_id, start, end, sink),
         sampling: read_sampling(message, &wire, span_id, wanted, sink),
         has_selected: wire.has_selected,
+        thread: wire.thread.and_then(|pair| read_thread(&read_value(read_pair(pair)?.1))),
     })
 }
 
@@ -247,6 +257,7 @@ impl<'a> WireSpan<'a> {
             inclusive: self.inclusive,
             sampling: self.sampling,
             attributes: "",
+            thread: self.thread,
         }
     }
 

@@ -215,3 +215,19 @@ fn attributes_of_resources_and_spans_are_retained() {
     let tenant = "tenant\u{1f}\u{1f}acme\u{1e}".to_owned();
     assert_eq!(found, [(version.clone(), tenant), (version, String::new())]);
 }
+
+#[test]
+fn the_thread_of_a_span_is_retained() {
+    let value_first =
+        Encoder::default().message(2, Encoder::default().bytes(1, "4712")).bytes(1, "thread.id");
+    let spans = scope([
+        span(1, "a").attribute(9, "thread.name", "main").attribute(9, "thread.id", "4711"),
+        span(2, "b").message(9, value_first),
+        span(3, "c").attribute(9, "thread.id", "140213366798080"),
+        span(4, "d"),
+    ]);
+    let input = request(Encoder::default().message(1, resource("cart")).message(2, spans));
+    check_contract(open, &input);
+    let found: Vec<_> = read(open, &input).spans.iter().map(|span| span.thread.map(|tid| tid.0)).collect();
+    assert_eq!(found, [Some(4_711), Some(4_712), None, None]);
+}

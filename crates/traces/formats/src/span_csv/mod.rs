@@ -90,7 +90,7 @@ impl Table for SpanTable {
             start: times.start,
             inclusive: times.inclusive,
             sampling,
-            attributes: SpanAttributes { resource: "", span: self.attributes.as_str() },
+            attributes: SpanAttributes { span: self.attributes.as_str(), ..SpanAttributes::default() },
         });
         if times.is_negative {
             sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));

@@ -105,6 +105,7 @@ impl ZipkinSpan<'_> {
             inclusive: inclusive(span_id, times.length, sink),
             sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
             attributes: tags.attributes.as_str(),
+            thread: tags.thread,
         };
         fields.emit(&self.names(&tags.resource), sink);
     }

@@ -58,3 +58,12 @@ fn version_1_is_told_apart() {
     assert_eq!((found.spans.len(), losses(&found)), (0, vec![(Loss::MalformedRecord, 1)]));
     assert!(found.losses.iter().all(|(_, loss)| loss.example.contains("version 1")));
 }
+
+#[test]
+fn the_thread_of_a_span_is_retained() {
+    let spans =
+        r#"[{"traceId":"1","id":"2","name":"get","timestamp":10,"duration":5,"tags":{"thread.id":"4711"}}]"#;
+    let found = read(open, spans.as_bytes());
+    assert_eq!(found.spans[0].thread, Some(laggard_model::Tid(4_711)));
+    check_contract(open, spans.as_bytes());
+}

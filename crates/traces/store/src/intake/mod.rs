@@ -20,7 +20,8 @@ pub(crate) use naming::NAMES_MAX;
 use crate::{ClosePoint, LogPosition};
 use laggard_engine::{AttributeLimit, Batch, Origins, SampleRow, Samples};
 use laggard_model::{
-    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanRow, TraceId,
+    AttributeSetId, AttributeText, CallRow, Losses, OperationId, ReplicaId, SpanId, SpanRow, Tid, Timestamp,
+    TraceId,
 };
 use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
@@ -40,13 +41,16 @@ pub(crate) struct OpenTrace {
     text: Option<Box<str>>,
     /// The set of its attributes; empty without any.
     attributes: Box<str>,
+    /// Start, span and thread of the spans whose thread is known.
+    threads: Vec<(Timestamp, SpanId, Tid)>,
 }
 
 /// Memory of an open trace besides its rows, in bytes: its table entry, and slack.
-const TRACE_BYTES: usize = 176;
+const TRACE_BYTES: usize = 200;
 
 /// Memory of a row, bytes, with the slack of growing vectors.
 const SPAN_BYTES: usize = size_of::<SpanRow>() * 3 / 2;
+const THREAD_BYTES: usize = size_of::<(Timestamp, SpanId, Tid)>() * 3 / 2;
 const CALL_BYTES: usize = size_of::<CallRow>() * 3 / 2;
 const SAMPLE_BYTES: usize = size_of::<SampleRow>() * 3 / 2;
 
@@ -61,7 +65,13 @@ impl OpenTrace {
     fn bytes(&self) -> usize {
         let calls = self.calls.as_ref().map_or(0, |calls| calls.len());
         let text = self.text.as_ref().map_or(0, |text| TEXT_BYTES + text.len());
-        TRACE_BYTES + self.spans.len() * SPAN_BYTES + calls * CALL_BYTES + text + self.attributes.len()
+        let threads = self.threads.len() * THREAD_BYTES;
+        TRACE_BYTES
+            + self.spans.len() * SPAN_BYTES
+            + calls * CALL_BYTES
+            + text
+            + self.attributes.len()
+            + threads
     }
 }
 
@@ -115,6 +125,7 @@ pub(crate) fn bytes_max(batch: &Batch) -> usize {
         .sum();
     batch.spans.len() * (SPAN_BYTES + TRACE_BYTES)
         + attributes
+        + batch.threads.len() * THREAD_BYTES
         + batch.calls.len() * (CALL_BYTES + TRACE_BYTES)
         + samples_bytes(&batch.samples)
         + texts
@@ -146,6 +157,7 @@ impl Intake {
             self.bytes += TEXT_BYTES + text.len();
         }
         self.ingest_attributes(batch);
+        self.ingest_threads(batch);
         if part == RecordPart::All {
             self.ingest_samples(&batch.samples);
             self.losses.merge(&batch.losses);
@@ -170,6 +182,15 @@ impl Intake {
             let union = AttributeText::union(&trace.attributes, added);
             self.bytes += union.as_str().len() - trace.attributes.len();
             trace.attributes = union.as_str().into();
+        }
+    }
+
+    fn ingest_threads(&mut self, batch: &Batch) {
+        for &(row, tid) in &batch.threads {
+            let row = &batch.spans[row as usize];
+            let Some(trace) = self.traces.get_mut(&row.trace) else { continue };
+            trace.threads.push((row.start, row.span, tid));
+            self.bytes += THREAD_BYTES;
         }
     }
 

@@ -4,7 +4,7 @@ use super::close::ClosedTraces;
 use super::naming::NameCopier;
 use crate::FlushBatch;
 use laggard_assembly::rebuild_calls;
-use laggard_model::{Loss, Losses, SpanRow, TraceId};
+use laggard_model::{Loss, Losses, SpanRow, ThreadRow, TraceId};
 
 /// Rows of equal start and id before a row that are compared with it to find copies. Assembly finds further copies.
 const COPIES_SEARCHED: usize = 8;
@@ -15,6 +15,7 @@ impl ClosedTraces {
         let mut renaming = NameCopier::new(&self.names);
         let mut losses = self.losses;
         let (mut spans, mut texts, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads: Vec<ThreadRow> = Vec::new();
         spans.reserve(self.traces.iter().map(|(_, trace)| trace.rows()).sum());
         for (id, mut trace) in self.traces {
             if let Some(calls) = &mut trace.calls {
@@ -26,8 +27,12 @@ impl ClosedTraces {
             trace.spans.sort_by_key(|row| (row.start, row.span));
             push_distinct(id, &trace.spans, &mut spans, &mut losses);
             texts.extend(trace.text.map(|text| (id, text)));
+            let thread = |(start, span, tid)| ThreadRow { trace: id, start, span, tid };
+            threads.extend(trace.threads.into_iter().map(thread));
             attributes.extend((!trace.attributes.is_empty()).then_some((id, trace.attributes)));
         }
+        threads.sort_by_key(ThreadRow::key);
+        threads.dedup_by_key(|row| row.key());
         for row in &mut spans {
             row.operation = renaming.operation(row.operation);
             row.replica = renaming.replica(row.replica);
@@ -37,6 +42,7 @@ impl ClosedTraces {
             spans,
             texts,
             attributes,
+            threads,
             samples: self.samples,
             losses,
             origins: self.origins,

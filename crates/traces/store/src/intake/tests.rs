@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::random_batches::{batch, span};
-use laggard_model::{CallFlag, Loss, Measure, OperationKey, SampleRecord, Sink, SpanKind, Timestamp};
+use laggard_model::{CallFlag, Loss, Measure, OperationKey, SampleRecord, Sink, SpanKind, Tid, Timestamp};
 use std::time::Duration;
 
 const NOTHING: CloseCriteria =
@@ -195,4 +195,20 @@ fn a_trace_has_the_attributes_of_all_its_batches() {
     let keys: Vec<&str> =
         laggard_model::attributes_in(&batch.attributes[0].1).map(|attribute| attribute.key).collect();
     assert_eq!((keys, batch.attributes.len(), intake.bytes()), (vec!["tenant", "zone"], 1, 0));
+}
+
+#[test]
+fn threads_follow_their_spans() {
+    let mut intake = Intake::new(LogPosition::default());
+    let mut first = batch(&[(5, 2), (6, 1)]);
+    first.threads = vec![(0, Tid(20)), (1, Tid(60))];
+    let mut second = batch(&[(5, 1), (5, 2), (5, 3)]);
+    second.threads = vec![(1, Tid(20)), (2, Tid(30))];
+    intake.ingest(1, &first, RecordPart::All);
+    intake.ingest(2, &second, RecordPart::All);
+    let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
+    let threads: Vec<_> =
+        batch.threads.iter().map(|row| (row.trace.value(), row.span.value(), row.tid.0)).collect();
+    assert_eq!(threads, [(5, 2, 20), (5, 3, 30), (6, 1, 60)]);
+    assert_eq!(intake.bytes(), 0);
 }

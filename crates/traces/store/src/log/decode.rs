@@ -8,7 +8,7 @@ use super::numbers;
 use laggard_engine::{Batch, Origins, SampleRow, Samples};
 use laggard_model::{
     AdjustedCount, AttributeSetId, CallFlag, CallRow, Losses, Names, Nanos, OperationId, OperationKey,
-    ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId,
+    ReplicaId, SpanId, SpanKind, SpanRow, Tid, Timestamp, TraceId,
 };
 
 /// Why bytes cannot be decoded as a batch.
@@ -43,10 +43,11 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
     let losses = from.losses()?;
     let origins = from.origins()?;
     let attributes = if from.rest.is_empty() { Vec::new() } else { from.attributes(&mut names)? };
+    let threads = if from.rest.is_empty() { Vec::new() } else { from.threads(spans.len())? };
     if !from.rest.is_empty() {
         return Err(DecodeError::Malformed);
     }
-    Ok(Batch { names, spans, calls, samples, texts, attributes, losses, origins })
+    Ok(Batch { names, spans, calls, samples, texts, attributes, threads, losses, origins })
 }
 
 struct ByteReader<'a> {
@@ -193,6 +194,19 @@ impl<'a> ByteReader<'a> {
         }
         let count = self.count(17)?;
         (0..count).map(|_| Ok((self.id()?, self.handle(&sets)?))).collect()
+    }
+
+    fn threads(&mut self, rows: usize) -> Decoded<Vec<(u32, Tid)>> {
+        let count = self.count(2)?;
+        let (mut threads, mut next) = (Vec::with_capacity(count), 0_u64);
+        for _ in 0..count {
+            let row = self.number()?.checked_add(next).filter(|row| *row < rows as u64);
+            let row = row.ok_or(DecodeError::Malformed)?;
+            let tid = u32::try_from(self.number()?).map_err(|_| DecodeError::Malformed)?;
+            threads.push((row as u32, Tid(tid)));
+            next = row + 1;
+        }
+        Ok(threads)
     }
 
     fn losses(&mut self) -> Decoded<Losses> {

@@ -41,6 +41,7 @@ pub(crate) fn encode_batch(batch: &Batch, out: &mut Vec<u8>) {
     }
     put_number(batch.origins.call_records, out);
     put_attributes(batch, out);
+    put_threads(batch, out);
 }
 
 fn put_names(names: &Names, out: &mut Vec<u8>) {
@@ -148,9 +149,9 @@ fn put_texts(texts: &[(TraceId, Box<str>)], out: &mut Vec<u8>) {
     }
 }
 
-/// Nothing for a batch without attributes, as in logs of earlier versions.
+/// Nothing for a batch without attributes and threads, as in logs of earlier versions.
 fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
-    if batch.attributes.is_empty() {
+    if batch.attributes.is_empty() && batch.threads.is_empty() {
         return;
     }
     put_number(batch.names.attribute_sets() as u64, out);
@@ -161,6 +162,20 @@ fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
     for (id, set) in &batch.attributes {
         out.extend_from_slice(&id.value().to_le_bytes());
         put_number(set.index() as u64, out);
+    }
+}
+
+/// Nothing for a batch without threads, as in logs of earlier versions.
+fn put_threads(batch: &Batch, out: &mut Vec<u8>) {
+    if batch.threads.is_empty() {
+        return;
+    }
+    put_number(batch.threads.len() as u64, out);
+    let mut next = 0;
+    for (row, tid) in &batch.threads {
+        put_number(u64::from(*row - next), out);
+        put_number(u64::from(tid.0), out);
+        next = *row + 1;
     }
 }
 

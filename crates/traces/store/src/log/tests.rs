@@ -9,7 +9,7 @@ use crate::random_batches::batch;
 use laggard_engine::Batch;
 use laggard_model::{
     AdjustedCount, CallFlag, CallRow, Loss, Measure, Nanos, OperationKey, ReplicaId, SampleRecord, Sink,
-    SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
+    SpanId, SpanKind, SpanRow, Status, Tid, Timestamp, TraceId,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -39,6 +39,7 @@ fn same(a: &Batch, b: &Batch) -> bool {
         && samples(a) == samples(b)
         && a.texts == b.texts
         && attributes(a) == attributes(b)
+        && a.threads == b.threads
         && a.losses == b.losses
         && a.origins == b.origins
 }
@@ -102,6 +103,7 @@ prop_compose! {
         texts in proptest::collection::vec((any::<u128>(), "\\PC{0,9}"), 0..4),
         lost in 0..9_u64,
         counts in any::<[u64; 4]>(),
+        tids in proptest::collection::vec(proptest::option::of(any::<u32>()), 0..20),
     ) -> Batch {
         let mut batch = Batch::default();
         for operation in ["add", "", "größer"] {
@@ -123,6 +125,8 @@ prop_compose! {
         batch.origins.weight_sources[0] = counts[1];
         batch.origins.tail_samplers[1] = counts[2];
         batch.origins.call_records = counts[3];
+        let tids = tids.into_iter().take(spans.len()).enumerate();
+        batch.threads = tids.filter_map(|(at, tid)| Some((at as u32, Tid(tid?)))).collect();
         Batch { spans, calls, ..batch }
     }
 }

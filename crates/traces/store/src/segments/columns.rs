@@ -43,6 +43,14 @@ pub(crate) fn optional_numbers<'a, T: ArrowPrimitiveType>(
     named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| wrong_type(name))
 }
 
+/// The same of a column that earlier versions did not write.
+pub(crate) fn optional_numbers_if_present<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<&'a PrimitiveArray<T>>, SegmentError> {
+    batch.column_by_name(name).map(|_| optional_numbers::<T>(batch, name)).transpose()
+}
+
 /// A column of booleans without absent values.
 pub(crate) fn booleans<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, SegmentError> {
     without_absent(named(batch, name)?.as_boolean_opt().ok_or_else(|| wrong_type(name))?, name)

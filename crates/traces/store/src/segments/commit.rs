@@ -53,6 +53,7 @@ impl SegmentsInner {
                 names: grouped.names.clone(),
                 texts: grouped.texts.clone(),
                 attributes: grouped.attributes.clone(),
+                threads: grouped.threads.clone(),
             };
             Ok((plan::group(&grouped.spans, &of, limits, placement), context))
         };

@@ -214,8 +214,8 @@ impl SegmentsInner {
                 }
             };
             let groups = plan::group(&table.rows, &runs, limits, placement);
-            let SpanTable { names, texts, attributes, .. } = table;
-            Ok((groups, GroupContext { names, texts, attributes }))
+            let SpanTable { names, texts, attributes, threads, .. } = table;
+            Ok((groups, GroupContext { names, texts, attributes, threads }))
         };
         let (groups, context) = locate(&inputs[0], busy(plan).await)?;
         locate(&inputs[0], self.write_spans(&Arc::new(context), groups, Arrival::from_segments(inputs)).await)

@@ -1,7 +1,7 @@
 //! Tables of spans out of several, in common names.
 
 use super::spans_file::SpanTable;
-use laggard_model::{AttributeText, Names, OperationId, ReplicaId, SpanRow};
+use laggard_model::{AttributeText, Names, OperationId, ReplicaId, SpanRow, ThreadRow};
 
 impl SpanTable {
     /// One table of several that come in the order in which their rows arrived: of several copies of a span, the
@@ -9,7 +9,7 @@ impl SpanTable {
     pub(crate) fn merge(tables: Vec<SpanTable>) -> SpanTable {
         let mut out = SpanTable::default();
         for table in tables {
-            if out.rows.is_empty() && out.texts.is_empty() && out.attributes.is_empty() {
+            if out.rows.is_empty() && out.texts.is_empty() && out.attributes.is_empty() && out.threads.is_empty() {
                 out = table;
                 continue;
             }
@@ -17,10 +17,13 @@ impl SpanTable {
             out.rows.extend(table.rows.iter().map(|row| map.row(row)));
             out.texts.extend(table.texts);
             out.attributes.extend(table.attributes);
+            out.threads.extend(table.threads);
         }
         out.rows.sort_by_key(|row| (row.trace, row.start, row.span));
         out.texts.sort_by_key(|(trace, _)| *trace);
         out.texts.dedup_by_key(|(trace, _)| *trace);
+        out.threads.sort_by_key(ThreadRow::key);
+        out.threads.dedup_by_key(|row| row.key());
         out.attributes.sort_by_key(|(trace, _)| *trace);
         out.attributes.dedup_by(|later, first| {
             if later.0 == first.0 && later.1 != first.1 {

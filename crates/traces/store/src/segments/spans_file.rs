@@ -7,14 +7,14 @@ use super::name_columns::{
 };
 use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWriter};
 use super::trace_index::TraceIndex;
-use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
+use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::DataType;
 use laggard_model::{
-    AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp,
-    TraceId,
+    AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, ThreadRow, Tid,
+    Timestamp, TraceId,
 };
 use parquet::schema::types::ColumnPath;
 use std::collections::HashSet;
@@ -32,13 +32,16 @@ pub(crate) struct SpanTable {
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes of traces that have any, sorted by trace.
     pub(crate) attributes: Vec<(TraceId, Box<str>)>,
+    /// Threads of spans that have one, by their key.
+    pub(crate) threads: Vec<ThreadRow>,
 }
 
-/// What is stored once a trace; each sorted by trace, and perhaps of more traces than are written.
+/// What is kept beside rows; each sorted, and perhaps of more traces than are written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TraceTexts<'a> {
+pub(crate) struct BesideRows<'a> {
     pub(crate) texts: &'a [(TraceId, Box<str>)],
     pub(crate) attributes: &'a [(TraceId, Box<str>)],
+    pub(crate) threads: &'a [ThreadRow],
 }
 
 /// Which traces to read.
@@ -61,7 +64,7 @@ impl TraceFilter<'_> {
     }
 }
 
-fn span_columns() -> [Column; 14] {
+fn span_columns() -> [Column; 15] {
     [
         Column::trace().dictionary(),
         Column::plain("trace_text", DataType::Utf8).optional(),
@@ -77,6 +80,7 @@ fn span_columns() -> [Column; 14] {
         Column::plain("incomplete", DataType::Boolean),
         Column::plain("adjusted_count", DataType::Float32).optional(),
         Column::plain("attributes", DataType::Utf8).optional().dictionary(),
+        Column::plain("thread", DataType::UInt32).optional().dictionary(),
     ]
 }
 
@@ -84,7 +88,7 @@ fn span_columns() -> [Column; 14] {
 pub(crate) fn encode(
     names: &Names,
     rows: &[SpanRow],
-    texts: TraceTexts<'_>,
+    beside: BesideRows<'_>,
     rows_per_group: usize,
 ) -> Result<EncodedFile, SegmentError> {
     let groups = rows.chunks(rows_per_group).map(distinct_traces);
@@ -97,7 +101,7 @@ pub(crate) fn encode(
     let mut writer = TableWriter::new(&span_columns(), properties)?;
     let known = NameColumns::new(names);
     for rows in rows.chunks(BATCH_ROWS) {
-        writer.write(column_values(&known, names, rows, texts)?)?;
+        writer.write(column_values(&known, names, rows, beside)?)?;
     }
     writer.finish()
 }
@@ -110,12 +114,12 @@ fn column_values(
     known: &NameColumns,
     names: &Names,
     rows: &[SpanRow],
-    texts: TraceTexts<'_>,
+    beside: BesideRows<'_>,
 ) -> Result<Vec<ArrayRef>, SegmentError> {
     let keys = |key: &dyn Fn(&SpanRow) -> usize| rows.iter().map(|row| key(row) as i32).collect::<Vec<i32>>();
     Ok(vec![
         trace_column(rows.iter().map(|row| row.trace))?,
-        trace_text_column(rows.iter().map(|row| row.trace), texts.texts),
+        trace_text_column(rows.iter().map(|row| row.trace), beside.texts),
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.span.value()))),
         Arc::new(rows.iter().map(|row| row.parent.map(SpanId::value)).collect::<UInt64Array>()),
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.start.unix_ns()))),
@@ -127,8 +131,14 @@ fn column_values(
         columns::text_column(keys(&|row| row.status as usize), &known.statuses)?,
         Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.incomplete)))),
         Arc::new(rows.iter().map(|row| row.adjusted_count.map(AdjustedCount::get)).collect::<Float32Array>()),
-        trace_text_column(rows.iter().map(|row| row.trace), texts.attributes),
+        trace_text_column(rows.iter().map(|row| row.trace), beside.attributes),
+        Arc::new(rows.iter().map(|row| thread_of(row, beside.threads)).collect::<UInt32Array>()),
     ])
+}
+
+fn thread_of(row: &SpanRow, threads: &[ThreadRow]) -> Option<u32> {
+    let at = threads.binary_search_by_key(&(row.trace, row.start, row.span), ThreadRow::key).ok()?;
+    Some(threads[at].tid.0)
 }
 
 /// Reads the spans that are wanted from the row groups that are there.
@@ -155,7 +165,12 @@ fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) 
             continue;
         }
         let operation = operations.at(at, &mut out.names)?;
-        out.rows.push(columns.row(at, trace, operation)?);
+        let row = columns.row(at, trace, operation)?;
+        if let Some(threads) = columns.threads.filter(|column| column.is_valid(at)) {
+            let (start, span, tid) = (row.start, row.span, Tid(threads.value(at)));
+            out.threads.push(ThreadRow { trace, start, span, tid });
+        }
+        out.rows.push(row);
         let text = columns.trace_texts.is_valid(at).then(|| columns.trace_texts.value(at));
         if let Some(text) = text.filter(|_| out.texts.last().is_none_or(|(last, _)| *last != trace)) {
             out.texts.push((trace, text.into()));
@@ -187,6 +202,7 @@ struct SpanColumns<'a> {
     incomplete: &'a BooleanArray,
     adjusted: &'a Float32Array,
     attributes: Option<&'a StringArray>,
+    threads: Option<&'a UInt32Array>,
 }
 
 impl<'a> SpanColumns<'a> {
@@ -212,6 +228,7 @@ impl<'a> SpanColumns<'a> {
             incomplete: columns::booleans(batch, "incomplete")?,
             adjusted: columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?,
             attributes: columns::optional_texts_if_present(batch, "attributes")?,
+            threads: columns::optional_numbers_if_present::<UInt32Type>(batch, "thread")?,
         })
     }
 

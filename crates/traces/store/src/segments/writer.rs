@@ -11,7 +11,7 @@ use super::table::EncodedFile;
 use super::{calls_file, requests_file, samples_file, spans_file};
 use futures::TryStreamExt;
 use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
-use laggard_model::{Names, SpanRow, TraceId};
+use laggard_model::{Names, SpanRow, ThreadRow, TraceId};
 use object_store::ObjectStoreExt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(crate) struct GroupContext {
     pub(crate) texts: Vec<(TraceId, Box<str>)>,
     /// Sets of attributes, sorted by trace.
     pub(crate) attributes: Vec<(TraceId, Box<str>)>,
+    /// Threads of spans, by their key.
+    pub(crate) threads: Vec<ThreadRow>,
 }
 
 /// The fields of a [`Segment`] that do not derive from its rows.
@@ -174,8 +176,9 @@ fn encode_spans(
     let (mut names, rows) = in_own_names(&context.names, group.rows);
     let texts = texts_of(&rows, &context.texts);
     let attributes = texts_of(&rows, &context.attributes);
-    let trace_texts = spans_file::TraceTexts { texts: &texts, attributes: &attributes };
-    let spans = spans_file::encode(&names, &rows, trace_texts, rows_per_group)?;
+    let beside =
+        spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
+    let spans = spans_file::encode(&names, &rows, beside, rows_per_group)?;
     let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
     let starts = || rows.iter().map(|row| row.start.unix_ns());
     segment.first_ns = starts().min().unwrap_or(segment.slice_ns);

@@ -10,6 +10,7 @@ mod grouping;
 mod history;
 mod objective_clauses;
 mod past;
+mod recorded_spans;
 mod server_clauses;
 mod silence;
 pub(super) mod verdict;

@@ -39,15 +39,22 @@ pub(in crate::alerts) struct Evidence<'a> {
     pub(in crate::alerts) detection: &'a Detection,
     pub(in crate::alerts) list: &'a AlertList,
     pub(in crate::alerts) at: Timestamp,
+    /// The latest start of a stored span.
+    pub(in crate::alerts) newest: Option<Timestamp>,
 }
 
 impl IncidentRecord {
     /// Whether a verdict is to be reached: there is none, it lacks an alert or a recording, or much more of the incident is
     /// known by now.
-    pub(in crate::alerts) fn needs_verdict(&self, recordings: &TenantRecordings, at: Timestamp) -> bool {
+    pub(in crate::alerts) fn needs_verdict(
+        &self,
+        recordings: &TenantRecordings,
+        newest: Option<Timestamp>,
+        at: Timestamp,
+    ) -> bool {
         let Some(verdict) = &self.verdict else { return !self.was_examined };
         if verdict.recordings < RECORDINGS
-            && waits::arrived(&waits::of_incident(recordings, self)) == RECORDINGS
+            && waits::arrived(&waits::of_incident(recordings, self), newest, at) == RECORDINGS
         {
             return true;
         }
@@ -106,7 +113,7 @@ impl Evidence<'_> {
     }
 
     fn recordings_of(&self, incident: &IncidentRecord) -> u64 {
-        waits::arrived(&waits::of_incident(self.recordings, incident))
+        waits::arrived(&waits::of_incident(self.recordings, incident), self.newest, self.at)
     }
 
     /// What the requests of an alert, and the samples of its servers, say; `None` without suspects.
@@ -121,7 +128,9 @@ impl Evidence<'_> {
         if requests.is_empty() && incident.state == IncidentState::Open {
             waits::request(self.recordings, incident, &report, self.at);
         }
-        let kernel = waits::comparison(self.recordings, &requests, &report, self.reader.threads);
+        let is_here = waits::arrived(&requests, self.newest, self.at) == RECORDINGS;
+        let kernel = is_here.then(|| waits::comparison(self.recordings, &requests, &report, self.reader));
+        let kernel = kernel.flatten();
         report.conclude(OtherEvidence {
             changes: changes.as_ref(),
             kernel: kernel.as_ref(),

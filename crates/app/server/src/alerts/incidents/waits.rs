@@ -1,21 +1,27 @@
 //! Recordings of the kernel for an incident: requested of the agents of a culprit and a healthy peer, where the operator allows
-//! it, and compared when both have arrived.
+//! it, and compared when both have arrived. Executions are the calls of the suspect, where their spans have the kernel's number of
+//! their thread; else all threads.
 
 use super::IncidentRecord;
+use super::recorded_spans::spans_of;
+use crate::alerts::store_reader::StoreReader;
 use crate::recordings::{
     AgentStatus, RecordedTrace, RecordingReason, RecordingRequest, RecordingState, TenantRecordings,
     recorded_comparison,
 };
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::{KernelDiagnoseParams, ReadProgress, Window};
-use laggard_report::{KernelDiagnosis, Report, Scope};
-use std::num::NonZeroUsize;
+use laggard_report::{KernelDiagnosis, KernelVerdict, Report, Scope};
 
 /// Length of a recording.
 const LENGTH: Nanos = Nanos::from_secs(10);
 
 /// An agent that polled so recently is there.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
+
+/// So long after a recording's end its spans are stored at the latest: senders collect them for some seconds, and a trace is stored
+/// when it has been idle.
+const SPANS_WITHIN: Nanos = Nanos::from_secs(60);
 
 /// Nobody waits for the comparison.
 struct Background;
@@ -32,9 +38,13 @@ pub(super) fn of_incident(recordings: &TenantRecordings, incident: &IncidentReco
     requests
 }
 
-/// How many of them have arrived.
-pub(super) fn arrived(requests: &[RecordingRequest]) -> u64 {
-    let is_stored = |request: &&RecordingRequest| matches!(request.state, RecordingState::Stored { .. });
+/// How many of them have arrived together with their spans. `newest`: the latest start of a stored span.
+pub(super) fn arrived(requests: &[RecordingRequest], newest: Option<Timestamp>, at: Timestamp) -> u64 {
+    let is_stored = |request: &&RecordingRequest| {
+        let until = Timestamp::from_unix_ns(request.until_ns);
+        matches!(request.state, RecordingState::Stored { .. })
+            && (newest.is_some_and(|newest| newest >= until) || at >= until.plus(SPANS_WITHIN))
+    };
     requests.iter().filter(is_stored).count() as u64
 }
 
@@ -84,17 +94,29 @@ pub(super) fn comparison(
     recordings: &TenantRecordings,
     requests: &[RecordingRequest],
     report: &Report,
-    threads: NonZeroUsize,
+    reader: &StoreReader,
 ) -> Option<KernelDiagnosis> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
     let is_culprit = |request: &&RecordingRequest| lead.replicas.contains(&request.host);
     let trace = |request: &RecordingRequest| recordings.stored(&request.id).map(RecordedTrace::new);
-    let culprit = trace(requests.iter().find(is_culprit)?)?;
-    let peer = trace(requests.iter().find(|request| !is_culprit(request))?)?;
+    let of_culprit = requests.iter().find(is_culprit)?;
+    let of_peer = requests.iter().find(|request| !is_culprit(request))?;
+    let (culprit, peer) = (trace(of_culprit)?, trace(of_peer)?);
     let params = KernelDiagnoseParams::default();
-    let compared = recorded_comparison((&culprit, Some(&peer)), &params, threads, &Background);
-    let log = |error| tracing::warn!(?error, "recordings of an incident could not be compared");
-    compared.map_err(log).ok()
+    let compare = |culprit: &RecordedTrace, peer: &RecordedTrace| {
+        let compared = recorded_comparison((culprit, Some(peer)), &params, reader.threads, &Background);
+        let log = |error| tracing::warn!(?error, "recordings of an incident could not be compared");
+        compared.map_err(log).ok()
+    };
+    let [slow, normal] = spans_of(reader, lead, [of_culprit, of_peer]);
+    if !slow.is_empty() && !normal.is_empty() {
+        let of_spans = compare(&culprit.clone().with_spans(slow), &peer.clone().with_spans(normal));
+        let is_enough = |found: &KernelDiagnosis| found.verdict != KernelVerdict::InsufficientData;
+        if let Some(of_spans) = of_spans.filter(is_enough) {
+            return Some(of_spans);
+        }
+    }
+    compare(&culprit, &peer)
 }
 
 #[cfg(test)]

@@ -89,7 +89,8 @@ pub(super) fn expected(batches: &[FlushBatch]) -> SliceContents {
     let mut notes = SliceFacts::default();
     for batch in batches {
         let (names, rows, texts) = (batch.names.clone(), batch.spans.clone(), batch.texts.clone());
-        let table = crate::segments::SpanTable { names, rows, texts, attributes: batch.attributes.clone() };
+        let (attributes, threads) = (batch.attributes.clone(), batch.threads.clone());
+        let table = crate::segments::SpanTable { names, rows, texts, attributes, threads };
         all = crate::segments::SpanTable::merge(vec![all, table]);
         notes.losses.merge(&batch.losses);
         notes.origins.merge(&batch.origins);

@@ -1,12 +1,13 @@
 //! Neither the flush batches that spans arrive in, nor compaction, nor a restart changes an answer.
 
 use super::contents::{SliceContents, TextSink, answered, expected};
-use super::random_spans::{batches, much_later, samples, spans, trace};
+use super::random_spans::{batches, much_later, samples, spans, tid_of, trace};
 use super::{compact_all, open};
 use crate::empty_objects::empty_objects;
 use crate::{FlushBatch, StoreSettings};
-use laggard_model::Timestamp;
+use laggard_model::{CallRecord, Loss, Sink, SpanId, SpanRecord, ThreadRow, Timestamp, TraceId};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn block_on<T>(job: impl Future<Output = T>) -> T {
@@ -35,6 +36,22 @@ async fn through_the_store(batches: &[FlushBatch], compact_after: u8) -> [SliceC
     [before, after, again]
 }
 
+/// The spans that have a thread, which is that of their id.
+#[derive(Default)]
+struct ThreadSink(BTreeSet<(TraceId, Timestamp, SpanId)>);
+
+impl Sink for ThreadSink {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        let Some(tid) = span.attributes.thread else { return };
+        assert_eq!(tid, tid_of(span.span_id));
+        self.0.insert((span.trace_id, span.start, span.span_id));
+    }
+
+    fn call(&mut self, _: &CallRecord<'_>) {}
+
+    fn lose(&mut self, _: Loss, _: &dyn Fn() -> String) {}
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
@@ -50,9 +67,29 @@ proptest! {
     }
 
     #[test]
+    fn spans_keep_their_threads(random_batches in spans(), compact_after in any::<u8>()) {
+        let batches = batches(&random_batches);
+        let expected: BTreeSet<_> = batches.iter().flat_map(|batch| &batch.threads).map(ThreadRow::key).collect();
+        let found = block_on(async {
+            let objects = empty_objects();
+            let segments = open(&objects, &StoreSettings::default()).await;
+            for (at, batch) in batches.iter().enumerate() {
+                segments.commit(Arc::new(batch.clone())).await.unwrap();
+                if compact_after >> at & 1 == 1 {
+                    compact_all(&segments).await;
+                }
+            }
+            let mut threads = ThreadSink::default();
+            segments.view().spans(Timestamp::MIN, Timestamp::MAX, &mut threads).await.unwrap();
+            threads.0
+        });
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn a_trace_is_found_with_all_its_spans(random_batches in spans(), number in 0_u8..14) {
         let batches = batches(&random_batches);
-        let filter: std::collections::BTreeSet<u64> = batches.iter().flat_map(|batch| &batch.spans)
+        let filter: BTreeSet<u64> = batches.iter().flat_map(|batch| &batch.spans)
             .filter(|row| row.trace == trace(number)).map(|row| row.span.value()).collect();
         let found = block_on(async {
             let objects = empty_objects();

@@ -4,7 +4,7 @@ use crate::FlushBatch;
 use laggard_engine::{Origins, SampleRow, Samples};
 use laggard_model::{
     AdjustedCount, Attribute, AttributeText, Loss, Losses, Measure, Names, Nanos, OperationKey, SpanId,
-    SpanKind, SpanRow, Status, Timestamp, TraceId,
+    SpanKind, SpanRow, Status, ThreadRow, Tid, Timestamp, TraceId,
 };
 use proptest::prelude::*;
 
@@ -59,6 +59,7 @@ pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
         batch.texts.dedup_by_key(|(trace, _)| *trace);
         batch.attributes.sort_by_key(|(trace, _)| *trace);
         batch.attributes.dedup_by_key(|(trace, _)| *trace);
+        batch.threads.sort_by_key(ThreadRow::key);
         batch.origins = Origins { call_records: batch.spans.len() as u64, ..Origins::default() };
     }
     batches.retain(|batch| !batch.spans.is_empty());
@@ -66,6 +67,10 @@ pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
 }
 
 fn add(batch: &mut FlushBatch, span: &RandomSpan) {
+    let (id, start) = (SpanId::new(u64::from(span.span)).unwrap(), Timestamp::from_unix_ns(start_ns(span)));
+    if span.odd % 3 > 0 {
+        batch.threads.push(ThreadRow { trace: trace(span.trace), start, span: id, tid: tid_of(id) });
+    }
     let kinds = [SpanKind::Server, SpanKind::Client, SpanKind::Internal, SpanKind::Unspecified];
     let kind = kinds[usize::from(span.odd % 4)];
     let statuses = [Status::Unset, Status::Ok, Status::Error];
@@ -75,13 +80,11 @@ fn add(batch: &mut FlushBatch, span: &RandomSpan) {
         operation: ["get", "put", "pay", ""][usize::from(span.operation)],
         kind,
     };
-    // Spans of a trace are within a minute, so that they belong together.
-    let start = i64::from(span.trace) * 200_000_000_000 + i64::from(span.start_s) * 20_000_000;
     batch.spans.push(SpanRow {
         trace,
-        span: SpanId::new(u64::from(span.span)).unwrap(),
+        span: id,
         parent: SpanId::new(u64::from(span.parent)).filter(|_| span.parent != span.span),
-        start: Timestamp::from_unix_ns(start),
+        start,
         inclusive: Nanos::from_us(u64::from(span.inclusive)),
         operation: batch.names.operation(key),
         replica: batch.names.replica(["", "a", "b", "c"][usize::from(span.replica)]),
@@ -98,6 +101,16 @@ fn add(batch: &mut FlushBatch, span: &RandomSpan) {
         text.add(Attribute { key: "tenant", service: "", value: &format!("t{}", span.trace % 4) });
         batch.attributes.push((trace, text.as_str().into()));
     }
+}
+
+/// Spans of a trace are within a minute, so that they belong together.
+fn start_ns(span: &RandomSpan) -> i64 {
+    i64::from(span.trace) * 200_000_000_000 + i64::from(span.start_s) * 20_000_000
+}
+
+/// The thread of a span, where it has one.
+pub(super) fn tid_of(span: SpanId) -> Tid {
+    Tid(4_000 + span.value() as u32)
 }
 
 /// Trace ids of both halves, so that their order differs from that of their times.
