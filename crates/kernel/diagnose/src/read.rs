@@ -2,8 +2,8 @@
 
 use crate::wakings::Wakings;
 use laggard_kernel_graph::{
-    DelimitedExecutions, Delimiter, Execution, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
-    SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, WorkerState,
+    DelimitedExecutions, Delimiter, Execution, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings,
+    HostId, SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, WorkerState,
     executions_of_spans,
 };
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};

@@ -1,6 +1,7 @@
 //! Slow calls with the kernel traces of their replicas: what they wait for, and what is said where that is not known.
 
 use crate::outcome::{Outcome, laggard};
+use laggard_testkit::{RecordedInstant, WORKER, WorkerWait as Wait, worker_recording};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -12,28 +13,8 @@ const MS: u64 = 1_000_000;
 const CALLS: u64 = 120;
 const EVERY_S: u64 = 10;
 const CALL_NS: u64 = EVERY_S * 1_000 * MS;
-/// The thread that handles calls, and another one of its machine.
-const WORKER: u64 = 100;
-const OTHER: u64 = 200;
 /// When the culprit becomes slow.
 const ONSET: u64 = 60;
-
-/// What the worker of a replica waits for in each call, for so many milliseconds.
-#[derive(Clone, Copy)]
-enum Wait {
-    /// The other thread, which runs, and then wakes it.
-    Lock(u64),
-    /// A processor on which the other thread runs.
-    Processor(u64),
-}
-
-impl Wait {
-    fn ms(self) -> u64 {
-        match self {
-            Wait::Lock(ms) | Wait::Processor(ms) => ms,
-        }
-    }
-}
 
 /// The wait of a call by its number: usual until the onset.
 fn wait_of(number: u64, slow: Option<Wait>) -> Wait {
@@ -43,80 +24,11 @@ fn wait_of(number: u64, slow: Option<Wait>) -> Wait {
     }
 }
 
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    while value >= 0x80 {
-        out.push((value as u8) | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-    out
-}
-
-fn integer(number: u64, value: u64) -> Vec<u8> {
-    [varint(number << 3), varint(value)].concat()
-}
-
-/// A message, a text, or a packed array of a protobuf message.
-fn bytes(number: u64, contents: &[u8]) -> Vec<u8> {
-    [varint(number << 3 | 2), varint(contents.len() as u64), contents.to_vec()].concat()
-}
-
-fn packed(number: u64, values: impl Iterator<Item = u64>) -> Vec<u8> {
-    bytes(number, &values.flat_map(varint).collect::<Vec<u8>>())
-}
-
-/// A column of times: each from the one before.
-fn steps(times: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
-    times.scan(0, |before, time| Some(time - std::mem::replace(before, time)))
-}
-
-/// A recording of one processor as Perfetto writes it: the worker runs 5 ms, waits, and runs 1 ms.
 fn kernel_trace(slow: Option<Wait>, has_calendar: bool) -> Vec<u8> {
-    // Switches: time, thread, state of the one before. Wakings: time and thread.
-    const SLEEPS: u64 = 1;
-    const RUNS: u64 = 0;
-    let (mut switches, mut wakings) = (vec![(CLOCK_NS - 10, 0, RUNS)], Vec::new());
-    for number in 0..CALLS {
-        let start = CLOCK_NS + number * CALL_NS;
-        let (asked, wait) = (start + 5 * MS, wait_of(number, slow));
-        let answered = asked + wait.ms() * MS;
-        wakings.push((start - 1_000, WORKER));
-        switches.push((start, WORKER, RUNS));
-        match wait {
-            Wait::Lock(_) => {
-                wakings.push((asked - 1_000, OTHER));
-                switches.push((asked, OTHER, SLEEPS));
-                wakings.push((answered - 1_000, WORKER));
-                switches.push((answered, WORKER, SLEEPS));
-            }
-            Wait::Processor(_) => {
-                wakings.push((asked - 1_000, OTHER));
-                switches.push((asked, OTHER, RUNS));
-                switches.push((answered, WORKER, SLEEPS));
-            }
-        }
-        switches.push((answered + MS, 0, SLEEPS));
-    }
-    let names = ["swapper", "worker", "other"];
-    let name_of = |tid: u64| [0, WORKER, OTHER].iter().position(|one| *one == tid).unwrap() as u64;
-    let columns = [
-        packed(1, steps(switches.iter().map(|row| row.0))),
-        packed(2, switches.iter().map(|row| row.2)),
-        packed(3, switches.iter().map(|row| row.1)),
-        names.iter().flat_map(|name| bytes(5, name.as_bytes())).collect(),
-        packed(6, switches.iter().map(|row| name_of(row.1))),
-        packed(7, steps(wakings.iter().map(|row| row.0))),
-        packed(8, wakings.iter().map(|row| row.1)),
-        packed(9, wakings.iter().map(|_| 0)),
-        packed(11, wakings.iter().map(|row| name_of(row.1))),
-        packed(12, wakings.iter().map(|_| 0)),
-    ]
-    .concat();
-    let events = bytes(1, &bytes(1, &[integer(1, 0), bytes(4, &columns)].concat()));
-    let clock = |id, ns| bytes(1, &[integer(1, id), integer(2, ns)].concat());
-    let clocks = bytes(1, &bytes(6, &[clock(6, CLOCK_NS), clock(1, START_NS)].concat()));
-    if has_calendar { [clocks, events].concat() } else { events }
+    let calls: Vec<(u64, Wait)> =
+        (0..CALLS).map(|number| (CLOCK_NS + number * CALL_NS, wait_of(number, slow))).collect();
+    let at = RecordedInstant { clock_ns: CLOCK_NS, unix_ns: START_NS };
+    worker_recording(&calls, has_calendar.then_some(at))
 }
 
 /// Spans of three replicas, the second of which is slow.
@@ -137,7 +49,7 @@ fn spans(slow: Wait, has_threads: bool) -> String {
                 "name": "buy",
                 "kind": 2,
                 "startTimeUnixNano": start.to_string(),
-                "endTimeUnixNano": (start + (6 + wait.ms()) * MS).to_string(),
+                "endTimeUnixNano": (start + wait.call_ns()).to_string(),
                 "attributes": attributes,
             }));
         }
@@ -318,13 +230,10 @@ fn a_trace_of_another_time_is_not_compared() {
     let inputs = Inputs::new(lock, true);
     let flag = inputs.kernel("web-2", Some(lock), true);
     let path = inputs.folder.path().join("web-2.perfetto");
-    let late = varint(START_NS);
-    let early = varint(START_NS - 86_400_000_000_000);
-    assert_eq!(late.len(), early.len());
-    let mut contents = std::fs::read(&path).unwrap();
-    let at = contents.windows(late.len()).position(|bytes| bytes == late).unwrap();
-    contents[at..at + late.len()].copy_from_slice(&early);
-    std::fs::write(&path, contents).unwrap();
+    let earlier = RecordedInstant { clock_ns: CLOCK_NS, unix_ns: START_NS - 86_400_000_000_000 };
+    let calls: Vec<(u64, Wait)> =
+        (0..CALLS).map(|number| (CLOCK_NS + number * CALL_NS, wait_of(number, Some(lock)))).collect();
+    std::fs::write(&path, worker_recording(&calls, Some(earlier))).unwrap();
     let report = inputs.json(&[&flag]);
     assert_eq!(clause(&report, "wait"), None);
     assert!(cautions(&report).contains("lies outside the time"), "{}", cautions(&report));

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Share of the additional time that a class must explain.
 const MOST: f64 = 0.5;
 
+/// Weight of waits for the disk of one machine: more than that of everything else it does.
+pub(super) const DISK: f64 = 3.0;
+
 pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<CauseEvidence> {
     if kernel.verdict != KernelVerdict::Slower {
         return None;
@@ -47,7 +50,7 @@ fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
         WaitCause::CpuBusy if is_everywhere || is_among_equals => (CauseClass::Load, 1.5),
         WaitCause::CpuBusy => (CauseClass::ForeignLoad, 3.0),
         WaitCause::Disk if is_everywhere => (CauseClass::Waiting, 3.0),
-        WaitCause::Disk => (CauseClass::Machine, 3.0),
+        WaitCause::Disk => (CauseClass::Machine, DISK),
         WaitCause::CpuWakeUp | WaitCause::Interrupt => (CauseClass::Machine, 2.0),
         // A client waits for a reply, and the kernel does not show what delays it.
         WaitCause::Network if lead.kind == "client" && lead.between.is_none() => {

@@ -50,7 +50,15 @@ pub fn conclude(
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let best = ranked.first().copied().filter(|(_, sum)| *sum >= ENOUGH);
     let second = ranked.get(1).copied().unwrap_or((CauseClass::Unknown, 0.0));
-    let contradictions = contradictions(&evidence);
+    let mut contradictions = contradictions(&evidence);
+    if let Some(elsewhere) = changes.and_then(|changes| samples::elsewhere(report, changes)) {
+        contradictions.push(disagreement(
+            "Traces and samples",
+            &traces::slow_replicas(report),
+            &elsewhere.text,
+        ));
+        evidence.push(elsewhere);
+    }
     let Some((class, sum)) = best else {
         let (class, also) = (CauseClass::Unknown, None);
         return Some(Cause { class, also, certainty: Certainty::Possible, evidence, contradictions });
@@ -83,20 +91,38 @@ fn contradictions(evidence: &[CauseEvidence]) -> Vec<String> {
     for (first, second, both) in PAIRS {
         for one in strong(first) {
             for other in strong(second).filter(|other| excludes(one, other)) {
-                out.push(format!("{both} disagree. {} But: {}", one.text, other.text));
+                out.push(disagreement(both, &one.text, &other.text));
             }
         }
     }
     out
 }
 
+/// One server by its name, several in a list.
+fn servers(names: &[String]) -> String {
+    match names {
+        [only] => crate::names::quoted(only),
+        several => crate::names::list(several, 3, 40),
+    }
+}
+
+fn disagreement(sources: &str, one: &str, other: &str) -> String {
+    format!("{sources} disagree. {one} But: {other}")
+}
+
 /// Whether evidence of one source for its class cannot be true together with that of another source for its class.
 const fn excludes(one: &CauseEvidence, other: &CauseEvidence) -> bool {
-    use CauseClass::{Code, Configuration, Data, Dependency, ForeignLoad, Network, UnevenLoad, Waiting};
+    use CauseClass::{
+        Code, Configuration, Data, Dependency, ForeignLoad, Machine, Network, UnevenLoad, Waiting,
+    };
     match one.source {
         // Another process slows down all calls of its machine, and only those.
         EvidenceSource::Traces => {
             matches!((one.class, other.class), (Data | Network, ForeignLoad) | (UnevenLoad, Code))
+        }
+        // Of what the kernel shows of a machine, only waits for its disk weigh so much: they need no CPU.
+        EvidenceSource::Samples if matches!((one.class, other.class), (ForeignLoad | Code, Machine)) => {
+            other.weight >= kernel::DISK
         }
         // Who waits for another thread or a reply does not need the CPU that something else uses, nor computes; and who computes
         // or needs a CPU that others use does not wait without it.

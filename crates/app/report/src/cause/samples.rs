@@ -28,6 +28,48 @@ const WAITS: f64 = 0.5;
 const MORE: f64 = 1.5;
 const MORE_SHARE_MIN: f64 = 0.03;
 
+/// Something else computes on a server that is not slow: so many standard errors (there are many servers), and this share of its cores.
+const ELSEWHERE_ERRORS: f64 = 5.0;
+const ELSEWHERE_SHARE_MIN: f64 = 0.1;
+
+/// CPU that something else uses on other servers than the slow replicas, while it uses none there: no evidence for a kind of cause,
+/// but not what another process that slows down these replicas looks like. A process on the wrong machine, or names that are swapped.
+pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+    if lead.scope != Scope::Replicas {
+        return None;
+    }
+    let window = report.window?;
+    let of_slow = CpuOfCalls::from_suspect(report, lead, changes)?;
+    let since = slow_since(lead, window.since);
+    let is_slow = |server: &ServerChanges| lead.replicas.contains(&server.server);
+    let share_of_slow = of_slow.more / of_slow.cores.max(f64::MIN_POSITIVE);
+    let others = changes.servers.iter().filter(|server| !is_slow(server)).filter_map(|server| {
+        let used = CoresUsed::since(server, since, window.until)?;
+        let share = used.more / server.cores.max(f64::MIN_POSITIVE);
+        let is_shown = used.more > ELSEWHERE_ERRORS * used.error
+            && share >= ELSEWHERE_SHARE_MIN
+            && share_of_slow < share / 2.0;
+        is_shown.then_some((share, server, used))
+    });
+    let is_unaffected = of_slow.more <= VISIBLE * of_slow.error || share_of_slow < MORE_SHARE_MIN;
+    let (_, server, used) = others.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| is_unaffected)?;
+    let text = format!(
+        "CPU of {} is in use for {} more in each second than transactions explain, that of {} is not: if something else \
+         computes, then not where the calls are slow.",
+        names::quoted(&server.server),
+        numbers::time_float(used.more * 1e9),
+        super::servers(&of_slow.servers)
+    );
+    // It speaks for no kind of cause, and against none that the suspect may have.
+    Some(CauseEvidence { class: CauseClass::ForeignLoad, weight: 0.0, source: EvidenceSource::Samples, text })
+}
+
+/// Since when a suspect is slow, within the window.
+fn slow_since(lead: &Suspect, window_since: Timestamp) -> Timestamp {
+    lead.onset.as_ref().map_or(window_since, |onset| onset.at.max(window_since))
+}
+
 pub(super) fn evidence(report: &Report, changes: &ChangeReport) -> Option<CauseEvidence> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
     let cpu = CpuOfCalls::from_suspect(report, lead, changes)?;
@@ -70,7 +112,7 @@ impl CpuOfCalls {
         changes: &ChangeReport,
     ) -> Option<CpuOfCalls> {
         let window = report.window?;
-        let since = lead.onset.as_ref().map_or(window.since, |onset| onset.at.max(window.since));
+        let since = slow_since(lead, window.since);
         let seconds = window.until.since(since).non_negative().map(|length| length.ns() as f64 / 1e9)?;
         let servers: Vec<&ServerChanges> = servers_of(lead, changes);
         let used = servers.iter().map(|server| CoresUsed::since(server, since, window.until));

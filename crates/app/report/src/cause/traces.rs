@@ -25,6 +25,19 @@ pub(super) fn evidence(report: &Report) -> Vec<CauseEvidence> {
     out.pieces
 }
 
+/// Which replicas are slow, of how many.
+pub(super) fn slow_replicas(report: &Report) -> String {
+    let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
+    lead.map_or_else(String::new, only_slow)
+}
+
+fn only_slow(lead: &Suspect) -> String {
+    let is = if lead.replicas.len() == 1 { "is" } else { "are" };
+    let slow = super::servers(&lead.replicas);
+    let all = numbers::counted(lead.replicas_seen, "replica");
+    format!("Only {slow} of {all} {is} slow.")
+}
+
 #[derive(Default)]
 struct Evidence {
     pieces: Vec<CauseEvidence>,
@@ -115,11 +128,7 @@ impl Evidence {
         }
         let [only] = lead.replicas.as_slice() else { return };
         let text = match operations.get(only).copied().unwrap_or(1) {
-            0 | 1 => format!(
-                "Only {} of {} is slow.",
-                names::quoted(only),
-                numbers::counted(lead.replicas_seen, "replica")
-            ),
+            0 | 1 => only_slow(lead),
             several => {
                 format!("{several} operations are slow on {} and not elsewhere.", names::quoted(only))
             }

@@ -189,3 +189,49 @@ fn a_lock_contradicts_samples_of_another_process_and_a_busy_processor_does_not()
     let [text] = lock.contradictions.as_slice() else { panic!("{:?}", lock.contradictions) };
     assert!(text.starts_with("Samples and the kernel disagree.") && text.contains("`holder`"), "{text}");
 }
+
+#[test]
+fn another_process_on_another_machine_is_a_contradiction() {
+    let on_one = slow(three_replicas(), 0.05, &["a"]);
+    let with = |report: &Report, more: &[(&str, f64)]| {
+        conclude(report, Some(&samples(report, more)), None).unwrap().contradictions
+    };
+    let [text] = with(&on_one, &[("b", 0.5)]).try_into().unwrap();
+    assert!(
+        text.starts_with("Traces and samples disagree. Only `a` of 3 replicas is slow. But: CPU of `b`"),
+        "{text}"
+    );
+    assert!(text.contains("499 ms more in each second"), "{text}");
+    let mut report = on_one.clone();
+    report.conclude(OtherEvidence {
+        changes: Some(&samples(&on_one, &[("b", 0.5)])),
+        ..OtherEvidence::default()
+    });
+    let mut clauses = report.clauses.iter().filter(|clause| clause.kind == ClauseKind::Contradiction);
+    assert_eq!(clauses.next().unwrap().sources, [EvidenceSource::Traces, EvidenceSource::Samples]);
+    for (more, why) in [
+        (&[][..], "nobody uses more"),
+        (&[("a", 1.0)], "where the calls are slow"),
+        (&[("a", 0.5), ("b", 0.6)], "on both"),
+        (&[("b", 0.2)], "too little"),
+    ] {
+        assert_eq!(with(&on_one, more), [] as [String; 0], "{why}");
+    }
+    let everywhere = slow(all_replicas(), 0.05, &[]);
+    assert_eq!(with(&everywhere, &[("b", 0.5)]), [] as [String; 0], "no replica is named");
+}
+
+#[test]
+fn a_disk_contradicts_samples_of_another_process() {
+    let report = slow(three_replicas(), 0.05, &["a"]);
+    let changes = samples(&report, &[("a", 1.0)]);
+    let with = |cause| conclude(&report, Some(&changes), Some(&kernel(&[(cause, 0.9)]))).unwrap();
+    let [text] = with(WaitCause::Disk).contradictions.try_into().unwrap();
+    assert!(
+        text.starts_with("Samples and the kernel disagree.") && text.contains("something else computes"),
+        "{text}"
+    );
+    for consistent in [WaitCause::CpuBusy, WaitCause::Interrupt, WaitCause::Computing] {
+        assert_eq!(with(consistent).contradictions, [] as [String; 0], "{consistent:?}");
+    }
+}

@@ -219,7 +219,8 @@ impl EvaluationRun {
     fn reach_verdicts(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader, tenant: &Tenant) {
         let (events, recordings) = (&tenant.events, &tenant.recordings);
         let list = tenant_alerts.state().alerts.clone();
-        let due = list.incidents.iter().filter(|incident| incident.needs_verdict(recordings, self.end, self.at));
+        let due =
+            list.incidents.iter().filter(|incident| incident.needs_verdict(recordings, self.end, self.at));
         for incident in due.take(VERDICTS_MAX) {
             let (detection, list, at) = (self.detection(), &list, self.at);
             let evidence = Evidence { reader, events, recordings, detection, list, at, newest: self.end };

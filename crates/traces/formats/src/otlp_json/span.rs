@@ -2,9 +2,7 @@
 
 use super::id;
 use crate::attributes_json::{self, SamplingTags, ThreadTag};
-use crate::conventions::{
-    NameQuality, OperationAttributes, OperationNamer, SpanSelection, THREAD_ATTRIBUTE,
-};
+use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, SpanSelection, THREAD_ATTRIBUTE};
 use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, SpanRef, WantedAttributes};

@@ -9,7 +9,11 @@ impl SpanTable {
     pub(crate) fn merge(tables: Vec<SpanTable>) -> SpanTable {
         let mut out = SpanTable::default();
         for table in tables {
-            if out.rows.is_empty() && out.texts.is_empty() && out.attributes.is_empty() && out.threads.is_empty() {
+            if out.rows.is_empty()
+                && out.texts.is_empty()
+                && out.attributes.is_empty()
+                && out.threads.is_empty()
+            {
                 out = table;
                 continue;
             }

@@ -9,7 +9,8 @@ use super::table::{self, BATCH_ROWS, Column, EncodedFile, FileRanges, TableWrite
 use super::trace_index::TraceIndex;
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::DataType;
 use laggard_model::{

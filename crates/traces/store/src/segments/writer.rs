@@ -176,8 +176,7 @@ fn encode_spans(
     let (mut names, rows) = in_own_names(&context.names, group.rows);
     let texts = texts_of(&rows, &context.texts);
     let attributes = texts_of(&rows, &context.attributes);
-    let beside =
-        spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
+    let beside = spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
     let spans = spans_file::encode(&names, &rows, beside, rows_per_group)?;
     let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
     let starts = || rows.iter().map(|row| row.start.unix_ns());

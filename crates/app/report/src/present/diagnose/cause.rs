@@ -12,7 +12,8 @@ pub(super) fn cause(cause: &Cause, clauses: &[Clause]) -> Option<Section> {
     let waits: Vec<String> =
         waits.map(|clause| format!("{}: {}", clause.kind.title(), clause.text)).collect();
     let is_supported = cause.evidence.iter().any(|piece| piece.weight > 0.0);
-    if cause.class == CauseClass::Unknown && !is_supported && waits.is_empty() {
+    let is_silent = waits.is_empty() && cause.contradictions.is_empty();
+    if cause.class == CauseClass::Unknown && !is_supported && is_silent {
         return None;
     }
     let is_named = |piece: &CauseEvidence| piece.class == cause.class || Some(piece.class) == cause.also;

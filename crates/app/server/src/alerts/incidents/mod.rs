@@ -11,6 +11,8 @@ mod history;
 mod objective_clauses;
 mod past;
 mod recorded_spans;
+#[cfg(test)]
+mod recorded_tests;
 mod server_clauses;
 mod silence;
 pub(super) mod verdict;

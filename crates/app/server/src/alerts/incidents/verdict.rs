@@ -31,6 +31,9 @@ const RECORDINGS: u64 = 2;
 /// How long before the window the CPU of servers is compared with.
 const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
 
+/// Servers beside the slow ones whose CPU is compared.
+const PEERS_MAX: usize = 20;
+
 /// What verdicts are reached from.
 pub(in crate::alerts) struct Evidence<'a> {
     pub(in crate::alerts) reader: &'a StoreReader,
@@ -168,8 +171,16 @@ impl Evidence<'_> {
         let window = report.window?;
         let since = window.since.minus(SAMPLES_BEFORE);
         let tiers = if lead.replicas.is_empty() { vec![lead.service.clone()] } else { Vec::new() };
+        // Of peers it is told whether something else computes there instead.
+        let seen = report.heat_map.as_ref().map_or(&[][..], |map| &map.replicas);
+        let peers = seen.iter().filter(|replica| !lead.replicas.contains(replica)).take(PEERS_MAX);
+        let servers = if lead.replicas.is_empty() {
+            Vec::new()
+        } else {
+            lead.replicas.iter().chain(peers).cloned().collect()
+        };
         let table =
-            windows_of(self.reader, Window { since, until: window.until }, &lead.replicas, &tiers).ok()??;
+            windows_of(self.reader, Window { since, until: window.until }, &servers, &tiers).ok()??;
         let settings = ChangesSettings::default();
         changes(&ChangesQuestion {
             table: &table,
