@@ -91,6 +91,7 @@ pub use instants::rfc3339;
 pub use model::*;
 pub use present::capacity::headline::capacity_headline;
 pub use present::changes::headline::change_headline;
+pub use present::changes::phrases::location as change_location;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::behavior::behavior_phrase;
 pub use present::diagnose::clauses::{OtherEvidence, clauses_text};

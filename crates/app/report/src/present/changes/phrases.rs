@@ -112,7 +112,7 @@ pub(crate) fn whole_length(seconds: f64) -> String {
 
 /// Where it occurred: `on `app-1``, `on 2 of 3 servers (`app-1`, `app-2`)`; empty for a single server without
 /// a name.
-pub(crate) fn location(change: &JointChange) -> String {
+pub fn location(change: &JointChange) -> String {
     let tier =
         if change.tier.is_empty() { String::new() } else { format!(" of tier {}", quoted(&change.tier)) };
     let several = change.servers.len() as u64;

@@ -31,6 +31,10 @@ const RECORDINGS: u64 = 2;
 /// How long before the window the CPU of servers is compared with.
 const SAMPLES_BEFORE: Nanos = Nanos::from_secs(6 * 3_600);
 
+// Limit: servers whose CPU is examined for an incident | samples add nothing to its verdict
+/// Servers of a tier, or slow replicas with their peers.
+const SERVERS_MAX: usize = 100;
+
 /// Servers beside the slow ones whose CPU is compared.
 const PEERS_MAX: usize = 20;
 
@@ -102,7 +106,8 @@ impl Evidence<'_> {
             list.splice(0..0, own);
         }
         if operation.is_none() && lead.finding.server().is_some() {
-            list.extend(server_context(lead, self.events));
+            list.extend(server_clauses::context(lead, self.events));
+            list.extend(self.changed_servers(lead));
         }
         list.extend(history::clause(self.list, incident));
         list.sort_by_key(|clause| clause.kind);
@@ -179,8 +184,24 @@ impl Evidence<'_> {
         } else {
             lead.replicas.iter().chain(peers).cloned().collect()
         };
-        let table =
-            windows_of(self.reader, Window { since, until: window.until }, &servers, &tiers).ok()??;
+        self.changes_of(Window { since, until: window.until }, &servers, &tiers)
+    }
+
+    /// On which servers of its tier the change is that a server's alert is about.
+    fn changed_servers(&self, alert: &Alert) -> Option<Clause> {
+        let finding = alert.finding.server().filter(|server| !server.tier.is_empty())?;
+        let onset = alert.finding.onset_ns().map(Timestamp::from_unix_ns)?;
+        let window =
+            Window { since: onset.minus(SAMPLES_BEFORE), until: self.newest.unwrap_or(self.at).max(onset) };
+        let report = self.changes_of(window, &[], std::slice::from_ref(&finding.tier))?;
+        server_clauses::changed(&report.events, &finding.server, onset)
+    }
+
+    fn changes_of(&self, window: Window, servers: &[String], tiers: &[String]) -> Option<ChangeReport> {
+        let table = windows_of(self.reader, window, servers, tiers).ok()??;
+        if table.servers.len() > SERVERS_MAX {
+            return None;
+        }
         let settings = ChangesSettings::default();
         changes(&ChangesQuestion {
             table: &table,
@@ -205,33 +226,6 @@ fn finding_clause(alert: &Alert) -> Clause {
         certainty: Certainty::Shown,
         sources: vec![source],
     }
-}
-
-/// When a server got into trouble, and after which change of its tier.
-fn server_context(alert: &Alert, events: &TenantEvents) -> Vec<Clause> {
-    const NEAR: Nanos = Nanos::from_secs(1_800);
-    let Some(onset) = alert.finding.onset_ns().map(Timestamp::from_unix_ns) else { return Vec::new() };
-    let since = format!("{}.", laggard_report::minute(onset));
-    let mut out = vec![Clause {
-        kind: ClauseKind::Since,
-        text: since,
-        certainty: Certainty::Likely,
-        sources: vec![EvidenceSource::Samples],
-    }];
-    let tier = alert.finding.server().map(|server| server.tier.clone()).unwrap_or_default();
-    let near = events.within(onset.minus(NEAR), onset);
-    let near = near.iter().rev().find(|event| event.service.is_empty() || event.service == tier);
-    out.extend(near.map(|event| Clause {
-        kind: ClauseKind::Change,
-        text: format!(
-            "Before it began, {} at {}. Timing alone does not prove a cause.",
-            laggard_report::event_phrase(event),
-            laggard_report::minute(event.at())
-        ),
-        certainty: Certainty::Possible,
-        sources: vec![EvidenceSource::Events],
-    }));
-    out
 }
 
 fn window_of(interval: Interval) -> Window {
