@@ -2,15 +2,7 @@
 
 use super::clock::KernelTime;
 use super::texts::TextId;
-
-/// A thread's number as the kernel's root namespace knows it (`pid` in kernel records, `tid` in LTTng's).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Tid(pub u32);
-
-impl Tid {
-    /// The idle task of whichever CPU.
-    pub const IDLE: Tid = Tid(0);
-}
+use super::tid::Tid;
 
 /// A CPU's number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -3,9 +3,9 @@
 mod clock;
 mod event;
 mod texts;
+mod tid;
 
 pub use clock::{ClockMap, KernelTime};
-pub use event::{
-    ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, PrevState, Socket, StatedumpStatus, Tid,
-};
+pub use event::{ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, PrevState, Socket, StatedumpStatus};
 pub use texts::{KernelTexts, TextId};
+pub use tid::Tid;

@@ -68,7 +68,7 @@ pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
 
 fn add(batch: &mut FlushBatch, span: &RandomSpan) {
     let (id, start) = (SpanId::new(u64::from(span.span)).unwrap(), Timestamp::from_unix_ns(start_ns(span)));
-    if span.odd % 3 > 0 {
+    if !span.odd.is_multiple_of(3) {
         batch.threads.push(ThreadRow { trace: trace(span.trace), start, span: id, tid: tid_of(id) });
     }
     let kinds = [SpanKind::Server, SpanKind::Client, SpanKind::Internal, SpanKind::Unspecified];
