@@ -49,7 +49,7 @@ fn true_kinds(diagnosis: &Diagnosis, drawn: &SimulatedExecutions) -> Vec<usize> 
 
 fn add(tally: &mut Tally, diagnosis: &Diagnosis, drawn: &SimulatedExecutions) {
     tally.runs += 1;
-    tally.alarms += usize::from(diagnosis.verdict != Verdict::NothingFound);
+    tally.alarms += usize::from(!matches!(diagnosis.verdict, Verdict::NothingFound | Verdict::FewStandOut));
     let truth = true_kinds(diagnosis, drawn);
     for (place, one) in diagnosis.normal.iter().zip(&drawn.normal) {
         tally.kinds_of += 1;

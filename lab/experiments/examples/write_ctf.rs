@@ -10,7 +10,9 @@
 mod encode_ctf;
 
 use encode_ctf::{Layout, Version, write};
-use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, TextId, Tid};
+use laggard_model::{
+    Cpu, EventKind, ExpiredTimer, KernelEvent, KernelTexts, KernelTime, PrevState, TextId, Tid,
+};
 use std::path::PathBuf;
 
 /// Threads of the made-up system.
@@ -48,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             9 => EventKind::IrqExit { irq: 40 },
             10 => EventKind::SoftirqEntry { vector: 4 },
             11 => EventKind::SoftirqExit { vector: 4 },
-            12 => EventKind::HrtimerEntry,
+            12 => EventKind::HrtimerEntry(ExpiredTimer::default()),
             13 => EventKind::HrtimerExit,
             14 => EventKind::SyscallEntry { number: u32::MAX, name: call },
             _ => EventKind::SyscallExit { number: u32::MAX, name: call, returned: 512 },

@@ -325,7 +325,10 @@ impl SlowExecutions<'_> {
     ) -> Result<KernelEvidence, CommandError> {
         let question = params.question(sources, self.files.threads).map_err(CommandError::usage)?;
         let diagnosis = diagnose_kernel(runs, &question).map_err(CommandError::usage)?;
-        if matches!(diagnosis.verdict, KernelVerdict::NothingFound | KernelVerdict::InsufficientData) {
+        if matches!(
+            diagnosis.verdict,
+            KernelVerdict::NothingFound | KernelVerdict::FewSlower | KernelVerdict::InsufficientData
+        ) {
             cautions.push(diagnosis.headline.clone());
         }
         cautions.extend(diagnosis.cautions.iter().cloned());

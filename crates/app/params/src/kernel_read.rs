@@ -166,5 +166,5 @@ pub(crate) fn ended(file: &TraceFile, read: ReadTrace) -> EndedTrace {
         calendar: facts.calendar,
         bytes: facts.bytes,
     };
-    EndedTrace { source, texts: read.texts, losses: read.losses, aligned: None }
+    EndedTrace { source, texts: read.texts, losses: read.losses, snapshot: facts.snapshot, aligned: None }
 }

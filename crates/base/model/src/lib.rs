@@ -28,8 +28,9 @@ pub use call_tree::{CallTree, NodeIndex};
 pub use fingerprint::{Fingerprint, FingerprintBuilder, mix64};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use kernel::{
-    ClockMap, ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState,
-    Socket, StatedumpStatus, TextId, Tid,
+    ClockMap, ContextFlags, ControlGroup, Cpu, CpuQuota, EventKind, ExpiredTimer, HostSnapshot, IpiVector,
+    KernelEvent, KernelTexts, KernelTime, PrevState, Socket, StatedumpStatus, TextId, ThreadMembership,
+    ThrottleCounts, Tid,
 };
 pub use log_histogram::{HistogramBin, LogHistogram};
 pub use losses::{Loss, LossCount, Losses};

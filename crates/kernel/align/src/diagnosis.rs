@@ -42,6 +42,8 @@ pub enum Verdict {
     NothingFound,
     /// Some executions of the sample are anomalous or of a kind that does not occur in the normal set.
     ExecutionsStandOut,
+    /// Some executions of the sample stand out, but so few that chance explains it: an occasional slow execution is normal.
+    FewStandOut,
     /// The sample as a whole spends more time in some state than the normal set does, but no execution stands out.
     SlowerOverall,
     /// There is too little data; see [`Diagnosis::cautions`].
@@ -164,6 +166,13 @@ pub struct SampleExecution {
     pub excess_us: f64,
     /// Whether the time as a whole is abnormally high.
     pub is_slow: bool,
+}
+
+impl SampleExecution {
+    /// Whether it is anomalous or of a new kind.
+    pub fn stands_out(&self) -> bool {
+        matches!(self.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
+    }
 }
 
 /// The verdict on a sample execution.

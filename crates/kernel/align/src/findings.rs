@@ -125,7 +125,7 @@ fn join(group: &mut FindingGroup, numbered: &NumberedFinding<'_>) {
     group.occurrences.push(occurrence(numbered));
 }
 
-fn summarize(group: &mut FindingGroup) {
+pub(crate) fn summarize(group: &mut FindingGroup) {
     group
         .occurrences
         .sort_by_key(|occurrence| (occurrence.execution, occurrence.steps.start, occurrence.finding));

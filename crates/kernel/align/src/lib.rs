@@ -12,6 +12,7 @@
 
 mod anomalies;
 mod assignment;
+mod chance;
 mod describe;
 mod diagnosis;
 mod findings;

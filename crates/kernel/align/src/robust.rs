@@ -2,6 +2,7 @@
 
 use crate::anomalies::{LabeledExecutions, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
 use crate::assignment::{KindAssignment, KindAssignments, PointViews, assignments, robust_points};
+use crate::chance::chance_of_outliers;
 use crate::describe;
 use crate::findings::{align_kind, groups, sort};
 use crate::kinds::Kinds;
@@ -97,15 +98,16 @@ impl<'a> RobustDiagnosis<'a> {
         let mut findings: Vec<_> =
             alignments.iter().flat_map(|alignment| groups(alignment, |_, _| true)).collect();
         sort(&mut findings);
-        let stands_out = |execution: &SampleExecution| {
-            matches!(execution.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
-        };
+        let outliers = sample.iter().filter(|execution| execution.stands_out()).count();
+        let chance = chance_of_outliers(outliers, self.sets.sample.len(), self.sets.normal.len());
         let verdict = if self.sets.normal.len() < NORMAL_MIN {
             Verdict::TooFew
-        } else if sample.iter().any(stands_out) {
+        } else if outliers > 0 && chance <= self.settings.outlier_chance {
             Verdict::ExecutionsStandOut
         } else if raised.contains(&true) {
             Verdict::SlowerOverall
+        } else if outliers > 0 {
+            Verdict::FewStandOut
         } else {
             Verdict::NothingFound
         };

@@ -50,6 +50,8 @@ settings! {
         outlier_sigma ("outlier-sigma", "standard deviations"): f64 = 1.5, above(0.0), "Janecek et al. 2022, 3.5";
         /// Robust: probability that a sample without any anomaly is called anomalous, for each test of it
         false_alarm ("false-alarm"): f64 = 0.01, above_to(0.0, 0.5), "ours";
+        /// Robust: probability that as few executions stand out by chance, up to which the sample counts as slower
+        outlier_chance ("outlier-chance"): f64 = 0.1, above_to(0.0, 1.0), "ours: 4 of 100, or 3 of 10, besides as many normal ones";
         /// Executions that make a kind, and points that make a neighborhood dense, the point itself included
         cluster_points_min ("cluster-min", "executions"): usize = 5, at_least(2.0), "Janecek et al. 2022, 4.1";
         /// Steepness at which a kind ends

@@ -1,12 +1,13 @@
 //! Describes the findings of the alignment: the waiting thread, the reason of the wait, and the thread that ends it.
 
-use crate::intervals::{PathInterval, intervals};
+use crate::cpu_users::CpuUsers;
+use crate::intervals::intervals;
 use crate::ledger::wait_of;
 use crate::names::{WorkerName, quoted, worker_name};
 use crate::sequences::{Sequenced, Sequencer, StepSegments};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
-use laggard_kernel_graph::{CriticalPath, ExecutionGraph, Window};
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
 use laggard_report::{
     AbnormalWait, StateName, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
 };
@@ -38,11 +39,13 @@ struct Reason {
 
 impl Reason {
     fn words(&self, sum: &Sum) -> String {
+        let cpu_users = sum.cpu_users.listed();
         let facts = WaitFacts {
             count: sum.count,
             total_ns: sum.ns,
             waker: self.waker.as_deref(),
             resource: self.resource.as_deref(),
+            cpu_users: &cpu_users,
         };
         wait_words(self.cause, facts)
     }
@@ -56,16 +59,7 @@ struct Sum {
     executions: BTreeSet<usize>,
     /// Excess by finding.
     groups: BTreeMap<usize, u64>,
-    /// Nanoseconds by the thread that ran instead.
-    ran_instead: BTreeMap<String, u64>,
-}
-
-impl Sum {
-    /// The thread that ran for at least half of the time.
-    fn ran_mostly(&self) -> Option<String> {
-        let most = self.ran_instead.iter().max_by_key(|(name, ns)| (**ns, Reverse(*name)))?;
-        (most.1.saturating_mul(2) >= self.ns).then(|| most.0.clone())
-    }
+    cpu_users: CpuUsers,
 }
 
 /// An occurrence of a finding, with its reason from the critical path.
@@ -73,7 +67,7 @@ struct OccurrenceSummary {
     reason: Reason,
     count: u64,
     ns: u64,
-    ran_instead: BTreeMap<String, u64>,
+    cpu_users: CpuUsers,
     example: StepDeviation,
 }
 
@@ -148,9 +142,7 @@ impl DeviationSums {
             sum.ns += summary.ns;
             sum.excess_ns += excess_ns;
             sum.executions.insert(occurrence.execution);
-            for (name, ns) in &summary.ran_instead {
-                *sum.ran_instead.entry(name.clone()).or_default() += ns;
-            }
+            sum.cpu_users.merge(&summary.cpu_users);
             *sum.groups.entry(group).or_default() += excess_ns;
         };
         let (reasons, examples) = self.groups.entry(group).or_default();
@@ -201,23 +193,11 @@ fn summarize_occurrence(
         elapsed_ns: (occurrence.time_us * 1e3) as u64,
         expected_ns: (expected_us * 1e3) as u64,
     };
-    let ran_instead = match reason.cause {
-        WaitCause::CpuBusy => ran_instead(graph, &path_intervals),
-        _ => BTreeMap::new(),
-    };
-    Some(OccurrenceSummary { reason, count, ns, ran_instead, example })
-}
-
-/// Who ran while a thread waited for a CPU, in nanoseconds by name.
-fn ran_instead(graph: &ExecutionGraph, intervals: &[PathInterval<'_>]) -> BTreeMap<String, u64> {
-    let mut out = BTreeMap::new();
-    for interval in intervals.iter().filter(|interval| interval.cause == WaitCause::CpuBusy) {
-        let window = Window { from: interval.from, to: interval.to };
-        if let Some((user, ns)) = graph.cpu_user(interval.worker, window) {
-            *out.entry(worker_name(graph, user).with_host()).or_default() += ns;
-        }
+    let mut cpu_users = CpuUsers::default();
+    if reason.cause == WaitCause::CpuBusy {
+        path_intervals.iter().for_each(|interval| cpu_users.add_interval(graph, interval));
     }
-    out
+    Some(OccurrenceSummary { reason, count, ns, cpu_users, example })
 }
 
 /// A missing step is attributed to the execution's own thread, at the step before which it is expected.
@@ -240,19 +220,21 @@ fn missing_step(
         expected_ns: 0,
     };
     let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
-    OccurrenceSummary { reason, count: 0, ns: 0, ran_instead: BTreeMap::new(), example }
+    OccurrenceSummary { reason, count: 0, ns: 0, cpu_users: CpuUsers::default(), example }
 }
 
 fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
     let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&index, &ns)| (index, ns)).collect();
     steps.sort_by_key(|&(index, ns)| (Reverse(ns), index));
-    let waker = reason.waker.clone().or_else(|| sum.ran_mostly());
-    let reason = Reason { waker, ..reason.clone() };
+    let cpu_users = sum.cpu_users.listed();
+    let most = cpu_users.first().filter(|user| user.total_ns.saturating_mul(2) >= sum.ns);
+    let waker = reason.waker.clone().or_else(|| most.map(|user| user.thread.clone()));
     AbnormalWait {
         description: reason.words(sum),
         cause: reason.cause,
         thread: reason.thread.clone(),
-        waker: reason.waker.clone(),
+        waker,
+        cpu_users,
         resource: reason.resource.clone(),
         executions: sum.executions.len() as u64,
         count: sum.count,

@@ -3,12 +3,13 @@
 pub use crate::sequences::{AlphabetChoice, KernelDiagnoseSettings, KernelSet, SequenceSettings};
 
 use crate::deviations::{Deviations, deviations};
+use crate::foreign_load::ForeignLoad;
 use crate::names::{label, quoted};
 use crate::read::{KernelRun, input};
 use crate::sequences::{Member, Sequenced, Sequencer};
 use crate::timeline::{TimelineInput, timeline};
 use crate::{aligned, presentation, remarks};
-use laggard_align::{AlignSettings, Diagnosis, Verdict};
+use laggard_align::{AlignMode, AlignSettings, Diagnosis, Verdict};
 use laggard_report::{
     KERNEL_DIAGNOSIS_SCHEMA_VERSION, KernelDiagnosis, KernelVerdict, PathTimeline, SetOfExecutions, Setting,
     kernel_diagnosis_headline,
@@ -51,8 +52,16 @@ pub fn diagnose_kernel(
     report.normal = presentation::set(&question.normal, &normal);
     report.sample = presentation::set(&question.sample, &sample);
     let symbols = sequencer.alphabet.len();
-    let diagnosis = laggard_align::diagnose(&normal.sequences, &sample.sequences, symbols, &question.align);
+    let mut diagnosis =
+        laggard_align::diagnose(&normal.sequences, &sample.sequences, symbols, &question.align);
+    let mut caution = None;
+    if question.align.mode == AlignMode::Robust {
+        let load = ForeignLoad::new(&diagnosis, &normal, &sample);
+        diagnosis.excuse(&load.excused, question.align.outlier_chance);
+        caution = load.caution();
+    }
     fill(&mut report, &diagnosis, &sequencer, &normal, &sample);
+    report.cautions.extend(caution);
     report.headline = kernel_diagnosis_headline(&report);
     Ok(report)
 }
@@ -109,6 +118,7 @@ fn fill(
     report.verdict = match diagnosis.verdict {
         Verdict::NothingFound => KernelVerdict::NothingFound,
         Verdict::ExecutionsStandOut => KernelVerdict::Slower,
+        Verdict::FewStandOut => KernelVerdict::FewSlower,
         Verdict::SlowerOverall => KernelVerdict::SlowerOverall,
         Verdict::TooFew => KernelVerdict::InsufficientData,
     };

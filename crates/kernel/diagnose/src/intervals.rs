@@ -2,7 +2,7 @@
 
 use crate::names::state;
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathSegment, WorkerId};
-use laggard_model::KernelTime;
+use laggard_model::{Cpu, KernelTime};
 use laggard_report::{KernelState, WaitCause};
 
 /// Neighboring segments of one worker in one state, for one reason.
@@ -17,6 +17,8 @@ pub(crate) struct PathInterval<'a> {
     /// The interrupt or device; empty if unknown.
     pub(crate) resource: &'a str,
     pub(crate) idle_ns: u64,
+    /// Of waits for a CPU: where the thread runs in the end.
+    pub(crate) cpu: Option<Cpu>,
     pub(crate) inferred: bool,
     /// Index of its first segment.
     pub(crate) first: usize,
@@ -75,13 +77,14 @@ fn interval<'a>(
         to: segment.window.to,
         resource: graph.texts().text(segment.qualifier),
         idle_ns: segment.idle_ns,
+        cpu: segment.cpu,
         inferred: segment.inferred,
         first: index,
     }
 }
 
 fn is_continued(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {
-    a.worker == b.worker && a.state == b.state && a.resource == b.resource && a.to == b.from
+    a.worker == b.worker && a.state == b.state && a.resource == b.resource && a.cpu == b.cpu && a.to == b.from
 }
 
 /// The sender of the packet that an interval waits for: the path came from it when the interval began.

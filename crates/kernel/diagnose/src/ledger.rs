@@ -1,5 +1,6 @@
 //! Sums of the time of many paths by cause, state, thread and kind of wait.
 
+use crate::cpu_users::CpuUsers;
 use crate::intervals::{PathInterval, all_intervals, sender};
 use crate::names::{WorkerName, state_index, worker_name};
 use crate::read::KernelRun;
@@ -46,7 +47,7 @@ struct StateSum {
 struct WorkerSum {
     name: WorkerName,
     own: bool,
-    states_ns: [u64; 10],
+    states_ns: [u64; KernelState::ALL.len()],
     segments: u64,
 }
 
@@ -58,8 +59,9 @@ struct GroupKey {
     resource: Option<String>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct GroupSum {
+    cpu_users: CpuUsers,
     count: u64,
     ns: u64,
     longest_ns: u64,
@@ -102,26 +104,28 @@ impl Ledger {
         let worker = self.workers.entry((entry.run_index, interval.worker)).or_insert_with(|| WorkerSum {
             name: worker_name(entry.graph, interval.worker),
             own: false,
-            states_ns: [0; 10],
+            states_ns: [0; KernelState::ALL.len()],
             segments: 0,
         });
         worker.own |= interval.own;
         worker.states_ns[state_index(interval.state)] += ns;
         worker.segments += 1;
         if interval.cause != WaitCause::Computing {
-            self.add_to_group(group_key(entry, interval), interval.from.ns(), ns);
+            self.add_to_group(group_key(entry, interval), entry.graph, interval);
         }
         if interval.own && interval.cause != WaitCause::Computing {
             self.retain_longest(|| instance(entry, interval), ns);
         }
     }
 
-    fn add_to_group(&mut self, key: GroupKey, since_ns: u64, ns: u64) {
+    fn add_to_group(&mut self, key: GroupKey, graph: &ExecutionGraph, interval: &PathInterval<'_>) {
+        let (since_ns, ns) = (interval.from.ns(), interval.ns());
         let key = match self.groups.len() < GROUPS_MAX || self.groups.contains_key(&key) {
             true => key,
             false => GroupKey { thread: "(other)".to_owned(), waker: None, resource: None, ..key },
         };
         let group = self.groups.entry(key).or_default();
+        group.cpu_users.add_interval(graph, interval);
         group.count += 1;
         group.ns += ns;
         if ns > group.longest_ns {
@@ -212,11 +216,13 @@ impl Ledger {
     }
 
     fn group(&self, key: &GroupKey, sum: &GroupSum) -> WaitGroup {
+        let cpu_users = sum.cpu_users.listed();
         let facts = WaitFacts {
             count: sum.count,
             total_ns: sum.ns,
             waker: key.waker.as_deref(),
             resource: key.resource.as_deref(),
+            cpu_users: &cpu_users,
         };
         WaitGroup {
             description: wait_words(key.cause, facts),
@@ -229,6 +235,7 @@ impl Ledger {
             share: self.share(sum.ns),
             longest_ns: sum.longest_ns,
             longest_since_ns: sum.longest_since_ns,
+            cpu_users,
         }
     }
 
@@ -263,7 +270,11 @@ fn group_key(entry: Entry<'_>, interval: &PathInterval<'_>) -> GroupKey {
 
 fn instance(entry: Entry<'_>, interval: &PathInterval<'_>) -> WaitInstance {
     let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, interval);
+    let mut users = CpuUsers::default();
+    users.add_interval(entry.graph, interval);
+    let cpu_users = users.listed();
     let facts = WaitFacts {
+        cpu_users: &cpu_users,
         count: 1,
         total_ns: interval.ns(),
         waker: waker.as_deref(),
@@ -294,8 +305,13 @@ fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
     let elapsed_ns = last.to.since(first.from);
     let cause = main.cause;
     let resource = (!main.resource.is_empty()).then(|| main.resource.to_owned());
-    let facts =
-        WaitFacts { count: 1, total_ns: elapsed_ns, waker: Some(&waker), resource: resource.as_deref() };
+    let facts = WaitFacts {
+        count: 1,
+        total_ns: elapsed_ns,
+        waker: Some(&waker),
+        resource: resource.as_deref(),
+        ..WaitFacts::default()
+    };
     let words = match cause {
         WaitCause::OtherThread => wait_words(cause, facts),
         _ => format!("{}, mostly {}", wait_words(WaitCause::OtherThread, facts), cause.clause()),

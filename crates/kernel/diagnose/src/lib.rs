@@ -9,9 +9,11 @@
 //! This crate does not read files: events are pushed into a [`TraceReading`].
 
 mod aligned;
+mod cpu_users;
 mod deviations;
 mod diagnosis;
 mod execution_filter;
+mod foreign_load;
 mod intervals;
 mod ledger;
 mod names;

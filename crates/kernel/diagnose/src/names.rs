@@ -49,6 +49,7 @@ pub(crate) const fn state(state: WorkerState) -> KernelState {
         WorkerState::Ipi => KernelState::Ipi,
         WorkerState::UserInput => KernelState::UserInput,
         WorkerState::Unknown => KernelState::Unknown,
+        WorkerState::Throttled => KernelState::Throttled,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::timeline::{TimelineInput, timeline};
 use laggard_kernel_graph::{CriticalPath, DelimiterKind, Execution, ExecutionGraph};
 use laggard_model::Loss;
 use laggard_report::{
-    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelPathReport, PathTimeline, WaitCause,
+    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelPathReport, KernelState, PathTimeline, WaitCause,
     kernel_path_headline,
 };
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ fn summary(
     path: &CriticalPath,
     intervals: &[PathInterval<'_>],
 ) -> ExecutionSummary {
-    let mut states_ns = [0; 10];
+    let mut states_ns = [0; KernelState::ALL.len()];
     let mut causes: BTreeMap<WaitCause, u64> = BTreeMap::new();
     for interval in intervals {
         states_ns[state_index(interval.state)] += interval.ns();

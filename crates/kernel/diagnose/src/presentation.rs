@@ -129,8 +129,7 @@ fn cluster(set: ExecutionSet, index: usize, kind: &Kind, sequenced: &Sequenced) 
 }
 
 pub(crate) fn stands_out(diagnosis: &Diagnosis, index: usize) -> bool {
-    let verdict = diagnosis.sample.get(index).map(|row| row.verdict);
-    matches!(verdict, Some(ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind))
+    diagnosis.sample.get(index).is_some_and(laggard_align::SampleExecution::stands_out)
 }
 
 /// Executions of the sample that stand out, the largest excess first.

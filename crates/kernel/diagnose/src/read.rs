@@ -3,10 +3,10 @@
 use crate::wakings::Wakings;
 use laggard_kernel_graph::{
     DelimitedExecutions, Delimiter, Execution, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings,
-    HostId, SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, WorkerState,
+    HostId, Membership, SpanExecutionError, SpanInterval, TraceStatistics, TraceSummary, Window, WorkerState,
     executions_of_spans,
 };
-use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};
+use laggard_model::{ClockMap, HostSnapshot, KernelEvent, KernelTexts, KernelTime, Losses, Timestamp};
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
@@ -49,6 +49,8 @@ pub struct EndedTrace {
     pub texts: KernelTexts,
     /// Losses of reading it.
     pub losses: Losses,
+    /// The processes and control groups that the recorder saw.
+    pub snapshot: Option<HostSnapshot>,
     /// How its clock was aligned with the first trace's; `None` for the first.
     pub aligned: Option<AlignedClock>,
 }
@@ -65,6 +67,7 @@ pub struct TraceReading {
 #[derive(Debug)]
 struct Host {
     finder: Option<ExecutionFinder>,
+    membership: Membership,
     events: u64,
     window: Option<Window>,
     cpus: BTreeSet<u16>,
@@ -152,6 +155,7 @@ impl TraceReading {
                 .delimiter
                 .clone()
                 .map(|ended_trace| ExecutionFinder::on_host(ended_trace, HostId(number))),
+            membership: Membership::default(),
             events: 0,
             window: None,
             cpus: BTreeSet::new(),
@@ -180,6 +184,7 @@ impl TraceReading {
         window.to = window.to.max(event.time);
         if let Some(graph) = &mut self.graph {
             graph.push_from(HostId(number), event, texts);
+            host.membership.push(event, texts);
         }
         if let Some(finder) = &mut host.finder {
             finder.push(event, texts);
@@ -216,7 +221,12 @@ impl TraceReading {
         let window = windows.reduce(union).unwrap_or(NOTHING);
         let mut executions: Option<DelimitedExecutions> = None;
         let mut traces = Vec::new();
-        for (host, ended) in self.hosts.into_iter().zip(ended) {
+        for ((mut host, mut ended), number) in self.hosts.into_iter().zip(ended).zip(0..) {
+            if let Some(graph) = &mut graph {
+                let mut membership = std::mem::take(&mut host.membership);
+                ended.snapshot.take().into_iter().for_each(|snapshot| membership.add_snapshot(snapshot));
+                graph.set_membership(HostId(number), membership);
+            }
             traces.push(trace(&host, ended, calendar));
             let Some(more) = host.finder.map(|finder| finder.finish(&mut losses)) else { continue };
             executions = Some(merge_executions(executions, more));

@@ -7,7 +7,7 @@ use laggard_align::{Caution, Diagnosis};
 use laggard_kernel_graph::DelimiterKind;
 use laggard_model::{Loss, Losses};
 use laggard_report::{
-    AbnormalWait, KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, StateAverage, WaitCause,
+    KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, StateAverage, WaitCause,
 };
 
 /// Minimum share of unresolved time for a caution.
@@ -180,14 +180,6 @@ pub(crate) fn diagnosis_cautions(
     }
     if report.waits.iter().any(|wait| maybe_quota(wait.cause, wait.count, wait.total_ns)) {
         out.push(MAYBE_QUOTA.to_owned());
-    }
-    let busy = |wait: &AbnormalWait| wait.cause == WaitCause::CpuBusy && wait.share >= 0.1;
-    if report.waits.iter().any(busy) {
-        out.push(
-            "Waits for busy CPUs may be caused by other load on the machine, not by the program: record both sets under \
-             the same conditions."
-                .to_owned(),
-        );
     }
     out
 }

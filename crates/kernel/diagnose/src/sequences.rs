@@ -1,6 +1,7 @@
 //! Converts executions of runs to sequences of state symbols.
 
 use crate::execution_filter::{TimeWindow, within};
+use crate::foreign_load::foreign_ns;
 use crate::names::state;
 use crate::read::KernelRun;
 use laggard_align::{AlignSettings, StateSequence};
@@ -100,6 +101,8 @@ pub(crate) struct Member {
     pub(crate) execution: Execution,
     pub(crate) elapsed_ns: u64,
     pub(crate) unresolved_ns: u64,
+    /// Time in which it waited for CPUs that other processes used.
+    pub(crate) foreign_ns: u64,
 }
 
 /// A set's executions and their sequences, by the same index.
@@ -201,6 +204,7 @@ impl<'a> Sequencer<'a> {
                 run,
                 elapsed_ns: path.window.ns(),
                 unresolved_ns: unresolved_ns(&path),
+                foreign_ns: foreign_ns(graph, &path),
                 execution,
             });
         }

@@ -145,7 +145,7 @@ pub fn read_together(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laggard_model::{Cpu, EventKind, Losses};
+    use laggard_model::{Cpu, EventKind, ExpiredTimer, Losses};
     use proptest::prelude::*;
 
     /// Returns events with the given times, a few at a time.
@@ -163,7 +163,7 @@ mod tests {
                     cpu: Cpu(self.cpu),
                     flags: None,
                     recorded: None,
-                    kind: EventKind::HrtimerEntry,
+                    kind: EventKind::HrtimerEntry(ExpiredTimer::default()),
                 });
             }
             if self.times.is_empty() { StreamState::Ended } else { StreamState::More }

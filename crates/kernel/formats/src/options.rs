@@ -1,5 +1,8 @@
 //! Options for opening a trace.
 
+/// Events that are always read: to which process and container a thread belongs. They are rare.
+const MEMBERSHIP_EVENTS: [&str; 3] = ["task_newtask", "cgroup_attach_task", "lttng_statedump_process_pid_ns"];
+
 /// What to read beyond the events that the execution graph needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -12,15 +15,17 @@ pub struct OpenOptions {
 impl OpenOptions {
     /// Whether an event without its own kind is requested.
     pub fn wants(&self, system: &str, name: &str) -> bool {
-        self.also.iter().any(|wanted| match wanted.split_once(':') {
-            Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
-            None => wanted == name,
-        })
+        MEMBERSHIP_EVENTS.contains(&name)
+            || self.also.iter().any(|wanted| match wanted.split_once(':') {
+                Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
+                None => wanted == name,
+            })
     }
 
     /// The same if only the name is known.
     pub fn wants_name(&self, name: &str) -> bool {
-        self.also.iter().any(|wanted| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name)
+        let named = |wanted: &String| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name;
+        MEMBERSHIP_EVENTS.contains(&name) || self.also.iter().any(named)
     }
 }
 

@@ -1,7 +1,7 @@
 //! An opened trace: streams of events that are merged while they are read.
 
 use crate::merge;
-use laggard_model::{ClockMap, KernelEvent, KernelTexts, Losses, Tid};
+use laggard_model::{ClockMap, HostSnapshot, KernelEvent, KernelTexts, Losses, Tid};
 
 /// The name of a thread, recorded separately from events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct TraceFacts {
     /// Names of threads recorded separately from events, for threads without a name in events. Later names of a thread
     /// override earlier ones.
     pub threads: Vec<ThreadName>,
+    /// The processes and control groups of threads, if the recorder stored them.
+    pub snapshot: Option<HostSnapshot>,
 }
 
 /// Where one stream's events are put, with what they refer to.

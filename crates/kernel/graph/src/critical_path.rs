@@ -118,9 +118,34 @@ impl<'g> PathBuilder<'g> {
         let inferred = vertex.is_implied() || self.vertex(predecessor(end)).is_implied();
         let segment = self.put_segment(vertex.time, state, vertex.qualifier, inferred);
         if let Some(index) = segment.filter(|_| state == WorkerState::Preempted) {
-            let window = self.path.segments[index].window;
-            self.path.segments[index].idle_ns = idle_ns(self.graph, end, window);
+            self.split_wait(end, index);
         }
+    }
+
+    /// Splits a wait for a CPU at the beginning and end of throttling.
+    fn split_wait(&mut self, end: VertexRef, index: usize) {
+        let whole = PathSegment { cpu: Some(self.vertex(end).cpu), ..self.path.segments[index] };
+        let wait = self.graph.runnable_wait(end);
+        let full = wait.window;
+        let idle = idle_ns(self.graph, end, full);
+        let throttled = self.graph.throttled(wait, idle);
+        self.path.segments.truncate(index);
+        let part = |from: KernelTime, to: KernelTime, state| {
+            let window = Window { from: from.max(whole.window.from), to: to.min(whole.window.to) };
+            (window.from < window.to).then(|| PathSegment {
+                state,
+                window,
+                idle_ns: idle_ns(self.graph, end, window),
+                ..whole
+            })
+        };
+        let mut from = full.from;
+        for window in throttled {
+            self.path.segments.extend(part(from, window.from, WorkerState::Preempted));
+            self.path.segments.extend(part(window.from, window.to, WorkerState::Throttled));
+            from = window.to;
+        }
+        self.path.segments.extend(part(from, full.to, WorkerState::Preempted));
     }
 
     /// Adds a segment of the current worker up to `until`, clipped to the window; returns its index unless it is empty.
@@ -138,7 +163,15 @@ impl<'g> PathBuilder<'g> {
             return None;
         }
         let worker = WorkerId(self.worker);
-        self.path.segments.push(PathSegment { worker, state, window, qualifier, idle_ns: 0, inferred });
+        self.path.segments.push(PathSegment {
+            worker,
+            state,
+            window,
+            qualifier,
+            idle_ns: 0,
+            cpu: None,
+            inferred,
+        });
         Some(self.path.segments.len() - 1)
     }
 

@@ -1,11 +1,15 @@
 //! The execution graph: the states of workers over time, and the wake-ups between them.
 
+use crate::cpu_runs::CpuRuns;
+use crate::membership::Membership;
 use crate::partial_graph::PartialGraph;
 use crate::path::{PathLink, Window, WorkerState};
+use crate::quota_timers::{QuotaTimers, Throttling};
 use crate::vertex::{Vertex, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId, Tid};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// Workers with a chain of states each, and the wake-ups and packets between them.
 ///
@@ -22,6 +26,12 @@ pub struct ExecutionGraph {
     lifetimes: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
     /// Idle tasks by CPU; empty if they are not separated.
     pub(crate) idle: BTreeMap<(HostId, Cpu), WorkerId>,
+    pub(crate) quota_timers: QuotaTimers,
+    /// Whether the functions of timers are known.
+    pub(crate) names_timers: bool,
+    pub(crate) memberships: BTreeMap<HostId, Membership>,
+    pub(crate) cpu_runs: OnceLock<CpuRuns>,
+    pub(crate) throttling: OnceLock<Throttling>,
 }
 
 /// Size of a graph.
@@ -63,8 +73,21 @@ impl ExecutionGraph {
                 WorkerKind::Interrupts(_) => {}
             }
         }
-        let PartialGraph { workers, chains, texts, vertices } = graph;
-        ExecutionGraph { workers, chains, vertices, texts, hosts: Vec::new(), lifetimes, idle }
+        let PartialGraph { workers, chains, texts, vertices, quota_timers, names_timers } = graph;
+        ExecutionGraph {
+            workers,
+            chains,
+            vertices,
+            texts,
+            hosts: Vec::new(),
+            lifetimes,
+            idle,
+            quota_timers,
+            names_timers,
+            memberships: BTreeMap::new(),
+            cpu_runs: OnceLock::new(),
+            throttling: OnceLock::new(),
+        }
     }
 
     /// All workers, indexed by [`WorkerId`].

@@ -10,15 +10,21 @@
 
 mod builder;
 mod clocks;
+mod cpu_runs;
+mod cpu_use;
 mod critical_path;
 mod executions;
 mod graph;
 mod idle;
+mod membership;
 mod partial_graph;
 mod path;
+mod quota_timers;
+mod relations;
 mod resolve;
 mod states;
 mod stats;
+mod throttling;
 mod tid_map;
 mod vertex;
 mod worker;
@@ -31,8 +37,10 @@ pub use executions::{
     SpanExecutionError, SpanInterval, SpanThread, SyscallName, Template, TraceContext, executions_of_spans,
 };
 pub use graph::{ExecutionGraph, GraphCounts, StateInterval};
+pub use membership::Membership;
 pub use partial_graph::{PartialGraph, VertexHandle};
 pub use path::{CriticalPath, PathLink, PathSegment, Window, WorkerState};
+pub use relations::CpuUserRelation;
 pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
     state_steps,

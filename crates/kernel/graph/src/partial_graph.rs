@@ -2,6 +2,7 @@
 
 use crate::graph::ExecutionGraph;
 use crate::path::WorkerState;
+use crate::quota_timers::QuotaTimers;
 use crate::vertex::{Vertex, VertexRef, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId};
@@ -17,6 +18,9 @@ pub struct PartialGraph {
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) texts: KernelTexts,
     pub(crate) vertices: usize,
+    pub(crate) quota_timers: QuotaTimers,
+    /// Whether the functions of timers are known.
+    pub(crate) names_timers: bool,
 }
 
 impl PartialGraph {

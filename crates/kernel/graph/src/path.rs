@@ -1,7 +1,7 @@
 //! The critical path of a window, as segments and links.
 
 use crate::worker::WorkerId;
-use laggard_model::{KernelTime, TextId};
+use laggard_model::{Cpu, KernelTime, TextId};
 
 /// A half-open interval of time on one trace's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,11 +42,13 @@ pub enum WorkerState {
     UserInput,
     /// Not known.
     Unknown,
+    /// Runnable, but kept from running by a CPU quota. Only paths have it; in the graph it is part of a wait for a CPU.
+    Throttled,
 }
 
 impl WorkerState {
     /// All states, in the order reports list them.
-    pub const ALL: [WorkerState; 10] = [
+    pub const ALL: [WorkerState; 11] = [
         WorkerState::Running,
         WorkerState::Preempted,
         WorkerState::Blocked,
@@ -57,6 +59,7 @@ impl WorkerState {
         WorkerState::Ipi,
         WorkerState::UserInput,
         WorkerState::Unknown,
+        WorkerState::Throttled,
     ];
 
     /// The state's name in JSON and in tables.
@@ -72,6 +75,7 @@ impl WorkerState {
             WorkerState::Ipi => "ipi",
             WorkerState::UserInput => "user_input",
             WorkerState::Unknown => "unknown",
+            WorkerState::Throttled => "throttled",
         }
     }
 }
@@ -87,9 +91,11 @@ pub struct PathSegment {
     pub window: Window,
     /// Detail of a wait: the interrupt's or thread's name; empty if unknown.
     pub qualifier: TextId,
-    /// Nanoseconds of a preempted segment during which the CPU the thread last ran on was idle: the signature of a CPU
-    /// quota. 0 for other states.
+    /// Nanoseconds of a preempted or throttled segment during which the CPU the thread last ran on was idle. 0 for other
+    /// states.
     pub idle_ns: u64,
+    /// The CPU on which the thread runs after a preempted or throttled segment; `None` for other states.
+    pub cpu: Option<Cpu>,
     /// Whether the segment depends on a switch that was implied, not recorded.
     pub inferred: bool,
 }

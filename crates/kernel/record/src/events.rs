@@ -86,6 +86,8 @@ pub const PATH_EVENTS: &[WantedEvent] = &[
     wanted("sched", "sched_process_exec", Need::Wanted, "executions that begin with a program"),
     wanted("sched", "sched_process_exit", Need::Wanted, "executions that end with a process"),
     wanted("task", "task_rename", Need::Optional, "new names of threads"),
+    wanted("task", "task_newtask", Need::Optional, "which process a new thread belongs to"),
+    wanted("cgroup", "cgroup_attach_task", Need::Optional, "which control group a process moves to"),
     wanted("irq", "irq_handler_entry", Need::Wanted, "waits for devices"),
     wanted("irq", "irq_handler_exit", Need::Wanted, "waits for devices"),
     wanted("irq", "softirq_entry", Need::Wanted, "waits for the network and for timers"),
@@ -95,9 +97,13 @@ pub const PATH_EVENTS: &[WantedEvent] = &[
 ];
 
 /// The events of a flight recorder, which runs all the time and on machines of others: those of a path, but for
-/// `sched_process_exec`, whose record has the path of a file.
+/// `sched_process_exec`, whose record has the path of a file, and moves between control groups.
 pub fn flight_events() -> Vec<WantedEvent> {
-    PATH_EVENTS.iter().filter(|event| event.name != "sched_process_exec").copied().collect()
+    PATH_EVENTS
+        .iter()
+        .filter(|event| event.name != "sched_process_exec" && event.system != "cgroup")
+        .copied()
+        .collect()
 }
 
 const SYSCALL_EVENTS: &[WantedEvent] = &[

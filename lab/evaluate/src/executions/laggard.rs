@@ -37,7 +37,7 @@ impl Arm<ExecutionCase, ExecutionAnswer> for Mode {
             excess_us: occurrence.excess_us,
         });
         Ok(ExecutionAnswer {
-            is_alarm: diagnosis.verdict != Verdict::NothingFound,
+            is_alarm: !matches!(diagnosis.verdict, Verdict::NothingFound | Verdict::FewStandOut),
             normal_labels: diagnosis.normal.iter().map(|place| place.kind).collect(),
             sample_labels: diagnosis.sample.iter().map(|execution| execution.normal_kind).collect(),
             flagged: (0..case.sample.len()).filter(is_flagged).collect(),

@@ -1,7 +1,7 @@
 //! A scheduler with clients, servers that call servers, disks and timers, as a stream of kernel events.
 
 use laggard_model::{
-    ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, TextId, Tid,
+    ContextFlags, Cpu, EventKind, ExpiredTimer, KernelEvent, KernelTexts, KernelTime, PrevState, TextId, Tid,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -176,7 +176,7 @@ impl Simulation {
 
     fn tick(&mut self, cpu: usize) {
         let plan = &mut self.cpus[cpu].plan;
-        plan.push_back((EventKind::HrtimerEntry, 8));
+        plan.push_back((EventKind::HrtimerEntry(ExpiredTimer::default()), 8));
         plan.push_back((EventKind::HrtimerExit, 8));
         plan.push_back((EventKind::SoftirqEntry { vector: 7 }, 16));
         plan.push_back((EventKind::SoftirqExit { vector: 7 }, 16));
@@ -219,7 +219,7 @@ impl Simulation {
             self.wake(cpu, thread, 8);
             self.cpus[cpu].plan.push_back((EventKind::IrqExit { irq: 36 }, 8));
         } else {
-            self.cpus[cpu].plan.push_back((EventKind::HrtimerEntry, 8));
+            self.cpus[cpu].plan.push_back((EventKind::HrtimerEntry(ExpiredTimer::default()), 8));
             self.wake(cpu, thread, 8);
             self.cpus[cpu].plan.push_back((EventKind::HrtimerExit, 8));
         }

@@ -3,7 +3,7 @@
 use super::log::{EventContext, Log};
 use super::programs::{Action, Planned, ThreadRole, plan};
 use super::scenario::{KernelFault, KernelRun, KernelScenario, TimeSpent, TrueExecution};
-use laggard_model::{EventKind, KernelEvent, KernelTexts, PrevState, TextId, Tid};
+use laggard_model::{EventKind, ExpiredTimer, KernelEvent, KernelTexts, PrevState, TextId, Tid};
 use laggard_simulate::{Random, Stream};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -337,7 +337,13 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         let KernelFault::CpuQuota { ns } = self.scenario.fault else { return };
         self.quota_left = Some(ns);
         let writer = self.writer(0);
-        self.log.write(self.now, 0, writer, EventContext::HardInterrupt, EventKind::HrtimerEntry);
+        self.log.write(
+            self.now,
+            0,
+            writer,
+            EventContext::HardInterrupt,
+            EventKind::HrtimerEntry(ExpiredTimer::default()),
+        );
         let time = self.log.write(self.now, 0, writer, EventContext::HardInterrupt, EventKind::HrtimerExit);
         for thread in std::mem::take(&mut self.throttled) {
             self.enqueue(thread, time);

@@ -2,7 +2,7 @@
 
 use super::log::EventContext;
 use super::machine::{Machine, ThreadActivity, TimedEvent};
-use laggard_model::{EventKind, KernelEvent, KernelTexts, PrevState, Socket, Tid};
+use laggard_model::{EventKind, ExpiredTimer, KernelEvent, KernelTexts, PrevState, Socket, Tid};
 
 /// The disk's interrupt.
 const DISK_IRQ: u32 = 40;
@@ -33,7 +33,13 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     pub(super) fn timer_expires(&mut self, thread: usize) {
         let cpu = self.threads[thread].cpu;
         let writer = self.writer(cpu);
-        self.log.write(self.now, cpu, writer, EventContext::HardInterrupt, EventKind::HrtimerEntry);
+        self.log.write(
+            self.now,
+            cpu,
+            writer,
+            EventContext::HardInterrupt,
+            EventKind::HrtimerEntry(ExpiredTimer::default()),
+        );
         self.wake(cpu, EventContext::HardInterrupt, thread);
         self.log.write(self.now, cpu, writer, EventContext::HardInterrupt, EventKind::HrtimerExit);
     }

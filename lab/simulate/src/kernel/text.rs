@@ -82,7 +82,7 @@ impl<W: Write> KernelTextWriter<W> {
             EventKind::IrqExit { irq } => format!("irq_handler_exit: irq={irq} ret=handled"),
             EventKind::SoftirqEntry { vector } => format!("softirq_entry: vec={vector} [action=NET_RX]"),
             EventKind::SoftirqExit { vector } => format!("softirq_exit: vec={vector} [action=NET_RX]"),
-            EventKind::HrtimerEntry => {
+            EventKind::HrtimerEntry(_) => {
                 "hrtimer_expire_entry: hrtimer=0 function=hrtimer_wakeup now=0".to_owned()
             }
             EventKind::HrtimerExit => "hrtimer_expire_exit: hrtimer=0".to_owned(),

@@ -164,3 +164,19 @@ impl Drop for Quota {
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
+
+/// A process that uses a CPU until it is dropped.
+pub(crate) struct BusyLoop(std::process::Child);
+
+impl BusyLoop {
+    pub(crate) fn start() -> BusyLoop {
+        BusyLoop(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for BusyLoop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -4,8 +4,8 @@
 //! half of the additional time; where the executions are not slower one by one, the recording says nothing here.
 
 use crate::{
-    AbnormalWait, CauseClass, CauseEvidence, EvidenceSource, KernelDiagnosis, KernelVerdict, Report, Scope,
-    Suspect, WaitCause, names, numbers,
+    AbnormalWait, CauseClass, CauseEvidence, CpuUserKind, EvidenceSource, KernelDiagnosis, KernelVerdict,
+    Report, Scope, Suspect, WaitCause, names, numbers,
 };
 use std::collections::BTreeMap;
 
@@ -42,7 +42,10 @@ pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<Caus
 /// name that wait for each other's CPU have more to do.
 fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
     let is_everywhere = lead.scope == Scope::All;
-    let is_among_equals = wait.waker.as_ref() == Some(&wait.thread);
+    let is_among_equals = match wait.cpu_users.first() {
+        Some(user) => user.kind == CpuUserKind::SameProcess || user.thread == wait.thread,
+        None => wait.waker.as_ref() == Some(&wait.thread),
+    };
     Some(match wait.cause {
         WaitCause::OtherThread | WaitCause::Timer => (CauseClass::Waiting, 4.0),
         WaitCause::Unresolved => (CauseClass::Waiting, 3.0),

@@ -45,8 +45,8 @@ impl Color {
     pub const NONE: Color = Color("none");
     /// What was not there before.
     pub const NEW: Color = Color("fresh");
-    /// The states of a thread, in the order of their letters `RPBNDTIXU?`.
-    pub const STATES: [Color; 10] = [
+    /// The states of a thread, in the order of their letters `RPBNDTIXU?Q`.
+    pub const STATES: [Color; 11] = [
         Color("s-run"),
         Color("s-pre"),
         Color("s-blk"),
@@ -57,6 +57,7 @@ impl Color {
         Color("s-ipi"),
         Color("s-usr"),
         Color("s-unk"),
+        Color("series-3"),
     ];
 
     /// Step 0 (usual) to 7 of the heat scale.

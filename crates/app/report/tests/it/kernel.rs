@@ -99,13 +99,13 @@ fn lines_fit_and_nothing_acts() {
 fn the_first_lines_answer() {
     assert_eq!(
         fixtures::path().headline,
-        "62 % of 31.0 ms of `worker` (tid 812) was preempted while its CPU was idle: a CPU quota. 2 times, \
+        "62 % of 31.0 ms of `worker` (tid 812) was waiting for the next period of a CPU quota. 2 times, \
          9.65 ms at most."
     );
     assert_eq!(
         diagnoses::slower().headline,
-        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was preempted 168 times for 118 ms while \
-         its CPU was idle: a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
+        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was kept from running 168 times for 118 ms \
+         by a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
     );
     assert_eq!(
         diagnoses::overall().headline,

@@ -109,6 +109,15 @@ pub enum Socket {
     Message(u64),
 }
 
+/// A high-resolution timer that expired.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ExpiredTimer {
+    /// Its address, which is the same whenever it expires; 0 if unknown.
+    pub address: u64,
+    /// The function that it calls; empty when the trace has no symbols.
+    pub function: TextId,
+}
+
 /// The kind of an event, with its fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum EventKind {
@@ -184,7 +193,7 @@ pub enum EventKind {
         vector: u8,
     },
     /// `hrtimer_expire_entry`.
-    HrtimerEntry,
+    HrtimerEntry(ExpiredTimer),
     /// `hrtimer_expire_exit`.
     HrtimerExit,
     /// An interrupt of `irq_vectors` begins.

@@ -2,10 +2,14 @@
 
 mod clock;
 mod event;
+mod snapshot;
 mod texts;
 mod tid;
 
 pub use clock::{ClockMap, KernelTime};
-pub use event::{ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, PrevState, Socket, StatedumpStatus};
+pub use event::{
+    ContextFlags, Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, PrevState, Socket, StatedumpStatus,
+};
+pub use snapshot::{ControlGroup, CpuQuota, HostSnapshot, ThreadMembership, ThrottleCounts};
 pub use texts::{KernelTexts, TextId};
 pub use tid::Tid;

@@ -4,7 +4,9 @@ use super::meaning::{EventMeaning, FIELD};
 use super::plan::{Registers, Slot};
 use crate::event_names::EventSide;
 use crate::thread_names::ThreadNames;
-use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, StatedumpStatus, TextId, Tid};
+use laggard_model::{
+    Cpu, EventKind, ExpiredTimer, KernelTexts, PrevState, Socket, StatedumpStatus, TextId, Tid,
+};
 
 /// A record as its plan left it.
 pub(super) struct RecordKind<'a> {
@@ -76,7 +78,7 @@ impl RecordKind<'_> {
             EventMeaning::Softirq(EventSide::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
             EventMeaning::Softirq(EventSide::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
             EventMeaning::SoftirqRaise => EventKind::SoftirqRaise { vector: self.vector()? },
-            EventMeaning::Hrtimer(EventSide::Entry) => EventKind::HrtimerEntry,
+            EventMeaning::Hrtimer(EventSide::Entry) => EventKind::HrtimerEntry(ExpiredTimer::default()),
             EventMeaning::Hrtimer(EventSide::Exit) => EventKind::HrtimerExit,
             EventMeaning::Ipi(EventSide::Entry, vector) => EventKind::IpiEntry(*vector),
             EventMeaning::Ipi(EventSide::Exit, vector) => EventKind::IpiExit(*vector),

@@ -4,14 +4,19 @@ use super::fields::{BytesField, NumberField};
 use super::other::write_fields;
 use super::parse::EventFormat;
 use super::plan::{EventPlan, PlanText, SwitchFields, WakeFields};
+use super::symbols::Symbols;
 use crate::bytes::ByteOrder;
 use crate::event_names::{EventSide, WakeKind};
 use crate::options::OpenOptions;
 use crate::thread_names::ThreadNames;
 use laggard_model::{
-    ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId, Tid,
+    ContextFlags, Cpu, EventKind, ExpiredTimer, KernelEvent, KernelTexts, KernelTime, PrevState, Socket,
+    TextId, Tid,
 };
 use std::sync::Arc;
+
+/// Maximum number of functions whose names are kept; kernels have some dozens of timers.
+const FUNCTIONS_MAX: usize = 256;
 
 /// What all records of a trace share: a plan an event, and where the fields of every event lie.
 #[derive(Debug)]
@@ -21,6 +26,7 @@ struct Plans {
     by_id: Vec<EventPlan>,
     /// Texts the plans refer to.
     texts: Vec<String>,
+    symbols: Symbols,
     id: NumberField,
     flags: Option<NumberField>,
     tid: Option<NumberField>,
@@ -32,6 +38,8 @@ struct DecodeScratch {
     names: ThreadNames,
     /// Handles of the plans' texts in the trace's table; empty until the first record.
     text_ids: Vec<TextId>,
+    /// Names of functions met so far, by address.
+    functions: Vec<(u64, TextId)>,
     fields: String,
 }
 
@@ -53,8 +61,13 @@ pub(crate) enum DecodedEvent {
 }
 
 impl Decoder {
-    /// Plans for the events of these formats.
-    pub(crate) fn new(formats: &[EventFormat], order: ByteOrder, options: &OpenOptions) -> Decoder {
+    /// Plans for the events of these formats; `symbols` names functions.
+    pub(crate) fn new(
+        formats: &[EventFormat],
+        symbols: Symbols,
+        order: ByteOrder,
+        options: &OpenOptions,
+    ) -> Decoder {
         let (mut by_id, mut texts) = (Vec::new(), Vec::new());
         for format in formats {
             let id = usize::from(format.id);
@@ -66,7 +79,7 @@ impl Decoder {
         let everywhere = |name: &str| formats.iter().find_map(|format| format.number(name));
         let id = everywhere("common_type").unwrap_or(NumberField { offset: 0, size: 2, signed: false });
         let (flags, tid) = (everywhere("common_flags"), everywhere("common_pid"));
-        let plans = Arc::new(Plans { order, by_id, texts, id, flags, tid });
+        let plans = Arc::new(Plans { order, by_id, texts, symbols, id, flags, tid });
         Decoder { plans, scratch: DecodeScratch::default() }
     }
 
@@ -141,8 +154,13 @@ impl RecordDecoder<'_> {
             &EventPlan::Softirq(EventSide::Exit, vector) => {
                 Some(EventKind::SoftirqExit { vector: self.number(vector)? as u8 })
             }
-            EventPlan::Hrtimer(EventSide::Entry) => Some(EventKind::HrtimerEntry),
-            EventPlan::Hrtimer(EventSide::Exit) => Some(EventKind::HrtimerExit),
+            &EventPlan::HrtimerEntry { timer, function } => {
+                let address = |field: Option<NumberField>| field.and_then(|field| self.wide(field));
+                let (address, function) = (address(timer).unwrap_or(0), address(function));
+                let function = function.map_or(TextId::EMPTY, |function| self.function(function));
+                Some(EventKind::HrtimerEntry(ExpiredTimer { address, function }))
+            }
+            EventPlan::HrtimerExit => Some(EventKind::HrtimerExit),
             &EventPlan::Ipi(EventSide::Entry, vector) => Some(EventKind::IpiEntry(vector)),
             &EventPlan::Ipi(EventSide::Exit, vector) => Some(EventKind::IpiExit(vector)),
             plan => self.rarer(plan),
@@ -244,6 +262,19 @@ impl RecordDecoder<'_> {
         let text = field.read_text(self.record, self.plans.order)?;
         let text = String::from_utf8_lossy(text);
         Some(self.texts.intern(text.trim_end_matches(['\n', '\r'])))
+    }
+
+    /// The name of the function at an address; the empty text where the trace has no symbols.
+    fn function(&mut self, address: u64) -> TextId {
+        let known = &mut self.scratch.functions;
+        if let Some(&(_, name)) = known.iter().find(|(known, _)| *known == address) {
+            return name;
+        }
+        let name = self.plans.symbols.name(address).map_or(TextId::EMPTY, |name| self.texts.intern(name));
+        if known.len() < FUNCTIONS_MAX {
+            known.push((address, name));
+        }
+        name
     }
 
     /// The handle of a plan's text in the trace's table.

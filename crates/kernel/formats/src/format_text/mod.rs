@@ -6,6 +6,8 @@ mod fields;
 mod other;
 mod parse;
 mod plan;
+mod symbols;
 
 pub(crate) use decode::{DecodedEvent, Decoder, shares_memory};
 pub(crate) use parse::{EventFormat, field};
+pub(crate) use symbols::Symbols;

@@ -52,7 +52,11 @@ pub(super) enum EventPlan {
     },
     Softirq(EventSide, NumberField),
     SoftirqRaise(NumberField),
-    Hrtimer(EventSide),
+    HrtimerEntry {
+        timer: Option<NumberField>,
+        function: Option<NumberField>,
+    },
+    HrtimerExit,
     Ipi(EventSide, IpiVector),
     Fork {
         parent: NumberField,
@@ -128,8 +132,10 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
         ("irq", "softirq_entry") => EventPlan::Softirq(EventSide::Entry, number("vec")?),
         ("irq", "softirq_exit") => EventPlan::Softirq(EventSide::Exit, number("vec")?),
         ("irq", "softirq_raise") => EventPlan::SoftirqRaise(number("vec")?),
-        ("timer", "hrtimer_expire_entry") => EventPlan::Hrtimer(EventSide::Entry),
-        ("timer", "hrtimer_expire_exit") => EventPlan::Hrtimer(EventSide::Exit),
+        ("timer", "hrtimer_expire_entry") => {
+            EventPlan::HrtimerEntry { timer: number("hrtimer"), function: number("function") }
+        }
+        ("timer", "hrtimer_expire_exit") => EventPlan::HrtimerExit,
         ("irq_vectors" | "ipi", name) => ipi(name)?,
         ("sched", "sched_process_fork") => EventPlan::Fork {
             parent: number("parent_pid")?,

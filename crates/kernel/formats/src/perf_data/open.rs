@@ -47,7 +47,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     if head.unfinished || texts.truncated {
         losses.add(Loss::TruncatedInput, || "the head of the file".to_owned());
     }
-    let decoder = Decoder::new(&texts.formats, head.order, options);
+    let decoder = Decoder::new(&texts.formats, texts.symbols, head.order, options);
     let wanted = wanted(&head.attributes, &texts.formats);
     let stream = |records: Records, events_max: usize| {
         let round = ReorderBuffer::new(events_max);
@@ -108,5 +108,6 @@ fn facts(bytes: u64, head: PerfHead, threads: Vec<ThreadName>) -> TraceFacts {
         cpus: head.features.cpus.unwrap_or(0),
         bytes,
         threads,
+        snapshot: None,
     }
 }

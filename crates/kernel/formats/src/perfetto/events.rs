@@ -4,8 +4,8 @@
 use crate::format_text::shares_memory;
 use crate::trace::EventBatch;
 use laggard_model::{
-    ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId,
-    Tid,
+    ContextFlags, Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState,
+    Socket, TextId, Tid,
 };
 use laggard_wire::{Fields, Value};
 
@@ -96,7 +96,7 @@ fn kind_of(number: u32, values: &EventValues<'_>, texts: &mut KernelTexts) -> Op
         26 => EventKind::SoftirqRaise { vector: u8::try_from(values.numbers[1]).ok()? },
         36 => EventKind::IrqEntry { irq: values.word(1), name: values.text(2, texts) },
         37 => EventKind::IrqExit { irq: values.word(1) },
-        553 => EventKind::HrtimerEntry,
+        553 => EventKind::HrtimerEntry(ExpiredTimer { address: values.numbers[2], function: TextId::EMPTY }),
         554 => EventKind::HrtimerExit,
         236 => EventKind::Rename { tid: values.tid(1), name: values.text(3, texts) },
         237 => EventKind::Exec { tid: values.tid(2), filename: values.text(1, texts) },

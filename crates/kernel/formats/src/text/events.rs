@@ -4,7 +4,7 @@ use super::fields::{integer, number, text, word};
 use crate::event_names::{EventSide, WakeKind, ipi_vector};
 use crate::format_text::shares_memory;
 use crate::trace::EventBatch;
-use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, Tid};
+use laggard_model::{Cpu, EventKind, ExpiredTimer, KernelTexts, PrevState, Socket, Tid};
 
 /// The result of parsing an event.
 pub(super) enum TextEvent {
@@ -50,10 +50,22 @@ fn interrupt(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextE
         "softirq_entry" => vector().map(|vector| EventKind::SoftirqEntry { vector }),
         "softirq_exit" => vector().map(|vector| EventKind::SoftirqExit { vector }),
         "softirq_raise" => vector().map(|vector| EventKind::SoftirqRaise { vector }),
-        "hrtimer_expire_entry" => Some(EventKind::HrtimerEntry),
+        "hrtimer_expire_entry" => Some(EventKind::HrtimerEntry(expired_timer(fields, texts))),
         "hrtimer_expire_exit" => Some(EventKind::HrtimerExit),
         _ => return between_cpus(event).map(TextEvent::Event),
     })
+}
+
+/// `hrtimer=0xffff8a function=hrtimer_wakeup/0x0 now=12`; trace-cmd writes the function without its offset.
+fn expired_timer(fields: &str, texts: &mut KernelTexts) -> ExpiredTimer {
+    let address = word(fields, "hrtimer").and_then(|address| {
+        let digits = address.trim_start_matches("0x");
+        u64::from_str_radix(digits, 16).ok()
+    });
+    let function = word(fields, "function").unwrap_or_default();
+    // An address where symbols are hidden.
+    let name = function.split('/').next().filter(|name| !name.starts_with("0x")).unwrap_or_default();
+    ExpiredTimer { address: address.unwrap_or(0), function: texts.intern(name) }
 }
 
 fn between_cpus(event: &str) -> Option<EventKind> {

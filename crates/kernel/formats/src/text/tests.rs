@@ -77,3 +77,20 @@ fn other_events_are_read_on_request() {
     let EventKind::Other { name, fields } = batch.events[0].kind else { panic!() };
     assert_eq!((batch.texts.text(name), batch.texts.text(fields)), ("handle", "(401136) id=4"));
 }
+
+#[test]
+fn timers_are_named_by_their_function() {
+    let line = |fields: &str| {
+        let text = format!("  a-7 [001] d.h1. 1.000001: hrtimer_expire_entry: {fields}\n");
+        let batch = read(text.as_bytes());
+        let EventKind::HrtimerEntry(timer) = batch.events[0].kind else { panic!("{:?}", batch.events) };
+        (timer.address, batch.texts.text(timer.function).to_owned())
+    };
+    let whole = "hrtimer=0xff12 function=sched_cfs_period_timer/0x0 now=17";
+    assert_eq!(line(whole), (0xff12, "sched_cfs_period_timer".to_owned()));
+    assert_eq!(
+        line("hrtimer=00000000ab function=hrtimer_wakeup now=17"),
+        (0xab, "hrtimer_wakeup".to_owned())
+    );
+    assert_eq!(line("hrtimer=0xff12 function=0xffffffff813b8a30 now=17"), (0xff12, String::new()));
+}

@@ -1,8 +1,8 @@
 //! What a file says before its pages.
 
 use crate::bytes::{ByteOrder, Cursor};
-use crate::format_text::EventFormat;
-use laggard_model::Tid;
+use crate::format_text::{EventFormat, Symbols};
+use laggard_model::{HostSnapshot, Tid};
 
 /// The first bytes of every trace.dat.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -83,6 +83,8 @@ pub(crate) struct HeadOptions {
     pub(crate) cpus: Option<u32>,
     /// Nanoseconds from the trace's clock to calendar time.
     pub(crate) calendar_ns: Option<i64>,
+    /// What our own recorder saw of processes and control groups.
+    pub(crate) snapshot: Option<HostSnapshot>,
     /// Nanoseconds to add to every time.
     pub(crate) shift_ns: i64,
     /// How cycles become nanoseconds: `(cycles × multiplier) >> shift`.
@@ -104,6 +106,8 @@ pub(crate) struct TraceHead {
     /// The text of `events/header_page`.
     pub(crate) header_page: String,
     pub(crate) formats: Vec<EventFormat>,
+    /// Names of the kernel's functions.
+    pub(crate) symbols: Symbols,
     /// Names of threads, saved when the recording ended.
     pub(crate) threads: Vec<(Tid, String)>,
     /// What options say.
@@ -147,6 +151,13 @@ impl TraceHead {
                 self.threads.push((Tid(tid), name.to_owned()));
             }
         }
+    }
+
+    /// Reads lines of `/proc/kallsyms` after their size.
+    pub(crate) fn add_symbols(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+        let size = cursor.u32()? as usize;
+        self.symbols = Symbols::from_lines(cursor.take(size)?);
+        Some(())
     }
 
     /// Reads `header_page` and `header_event`.

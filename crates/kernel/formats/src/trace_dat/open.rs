@@ -96,7 +96,7 @@ fn choose(buffers: &[CpuBuffers]) -> Option<usize> {
 fn assemble(
     file: Arc<SharedFile>,
     preamble: &Preamble,
-    head: TraceHead,
+    mut head: TraceHead,
     compression: Compression,
     options: &OpenOptions,
 ) -> Result<KernelTrace, HeaderError> {
@@ -109,7 +109,7 @@ fn assemble(
         .ok_or(HeaderError::Damaged("the layout of its pages (header_page) is missing or makes no sense"))?;
     let scale = TimeScale { cycles: head.options.cycles, shift_ns: head.options.shift_ns };
     let pages_are = pages_are(&file, preamble, buffer, compression)?;
-    let decoder = Decoder::new(&head.formats, preamble.order, options);
+    let decoder = Decoder::new(&head.formats, std::mem::take(&mut head.symbols), preamble.order, options);
     let mut losses = Losses::none();
     for other in head.buffers.iter().enumerate().filter(|&(index, _)| index != chosen).map(|(_, other)| other)
     {
@@ -210,5 +210,6 @@ fn facts(file: &SharedFile, preamble: &Preamble, head: TraceHead, clock: String)
         cpus: head.options.cpus.unwrap_or(0),
         bytes: file.bytes(),
         threads,
+        snapshot: head.options.snapshot,
     }
 }

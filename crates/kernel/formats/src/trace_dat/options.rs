@@ -2,10 +2,12 @@
 
 use super::head::{CpuBuffers, CpuPages, CycleLength, TraceHead};
 use crate::bytes::{ByteOrder, Cursor, until_zero};
+use laggard_model::HostSnapshot;
 
 /// Numbers of options (trace-cmd.dat.v7(5)).
 const DONE: u16 = 0;
 const DATE: u16 = 1;
+const CPU_STATS: u16 = 2;
 const BUFFER: u16 = 3;
 const TRACE_CLOCK: u16 = 4;
 const UNAME: u16 = 5;
@@ -15,6 +17,7 @@ const TSC_TO_NS: u16 = 14;
 pub(super) const HEADER_INFO: u16 = 16;
 pub(super) const FTRACE_FORMATS: u16 = 17;
 pub(super) const EVENT_FORMATS: u16 = 18;
+pub(super) const SYMBOLS: u16 = 19;
 pub(super) const CMDLINES: u16 = 21;
 const BUFFER_TEXT: u16 = 22;
 
@@ -75,7 +78,7 @@ pub(super) fn read(
                 let name = data.get(8..).map(text).unwrap_or_default();
                 head.buffers.push(CpuBuffers { name, ..CpuBuffers::default() });
             }
-            HEADER_INFO | FTRACE_FORMATS | EVENT_FORMATS | CMDLINES => {
+            HEADER_INFO | FTRACE_FORMATS | EVENT_FORMATS | SYMBOLS | CMDLINES => {
                 pointed.sections.extend(order.u64(data, 0).map(|offset| SectionAt { kind: number, offset }));
             }
             _ => plain(number, data, order, head),
@@ -88,6 +91,7 @@ fn plain(number: u16, data: &[u8], order: ByteOrder, head: &mut TraceHead) {
     let options = &mut head.options;
     match number {
         DATE => options.calendar_ns = integer(data).and_then(|us| us.checked_mul(1000)),
+        CPU_STATS => options.snapshot = HostSnapshot::from_text(&text(data)).or(options.snapshot.take()),
         TRACE_CLOCK => options.clock = Some(text(data)).filter(|clock| !clock.is_empty()),
         UNAME => options.uname = Some(text(data)),
         OFFSET => options.shift_ns = options.shift_ns.saturating_add(integer(data).unwrap_or(0)),

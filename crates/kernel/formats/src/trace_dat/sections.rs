@@ -2,7 +2,9 @@
 
 use super::chunks::Compression;
 use super::head::{Preamble, SECTION_BYTES_MAX, TraceHead};
-use super::options::{self, CMDLINES, EVENT_FORMATS, FTRACE_FORMATS, HEADER_INFO, ListKind, SectionAt};
+use super::options::{
+    self, CMDLINES, EVENT_FORMATS, FTRACE_FORMATS, HEADER_INFO, ListKind, SYMBOLS, SectionAt,
+};
 use crate::bytes::{ByteOrder, Cursor};
 use crate::source::SharedFile;
 use std::io;
@@ -133,6 +135,7 @@ impl Sections<'_> {
                 head.add_formats("ftrace", count, &mut cursor)
             }
             EVENT_FORMATS => head.add_systems(&mut cursor),
+            SYMBOLS => head.add_symbols(&mut cursor),
             CMDLINES => {
                 let size = usize::try_from(cursor.u64()?).ok()?;
                 head.add_threads(cursor.take(size)?);

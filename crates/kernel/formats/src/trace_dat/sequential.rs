@@ -45,12 +45,10 @@ fn texts(cursor: &mut Cursor<'_>, head: &mut TraceHead) -> Option<()> {
     let count = cursor.u32()?;
     head.add_formats("ftrace", count, cursor)?;
     head.add_systems(cursor)?;
-    // Symbols of the kernel and formats of trace_printk.
-    for _ in 0..2 {
-        let size = cursor.u32()? as usize;
-        cursor.take(size)?;
-    }
-    Some(())
+    head.add_symbols(cursor)?;
+    // Formats of trace_printk.
+    let size = cursor.u32()? as usize;
+    cursor.take(size).map(|_| ())
 }
 
 /// Reads the texts that perf.data carries: the same head without pages. `None` when it is damaged before the end of its

@@ -3,8 +3,8 @@
 use crate::encode_ctf::{Header, Layout, Version, write};
 use laggard_kernel_formats::{OpenOptions, TraceFacts, open, open_with};
 use laggard_model::{
-    Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, Loss, Losses, PrevState, Socket,
-    StatedumpStatus, TextId, Tid,
+    Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, KernelTexts, KernelTime, Loss, Losses, PrevState,
+    Socket, StatedumpStatus, TextId, Tid,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -54,6 +54,8 @@ pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummar
             format!("exit {number} {:?} {returned}", text(name))
         }
         EventKind::Other { name, fields } => format!("other {:?} {:?}", text(name), text(fields)),
+        // CTF has no names of functions.
+        EventKind::HrtimerEntry(_) => "HrtimerEntry".to_owned(),
         other => format!("{other:?}"),
     };
     TraceSummary {
@@ -120,7 +122,7 @@ fn kind(drawn: GeneratedTrace, texts: &mut KernelTexts) -> EventKind {
         9 => EventKind::SoftirqEntry { vector },
         10 => EventKind::SoftirqExit { vector },
         11 => EventKind::SoftirqRaise { vector },
-        12 => EventKind::HrtimerEntry,
+        12 => EventKind::HrtimerEntry(ExpiredTimer::default()),
         13 => EventKind::HrtimerExit,
         14 => EventKind::IpiEntry(ipi),
         15 => EventKind::IpiExit(ipi),

@@ -58,7 +58,7 @@ fn full(event: &KernelEvent, texts: &KernelTexts) -> Vec<u8> {
         EventKind::IrqExit { irq } => (37, integer(1, u64::from(irq))),
         EventKind::SoftirqEntry { vector } => (24, integer(1, u64::from(vector))),
         EventKind::SoftirqExit { vector } => (25, integer(1, u64::from(vector))),
-        EventKind::HrtimerEntry => (553, Vec::new()),
+        EventKind::HrtimerEntry(_) => (553, Vec::new()),
         EventKind::HrtimerExit => (554, Vec::new()),
         EventKind::Marker { text: marker } => (3, text(2, marker)),
         EventKind::Exec { tid, filename } => {

@@ -191,7 +191,7 @@ pub(crate) fn of_event(order: Order, event: &KernelEvent, texts: &KernelTexts) -
         EventKind::IrqExit { irq } => bare(91, irq),
         EventKind::SoftirqEntry { vector } => bare(92, u32::from(vector)),
         EventKind::SoftirqExit { vector } => bare(93, u32::from(vector)),
-        EventKind::HrtimerEntry => bare(94, 0),
+        EventKind::HrtimerEntry(_) => bare(94, 0),
         EventKind::HrtimerExit => bare(95, 0),
         EventKind::Marker { text: marker } => print(order, tid, text(marker)),
         _ => return None,

@@ -57,6 +57,8 @@ pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummar
         }
         EventKind::Exec { tid, filename } => format!("exec {} {}", tid.0, text(filename)),
         EventKind::Marker { text: marker } => format!("marker {}", text(marker)),
+        // Not every form has the timer's address and the name of its function.
+        EventKind::HrtimerEntry(_) => "HrtimerEntry".to_owned(),
         other => format!("{other:?}"),
     };
     let recorded = event.recorded.map(|tid| tid.0);
@@ -102,6 +104,23 @@ fn a_report_says_what_the_trace_says() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let report = read("report-t.txt.zst").expect("the folder is there");
     assert_same(&report.events, &trace.events);
+}
+
+#[test]
+fn functions_of_timers_have_the_names_that_trace_cmd_prints() {
+    let Some(folder) = data_folder("kernel/own-formats") else { return };
+    let functions = |file: &str| {
+        let mut names = Vec::new();
+        open(&folder.join(file)).unwrap().read(|event, texts| {
+            if let EventKind::HrtimerEntry(timer) = event.kind {
+                names.push((timer.address, texts.text(timer.function).to_owned()));
+            }
+        });
+        names
+    };
+    let (trace, report) = (functions("trace.v7.zstd.dat"), functions("report-t.txt.zst"));
+    assert!(trace.iter().any(|(_, name)| name == "hrtimer_wakeup"), "{:?}", trace.first());
+    assert_eq!(trace, report);
 }
 
 fn assert_same(some: &[TraceSummary], others: &[TraceSummary]) {

@@ -143,6 +143,7 @@ impl GraphBuilder {
             | EventKind::Rename { name, .. }
             | EventKind::Statedump { name, .. }
             | EventKind::InterruptName { name, .. } => change(name),
+            EventKind::HrtimerEntry(timer) => change(&mut timer.function),
             _ => {}
         }
         kind

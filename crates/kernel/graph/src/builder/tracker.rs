@@ -5,14 +5,15 @@ use super::host::{Host, TID_MAX};
 use super::irq_names::IrqNames;
 use super::loss_counts::LossCounts;
 use super::packets::PacketTable;
-use super::settings::GraphSettings;
+use super::settings::{GraphMode, GraphSettings};
 use super::thread::{CpuId, SchedStatus, ThreadId, ThreadRecord};
 use super::wake::WakeEvent;
 use crate::partial_graph::{PartialGraph, VertexHandle};
 use crate::path::WorkerState;
+use crate::quota_timers::ends_throttling;
 use crate::vertex::VerticalKind;
 use crate::worker::{WorkerId, WorkerKind};
-use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, TextId, Tid};
+use laggard_model::{Cpu, EventKind, ExpiredTimer, KernelEvent, KernelTime, TextId, Tid};
 
 /// The state of all hosts, CPUs, and threads at the current event, and the graph built so far.
 #[derive(Debug)]
@@ -114,7 +115,10 @@ impl StateTracker {
                     self.append(side, origin, None);
                 }
             }
-            EventKind::HrtimerEntry => self.cpu_mut(origin.cpu).push(InterruptContext::Hrtimer),
+            EventKind::HrtimerEntry(timer) => {
+                self.record_timer(origin, timer);
+                self.cpu_mut(origin.cpu).push(InterruptContext::Hrtimer);
+            }
             EventKind::IpiEntry(_) => self.cpu_mut(origin.cpu).push(InterruptContext::Ipi),
             EventKind::ReceptionEntry => self.cpu_mut(origin.cpu).push(InterruptContext::Reception),
             EventKind::IrqExit { irq } => {
@@ -129,6 +133,15 @@ impl StateTracker {
             _ => return false,
         }
         true
+    }
+
+    fn record_timer(&mut self, origin: EventOrigin, timer: ExpiredTimer) {
+        let function = self.graph.texts.text(timer.function);
+        self.graph.names_timers |= !function.is_empty();
+        if ends_throttling(function) && self.settings.mode == GraphMode::Modern {
+            let host = self.hosts[origin.host as usize].id;
+            self.graph.quota_timers.entry((host, timer.address)).or_default().push(origin.time);
+        }
     }
 
     fn leave_context(&mut self, origin: EventOrigin, kind: InterruptContext) {

@@ -33,6 +33,7 @@ pub use glob::Glob;
 pub use spans::{SpanExecution, SpanExecutionError, SpanInterval, SpanThread, executions_of_spans};
 pub use survey::{DelimiterProposal, DelimiterSurvey};
 pub use template::Template;
+pub(crate) use threads::Threads;
 
 #[cfg(test)]
 mod tests;

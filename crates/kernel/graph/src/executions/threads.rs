@@ -2,13 +2,16 @@
 
 use super::fields::{field, number};
 use crate::tid_map::TidMap;
-use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, TextId, Tid};
+use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, TextId, ThreadMembership, Tid};
 use std::collections::HashMap;
 
 /// `CLONE_THREAD`: the new task belongs to its creator's process.
 const CLONE_THREAD: u64 = 0x0001_0000;
 /// Maximum number of ancestors searched for a process or container; only a cycle of reused tids is deeper.
 const ANCESTORS_MAX: usize = 64;
+
+/// Maximum number of moves between control groups whose hierarchy is remembered.
+const MOVES_MAX: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct KnownThread {
@@ -37,6 +40,16 @@ pub(crate) struct Threads {
     /// Paths of control groups and names of pid namespaces.
     containers: KernelTexts,
     threads: TidMap<KnownThread>,
+    /// Moves between control groups, in time order.
+    moves: Vec<GroupMove>,
+}
+
+/// A thread that was moved to a control group.
+#[derive(Clone, Copy, Debug)]
+struct GroupMove {
+    tid: Tid,
+    hierarchy: Option<u64>,
+    container: TextId,
 }
 
 impl Threads {
@@ -89,7 +102,11 @@ impl Threads {
             }
             "cgroup_attach_task" => {
                 let Some((tid, path)) = tid("pid").zip(field(fields, "dst_path")) else { return };
-                self.threads.entry(tid).container = self.containers.intern(path);
+                let container = self.containers.intern(path);
+                self.threads.entry(tid).container = container;
+                if self.moves.len() < MOVES_MAX {
+                    self.moves.push(GroupMove { tid, hierarchy: number(fields, "dst_root"), container });
+                }
             }
             // LTTng dumps one event per namespace of a thread; the innermost is last.
             "lttng_statedump_process_pid_ns" => {
@@ -97,6 +114,40 @@ impl Threads {
                 self.threads.entry(tid).container = self.containers.intern(&format!("pid namespace {inode}"));
             }
             _ => {}
+        }
+    }
+
+    /// The handle of a container or control group.
+    pub(crate) fn container(&mut self, name: &str) -> TextId {
+        self.containers.intern(name)
+    }
+
+    /// The handle of a container or control group, if any thread is in it.
+    pub(crate) fn find_container(&self, name: &str) -> Option<TextId> {
+        self.containers.find(name)
+    }
+
+    /// Forgets moves between control groups of other hierarchies than the one with this number.
+    pub(crate) fn select_hierarchy(&mut self, number: u64) {
+        let moves = std::mem::take(&mut self.moves);
+        moves.iter().for_each(|moved| self.threads.entry(moved.tid).container = TextId::EMPTY);
+        for moved in moves.iter().filter(|moved| moved.hierarchy == Some(number)) {
+            self.threads.entry(moved.tid).container = moved.container;
+        }
+    }
+
+    /// Adds a thread that the recorder saw, after the last event. What it saw at the end is later than any event; what it saw
+    /// at the beginning is earlier, and of another thread where this one began during the recording.
+    pub(crate) fn add_seen(&mut self, seen: &ThreadMembership, group: &str) {
+        let group = self.containers.intern(group);
+        let thread = self.threads.entry(seen.tid);
+        if seen.at_end {
+            (thread.process, thread.container) = (Some(seen.process), group);
+        } else if thread.parent.is_none() {
+            thread.process.get_or_insert(seen.process);
+            if thread.container == TextId::EMPTY {
+                thread.container = group;
+            }
         }
     }
 

@@ -15,7 +15,15 @@ fn path(segments: &[SegmentRow<'_>], texts: &mut KernelTexts) -> CriticalPath {
         let window = Window { from: at, to: at.plus_ns(ns) };
         at = window.to;
         let qualifier = texts.intern(qualifier);
-        PathSegment { worker: WorkerId(worker), state, window, qualifier, idle_ns: 0, inferred: false }
+        PathSegment {
+            worker: WorkerId(worker),
+            state,
+            window,
+            qualifier,
+            idle_ns: 0,
+            cpu: None,
+            inferred: false,
+        }
     };
     let segments: Vec<PathSegment> = segments.iter().map(segment).collect();
     let window = Window { from: KernelTime::from_ns(100), to: at };
@@ -33,7 +41,7 @@ fn workers(texts: &mut KernelTexts) -> Vec<Worker> {
 }
 
 const OWN_RUNNING: u8 = 0;
-const OTHER_RUNNING: u8 = 10;
+const OTHER_RUNNING: u8 = 11;
 
 #[test]
 fn adjacent_segments_with_one_worker_and_symbol_are_one_step() {
@@ -57,13 +65,13 @@ fn adjacent_segments_with_one_worker_and_symbol_are_one_step() {
         [(OWN_RUNNING, 11, 0, 1), (OTHER_RUNNING, 7, 2, 2), (OTHER_RUNNING, 8, 3, 3), (2, 9, 4, 4)]
     );
     assert_eq!(alphabet.symbols()[OTHER_RUNNING as usize].name(), "running (another)");
-    assert_eq!(alphabet.len(), 20);
+    assert_eq!(alphabet.len(), 22);
 
     let settings = AlphabetSettings { encoding: Encoding::State, ..AlphabetSettings::default() };
     let alphabet = Alphabet::new(settings);
     let steps = state_steps(&path, &alphabet, names);
     assert_eq!(steps.iter().map(|s| s.state).collect::<Vec<_>>(), [0, 0, 0, 2]);
-    assert_eq!(alphabet.len(), 10);
+    assert_eq!(alphabet.len(), 11);
 }
 
 #[test]
@@ -119,10 +127,10 @@ fn an_alphabet_has_at_most_256_symbols() {
     let names = WorkerNames { workers: &workers, texts: &texts };
     let mut alphabet = Alphabet::new(AlphabetSettings { split_by: SplitBy::Device, ..Default::default() });
     alphabet.learn(&path, names);
-    assert_eq!((alphabet.len(), alphabet.unsplit()), (256, 300 - (256 - 20)));
+    assert_eq!((alphabet.len(), alphabet.unsplit()), (256, 300 - (256 - 22)));
     let steps = state_steps(&path, &alphabet, names);
-    assert_eq!(steps.len(), 236 + 1, "those without a symbol are one unsplit step");
-    assert_eq!(alphabet.symbols()[steps[236].state as usize].name(), "block_device");
+    assert_eq!(steps.len(), 234 + 1, "those without a symbol are one unsplit step");
+    assert_eq!(alphabet.symbols()[steps[234].state as usize].name(), "block_device");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) fn index_of(kind: &EventKind) -> usize {
         EventKind::SoftirqEntry { .. } => 7,
         EventKind::SoftirqExit { .. } => 8,
         EventKind::SoftirqRaise { .. } => 9,
-        EventKind::HrtimerEntry => 10,
+        EventKind::HrtimerEntry(_) => 10,
         EventKind::HrtimerExit => 11,
         EventKind::IpiEntry(_) => 12,
         EventKind::IpiExit(_) => 13,

@@ -4,8 +4,8 @@ use laggard_kernel_graph::{
     CriticalPath, ExecutionGraph, GraphBuilder, GraphSettings, HostId, PathSegment, Window, WorkerId,
 };
 use laggard_model::{
-    ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, Socket,
-    StatedumpStatus, Tid,
+    ContextFlags, Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses,
+    PrevState, Socket, StatedumpStatus, TextId, Tid,
 };
 
 /// Events as text, and what came of them.
@@ -18,7 +18,7 @@ pub(crate) struct EventTrace {
 /// are in microseconds.
 ///
 /// Events: `switch PREV STATE NEXT`, `waking T`, `wakeup T`, `wakeup_new T`, `ttwu T`, `irq NUMBER NAME`, `-irq
-/// NUMBER`, `softirq V`, `-softirq V`, `hrtimer`, `-hrtimer`, `ipi`, `-ipi`, `reception`, `-reception`, `fork PARENT
+/// NUMBER`, `softirq V`, `-softirq V`, `hrtimer [FUNCTION]`, `-hrtimer`, `ipi`, `-ipi`, `reception`, `-reception`, `fork PARENT
 /// CHILD`, `exit T`, `rename T NAME`, `exec T FILE`, `dump T`, `send N`, `receive N` (buffers), `lost`, `tick`
 /// (anything else).
 pub(crate) fn event(line: &str, texts: &mut KernelTexts) -> KernelEvent {
@@ -59,7 +59,10 @@ fn kind(words: &[&str], texts: &mut KernelTexts) -> EventKind {
         "-irq" => EventKind::IrqExit { irq: number(1) },
         "softirq" => EventKind::SoftirqEntry { vector: number(1) as u8 },
         "-softirq" => EventKind::SoftirqExit { vector: number(1) as u8 },
-        "hrtimer" => EventKind::HrtimerEntry,
+        "hrtimer" => EventKind::HrtimerEntry(ExpiredTimer {
+            address: 8,
+            function: words.get(1).map_or(TextId::EMPTY, |function| texts.intern(function)),
+        }),
         "-hrtimer" => EventKind::HrtimerExit,
         "ipi" => EventKind::IpiEntry(IpiVector::Reschedule),
         "-ipi" => EventKind::IpiExit(IpiVector::Reschedule),

@@ -3,6 +3,7 @@
 
 mod chains;
 mod corrections;
+mod cpu_waits;
 mod edges;
 mod events;
 mod own_formats;

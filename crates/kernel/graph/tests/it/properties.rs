@@ -7,8 +7,8 @@ use laggard_kernel_graph::{
     VerticalKind, Window, WorkerId, WorkerKind, WorkerState,
 };
 use laggard_model::{
-    ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, Socket,
-    StatedumpStatus, TextId, Tid,
+    ContextFlags, Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses,
+    PrevState, Socket, StatedumpStatus, TextId, Tid,
 };
 use proptest::prelude::*;
 
@@ -33,7 +33,9 @@ fn assert_sound(graph: &ExecutionGraph, path: &CriticalPath) {
             assert!(link.from_time <= link.to_time && link.from_time <= segment.window.from);
             standing = link.to;
         }
-        assert!(segment.idle_ns == 0 || segment.state == WorkerState::Preempted);
+        assert!(
+            segment.idle_ns == 0 || matches!(segment.state, WorkerState::Preempted | WorkerState::Throttled)
+        );
     }
 }
 
@@ -136,7 +138,7 @@ fn event_kind() -> impl Strategy<Value = EventKind> {
         1 => (0..12_u8).prop_map(|vector| EventKind::SoftirqExit { vector }),
         1 => (0..3_u32).prop_map(move |irq| EventKind::IrqEntry { irq, name }),
         1 => (0..3_u32).prop_map(|irq| EventKind::IrqExit { irq }),
-        1 => Just(EventKind::HrtimerEntry),
+        1 => Just(EventKind::HrtimerEntry(ExpiredTimer::default())),
         1 => Just(EventKind::HrtimerExit),
         1 => Just(EventKind::ReceptionEntry),
         1 => Just(EventKind::ReceptionExit),

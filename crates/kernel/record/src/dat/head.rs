@@ -43,6 +43,8 @@ pub struct TraceHead {
     pub cpu_stats: Vec<String>,
     /// Calendar time minus the trace clock, in nanoseconds.
     pub calendar_offset_ns: Option<i64>,
+    /// The processes and control groups of threads, as [`laggard_model::HostSnapshot`] writes them; may be empty.
+    pub snapshot: String,
     /// A number for this recording.
     pub trace_id: u64,
 }

@@ -6,10 +6,38 @@ use crate::dat::{EventSystem, TraceHead};
 use crate::error::RecordError;
 use crate::events::EventName;
 use crate::summary::CpuSummary;
+use laggard_model::HostSnapshot;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+
+/// Functions of the kernel whose names a file holds.
+const FUNCTIONS: &[&str] = &[
+    "tracing_mark_write",
+    "sched_cfs_period_timer",
+    "sched_cfs_slack_timer",
+    "hrtimer_wakeup",
+    "tick_nohz_handler",
+    "tick_sched_timer",
+    "tick_sched_do_timer",
+    "posix_timer_fn",
+    "it_real_fn",
+    "timerfd_tmrproc",
+    "alarm_timer_callback",
+    "watchdog_timer_fn",
+    "perf_mux_hrtimer_handler",
+    "perf_swevent_hrtimer",
+    "sched_rt_period_timer",
+    "dl_task_timer",
+    "inactive_task_timer",
+    "hrtick",
+    "kvm_clock_sync_fn",
+    "apic_timer_fn",
+    "poll_timer_fn",
+    "io_link_timeout_fn",
+    "io_timeout_fn",
+];
 
 /// Number of CPUs the kernel may have: one more than the highest number.
 pub(super) fn cpu_count() -> u32 {
@@ -76,7 +104,12 @@ pub(super) fn ring_page_bytes(buffer: &Buffer) -> Result<u32, RecordError> {
 }
 
 /// Everything of the trace but its pages.
-pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Result<TraceHead, RecordError> {
+pub(super) fn head(
+    buffer: &Buffer,
+    events: &[EventName],
+    offset_ns: i64,
+    snapshot: &HostSnapshot,
+) -> Result<TraceHead, RecordError> {
     let tracefs = &*buffer.tracefs;
     let read =
         |file: &str| tracefs.read(file).map_err(|source| refused(&format!("{file} cannot be read"), source));
@@ -90,8 +123,7 @@ pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Res
         header_event: read("events/header_event")?,
         ftrace_formats: formats(tracefs, "ftrace", &tracefs.names("events/ftrace")),
         systems: systems(tracefs, events),
-        // Only texts of markers refer to one.
-        symbols: if buffer.markers { marker_symbol() } else { Vec::new() },
+        symbols: symbols(),
         printk_formats: read("printk_formats").unwrap_or_default(),
         command_lines: command_lines(tracefs),
         cpus,
@@ -101,6 +133,7 @@ pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Res
         version: format!("laggard {}", env!("CARGO_PKG_VERSION")),
         cpu_stats: (0..cpus).map(|cpu| format!("CPU: {cpu}\n{}\n", stats(buffer, cpu))).collect(),
         calendar_offset_ns: Some(offset_ns),
+        snapshot: snapshot.to_text(),
         trace_id: offset_ns as u64 ^ u64::from(std::process::id()),
     })
 }
@@ -120,17 +153,24 @@ fn systems(tracefs: &Tracefs, events: &[EventName]) -> Vec<EventSystem> {
         .collect()
 }
 
-/// The function that markers name as their source, and the next symbol, which readers use as the end of the first.
-/// Nothing where addresses are hidden.
-fn marker_symbol() -> Vec<u8> {
+/// Functions that records refer to by their addresses: the source of markers, and what timers call. Readers take the next symbol as
+/// the end of one, so that it is there as well. Nothing where addresses are hidden.
+fn symbols() -> Vec<u8> {
     let Ok(symbols) = File::open("/proc/kallsyms") else { return Vec::new() };
     let lines = BufReader::new(symbols).lines().map_while(Result::ok);
-    let from_marker = lines.skip_while(|line| !line.ends_with(" tracing_mark_write"));
-    let symbol_lines: Vec<String> = from_marker.take(2).map(|line| format!("{line}\n")).collect();
-    match symbol_lines.iter().any(|line| line.starts_with("0000000000000000")) {
-        true => Vec::new(),
-        false => symbol_lines.concat().into_bytes(),
+    let (mut text, mut is_next) = (String::new(), false);
+    for line in lines {
+        if line.starts_with("0000000000000000") {
+            return Vec::new();
+        }
+        let is_wanted = line.rsplit(' ').next().is_some_and(|name| FUNCTIONS.contains(&name));
+        if is_wanted || is_next {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        is_next = is_wanted;
     }
+    text.into_bytes()
 }
 
 /// Names of threads: those cached by the kernel during recording, and those of other threads that are still running.

@@ -3,6 +3,7 @@
 mod buffer;
 mod facts;
 mod flight;
+mod groups;
 mod guardian;
 mod reader;
 mod stale;
@@ -111,17 +112,19 @@ impl Session {
             _ => Path::new("."),
         };
         let readers = Readers::start(&self.buffer, cpus, page_bytes, settings.mode, folder)?;
+        let groups = groups::GroupWatch::begin();
         self.buffer.start()?;
         let begin = Instant::now();
         let mut watched = WatchOutcome::start(&settings.target)?;
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
         self.buffer.stop()?;
+        let snapshot = groups.end();
         let files = readers.finish().map_err(|source| RecordError::Kernel {
             what: "reading the trace buffer failed".to_owned(),
             source,
         })?;
-        let head = facts::head(&self.buffer, &self.events, offset_ns)?;
+        let head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
         let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
         Ok(RunOutcome { head, files, cpus, duration, watched, signals })
     }

@@ -27,11 +27,13 @@ pub enum KernelState {
     UserInput,
     /// Not known.
     Unknown,
+    /// Runnable, but kept from running by a CPU quota.
+    Throttled,
 }
 
 impl KernelState {
     /// All states, in the order reports list them.
-    pub const ALL: [KernelState; 10] = [
+    pub const ALL: [KernelState; 11] = [
         KernelState::Running,
         KernelState::Preempted,
         KernelState::Blocked,
@@ -42,6 +44,7 @@ impl KernelState {
         KernelState::Ipi,
         KernelState::UserInput,
         KernelState::Unknown,
+        KernelState::Throttled,
     ];
 
     /// The state in a table or a legend.
@@ -57,6 +60,7 @@ impl KernelState {
             KernelState::Ipi => "inter-processor",
             KernelState::UserInput => "user input",
             KernelState::Unknown => "unknown",
+            KernelState::Throttled => "throttled",
         }
     }
 }
@@ -69,11 +73,11 @@ pub enum WaitCause {
     Computing,
     /// It waited for another thread that ran.
     OtherThread,
-    /// Runnable while its CPU stood idle for long: a CPU quota.
+    /// Kept from running by a CPU quota.
     CpuQuota,
     /// Runnable while its CPU ran something else.
     CpuBusy,
-    /// Runnable while its CPU woke up from idleness.
+    /// Runnable while its CPU was idle: it woke up, or a virtual machine stood still.
     CpuWakeUp,
     /// A disk.
     Disk,
@@ -108,18 +112,14 @@ impl WaitCause {
         WaitCause::Unknown,
     ];
 
-    /// Idle time of a preempted segment from which on it looks like a quota, in nanoseconds. A CPU that wakes from
-    /// its deepest idle state takes some hundred microseconds at most, a quota throttles for milliseconds.
-    pub const QUOTA_IDLE_NS: u64 = 500_000;
-
     /// The cause of a segment: its state, whether it is the examined thread's own, its length and the part of it during
     /// which the CPU stood idle (nanoseconds).
     pub const fn of(state: KernelState, own: bool, elapsed_ns: u64, idle_ns: u64) -> WaitCause {
         match state {
             KernelState::Running if own => WaitCause::Computing,
             KernelState::Running => WaitCause::OtherThread,
+            KernelState::Throttled => WaitCause::CpuQuota,
             KernelState::Preempted if idle_ns == 0 || idle_ns < elapsed_ns / 2 => WaitCause::CpuBusy,
-            KernelState::Preempted if idle_ns >= WaitCause::QUOTA_IDLE_NS => WaitCause::CpuQuota,
             KernelState::Preempted => WaitCause::CpuWakeUp,
             KernelState::BlockDevice => WaitCause::Disk,
             KernelState::Network => WaitCause::Network,
@@ -136,7 +136,7 @@ impl WaitCause {
         match self {
             WaitCause::Computing => "its own computing",
             WaitCause::OtherThread => "waiting for other threads that ran",
-            WaitCause::CpuQuota => "preempted while its CPU was idle: a CPU quota",
+            WaitCause::CpuQuota => "waiting for the next period of a CPU quota",
             WaitCause::CpuBusy => "waiting for a CPU that others used",
             WaitCause::CpuWakeUp => "waiting for an idle CPU to wake up",
             WaitCause::Disk => "waiting for a disk",
@@ -168,14 +168,58 @@ impl WaitCause {
     }
 }
 
+/// How a thread that used a CPU is related to the one that waited for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuUserKind {
+    /// Another thread of the same process.
+    SameProcess,
+    /// Another process, of the same container if there is one.
+    OtherProcess,
+    /// A process of another container.
+    OtherContainer,
+    /// A process of the host, outside of the container of the waiting thread.
+    Host,
+    /// The trace does not say to which processes the threads belong.
+    Unknown,
+}
+
+impl CpuUserKind {
+    /// The relation after a thread's name; empty if it is unknown.
+    pub const fn words(self) -> &'static str {
+        match self {
+            CpuUserKind::SameProcess => "a thread of the same process",
+            CpuUserKind::OtherProcess => "another process",
+            CpuUserKind::OtherContainer => "a process of another container",
+            CpuUserKind::Host => "a process of the host",
+            CpuUserKind::Unknown => "",
+        }
+    }
+}
+
+/// Threads of one name that used a CPU for which another thread waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CpuUser {
+    /// Their name, with the host's in a trace of several.
+    pub thread: String,
+    /// The number of the one that used it longest.
+    pub tid: Option<u32>,
+    /// How they are related to the waiting thread.
+    pub kind: CpuUserKind,
+    /// Their container, if it is another than that of the waiting thread.
+    pub container: Option<String>,
+    /// For how long they used it, in nanoseconds.
+    pub total_ns: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_needs_a_cpu_that_idles_for_long() {
+    fn a_wait_for_a_cpu_is_due_to_what_the_cpu_did_for_most_of_it() {
         let cause = |elapsed_ns, idle_ns| WaitCause::of(KernelState::Preempted, true, elapsed_ns, idle_ns);
-        assert_eq!(cause(9_800_000, 9_700_000), WaitCause::CpuQuota);
+        assert_eq!(WaitCause::of(KernelState::Throttled, true, 9_800_000, 0), WaitCause::CpuQuota);
         assert_eq!(cause(60_000, 60_000), WaitCause::CpuWakeUp);
         assert_eq!(cause(60_000, 0), WaitCause::CpuBusy);
         assert_eq!(cause(90_000_000, 2_000_000), WaitCause::CpuBusy, "mostly used by others");

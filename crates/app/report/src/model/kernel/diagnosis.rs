@@ -68,6 +68,8 @@ pub enum KernelVerdict {
     InsufficientData,
     /// No execution is slower than its kind.
     NothingFound,
+    /// Some are, but so few that chance explains it.
+    FewSlower,
     /// None is, but the sample as a whole spends more time in some state.
     SlowerOverall,
     /// Some are.

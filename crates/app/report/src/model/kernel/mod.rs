@@ -11,7 +11,7 @@ mod projection;
 mod stats;
 mod steps;
 
-pub use cause::{KernelState, WaitCause};
+pub use cause::{CpuUser, CpuUserKind, KernelState, WaitCause};
 pub use diagnosis::{
     DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict, KernelDiagnosis,
     KernelVerdict, SetOfExecutions, StateAverage,

@@ -1,6 +1,6 @@
 //! The critical path of a thread's window, or of the executions of a program.
 
-use super::{KernelInput, KernelState, WaitCause};
+use super::{CpuUser, KernelInput, KernelState, WaitCause};
 use crate::Setting;
 use crate::instants::text_if_any;
 use laggard_model::Timestamp;
@@ -72,7 +72,7 @@ pub struct ExecutionSummary {
     /// Segments of its path.
     pub segments: u64,
     /// Where its time went, by state; as [`KernelState::ALL`], nanoseconds.
-    pub states_ns: [u64; 10],
+    pub states_ns: [u64; KernelState::ALL.len()],
     /// What took most of it.
     pub dominant: WaitCause,
     /// Time of that, in nanoseconds.
@@ -129,7 +129,7 @@ pub struct WorkerTime {
     /// Share of all time, 0..1.
     pub share: f64,
     /// As [`KernelState::ALL`], nanoseconds.
-    pub states_ns: [u64; 10],
+    pub states_ns: [u64; KernelState::ALL.len()],
     /// Segments.
     pub segments: u64,
 }
@@ -137,6 +137,8 @@ pub struct WorkerTime {
 /// Waits that are alike: of one thread name, for one cause, ended by one waker.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WaitGroup {
+    /// Of waits for a busy CPU: who used it, the longest first.
+    pub cpu_users: Vec<CpuUser>,
     /// In words: `preempted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
     pub description: String,
     /// The cause.

@@ -1,6 +1,6 @@
 //! Where executions deviate: findings by step, and sequences under each other.
 
-use super::{ExecutionSet, KernelState, WaitCause};
+use super::{CpuUser, ExecutionSet, KernelState, WaitCause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -50,6 +50,8 @@ pub struct AbnormalWait {
     pub excess_ns: u64,
     /// Share of all excess of the anomalous executions, 0..1.
     pub share: f64,
+    /// Of waits for a busy CPU: who used it, the longest first.
+    pub cpu_users: Vec<CpuUser>,
     /// Positions in [`super::KernelDiagnosis::steps`], the largest excess first.
     pub steps: Vec<u32>,
 }

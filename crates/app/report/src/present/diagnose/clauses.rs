@@ -264,7 +264,9 @@ impl Clauses<'_> {
         let certainty = match kernel.verdict {
             KernelVerdict::Slower => Certainty::Shown,
             KernelVerdict::SlowerOverall => Certainty::Likely,
-            KernelVerdict::NothingFound | KernelVerdict::InsufficientData => return,
+            KernelVerdict::NothingFound | KernelVerdict::FewSlower | KernelVerdict::InsufficientData => {
+                return;
+            }
         };
         self.add(ClauseKind::Wait, certainty, EvidenceSource::Kernel, kernel.headline.clone());
     }

@@ -38,6 +38,7 @@ impl Present for KernelDiagnosis {
         ];
         let verdict = match self.verdict {
             KernelVerdict::Slower => (Tone::Bad, "Slower"),
+            KernelVerdict::FewSlower => (Tone::Unsure, "A few slower"),
             KernelVerdict::NothingFound => (Tone::Good, "Nothing found"),
             KernelVerdict::SlowerOverall => (Tone::Warning, "Slower overall"),
             KernelVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),

@@ -73,6 +73,7 @@ pub fn kernel_diagnosis_headline(report: &KernelDiagnosis) -> String {
         }
         KernelVerdict::NothingFound => nothing(report),
         KernelVerdict::SlowerOverall => overall(report),
+        KernelVerdict::FewSlower => few(report),
         KernelVerdict::Slower => slower(report),
     }
 }
@@ -85,6 +86,10 @@ fn nothing(report: &KernelDiagnosis) -> String {
         numbers::time(report.sample.elapsed_p50_ns),
         numbers::time(report.normal.elapsed_p50_ns),
     )
+}
+
+fn few(report: &KernelDiagnosis) -> String {
+    format!("So few are slower that it may be chance. {}", slower(report))
 }
 
 fn slower(report: &KernelDiagnosis) -> String {

@@ -55,6 +55,7 @@ const fn symbol(state: KernelState) -> char {
         KernelState::Ipi => 'X',
         KernelState::UserInput => 'U',
         KernelState::Unknown => '?',
+        KernelState::Throttled => 'Q',
     }
 }
 

@@ -1,7 +1,7 @@
 //! Phrases about kernel traces.
 
 use crate::names::quoted;
-use crate::{KernelDiagnosis, SetOfExecutions, StepGroup, StepKind, WaitCause, rfc3339};
+use crate::{CpuUser, KernelDiagnosis, SetOfExecutions, StepGroup, StepKind, WaitCause, rfc3339};
 use crate::{names, numbers};
 use laggard_model::Timestamp;
 
@@ -16,20 +16,20 @@ pub struct WaitFacts<'a> {
     pub waker: Option<&'a str>,
     /// The interrupt, device or CPU.
     pub resource: Option<&'a str>,
+    /// Who used the CPU that was waited for, the longest first.
+    pub cpu_users: &'a [CpuUser],
 }
 
 /// A wait in words, as what follows a thread's name:
-/// `was preempted 14 times for 9.80 ms while its CPU was idle: a CPU quota`. Names stand in backticks.
+/// `was kept from running 14 times for 9.80 ms by a CPU quota`. Names stand in backticks.
 pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
     let often = format!("{}for {}", times(facts.count), numbers::time(facts.total_ns));
     let waker = |lead: &str| facts.waker.map_or_else(String::new, |name| format!("{lead}{}", quoted(name)));
     let resource = facts.resource.map_or_else(String::new, |name| format!(" ({})", quoted(name)));
     match cause {
-        WaitCause::CpuQuota => format!("was preempted {often} while its CPU was idle: a CPU quota"),
-        WaitCause::CpuBusy => {
-            format!("waited {often} for a CPU that others used{}", waker(", mostly "))
-        }
-        WaitCause::CpuWakeUp => format!("waited {often} for an idle CPU to wake up"),
+        WaitCause::CpuQuota => format!("was kept from running {often} by a CPU quota"),
+        WaitCause::CpuBusy => format!("waited {often} for a CPU that {}", cpu_users(facts)),
+        WaitCause::CpuWakeUp => format!("waited {often} for a CPU that was idle"),
         WaitCause::OtherThread => match facts.waker {
             Some(name) => format!("waited {often} for {}, which ran", quoted(name)),
             None => format!("waited {often} for other threads, which ran"),
@@ -45,6 +45,22 @@ pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
         WaitCause::Unknown => format!("is not in the trace {often}"),
         WaitCause::Computing => format!("computed {often}"),
     }
+}
+
+/// Who used a CPU: `` `video-encode` (tid 812, another process) used``, `others used, mostly …`. Who used it for less than half of
+/// the time is not the reason of the wait.
+fn cpu_users(facts: WaitFacts<'_>) -> String {
+    let Some(first) =
+        facts.cpu_users.first().filter(|user| user.total_ns.saturating_mul(2) >= facts.total_ns)
+    else {
+        return "others used".to_owned();
+    };
+    let tid = first.tid.map(|tid| format!("tid {tid}"));
+    let container = first.container.as_ref().map(|container| format!("container {container}"));
+    let kind = Some(first.kind.words()).filter(|words| !words.is_empty()).map(str::to_owned);
+    let details: Vec<String> = [tid, container.or(kind)].into_iter().flatten().collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    format!("{}{details} used", quoted(&first.thread))
 }
 
 /// `` (once), `twice `, `14 times `.
@@ -135,13 +151,31 @@ pub(crate) fn symbol_name(report: &KernelDiagnosis, symbol: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CpuUserKind;
 
     #[test]
     fn waits_are_phrases() {
-        let facts = WaitFacts { count: 14, total_ns: 9_800_000, waker: None, resource: None };
+        let facts = WaitFacts { count: 14, total_ns: 9_800_000, ..WaitFacts::default() };
         assert_eq!(
             wait_words(WaitCause::CpuQuota, facts),
-            "was preempted 14 times for 9.80 ms while its CPU was idle: a CPU quota"
+            "was kept from running 14 times for 9.80 ms by a CPU quota"
+        );
+        let encoder = CpuUser {
+            thread: "video-encode".to_owned(),
+            tid: Some(812),
+            kind: CpuUserKind::OtherProcess,
+            container: None,
+            total_ns: 9_000_000,
+        };
+        let users = [encoder.clone()];
+        assert_eq!(
+            wait_words(WaitCause::CpuBusy, WaitFacts { cpu_users: &users, ..facts }),
+            "waited 14 times for 9.80 ms for a CPU that `video-encode` (tid 812, another process) used"
+        );
+        let users = [CpuUser { total_ns: 4_000_000, ..encoder }];
+        assert_eq!(
+            wait_words(WaitCause::CpuBusy, WaitFacts { cpu_users: &users, ..facts }),
+            "waited 14 times for 9.80 ms for a CPU that others used"
         );
         let disk = WaitFacts { count: 1, resource: Some("virtio1-req.0"), ..facts };
         assert_eq!(wait_words(WaitCause::Disk, disk), "waited for 9.80 ms for a disk (`virtio1-req.0`)");

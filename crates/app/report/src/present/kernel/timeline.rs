@@ -91,6 +91,7 @@ pub(super) const fn color(state: KernelState) -> Color {
         KernelState::Ipi => 7,
         KernelState::UserInput => 8,
         KernelState::Unknown => 9,
+        KernelState::Throttled => 10,
     }]
 }
 

@@ -238,7 +238,7 @@ pub(super) fn value(event: &KernelEvent, texts: &KernelTexts, layout: &Layout) -
         EventKind::SoftirqEntry { vector: softirq } => (name(layout, "softirq_entry"), vector(softirq)),
         EventKind::SoftirqExit { vector: softirq } => (name(layout, "softirq_exit"), vector(softirq)),
         EventKind::SoftirqRaise { vector: softirq } => (name(layout, "softirq_raise"), vector(softirq)),
-        EventKind::HrtimerEntry => {
+        EventKind::HrtimerEntry(_) => {
             (name(layout, "hrtimer_expire_entry"), numbers_value(&[0xffff_9c00_0000_1000, -1]))
         }
         EventKind::HrtimerExit => {

@@ -1,0 +1,28 @@
+//! Who used the CPU that another thread waited for.
+
+use crate::cpu_runs::CpuRuns;
+use crate::graph::ExecutionGraph;
+use crate::path::Window;
+use crate::worker::{HostId, WorkerId};
+use laggard_model::Cpu;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+impl ExecutionGraph {
+    /// What ran on every CPU; computed when it is first needed.
+    pub(crate) fn cpu_runs(&self) -> &CpuRuns {
+        self.cpu_runs.get_or_init(|| CpuRuns::from_chains(&self.workers, &self.chains))
+    }
+
+    /// The threads that ran on a CPU within a window, the idle task excepted: nanoseconds of each, the longest first. Cost: in the
+    /// first call linear in the graph, then linear in what ran there.
+    pub fn cpu_users(&self, host: HostId, cpu: Cpu, window: Window) -> Vec<(WorkerId, u64)> {
+        let mut users: BTreeMap<WorkerId, u64> = BTreeMap::new();
+        for run in self.cpu_runs().within(host, cpu, window) {
+            *users.entry(run.worker).or_default() += run.window.ns();
+        }
+        let mut users: Vec<(WorkerId, u64)> = users.into_iter().filter(|(_, ns)| *ns > 0).collect();
+        users.sort_by_key(|&(id, ns)| (Reverse(ns), id));
+        users
+    }
+}
