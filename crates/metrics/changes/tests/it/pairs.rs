@@ -239,7 +239,7 @@ impl PairTally {
             Difference::None => None,
             Difference::Cost(_) | Difference::Background(_) => Some(ChangeKind::ApplicationChange),
             Difference::Wait(_) => Some(ChangeKind::WaitChange),
-            // One type alone cannot be told from all.
+            // With a single type, a change of that type and a change of all types look the same.
             Difference::Host(_) if pair.demand_s[0].len() == 1 => Some(ChangeKind::ApplicationChange),
             Difference::Host(_) => Some(ChangeKind::HostChange),
         };

@@ -139,12 +139,10 @@ fn a_kill_at_any_instant_loses_no_message_and_repeats_one_with_its_id() {
     assert!(repeated > 10, "no kill came between sending and saving");
 }
 
-#[test]
-fn an_unconfirmed_message_is_sent_again_before_what_followed() {
+/// An operation is slow for two minutes, and the first message has this answer; everything after it is acknowledged.
+fn after_first_answer(answer: Result<(), SendError>) -> Outside {
     let mut outside = Outside::default();
-    let timeout = Err(SendError::Unconfirmed("timeout".to_owned()));
-    let mut process =
-        Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer: timeout };
+    let mut process = Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer };
     for minute in 0..2 {
         process.evaluate(&["read"], minute);
     }
@@ -154,24 +152,18 @@ fn an_unconfirmed_message_is_sent_again_before_what_followed() {
     }
     process.answer = Ok(());
     process.deliver_all(time(8));
+    outside
+}
+
+#[test]
+fn an_unconfirmed_message_is_sent_again_before_what_followed() {
+    let outside = after_first_answer(Err(SendError::Unconfirmed("timeout".to_owned())));
     assert_eq!(states(&outside), [[IncidentState::Open], [IncidentState::Closed]]);
     assert_eq!(outside.received[&outside.order[0]].1, 2, "the same id, twice");
 }
 
 #[test]
 fn a_refused_message_is_decided_anew() {
-    let mut outside = Outside::default();
-    let refused = Err(SendError::Refused("status 503".to_owned()));
-    let mut process =
-        Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer: refused };
-    for minute in 0..2 {
-        process.evaluate(&["read"], minute);
-    }
-    process.deliver_all(time(2));
-    for minute in 3..8 {
-        process.evaluate(&[], minute);
-    }
-    process.answer = Ok(());
-    process.deliver_all(time(8));
+    let outside = after_first_answer(Err(SendError::Refused("status 503".to_owned())));
     assert_eq!(outside.order, Vec::<String>::new(), "nobody was notified of its beginning");
 }

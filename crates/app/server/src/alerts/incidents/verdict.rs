@@ -176,7 +176,7 @@ impl Evidence<'_> {
         let window = report.window?;
         let since = window.since.minus(SAMPLES_BEFORE);
         let tiers = if lead.replicas.is_empty() { vec![lead.service.clone()] } else { Vec::new() };
-        // Of peers it is told whether something else computes there instead.
+        // The samples of healthy peers show whether another process runs there instead.
         let seen = report.heat_map.as_ref().map_or(&[][..], |map| &map.replicas);
         let peers = seen.iter().filter(|replica| !lead.replicas.contains(replica)).take(PEERS_MAX);
         let servers = if lead.replicas.is_empty() {
