@@ -120,7 +120,7 @@ mod tests {
         let after: Vec<f64> = usual_waits().iter().map(|waited| waited + 10e6).collect();
         let load = ForeignLoad::from_waits(&usual_waits(), &after, &vec![Some(10e6); 50]);
         assert!(load.is_raised && load.excused.is_empty());
-        assert!(load.caution().unwrap().contains("waited 14.5 ms for them on average, normal ones 4.5 ms"));
+        assert!(load.caution().unwrap().contains("waited 14.5 ms for them on average, normal ones 4.50 ms"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::stand_in::{Server, agent_at, log};
 use laggard_model::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -29,6 +29,15 @@ fn kill(mut agent: Child) {
     agent.wait().unwrap();
 }
 
+/// Waits until no request of these is open.
+fn until_answered(server: &Server, is_one: impl Fn(&Value) -> bool) {
+    let begun = Instant::now();
+    while server.change(|state| state.requests.as_array().unwrap().iter().any(&is_one)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a request is not answered");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn agent_in_a_process_of_its_own() {
     // Among the other tests it does nothing.
@@ -51,17 +60,16 @@ fn a_killed_agent_answers_each_request_once() {
         let until_ns = now_ns() + 60_000_000;
         let request = json!({"id": id, "since_ns": until_ns - 1_000_000_000, "until_ns": until_ns});
         server.change(|state| state.requests.as_array_mut().unwrap().push(request));
-        // Every third one lives long enough to answer; the others die anywhere before.
-        let pause_ms = if number % 3 == 0 { 400 } else { number * 7_919 % 250 };
-        std::thread::sleep(Duration::from_millis(pause_ms));
+        // Every third one lives until it has answered; the others die anywhere before.
+        if number % 3 == 0 {
+            until_answered(&server, |request| request["id"] == **id);
+        } else {
+            std::thread::sleep(Duration::from_millis(number * 7_919 % 250));
+        }
         kill(agent);
     }
     let agent = start(&server, folder.path());
-    let begun = Instant::now();
-    while server.change(|state| !state.requests.as_array().unwrap().is_empty()) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "a request is not answered");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until_answered(&server, |_| true);
     kill(agent);
     let (polls, uploads) = server.change(|state| (state.polls.clone(), state.uploads.clone()));
     let missed = polls.iter().flat_map(|poll| poll["missed"].as_array().unwrap());

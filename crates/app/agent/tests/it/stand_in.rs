@@ -82,7 +82,9 @@ fn answer(stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<()> 
         head.iter().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    let path = head[0].split(' ').nth(1).unwrap().to_owned();
+    // The head of a client that was killed is not whole.
+    let Some(path) = head.first().and_then(|line| line.split(' ').nth(1)) else { return Ok(()) };
+    let path = path.to_owned();
     let mut state = state.lock().unwrap();
     let (status, answer) = if state.is_down {
         (500, json!({"detail": "down"}))

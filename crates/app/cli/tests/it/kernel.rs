@@ -128,7 +128,7 @@ fn paths_tile_their_executions_and_name_what_they_wait_for() {
     let report = json(&["path", &file, "--executions", "marker"]);
     assert_eq!(report["executions"].as_array().unwrap().len(), 10);
     let headline = report["headline"].as_str().unwrap();
-    assert!(headline.contains("preempted while its CPU was idle: a CPU quota"), "{headline}");
+    assert!(headline.contains("waiting for the next period of a CPU quota"), "{headline}");
     for one in report["timelines"].as_array().unwrap() {
         let mut at = 0;
         for piece in one["segments"].as_array().unwrap() {

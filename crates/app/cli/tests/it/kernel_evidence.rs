@@ -195,7 +195,7 @@ fn a_lock_in_the_kernel_contradicts_samples_of_another_process() {
     assert_eq!(piece["class"], "foreign-load");
     assert!(piece["text"].as_str().unwrap().contains("a CPU that others used (`other`)"), "{piece}");
     let wait = clause(&agreed, "wait").unwrap();
-    assert!(wait.contains("for a CPU that others used, mostly `other`"), "{wait}");
+    assert!(wait.contains("for a CPU that `other` (tid 200) used"), "{wait}");
     assert_eq!(clause(&agreed, "contradiction"), None);
     // The same incident with a kernel trace that shows a lock instead.
     let disputed = with(Wait::Lock(30));
