@@ -9,12 +9,16 @@
 use crate::population::Selected;
 use laggard_engine::RequestView;
 use laggard_model::{OperationId, SpanKind, Status};
-use laggard_numeric::{median_of, spread_evenly};
+use laggard_numeric::{Alternative, mann_whitney, median_of, spread_evenly};
 
 /// Most requests that times are read of, with and without the callee.
 const REQUESTS_MAX: usize = 1_000;
 /// A callee that does not add at least this share to its caller's own time does not show whether it was called.
 const CALLEE_SHARE_MIN: f64 = 0.1;
+/// With fewer calls without the callee, nothing is shown.
+const CALLS_MIN: usize = 5;
+/// Chance that calls without the callee take longer than the own time of those with it, up to which they do.
+const LEVEL: f64 = 1e-3;
 
 /// A caller, and one of its callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,10 +41,6 @@ impl CallPair {
     /// Whether the callee of calls without it was called: its time is still there, as the caller's own. `None` where times do
     /// not show it. `without` and `with` are numbers of requests that have calls of the caller with and without the callee.
     pub(crate) fn was_lost(self, selected: &Selected<'_>, without: &[u32], with: &[u32]) -> Option<bool> {
-        // The span of a client is the proof that a call was made.
-        if selected.union().names().operation_key(self.caller).kind == SpanKind::Client {
-            return Some(true);
-        }
         let mut times = CallerTimes::default();
         for numbers in [without, with] {
             for index in spread_evenly(numbers.len(), REQUESTS_MAX) {
@@ -48,16 +48,34 @@ impl CallPair {
                 times.add(self, selected, &request);
             }
         }
-        if times.without.is_empty() || times.with.is_empty() {
+        if times.without.len() < CALLS_MIN {
             return None;
         }
-        let (own, together) = (median_of(&times.with), median_of(&times.together));
-        let shows = together >= (1.0 + CALLEE_SHARE_MIN) * own;
-        shows.then(|| 2.0 * median_of(&times.without) > own + together)
+        // A client's span without an error is the proof that a call was made.
+        if selected.union().names().operation_key(self.caller).kind == SpanKind::Client {
+            return Some(true);
+        }
+        times.show_loss()
     }
 }
 
 impl CallerTimes {
+    /// Whether the calls without the callee take the time of both.
+    fn show_loss(&self) -> Option<bool> {
+        if self.with.is_empty() {
+            return None;
+        }
+        let (own, together) = (median_of(&self.with), median_of(&self.together));
+        if together < (1.0 + CALLEE_SHARE_MIN) * own {
+            return None;
+        }
+        if 2.0 * median_of(&self.without) <= own + together {
+            return Some(false);
+        }
+        let test = mann_whitney(&self.without, &self.with, Alternative::Greater);
+        (test.p_value <= LEVEL).then_some(true)
+    }
+
     fn add(&mut self, pair: CallPair, selected: &Selected<'_>, request: &RequestView<'_>) {
         let parents = &request.tree().parent;
         let operation = |node| selected.operation(request, node);

@@ -39,6 +39,8 @@ pub(crate) struct MethodAnswer {
     pub(crate) pca: Option<PcaDetails>,
     /// Whether intact calls of incomplete requests were compared.
     pub(crate) uses_incomplete: bool,
+    /// Share of the time of all calls that is of calls not compared because they may lack a callee whose span was lost, 0 to 1.
+    pub(crate) unmeasured_share: f64,
     /// Whether requests outside the analyzed categories were enough for an answer as well.
     pub(crate) enough: bool,
 }
@@ -57,6 +59,7 @@ impl MethodAnswer {
             incidents: Vec::new(),
             pca: None,
             uses_incomplete: false,
+            unmeasured_share: 0.0,
             enough: false,
         }
     }

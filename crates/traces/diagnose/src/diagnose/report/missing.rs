@@ -64,7 +64,19 @@ pub(crate) fn holes(context: &Context<'_>) -> Vec<String> {
             if context.answer.uses_incomplete { "." } else { " and were left out." }
         ));
     }
+    let unmeasured = context.answer.unmeasured_share;
+    if unmeasured > PARTIAL_SHARE_MAX {
+        out.push(not_compared(unmeasured));
+    }
     out
+}
+
+/// That calls may lack callees whose spans were lost; `share` is theirs of the time of all calls.
+pub(crate) fn not_compared(share: f64) -> String {
+    format!(
+        "Spans are lost: calls that take {:.0} % of the time may lack a callee, and were not compared.",
+        100.0 * share
+    )
 }
 
 fn largest_category(context: &Context<'_>) -> Option<String> {

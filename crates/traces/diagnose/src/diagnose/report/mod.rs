@@ -76,6 +76,9 @@ pub(crate) fn report(question: &DiagnoseQuestion<'_>, answer: &MethodAnswer) -> 
     report
 }
 
+/// From this share of the time on, calls that were not compared are mentioned.
+const UNMEASURED_SHARE_MIN: f64 = 0.1;
+
 fn window(context: &Context<'_>) -> Option<Window> {
     let (first, last, _) = extent(context.survey())?;
     Some(Window { since: first, until: last })
@@ -182,6 +185,9 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
                 false => " and were left out.",
             }
         ));
+    }
+    if context.answer.unmeasured_share >= UNMEASURED_SHARE_MIN {
+        out.push(missing::not_compared(context.answer.unmeasured_share));
     }
     if context.requests.names().replicas() <= 1 && context.requests.spans() > 0 {
         out.push("The spans name at most one replica, so replicas cannot be compared.".to_owned());

@@ -113,6 +113,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         incidents: incidents::incidents(&study, &suspects),
         suspects,
         uses_incomplete: study.uses_incomplete(),
+        unmeasured_share: study.unmeasured_share(),
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }

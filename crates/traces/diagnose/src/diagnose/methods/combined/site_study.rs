@@ -204,6 +204,11 @@ impl SiteStudy {
         self.gaps[0].as_ref().is_some_and(|gaps| gaps.uses_incomplete())
     }
 
+    /// Share of the time of the window's calls that is of calls that were not compared, 0 to 1.
+    pub(crate) fn unmeasured_share(&self) -> f64 {
+        self.gaps[0].as_ref().map_or(0.0, |gaps| gaps.unmeasured_share())
+    }
+
     /// Whether a request of the window is complete. Incomplete ones are evidence, but are not counted.
     pub(crate) fn is_complete(&self, request: &SiteRequest) -> bool {
         !self.incomplete[request.category as usize]
