@@ -11,7 +11,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub struct ClockBounds {
     /// Largest lower bound, in nanoseconds.
     pub low_ns: i64,
-    /// Smallest upper bound, in nanoseconds. Below `low_ns` when the clocks drifted or stepped.
+    /// Smallest upper bound, in nanoseconds. Below `low_ns` when the clocks drifted or stepped, and when callees end their
+    /// spans late.
     pub high_ns: i64,
     /// Calls that contributed.
     pub calls: u64,
@@ -20,12 +21,16 @@ pub struct ClockBounds {
 impl ClockBounds {
     /// Whether equal clocks are consistent with every call seen.
     pub fn agree(&self) -> bool {
-        self.low_ns <= 0 && self.high_ns >= 0
+        self.proven_skew() == Nanos::ZERO
     }
 
     /// The skew that the calls prove, 0 when equal clocks are possible.
+    ///
+    /// Servers end their spans after the response is sent, some milliseconds after (Node). That a callee starts before its
+    /// caller can only be the clocks; that it ends after it is, where the bounds exclude each other, no proof.
     pub fn proven_skew(&self) -> Nanos {
-        Nanos::from_ns(self.low_ns.max(-self.high_ns).max(0).unsigned_abs())
+        let low_ns = if self.low_ns <= self.high_ns { self.low_ns } else { 0 };
+        Nanos::from_ns(low_ns.max(-self.high_ns).max(0).unsigned_abs())
     }
 
     /// The largest skew the calls leave possible.
@@ -133,6 +138,18 @@ mod tests {
         assert_eq!((bounds.proven_skew().ns(), bounds.possible_skew().ns()), (70, 130));
         clocks.add(a, b, 110, 60);
         assert_eq!(clocks.pairs()[0].1, ClockBounds { low_ns: 70, high_ns: 110, calls: 2 });
+    }
+
+    #[test]
+    fn callees_that_end_late_prove_no_skew() {
+        let (a, b) = (ReplicaId::from_index(0), ReplicaId::from_index(1));
+        let mut clocks = ClockAgreement::default();
+        // One ended 4 ms after its caller, whose clock is known to be within 0.3 ms from another.
+        clocks.add(a, b, 1_000_000, 4_000_000);
+        clocks.add(a, b, 300_000, -200_000);
+        assert!(clocks.pairs()[0].1.agree());
+        clocks.add(a, b, -100_000, -200_000);
+        assert_eq!(clocks.pairs()[0].1.proven_skew().ns(), 100_000, "it cannot start before its caller");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! operation, and which are retained. The manual's pages on OTLP and Jaeger state the same rules for users.
 
 mod operation;
+mod peer;
 mod query;
 mod resource;
 mod selected;

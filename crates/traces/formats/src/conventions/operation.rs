@@ -7,12 +7,15 @@
 //! 3. `db.query.summary`, else the database operation and the collection: `SELECT users`; else the span's name and the
 //!    first table of the query, or the kind of database: `GET redis`
 //! 4. the messaging operation and the destination: `publish orders`
+//! 5. of a client, the span's name and the service or host that is called: `GET recommendations`
 //!
 //! When none is there, ids in the name are replaced ([`replace_ids`]).
 
 use super::UNKNOWN;
+use super::peer::Peer;
 use super::query::verb_and_table;
 use super::template::replace_ids;
+use laggard_model::SpanKind;
 use std::borrow::Cow;
 
 /// The attributes that can name an operation.
@@ -37,10 +40,14 @@ enum OperationKeyword {
     MessagingOperation,
     MessagingTemplate,
     MessagingDestination,
+    PeerService,
+    ServerAddress,
+    ServerPort,
+    Url,
 }
 
 impl OperationKeyword {
-    const COUNT: usize = OperationKeyword::MessagingDestination as usize + 1;
+    const COUNT: usize = OperationKeyword::Url as usize + 1;
 
     fn from_name(name: &[u8]) -> Option<OperationKeyword> {
         Some(match name {
@@ -61,6 +68,10 @@ impl OperationKeyword {
             b"messaging.destination.name" | b"messaging.destination" => {
                 OperationKeyword::MessagingDestination
             }
+            b"peer.service" => OperationKeyword::PeerService,
+            b"server.address" | b"net.peer.name" => OperationKeyword::ServerAddress,
+            b"server.port" | b"net.peer.port" => OperationKeyword::ServerPort,
+            b"url.full" | b"http.url" => OperationKeyword::Url,
             _ => return None,
         })
     }
@@ -152,9 +163,10 @@ impl OperationNamer {
         &'b mut self,
         quality: NameQuality,
         name: &'b str,
+        kind: SpanKind,
         attributes: &OperationAttributes<'_>,
     ) -> &'b str {
-        let found = match quality {
+        let is_composed = match quality {
             NameQuality::Plain => return name,
             NameQuality::Path => self.compose_route(name, attributes),
             NameQuality::Generic | NameQuality::Identifying => {
@@ -162,10 +174,11 @@ impl OperationNamer {
                     || self.compose_rpc(attributes)
                     || self.compose_database(quality, name, attributes)
                     || self.compose_messaging(attributes)
+                    || (kind == SpanKind::Client && self.compose_peer(quality, name, attributes))
             }
         };
         match quality {
-            _ if found => &self.composed,
+            _ if is_composed => &self.composed,
             NameQuality::Identifying => &self.templated,
             _ if name.trim().is_empty() => UNKNOWN,
             _ => name,
@@ -237,6 +250,29 @@ impl OperationNamer {
             .or(attributes.get(OperationKeyword::MessagingDestination));
         self.compose(operation, ' ', destination)
     }
+
+    /// Instrumentation of HTTP clients names spans after the method alone, whatever they call.
+    fn compose_peer(
+        &mut self,
+        quality: NameQuality,
+        name: &str,
+        attributes: &OperationAttributes<'_>,
+    ) -> bool {
+        let verb = name.trim();
+        if quality != NameQuality::Generic || verb.is_empty() {
+            return false;
+        }
+        let service = attributes.get(OperationKeyword::PeerService).map(Peer::Service);
+        let address = || {
+            let port = attributes.get(OperationKeyword::ServerPort);
+            Peer::from_address(attributes.get(OperationKeyword::ServerAddress)?, port)
+        };
+        let url = || Peer::from_url(attributes.get(OperationKeyword::Url)?);
+        let Some(peer) = service.or_else(address).or_else(url) else { return false };
+        self.compose(Some(verb), ' ', Some(""));
+        peer.write(&mut self.composed);
+        true
+    }
 }
 
 #[cfg(test)]
@@ -245,13 +281,18 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, attributes: &[(&str, &str)], expected: &str) {
+        check_kind(SpanKind::Unspecified, name, attributes, expected);
+    }
+
+    #[track_caller]
+    fn check_kind(kind: SpanKind, name: &str, attributes: &[(&str, &str)], expected: &str) {
         let mut selected = OperationAttributes::default();
         for &(key, value) in attributes {
             selected.add(key.as_bytes(), value.into());
         }
         let mut namer = OperationNamer::default();
         let quality = namer.assess(name);
-        assert_eq!(namer.operation(quality, name, &selected), expected);
+        assert_eq!(namer.operation(quality, name, kind, &selected), expected);
     }
 
     const ROUTE: (&str, &str) = ("http.route", "/cart/{id}");
@@ -309,5 +350,28 @@ mod tests {
         );
         let both = [("messaging.operation.type", "send"), ("messaging.operation.name", "publish")];
         check("order 4711", &both, "publish");
+    }
+
+    #[test]
+    fn clients_that_are_named_after_a_method_alone_are_named_after_what_they_call() {
+        let client = |name, attributes: &[(&str, &str)], expected| {
+            check_kind(SpanKind::Client, name, attributes, expected);
+        };
+        let address = ("server.address", "recommendations.shop.svc");
+        client("GET", &[address, ("server.port", "8091")], "GET recommendations.shop.svc");
+        client("GET", &[("peer.service", "recommendations"), address], "GET recommendations");
+        client(
+            "HTTP POST",
+            &[("http.url", "https://user@pay.example:443/pay?id=4")],
+            "HTTP POST pay.example",
+        );
+        client("GET", &[("net.peer.name", "10.0.3.7"), ("net.peer.port", "8091")], "GET :8091");
+        client("GET", &[("url.full", "http://[::1]:8091/related?item=4")], "GET :8091");
+        client("GET", &[("url.full", "http://localhost:8091")], "GET :8091");
+        client("GET", &[("server.address", "10.0.3.7")], "GET");
+        client("GET", &[("db.system", "redis"), ("server.address", "cache")], "GET redis");
+        client("GET related", &[address], "GET related");
+        // The address of a server is its own.
+        check_kind(SpanKind::Server, "GET", &[address], "GET");
     }
 }

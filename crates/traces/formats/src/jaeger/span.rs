@@ -137,6 +137,10 @@ impl JaegerSpan<'_> {
         let _ = attributes_json::read(self.tag, &mut tags);
         let name = self.operation_name.as_str();
         let quality = namer.assess(name);
+        let kind = tags.kind.unwrap_or(match parent {
+            Parent::FollowsFrom(_) => SpanKind::Consumer,
+            _ => SpanKind::Unspecified,
+        });
         Some(SpanFields {
             trace_id: trace.id,
             trace_text: (!trace.is_canonical).then_some(trace_text),
@@ -145,11 +149,8 @@ impl JaegerSpan<'_> {
                 Parent::None => None,
                 Parent::ChildOf(id) | Parent::FollowsFrom(id) => Some(id),
             },
-            operation: namer.operation(quality, name, &tags.operation),
-            kind: tags.kind.unwrap_or(match parent {
-                Parent::FollowsFrom(_) => SpanKind::Consumer,
-                _ => SpanKind::Unspecified,
-            }),
+            operation: namer.operation(quality, name, kind, &tags.operation),
+            kind,
             status: tags.status,
             start: Timestamp::from_unix_ns(start),
             inclusive: inclusive_of_length(span_id, length, sink),

@@ -68,13 +68,14 @@ impl OtlpSpanJson<'_> {
             });
             return None;
         };
+        let kind = SpanKind::parse(self.kind.as_str()).unwrap_or_default();
         Some(SpanFields {
             trace_id: trace.id,
             trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: id::span(self.parent_span_id.as_str()),
-            operation: self.operation(namer),
-            kind: SpanKind::parse(self.kind.as_str()).unwrap_or_default(),
+            operation: self.operation(kind, namer),
+            kind,
             status: self.status.map_or(Status::Unset, |status| read_status(status.get())),
             start,
             inclusive: inclusive_time(span_id, start, end, sink),
@@ -111,7 +112,7 @@ impl OtlpSpanJson<'_> {
         tags.sampling.settle(SpanRef { trace_state, span }, sink)
     }
 
-    fn operation<'b>(&'b self, namer: &'b mut OperationNamer) -> &'b str {
+    fn operation<'b>(&'b self, kind: SpanKind, namer: &'b mut OperationNamer) -> &'b str {
         let name = self.name.as_str();
         let quality = namer.assess(name);
         if quality == NameQuality::Plain {
@@ -120,7 +121,7 @@ impl OtlpSpanJson<'_> {
         // Attributes that cannot be read cost a better name, not the span.
         let mut attributes = OperationAttributes::default();
         let _ = attributes_json::read(self.attributes, &mut attributes);
-        namer.operation(quality, name, &attributes)
+        namer.operation(quality, name, kind, &attributes)
     }
 }
 

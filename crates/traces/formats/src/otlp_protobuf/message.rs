@@ -294,7 +294,7 @@ impl<'a> WireSpan<'a> {
                 attributes.add(key, read_value(value));
             }
         }
-        namer.operation(quality, name, &attributes)
+        namer.operation(quality, name, self.kind, &attributes)
     }
 }
 

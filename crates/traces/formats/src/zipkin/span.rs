@@ -93,13 +93,14 @@ impl ZipkinSpan<'_> {
         // Tags that cannot be read cost a name or a status, not the span.
         let mut tags = SpanTags::new(wanted);
         let _ = attributes_json::read(self.tags, &mut tags);
+        let kind = SpanKind::parse(self.kind.as_str()).or(tags.kind).unwrap_or_default();
         let fields = SpanFields {
             trace_id: trace.id,
             trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: parse_span_id(self.parent_id.as_str()),
-            operation: namer.operation(quality, name, &tags.operation),
-            kind: SpanKind::parse(self.kind.as_str()).or(tags.kind).unwrap_or_default(),
+            operation: namer.operation(quality, name, kind, &tags.operation),
+            kind,
             status: tags.status,
             start: Timestamp::from_unix_ns(times.start),
             inclusive: inclusive(span_id, times.length, sink),
