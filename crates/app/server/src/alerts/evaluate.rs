@@ -144,16 +144,15 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether its p-value is at most this.
+    /// Whether it has a p-value of at most this.
     pub fn is_certain(&self, level: f64) -> bool {
-        self.p_value.is_none_or(|p_value| p_value <= level)
+        self.p_value.is_some_and(|p_value| p_value <= level)
     }
 
     /// Whether most of its own calls are slower by so much that it counts although requests hardly notice: from a fifth of what is
     /// asked of them on.
     pub fn is_slower_by_itself(&self, slower_min: f64) -> bool {
         self.factor.is_some_and(|factor| factor >= OWN_FACTOR_MIN)
-            && self.p_value.is_some()
             && 2 * self.requests_hit >= self.requests_seen
             && self.slower >= OWN_PART * slower_min
     }
