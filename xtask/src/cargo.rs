@@ -4,6 +4,9 @@ use crate::repository::{Judgment, Repository};
 use std::io;
 use std::process::{Command, Stdio};
 
+/// The manifest of the workspace.
+const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+
 /// Lines of a failed command's output that are shown.
 const LINES_SHOWN: usize = 60;
 
@@ -65,24 +68,24 @@ pub(crate) fn docs(_: &Repository) -> Judgment {
     judge(&build, &[("RUSTDOCFLAGS", "-D warnings")]).map(|_| "API pages without warnings".to_owned())
 }
 
-/// Builds the evaluation, optimized, and runs it in the caller's folder, so that paths mean what they say.
+/// Builds a program of the lab, optimized, and runs it in the caller's folder, so that paths mean what they say.
 ///
 /// # Errors
 /// When cargo cannot be started.
-pub(crate) fn evaluate(options: &[&str]) -> io::Result<bool> {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let mut command = Command::new(env!("CARGO"));
-    command.args([
-        "run",
-        "--quiet",
-        "--release",
-        "--manifest-path",
-        manifest,
-        "-p",
-        "laggard-evaluate",
-        "--",
-    ]);
-    Ok(command.args(options).status()?.success())
+pub(crate) fn run_program(package: &str, options: &[&str]) -> io::Result<bool> {
+    let run = ["run", "--quiet", "--release", "--manifest-path", MANIFEST, "-p", package, "--"];
+    Ok(Command::new(env!("CARGO")).args(run).args(options).status()?.success())
+}
+
+/// Builds Laggard and the campaign, and runs the latter.
+///
+/// # Errors
+/// When cargo cannot be started.
+pub(crate) fn campaign(options: &[&str]) -> io::Result<bool> {
+    let build = ["build", "--quiet", "--release", "--manifest-path", MANIFEST, "-p", "laggard"];
+    let is_built =
+        options.contains(&"--laggard") || Command::new(env!("CARGO")).args(build).status()?.success();
+    Ok(is_built && run_program("laggard-campaign", options)?)
 }
 
 #[cfg(test)]

@@ -209,6 +209,17 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "laggard-campaign",
+        may_use: &[
+            "laggard-wire",
+            "laggard-engine",
+            "laggard-evaluate",
+            "laggard-simulate",
+            "laggard-system",
+        ],
+        tests_may_use: &[],
+    },
+    Layer {
         name: "laggard-experiments",
         may_use: &[],
         tests_may_use: &[

@@ -6,6 +6,7 @@
 //! cargo xtask pages           builds the pages of the service from web/ (needs npm)
 //! cargo xtask test [AREA…]    every test, or those of some areas: base, traces, metrics, kernel, app, program, lab, web
 //! cargo xtask evaluate …      every method over incidents with known truth
+//! cargo xtask campaign …      the bookstore, broken in known ways, under a live server
 //! ```
 //!
 //! A rule is a file with a function from [`Repository`] to [`repository::Judgment`], a row in [`steps::STEPS`], and
@@ -42,7 +43,8 @@ fn main() -> ExitCode {
         ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
         ["pages"] => pages::build().map(|()| true),
         ["test", ref areas @ ..] => testing::run(areas),
-        ["evaluate", ref options @ ..] => cargo::evaluate(options),
+        ["evaluate", ref options @ ..] => cargo::run_program("laggard-evaluate", options),
+        ["campaign", ref options @ ..] => cargo::campaign(options),
         _ => return usage(),
     };
     match passed {
@@ -65,6 +67,9 @@ fn usage() -> ExitCode {
     say("cargo xtask test [AREA…]    run every test, or those of some areas:");
     say("    base, traces, metrics, kernel, app, program (the whole program), lab, web, xtask");
     say("cargo xtask evaluate …      run every method over incidents with known truth");
+    say(
+        "cargo xtask campaign …      break the bookstore in known ways, and compare the server's incidents with the truth",
+    );
     ExitCode::from(2)
 }
 

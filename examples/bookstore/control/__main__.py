@@ -27,7 +27,8 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("--record", action="store_true", help="write them to recording/ as well, for `laggard diagnose`")
     drive = commands.add_parser("drive", parents=[drive_arguments()], add_help=False, help="send load until it is stopped")
     drive.add_argument("--detach", action="store_true", help="do it in the background; `down` stops it")
-    commands.add_parser("faults", help="list the faults")
+    listing = commands.add_parser("faults", help="list the faults")
+    listing.add_argument("--kind", choices=("all", "faults", "harmless"), default="all", help="which (%(default)s)")
     for name, text in (("break", "break it"), ("mend", "end a fault")):
         command = commands.add_parser(name, help=text)
         command.add_argument("fault", choices=FAULTS, metavar="FAULT")
@@ -59,7 +60,8 @@ def main() -> None:
     if options.command == "install":
         return install()
     if options.command == "faults":
-        for fault in FAULTS.values():
+        wanted = {"all": (True, False), "faults": (False,), "harmless": (True,)}[options.kind]
+        for fault in (fault for fault in FAULTS.values() if fault.truth.is_harmless in wanted):
             print(f"{fault.name:<24} {fault.summary}")
         return
     shop = Shop(options.data, options.port)

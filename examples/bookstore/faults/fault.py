@@ -27,6 +27,10 @@ class Truth:
     is_everywhere: bool = False
     more: tuple["Truth", ...] = field(default=())
 
+    @property
+    def is_harmless(self) -> bool:
+        return self.service is None and self.edge is None and not self.is_everywhere
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -54,4 +54,4 @@ pub use patterns::{PatternScore, RequestMatrix, pattern_finders, score_patterns}
 pub use results::{GroupScore, LocalizerScore, Results};
 pub use run::{Options, run};
 pub use scorecard::{misses_page, scorecard};
-pub use sets::{Alarm, FileTruth, Group, SetKind, detection, tracebench_truth};
+pub use sets::{Alarm, FileTruth, Group, SetKind, Shop, detection, read_traces, tracebench_truth};

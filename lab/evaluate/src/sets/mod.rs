@@ -16,6 +16,7 @@ mod tracebench;
 
 pub use crate::group::{Group, SetKind};
 pub use minutes::{Alarm, detection};
+pub use shop::Shop;
 pub use tracebench::{FileTruth, tracebench_truth};
 
 use crate::run::Runner;
@@ -61,9 +62,12 @@ pub(crate) fn file_name(path: &Path) -> &str {
 }
 
 /// Reads spans of any format the product reads.
-pub(crate) fn read_traces(path: &Path, threads: NonZeroUsize) -> Result<Traces, String> {
+///
+/// # Errors
+/// When an input cannot be read, or is of no known format.
+pub fn read_traces(paths: &[PathBuf], threads: NonZeroUsize) -> Result<Traces, String> {
     let mut ingest = Ingest::new(IngestSettings::default());
-    let sources = expand(&[path.to_owned()]).map_err(|error| error.to_string())?;
+    let sources = expand(paths).map_err(|error| error.to_string())?;
     read_all(&sources, &InputSettings::default(), &mut ingest, &NoProgress)
         .map_err(|error| error.to_string())?;
     Ok(ingest.finish(threads))

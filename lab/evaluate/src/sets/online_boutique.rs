@@ -35,7 +35,7 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         return Ok(());
     }
     let faults = read_faults(&faults)?;
-    let shop = Shop::new(read_traces(spans, runner.threads())?, runner.threads());
+    let shop = Shop::new(read_traces(std::slice::from_ref(spans), runner.threads())?, runner.threads());
     for fault in faults.iter().filter(|fault| fault.performance) {
         window(&shop, fault, &faults, &groups, runner);
     }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// A slice with fewer traces is the ragged end of the data.
 const SLICE_TRACES_MIN: usize = 20;
 
-/// The complete data set, for slicing.
-pub(super) struct Shop {
+/// A complete data set, for slicing.
+pub struct Shop {
     pub(super) traces: Arc<Traces>,
     pub(super) names: Arc<NameTable>,
     pub(super) requests: Vec<Arc<RequestCalls>>,
@@ -28,7 +28,8 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    pub(super) fn new(traces: Traces, threads: NonZeroUsize) -> Shop {
+    /// Assembles the requests of a data set.
+    pub fn new(traces: Traces, threads: NonZeroUsize) -> Shop {
         let mut names = NameTable::default();
         let (requests, cost) = measured(|| requests(&traces, &mut names));
         let first_ns = each_trace(&traces).map(start_ns).min().unwrap_or(0);
@@ -58,8 +59,8 @@ impl Shop {
         self.requests.iter().filter(|request| wants(request.start_ns)).cloned().collect()
     }
 
-    /// A case of some times against others.
-    pub(super) fn case(
+    /// A case of some times against others; a request counts by its start, in nanoseconds.
+    pub fn case(
         &self,
         name: String,
         truth: Truth,

@@ -77,7 +77,7 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
     let mut quiet_runs: BTreeMap<String, Arc<Traces>> = BTreeMap::new();
     for run in &runs {
         if let FileTruth::AllNodes { workload, delay_ms: 0 } = &run.truth {
-            let traces = Arc::new(read_traces(&run.path, runner.threads())?);
+            let traces = Arc::new(read_traces(std::slice::from_ref(&run.path), runner.threads())?);
             quiet_runs.insert(workload.clone(), Arc::clone(&traces));
             let hours = hours(&traces);
             runner.run(quiet, hours, case(run.name(), traces, None, Truth::Quiet));
@@ -86,14 +86,14 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
     for run in &runs {
         match &run.truth {
             FileTruth::SlowNodes { nodes: slow } => {
-                let traces = Arc::new(read_traces(&run.path, runner.threads())?);
+                let traces = Arc::new(read_traces(std::slice::from_ref(&run.path), runner.threads())?);
                 let truth = slow_nodes(&traces, *slow);
                 runner.run(nodes, 0.0, case(run.name(), Arc::clone(&traces), None, Truth::Replicas(truth)));
                 sub_samples(run, &traces, *slow, samples, runner);
             }
             FileTruth::AllNodes { delay_ms: 0, .. } => {}
             FileTruth::AllNodes { workload, .. } => {
-                let traces = Arc::new(read_traces(&run.path, runner.threads())?);
+                let traces = Arc::new(read_traces(std::slice::from_ref(&run.path), runner.threads())?);
                 let baseline = baseline_of(&quiet_runs, workload);
                 runner.run(everywhere, 0.0, case(run.name(), traces, baseline, Truth::SomethingEverywhere));
             }
