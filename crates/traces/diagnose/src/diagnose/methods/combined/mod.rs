@@ -56,8 +56,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let mut ruled_out: Vec<String> = clouddiag::ruled_out(&cloud_diag).into_iter().collect();
     ruled_out.extend(small_categories(question, &surveyed, &cloud_diag));
     let mut cautions = clouddiag::cautions(&cloud_diag);
-    cautions.extend(small_baseline(&study, question));
-    cautions.extend(requests_left_out(&study));
+    cautions.extend(small_baseline(&study, question).into_iter().chain(requests_left_out(&study)));
 
     let dispersed = dispersion::suspects(cloud_diag.suspects);
     let patterned = patterns::suspects(&surveyed.categories, &question.settings.patterns, question.engine);
