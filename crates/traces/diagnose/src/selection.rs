@@ -1,8 +1,8 @@
 //! Which kind of request is analyzed: by service, entry operation, or category.
 
 use laggard_assembly::ShapeRule;
-use laggard_engine::Requests;
-use laggard_model::Fingerprint;
+use laggard_engine::{RequestRange, Requests, TreeStructure};
+use laggard_model::{Fingerprint, Names, SpanKind};
 use laggard_settings::{SettingError, nearest};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,6 +17,26 @@ pub struct RequestSelection {
     pub operation: Option<String>,
     /// Beginning of the id of a category, as reports print it.
     pub category: Option<String>,
+}
+
+/// Commands of Redis that wait until there is work. A worker's spans of them have no parent; their time is no latency of anybody.
+const BLOCKING_READS: [&str; 8] =
+    ["BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP"];
+
+/// Whether such a request only waits for work.
+fn waits_for_work(structure: &TreeStructure, names: &Names) -> bool {
+    let [operation] = structure.operation[..] else { return false };
+    let key = names.operation_key(operation);
+    let command = key.operation.split(' ').next().unwrap_or_default();
+    key.kind == SpanKind::Client && BLOCKING_READS.contains(&command)
+}
+
+/// How many traces of a range only wait for work. They are no requests.
+pub(crate) fn waits_for_work_in(range: &RequestRange<'_>) -> u64 {
+    let requests = range.requests();
+    let structures = requests.structures().iter();
+    let waits: Vec<bool> = structures.map(|structure| waits_for_work(structure, requests.names())).collect();
+    range.iter().filter(|request| waits[request.structure()]).count() as u64
 }
 
 /// Names listed where one is unknown.
@@ -40,16 +60,18 @@ impl RequestSelection {
         rule: ShapeRule,
         threads: NonZeroUsize,
     ) -> Option<Arc<[bool]>> {
-        if *self == ALL_REQUESTS {
+        let names = requests.names();
+        let waits = |structure: &TreeStructure| self.operation.is_none() && waits_for_work(structure, names);
+        if *self == ALL_REQUESTS && !requests.structures().iter().any(waits) {
             return None;
         }
-        let names = requests.names();
         let shapes = self.category.as_ref().map(|_| requests.shapes(rule, threads));
         let matches = |(index, structure): (usize, &laggard_engine::TreeStructure)| {
             let Some(&entry) = structure.operation.first() else { return false };
             let key = names.operation_key(entry);
             let category = shapes.map(|shapes| shapes.categories()[shapes.category_of(index)].id);
-            self.service.as_deref().is_none_or(|service| service == key.service)
+            !waits(structure)
+                && self.service.as_deref().is_none_or(|service| service == key.service)
                 && self.is_operation(key.service, key.operation)
                 && category.is_none_or(|id| self.is_category(id))
         };
@@ -149,4 +171,40 @@ fn unknown_operation(written: &str, entries: &BTreeMap<(String, String), u64>) -
         false => format!("did you mean {}?", similar.join(" or ")),
     };
     SettingError::new(format_args!("no request enters at operation {written:?}; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_engine::{RequestSlice, SliceFacts, TraceAttributes};
+    use laggard_model::{OperationKey, TraceId};
+
+    #[test]
+    fn reads_that_wait_for_work_are_no_requests() {
+        let traces = ["1 - BLPOP@w 0..9 client", "1 - take@w 0..9 internal\n2 1 BLPOP@w 1..2 client"];
+        let slice = |(number, text): (usize, &str)| {
+            let laggard_testkit::ParsedSpans { mut rows, mut names } = laggard_testkit::parse_spans(text);
+            let read = OperationKey { service: "s", operation: "BLPOP", kind: SpanKind::Client };
+            let read = names.operation(read);
+            for row in &mut rows {
+                row.trace = TraceId::from_value(1 + number as u128);
+                if row.kind == SpanKind::Client {
+                    row.operation = read;
+                }
+            }
+            let facts = SliceFacts::default();
+            Arc::new(RequestSlice::assemble(names, rows, &TraceAttributes::default(), facts))
+        };
+        let threads = NonZeroUsize::MIN;
+        let requests = Requests::from_slices(traces.into_iter().enumerate().map(slice).collect(), threads);
+        let selected = |selection: &RequestSelection| {
+            let structures = selection.structures(&requests, ShapeRule::Canonical, threads);
+            let is_selected = |structure: usize| structures.as_ref().is_none_or(|all| all[structure]);
+            requests.all().iter().filter(|request| is_selected(request.structure())).count()
+        };
+        assert_eq!(selected(&ALL_REQUESTS), 1, "within a request, waiting is part of its latency");
+        assert_eq!(waits_for_work_in(&requests.all()), 1);
+        let named = RequestSelection { operation: Some("BLPOP".to_owned()), ..ALL_REQUESTS.clone() };
+        assert_eq!(selected(&named), 1, "who names it wants it");
+    }
 }

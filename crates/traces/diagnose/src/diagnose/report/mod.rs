@@ -14,6 +14,7 @@ mod suspects;
 use crate::diagnose::answer::MethodAnswer;
 use crate::diagnose::question::DiagnoseQuestion;
 use crate::diagnose::settings::BaselineChoice;
+use crate::selection::waits_for_work_in;
 use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
@@ -143,6 +144,13 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
             "No replica differs from the others for `{}`: {} were compared.",
             context.operation_text(suspect.operation),
             suspect.replicas.len()
+        ));
+    }
+    let waits = waits_for_work_in(&context.requests.within(context.settings.since, context.settings.until));
+    if waits > 0 {
+        out.push(format!(
+            "{waits} blocking {} no requests: they wait until there is work.",
+            if waits == 1 { "read of a queue is" } else { "reads of queues are" }
         ));
     }
     out
