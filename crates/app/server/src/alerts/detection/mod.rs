@@ -278,7 +278,15 @@ impl Study<'_> {
         if findings.iter().any(|finding| !self.is_known(finding)) {
             self.drop_daily(&mut findings, compared, day);
         }
+        // An alert about failures stays about them while another operation of the service takes longer.
+        findings.sort_by_key(|finding| !(finding.is_failing() && self.is_alert_of(finding)));
         by_service(findings)
+    }
+
+    /// Whether there is an alert about the very operation.
+    fn is_alert_of(&self, finding: &Finding) -> bool {
+        let mut own = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
+        own.any(|own| (&own.service, &own.operation) == (&finding.service, &finding.operation))
     }
 
     /// Drops findings that are as slow, or fail as often, every day at this time: those shown to be as slow a day earlier, and

@@ -40,30 +40,42 @@ fn wait_of(host: &str, call: u64) -> WorkerWait {
     }
 }
 
-/// Calls of three replicas. `tid`: the thread that their spans have.
-fn batch(tid: Option<Tid>) -> Batch {
-    let mut batch = Batch::default();
+/// Calls of an operation by three replicas, with traces of their own.
+#[derive(Clone, Copy)]
+struct Calls<'a> {
+    operation: &'a str,
+    first_trace: u128,
+    /// Time of a call by its replica and number, in nanoseconds.
+    time_ns: fn(&str, u64) -> u64,
+    /// The thread that their spans have.
+    tid: Option<Tid>,
+}
+
+fn buy(tid: Option<Tid>) -> Calls<'static> {
+    Calls { operation: "buy", first_trace: 1, time_ns: |replica, call| wait_of(replica, call).call_ns(), tid }
+}
+
+fn add_calls(batch: &mut Batch, calls: &Calls<'_>) {
     for call in 0..MINUTES * 60_000 / EVERY_MS {
         for (at, replica) in HOSTS.into_iter().enumerate() {
             batch.span(&SpanRecord {
-                trace_id: TraceId::from_value(u128::from(call) * 8 + at as u128 + 1),
+                trace_id: TraceId::from_value(u128::from(call) * 8 + at as u128 + calls.first_trace),
                 trace_text: None,
                 span_id: SpanId::new(1).unwrap(),
                 parent: None,
                 service: "shop",
                 replica,
                 replica_source: ReplicaSource::Host,
-                operation: "buy",
+                operation: calls.operation,
                 kind: SpanKind::Server,
                 status: Status::Ok,
                 start: start_of(call),
-                inclusive: Nanos::from_ns(wait_of(replica, call).call_ns()),
+                inclusive: Nanos::from_ns((calls.time_ns)(replica, call)),
                 sampling: Sampling::default(),
-                attributes: SpanAttributes { thread: tid, ..SpanAttributes::default() },
+                attributes: SpanAttributes { thread: calls.tid, ..SpanAttributes::default() },
             });
         }
     }
-    batch
 }
 
 /// What the agent of a host hands over: its calls within the requested time.
@@ -89,20 +101,27 @@ struct RecordedIncident {
 }
 
 impl RecordedIncident {
+    /// An incident about `buy` of one replica.
     fn new(tid: Option<Tid>) -> RecordedIncident {
+        RecordedIncident::about("shop buy", &[buy(tid)])
+    }
+
+    fn about(operation: &str, calls: &[Calls<'_>]) -> RecordedIncident {
+        let mut batch = Batch::default();
+        calls.iter().for_each(|calls| add_calls(&mut batch, calls));
         let folder = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let store = runtime.block_on(async {
             let objects = Arc::new(DurableFolder::open(&folder.path().join("segments")).unwrap());
             let store = Store::open(StoreSettings::default(), objects, folder.path()).await.unwrap();
-            store.append(batch(tid)).await.unwrap();
+            store.append(batch).await.unwrap();
             store.flush().await.unwrap();
             store
         });
         let allowed = RecordingSettings { hosts: vec!["web-*".to_owned()], ..RecordingSettings::default() };
         let mut list = AlertList::default();
         for minute in 0..3 {
-            let mut evaluation = evaluated(&["shop buy"], minute);
+            let mut evaluation = evaluated(&[operation], minute);
             evaluation.findings[0].replicas = vec!["web-2".to_owned()];
             list.apply(&evaluation, rules(), time(minute));
         }
@@ -202,5 +221,22 @@ fn threads_that_do_not_run_are_no_threads_of_the_kernel() {
         assert_eq!(after.recordings, 2);
         let wait = wait_clause(&after).unwrap_or_default();
         assert!(!wait.contains("All 50 executions") && !wait.contains("All 49 executions"), "{wait}");
+    }
+}
+
+#[test]
+fn a_verdict_begins_with_what_the_alert_is_about() {
+    fn time_ns(call: u64, slower_ms: u64) -> u64 {
+        let is_slow = call * EVERY_MS >= ONSET * 60_000;
+        5_000_000 + call % 7 * 100_000 + slower_ms * 1_000_000 * u64::from(is_slow)
+    }
+    let calls = |operation, first_trace, time_ns| Calls { operation, first_trace, time_ns, tid: None };
+    let search = calls("search", 1 << 64, |_, call| time_ns(call, 8));
+    let pay = calls("pay", 1 << 65, |_, call| time_ns(call, 80));
+    for operation in ["search", "pay"] {
+        let incident = RecordedIncident::about(&format!("shop {operation}"), &[search, pay]);
+        let verdict = incident.verdict(RecordedIncident::at());
+        let what = verdict.clauses.iter().find(|clause| clause.kind == ClauseKind::What).expect("a clause");
+        assert!(what.text.starts_with(&format!("`shop` operation `{operation}`")), "{}", what.text);
     }
 }

@@ -2,7 +2,7 @@
 //! say together.
 
 use super::super::detection::Detection;
-use super::super::evaluate::compare;
+use super::super::evaluate::{Finding, compare};
 use super::super::finding::AlertFinding;
 use super::super::lifecycle::{Alert, AlertList, Interval};
 use super::super::servers::schedule::windows_of;
@@ -19,7 +19,7 @@ use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use laggard_report::{
     CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, InputFacts, OtherEvidence,
-    Report, Verdict,
+    Report, Suspect, Verdict,
 };
 
 /// The first verdict is reached when an incident opens; while it lasts, another after this, then after twice as long, and so on.
@@ -131,6 +131,9 @@ impl Evidence<'_> {
         alert: &Alert,
     ) -> Option<(Vec<Clause>, Option<CauseClass>)> {
         let mut report = self.report(alert)?;
+        if let Some(finding) = alert.finding.operation() {
+            begin_with(finding, &mut report.suspects);
+        }
         let changes = self.changes(&report);
         let requests = waits::of_incident(self.recordings, incident);
         if requests.is_empty() && incident.state == IncidentState::Open {
@@ -211,6 +214,22 @@ impl Evidence<'_> {
             threads: self.reader.threads,
         })
         .ok()
+    }
+}
+
+/// Puts what the alert is about before suspects that do not explain it: failures before what takes longer, and an operation before
+/// those that other requests call.
+fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
+    let is_same = |suspect: &Suspect| {
+        (&suspect.service, &suspect.operation) == (&finding.service, &finding.operation) && suspect.stands_out
+    };
+    let Some(index) = suspects.iter().position(is_same) else { return };
+    let explains = |other: &Suspect| {
+        other.categories.iter().any(|category| suspects[index].categories.contains(category))
+    };
+    let is_first = finding.is_failing() || !suspects[..index].iter().any(explains);
+    if is_first {
+        suspects[..=index].rotate_right(1);
     }
 }
 
