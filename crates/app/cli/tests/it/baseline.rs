@@ -178,3 +178,21 @@ fn requests_at_the_ends_of_time_do_no_harm() {
         }
     }
 }
+
+/// Recorded from the bookstore in `examples`: fewer calls of `SET` while its cache warms are no lost spans.
+#[test]
+fn a_slow_replica_is_named_while_a_cache_warms() {
+    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/bookstore/recordings");
+    let file = Path::new(recordings).join("slow-replica-while-cache-warms.csv.zst");
+    let (since, until) = ("1795458709813011525", "1795458809453044517");
+    for baseline in ["--baseline-rest", "--baseline-since=1795458579813011525"] {
+        let report = diagnose(&file, &["--since", since, "--until", until, baseline]).json();
+        let suspect = &report["suspects"][0];
+        assert_eq!((&suspect["service"], &suspect["operation"]), (&"store".into(), &"GET /item".into()));
+        assert_eq!(suspect["replicas"], serde_json::json!(["store-2"]), "{baseline}");
+        let cautions = report["cautions"].to_string();
+        assert!(!cautions.contains("may lack a callee"), "{cautions}");
+        let ruled_out = report["ruled_out"].to_string();
+        assert!(ruled_out.contains("blocking reads of queues are no requests"), "{ruled_out}");
+    }
+}
