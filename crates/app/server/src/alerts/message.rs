@@ -178,10 +178,13 @@ impl Notice {
 fn annotate_operation(finding: &Finding, add: &mut impl FnMut(&str, String)) {
     add("operations", finding.operations().collect::<Vec<&str>>().join(", "));
     add("replicas", finding.replicas.join(", "));
-    let requests =
-        finding.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
-    let mut requests: Vec<String> = requests.collect();
-    requests.dedup();
+    let mut requests: Vec<String> = Vec::new();
+    for category in &finding.categories {
+        let request = format!("{} {}", category.service, category.operation);
+        if !requests.contains(&request) {
+            requests.push(request);
+        }
+    }
     add("requests", requests.join(", "));
     add("traces", finding.traces.join(", "));
 }
@@ -254,6 +257,7 @@ fn common(alerts: &[Value], field: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::evaluate::SlowCategory;
     use super::super::lifecycle::AlertList;
     use super::super::lifecycle::tests::{evaluated, finding, rules, time as minute};
     use super::super::pending_notifications::{Recipient, pending};
@@ -281,6 +285,19 @@ mod tests {
     static NO_OWNERS: Owners = Owners { all: Vec::new() };
     const WRITER: Writer<'_> =
         Writer { pages: "https://laggard.example", tenant: "shop", owners: &NO_OWNERS };
+
+    #[test]
+    fn requests_with_several_call_trees_are_named_once() {
+        let mut finding = finding("read");
+        let buy = finding.categories[0].clone();
+        finding.categories.push(SlowCategory { operation: "pay".to_owned(), ..buy.clone() });
+        finding.categories.push(buy);
+        let mut annotations = std::collections::BTreeMap::new();
+        annotate_operation(&finding, &mut |name, text| {
+            annotations.insert(name.to_owned(), text);
+        });
+        assert_eq!(annotations["requests"], "web buy, web pay");
+    }
 
     #[test]
     fn a_message_matches_alertmanagers_schema() {
