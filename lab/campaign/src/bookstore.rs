@@ -1,8 +1,13 @@
 //! The commands of `examples/bookstore`.
 
 use crate::{CampaignError, repository};
+use laggard_system::http::ClientOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+/// Longest time for an answer of the shop, also while it is broken.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// A shop in its data folder. Dropping it stops it, if it is ours to stop.
 pub(crate) struct Bookstore {
@@ -39,6 +44,18 @@ impl Bookstore {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         Err(format!("bookstore {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// Whether a user gets an answer: a run of a shop that was stopped by something else is no run.
+    ///
+    /// # Errors
+    /// When there is no answer, or an error.
+    pub(crate) fn check(&self) -> Result<(), CampaignError> {
+        let url = format!("http://127.0.0.1:{}/home?item=1", self.first_port);
+        let failure = |error: &dyn std::fmt::Display| format!("the shop does not answer at {url}: {error}");
+        let agent = ClientOptions::new(ANSWER).agent().map_err(|error| failure(&error))?;
+        let answer = agent.get(&url).call().map_err(|error| failure(&error))?;
+        if answer.status().is_success() { Ok(()) } else { Err(failure(&answer.status())) }
     }
 
     /// The names of all faults, or of the harmless days.

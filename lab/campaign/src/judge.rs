@@ -58,16 +58,13 @@ fn detection(
     truth: &FaultTruth,
     recording: &Recording,
 ) -> Option<Detection> {
-    let conditions = &recording.conditions;
-    let lead =
-        late.iter().find(|incident| is_target(&Claim::from_incident(incident), truth)).or(late.first())?;
+    let onset_ns = truth.onset_unix_ns + recording.conditions.moved_ns;
+    let is_right = |incident: &&&ListedIncident| names_target(incident, truth, onset_ns);
+    let lead = late.iter().find(is_right).or(late.first())?;
     let claim = Claim::from_incident(lead);
-    let onset_ns = truth.onset_unix_ns + conditions.moved_ns;
-    let since = lead.clauses.iter().find(|clause| clause.kind == "since");
-    let is_known = since.is_some_and(|since| since.certainty != "possible");
-    let onset_error_s = is_known.then_some((lead.since_ns - onset_ns) as f64 / 1e9);
+    let onset_error_s = onset_error_s(lead, onset_ns);
     let others = late.iter().filter(|incident| incident.id != lead.id);
-    let mut false_statements = false_statements(lead, &claim, truth);
+    let mut false_statements = false_statements(lead, &claim, truth, names_target(lead, truth, onset_ns));
     false_statements.extend(others.flat_map(|incident| {
         let claim = Claim::from_incident(incident);
         let is_right = is_target(&claim, truth);
@@ -87,8 +84,8 @@ fn detection(
         headline: lead.clause("what").unwrap_or(&lead.headline).to_owned(),
         place: lead.clause("where").unwrap_or_default().to_owned(),
         class: lead.class.clone(),
-        is_target: is_target(&claim, truth),
-        is_target_at_first: first.is_some_and(|incident| is_target(&Claim::from_incident(incident), truth)),
+        is_target: names_target(lead, truth, onset_ns),
+        is_target_at_first: first.is_some_and(|incident| names_target(incident, truth, onset_ns)),
         is_replica: replicas_are_right(&claim, truth),
         is_cause: lead.class.as_ref().is_some_and(|class| truth.has_cause(class)),
         onset_error_s,
@@ -96,6 +93,20 @@ fn detection(
         clauses: lead.clauses.clone(),
         false_statements,
     })
+}
+
+/// The start of an incident less the onset, in seconds; `None` if the verdict says that the start is not known.
+fn onset_error_s(incident: &ListedIncident, onset_ns: i64) -> Option<f64> {
+    let since = incident.clauses.iter().find(|clause| clause.kind == "since")?;
+    (since.certainty != "possible").then_some((incident.since_ns - onset_ns) as f64 / 1e9)
+}
+
+/// Whether an incident names the target. Where the truth is a service or a machine, many names are right: then it must not have
+/// begun long before the fault.
+fn names_target(incident: &ListedIncident, truth: &FaultTruth, onset_ns: i64) -> bool {
+    let is_vague = truth.all().iter().all(|truth| truth.operation.is_none() && truth.edge.is_none());
+    let is_earlier = onset_error_s(incident, onset_ns).is_some_and(|error_s| error_s < -ONSET_S_MAX);
+    is_target(&Claim::from_incident(incident), truth) && !(is_vague && is_earlier)
 }
 
 /// Whether the first name is that of the fault: its edge, operation, or service; of a fault of the whole machine, anything.
@@ -132,13 +143,18 @@ fn replicas_are_right(claim: &Claim, truth: &FaultTruth) -> bool {
 
 /// Statements that contradict the truth, as far as a program can see: the first name, replicas, the class of cause where it is
 /// said to be likely or shown, and classes ruled out.
-fn false_statements(incident: &ListedIncident, claim: &Claim, truth: &FaultTruth) -> Vec<String> {
+fn false_statements(
+    incident: &ListedIncident,
+    claim: &Claim,
+    truth: &FaultTruth,
+    is_target: bool,
+) -> Vec<String> {
     let mut out = Vec::new();
     if truth.is_harmless() {
         out.push(format!("nothing is wrong: {}", incident.headline));
         return out;
     }
-    if !is_target(claim, truth) {
+    if !is_target {
         out.push(format!("what: {}", incident.clause("what").unwrap_or(&incident.headline)));
     }
     let known: Vec<&String> = truth.all().into_iter().flat_map(|truth| &truth.replicas).collect();
@@ -146,6 +162,10 @@ fn false_statements(incident: &ListedIncident, claim: &Claim, truth: &FaultTruth
         claim.replicas.iter().filter(|name| !known.contains(name)).map(String::as_str).collect();
     if !wrong.is_empty() {
         out.push(format!("where: it is not limited to {}", wrong.join(", ")));
+    }
+    let place = incident.clause("where").unwrap_or_default();
+    if !known.is_empty() && place.contains("On all ") {
+        out.push(format!("where: {place}"));
     }
     let cause =
         incident.clauses.iter().find(|clause| clause.kind == "cause" && clause.certainty != "possible");
@@ -155,7 +175,9 @@ fn false_statements(incident: &ListedIncident, claim: &Claim, truth: &FaultTruth
         out.push(format!("cause: {}", clause.text));
     }
     let ruled_out = incident.clause("ruled-out").unwrap_or_default();
-    for class in truth.all().into_iter().filter_map(|truth| truth.cause.as_deref()) {
+    // What is true of some replicas alone is a matter of replicas, whatever its class.
+    let of_replicas = (!known.is_empty()).then_some("machine");
+    for class in truth.all().into_iter().filter_map(|truth| truth.cause.as_deref()).chain(of_replicas) {
         if ruled_out.contains(&format!("Not {}", ruled_out_phrase(class))) {
             out.push(format!("ruled out, but true: {ruled_out}"));
         }
@@ -209,13 +231,25 @@ mod tests {
         }
     }
 
+    /// An incident that rules out one replica.
+    fn incident_with(what: &str, place: &str) -> ListedIncident {
+        let mut incident = incident(what, place, "waiting");
+        let text = "Not one replica or its machine: it is slow on all 3 replicas alike.".to_owned();
+        let certainty = "likely".to_owned();
+        incident.clauses.push(StatedClause { kind: "ruled-out".to_owned(), certainty, text });
+        incident
+    }
+
     #[test]
     fn a_right_verdict_has_no_false_statement() {
         let incident =
             incident("`store` operation `GET /item`: 61 ms.", "On 1 of 3 replicas (store-2).", "machine");
         let claim = Claim::from_incident(&incident);
         assert!(is_target(&claim, &truth()) && replicas_are_right(&claim, &truth()));
-        assert_eq!(false_statements(&incident, &claim, &truth()), Vec::<String>::new());
+        assert_eq!(
+            false_statements(&incident, &claim, &truth(), is_target(&claim, &truth())),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -223,10 +257,14 @@ mod tests {
         let incident =
             incident("`store` operation `GET /home`: 61 ms.", "On 1 of 3 replicas (store-1).", "code");
         let claim = Claim::from_incident(&incident);
-        let listed = false_statements(&incident, &claim, &truth());
+        let listed = false_statements(&incident, &claim, &truth(), is_target(&claim, &truth()));
         assert_eq!(listed.len(), 3, "{listed:?}");
+        let everywhere = incident_with("`store` operation `GET /item`: 61 ms.", "On all 3 replicas.");
+        let of_everywhere = Claim::from_incident(&everywhere);
+        let listed = false_statements(&everywhere, &of_everywhere, &truth(), true);
+        assert!(listed[0].starts_with("where: On all") && listed[1].starts_with("ruled out"), "{listed:?}");
         let harmless = FaultTruth::default();
-        assert!(false_statements(&incident, &claim, &harmless)[0].starts_with("nothing is wrong"));
+        assert!(false_statements(&incident, &claim, &harmless, false)[0].starts_with("nothing is wrong"));
     }
 
     #[test]
@@ -237,5 +275,19 @@ mod tests {
         assert!(is_target(&claim, &on_edge) && !is_target(&claim, &truth()));
         let both = FaultTruth { more: vec![truth(), on_edge], ..FaultTruth::default() };
         assert!(is_target(&claim, &both) && both.has_cause("machine"));
+    }
+
+    #[test]
+    fn of_a_service_an_incident_that_began_before_is_another_one() {
+        let of_service = FaultTruth { operation: None, replicas: vec![], ..truth() };
+        let mut incident = incident("`store` operation `SELECT`: 3 ms.", "On all 3 replicas.", "waiting");
+        incident.clauses.push(StatedClause {
+            kind: "since".to_owned(),
+            certainty: "shown".to_owned(),
+            text: "22:08:10 UTC".to_owned(),
+        });
+        incident.since_ns = 1_000_000_000_000;
+        assert!(names_target(&incident, &of_service, 1_060_000_000_000));
+        assert!(!names_target(&incident, &of_service, 1_600_000_000_000));
     }
 }

@@ -80,6 +80,7 @@ fn one(
     let hosts = if options.agents { &STORES[..] } else { &[] };
     let agents = agents(&options.laggard, server, hosts, folder)?;
     sleep(BEFORE);
+    shop.check()?;
     let (began_ns, load_before) = (now_ns(), load());
     say(&format!("{fault} begins"));
     shop.run(&["break", fault])?;
@@ -89,6 +90,7 @@ fn one(
     // Also after an error: other faults follow.
     shop.run(&["mend", fault])?;
     watched?;
+    shop.check()?;
     server.save_kernel(&folder.join("kernel"))?;
     drop(agents);
     copy(&shop.truth(fault)?, &folder.join("truth.json"))?;

@@ -5,7 +5,7 @@
 //! live:   bookstore + serve + agents ─► recording (a folder for each run) ─┐
 //! replay: recording ─► times moved to now ─► serve ─► incidents ───────────┤
 //!                                                                          ▼
-//!         truth, incidents, answers, spans ─► judge, peers ─► results.jsonl ─► docs/campaign.md
+//!         truth, incidents, answers, spans ─► judge, peers ─► results.jsonl, remarks.md ─► docs/campaign.md
 //! ```
 //!
 //! Everything that is judged is in the recording, so that it can be judged again without the shop.
@@ -63,7 +63,8 @@ fn run(options: &Options) -> Result<(), CampaignError> {
         Work::Note(run, text) => results::note(&options.results, run, text)?,
         Work::Page => {}
     }
-    let text = page::page(&results::read(&options.results)?);
+    let remarks = std::fs::read_to_string(options.results.with_file_name("remarks.md")).unwrap_or_default();
+    let text = page::page(&results::read(&options.results)?, &remarks);
     std::fs::write(&options.page, text).map_err(|error| in_file(&options.page, &error))
 }
 

@@ -43,12 +43,14 @@ cargo xtask campaign --note errors-1795470213 'why it is a miss'
 
 ";
 
-/// The page.
-pub(crate) fn page(results: &[RunResult]) -> String {
+/// The page; `remarks` are about the conditions.
+pub(crate) fn page(results: &[RunResult], remarks: &str) -> String {
     let (days, faults): (Vec<&RunResult>, Vec<&RunResult>) =
         results.iter().partition(|result| result.is_harmless);
     let mut out = HEAD.to_owned();
     conditions(&mut out, results);
+    out.push_str(remarks);
+    out.push('\n');
     summary(&mut out, &faults, &days);
     faults_table(&mut out, &faults);
     others_table(&mut out, &faults);
@@ -92,7 +94,7 @@ fn conditions(out: &mut String, results: &[RunResult]) {
         format_args!("- Priority of shop and server (`nice`; below 0 is before the other work): {nice}."),
     );
     let with_agents = results.iter().filter(|result| result.agents).count();
-    line(out, format_args!("- Agents recorded the kernel in {with_agents} of {} runs.\n", results.len()));
+    line(out, format_args!("- Agents recorded the kernel in {with_agents} of {} runs.", results.len()));
 }
 
 fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
@@ -351,7 +353,7 @@ mod tests {
     #[test]
     fn every_miss_is_listed_with_its_reason() {
         let note = Some("too few | requests".to_owned());
-        let text = page(&[RunResult { note, ..result("leak", "leak-1") }, result("errors", "errors-1")]);
+        let text = page(&[RunResult { note, ..result("leak", "leak-1") }, result("errors", "errors-1")], "");
         assert!(text.contains("| leak-1 | no incident | too few \\| requests |"), "{text}");
         assert!(text.contains("| errors-1 | no incident | not examined |"), "{text}");
         assert!(text.contains("| detected | 0 |"), "{text}");
@@ -360,7 +362,7 @@ mod tests {
     #[test]
     fn a_harmless_day_without_an_incident_is_right() {
         let day = RunResult { is_harmless: true, ..result("backup", "backup-1") };
-        let text = page(&[day]);
+        let text = page(&[day], "");
         assert!(text.contains("| harmless days without an incident | 1 of 1 |"), "{text}");
         assert!(!text.contains("| backup-1 |"), "{text}");
     }

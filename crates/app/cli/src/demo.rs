@@ -1,7 +1,8 @@
-//! `laggard demo`: an incident that the command itself makes, diagnosed.
+//! `laggard demo`: an incident that the command itself makes, diagnosed; with `--live`, one of real processes.
 
 use crate::diagnose::report;
 use crate::exit::{CommandError, Status};
+use crate::live_demo::LiveDemo;
 use crate::load::load;
 use crate::output::{ColorWhen, OutputTarget, print};
 use crate::progress::Meter;
@@ -20,9 +21,14 @@ pub(crate) struct Demo {
     /// Folder for the traces and the report
     #[arg(value_name = "DIR", default_value = "laggard-demo")]
     directory: PathBuf,
+    #[command(flatten)]
+    live: LiveDemo,
 }
 
 pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
+    if arguments.live.live {
+        return arguments.live.run(&arguments.directory);
+    }
     let incident = incident(arguments)?;
     let sources = expand(std::slice::from_ref(&incident.traces)).map_err(CommandError::unreadable)?;
     let threads = available_threads();

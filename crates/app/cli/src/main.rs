@@ -15,6 +15,7 @@ mod kernel_join;
 mod kernel_output;
 mod kernel_path;
 mod lists;
+mod live_demo;
 mod load;
 mod output;
 mod progress;

@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Ports that a bookstore uses, from its first one on.
-const PORTS: u16 = 14;
+/// The program of the bookstore.
+pub(crate) const PROGRAM: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/bookstore/bookstore");
+
+/// Ports that a bookstore uses, from its first one on, and two for a server.
+const PORTS: u16 = 16;
 
 /// Answers of the shop with the fault: 17 % are for the slow page, a third of these by the slow replica.
 const ANSWERS: usize = 700;
@@ -31,8 +35,7 @@ struct Shop {
 
 impl Shop {
     fn command(&self) -> Command {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/bookstore/bookstore");
-        let mut bookstore = command(program);
+        let mut bookstore = command(PROGRAM);
         bookstore.env("BOOKSTORE_INSTALLED", folder("bookstore"));
         bookstore.arg("--data").arg(&self.data).args(["--port", &self.first_port.to_string()]);
         bookstore
@@ -65,8 +68,17 @@ impl Drop for Shop {
     }
 }
 
+/// Packages of the bookstore that are not installed.
+pub(crate) fn missing() -> Option<&'static str> {
+    let temporary = tempfile::tempdir().unwrap();
+    let shop = command(PROGRAM).arg("--data").arg(temporary.path()).arg("missing").output().unwrap();
+    let listed = String::from_utf8(shop.stdout).unwrap();
+    assert!(shop.status.success(), "{}", String::from_utf8_lossy(&shop.stderr));
+    (!listed.trim().is_empty()).then(|| &*listed.trim().to_owned().leak())
+}
+
 /// The first of as many ports that are free.
-fn free_ports() -> u16 {
+pub(crate) fn free_ports() -> u16 {
     let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
     let first = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut candidates = std::iter::repeat_with(first).take(100);
@@ -79,12 +91,10 @@ fn the_slow_replica_of_the_bookstore_is_named() {
     let temporary = tempfile::tempdir().unwrap();
     // PostgreSQL, which does not run as root, must be able to enter it.
     fs::set_permissions(temporary.path(), Permissions::from_mode(0o755)).unwrap();
-    let shop = Shop { data: temporary.path().join("data"), first_port: free_ports() };
-    let missing = shop.run(&["missing"]);
-    if !missing.trim().is_empty() {
-        let packages: &'static str = missing.trim().to_owned().leak();
+    if let Some(packages) = missing() {
         return skip(Missing::Packages(packages), "not all programs of the bookstore are there");
     }
+    let shop = Shop { data: temporary.path().join("data"), first_port: free_ports() };
     let server = Server::start(&temporary.path().join("laggard"));
     shop.run(&["up", "--otlp", &server.url("otlp_http")]);
     shop.run(&["drive", "--detach", "--clients", "25", "--think", "0.5"]);

@@ -12,6 +12,7 @@ mod arrived;
 mod bookstore;
 mod hop;
 mod install;
+mod live_demo;
 mod outages;
 mod plan;
 mod prometheus;
