@@ -60,6 +60,7 @@ mod model {
 /// What each report says, in which words and in which order: one file or folder for each question.
 mod present {
     mod basis;
+    mod calls;
     pub(crate) mod capacity;
     pub(crate) mod changes;
     pub(crate) mod compare;

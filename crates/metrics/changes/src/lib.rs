@@ -36,8 +36,9 @@ pub use error::TooLittleDataError;
 pub use excess::{CpuCause, CpuExcess, DemandStep, EXCESS_LENGTHS, ExcessSettings, KnownExcess, cpu_excess};
 pub use fill_trend::{FillTrend, UsePoint, fill_trend};
 pub use model::{
-    Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
-    Interval, ModelReport, ModelSettings, StepwiseStep, fit_model, nnls_model, stepwise, stepwise_model,
+    CallCost, Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel,
+    IndistinguishableGroup, Interval, ModelReport, ModelSettings, StepwiseStep, fit_model,
+    fit_model_of_calls, nnls_model, stepwise, stepwise_model,
 };
 pub use observations::Observations;
 pub use online::{OnlineChange, OnlineShape, OnlineUpdate, OnlineWindow};

@@ -8,6 +8,7 @@
 
 mod capacity;
 mod changes;
+mod demands;
 mod excess;
 mod methods;
 mod sample_summary;

@@ -87,10 +87,12 @@ pub enum Estimator {
     FirstComeFirstServed,
     /// Scaled least squares and response times, weighted by their errors.
     Combined,
+    /// Calls times the CPU time of a call, at a server that transactions reach by calls.
+    CallCost,
 }
 
 impl Estimator {
-    /// All, in the order of reports.
+    /// Those that every server has, in the order of reports.
     pub const ALL: [Estimator; 5] = [
         Estimator::LeastSquares,
         Estimator::ScaledLeastSquares,
@@ -107,6 +109,7 @@ impl Estimator {
             Estimator::ProcessorSharing => "processor-sharing",
             Estimator::FirstComeFirstServed => "first-come-first-served",
             Estimator::Combined => "combined",
+            Estimator::CallCost => "call-cost",
         }
     }
 }

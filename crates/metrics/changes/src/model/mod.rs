@@ -11,7 +11,10 @@
 //! 3. `choice`: selects the estimator and gives the reason.
 //! 4. `constant`: the constant CPU use, and the intervals of the demands.
 //! 5. `fit`: puts the [`FittedModel`] together.
+//!
+//! [`fit_model_of_calls`] (`calls`) is the same for a server that transactions reach by calls, with the cost of a call.
 
+mod calls;
 mod candidates;
 mod choice;
 mod collinearity;
@@ -28,6 +31,7 @@ mod response;
 mod settings;
 mod stepwise;
 
+pub use calls::{CallCost, fit_model_of_calls};
 pub use fit::fit_model;
 pub use fitted::{
     Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport,

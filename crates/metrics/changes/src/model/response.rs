@@ -68,6 +68,12 @@ impl Totals {
         }
     }
 
+    /// Mean response times by type; NaN for types without any. `None` if none has any.
+    pub(crate) fn mean_response_s(&self) -> Option<Vec<f64>> {
+        let known = self.timed.iter().any(|&timed| timed > 0.0);
+        known.then(|| self.response_s.iter().zip(&self.timed).map(|(sum, count)| sum / count).collect())
+    }
+
     /// Demands in seconds that account for all of the work and agree with the mean response times; None when a type
     /// has no response times, or a demand would not be positive.
     ///
@@ -78,8 +84,7 @@ impl Totals {
         if self.timed.iter().any(|&timed| timed <= 0.0) || self.windows <= 0.0 {
             return None;
         }
-        let mean: Vec<f64> =
-            self.response_s.iter().zip(&self.timed).map(|(sum, count)| sum / count).collect();
+        let mean = self.mean_response_s()?;
         let resident: f64 = self.counts.iter().zip(&mean).map(|(count, response)| count * response).sum();
         let demand: Vec<f64> = match discipline {
             Discipline::ProcessorSharing => mean.iter().map(|r| self.work * r / resident).collect(),

@@ -1,9 +1,8 @@
 //! The cost of transactions in each model, with intervals.
 
 use super::observed::ObservedServer;
-use laggard_changes::{
-    FittedModel, Group, IndistinguishableGroup, Interval, ModelSettings, ServiceTime, fit_model, signature,
-};
+use crate::demands::{FittedDemands, call_cost};
+use laggard_changes::{Group, IndistinguishableGroup, Interval, ServiceTime, signature};
 use laggard_report::{CostModel, TiedTransactions, TransactionCost};
 use std::ops::Range;
 
@@ -20,22 +19,26 @@ pub(super) struct FittedCosts {
 /// Fits a model to the rows of a group by the estimator that predicts best; uses the method's own fit if there are too few
 /// windows.
 pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[Range<usize>]) -> FittedCosts {
-    let fitted = fit_model(&observed.observations, ranges, &ModelSettings::default()).ok();
+    let fitted = FittedDemands::fit(observed, ranges);
     let times = signature(&observed.observations, ranges);
-    let model = fitted.as_ref().map_or(&group.model, |fitted| &fitted.model);
-    let report = fitted.as_ref().map(|fitted| &fitted.report);
+    let model = fitted.as_ref().map_or(&group.model, |fitted| &fitted.fitted.model);
+    let report = fitted.as_ref().map(|fitted| &fitted.fitted.report);
     let tied = report.map_or(&[][..], |report| &report.indistinguishable);
     let cost = |(index, name): (usize, &String)| {
         let interval = interval(fitted.as_ref(), group, index);
         let demand_s = model.demand_s.get(index).copied().unwrap_or(f64::NAN);
-        let alone = !tied.iter().any(|group| group.transactions.contains(&index));
+        let is_wide = || interval.high - interval.low >= demand_s;
+        let distinguishable = match &fitted {
+            Some(fitted) => fitted.is_distinguishable(index),
+            None => !is_wide(),
+        };
         let service: Option<ServiceTime> = times.get(index).copied().flatten();
         TransactionCost {
             transaction: name.clone(),
             demand_s,
             demand_low_s: interval.low,
             demand_high_s: interval.high,
-            distinguishable: alone && interval.high - interval.low < demand_s,
+            distinguishable,
             service_time_s: service.map(|time| time.seconds),
             service_time_error_s: service.map(|time| time.standard_error_s),
         }
@@ -50,6 +53,10 @@ pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[R
             condition: Some(model.condition).filter(|condition| condition.is_finite()),
             current: false,
             transactions: observed.transactions.iter().enumerate().map(cost).collect(),
+            call: fitted
+                .as_ref()
+                .and_then(|fitted| fitted.call.as_ref())
+                .map(|cost| call_cost(cost, cost.calls.clone())),
             indistinguishable: tied.iter().map(|group| tied_transactions(observed, group)).collect(),
         },
         reason: report.map_or_else(String::new, |report| sentence(&report.reason)),
@@ -57,8 +64,8 @@ pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[R
     }
 }
 
-fn interval(fitted: Option<&FittedModel>, group: &Group, index: usize) -> Interval {
-    if let Some(known) = fitted.and_then(|fitted| fitted.report.demand.get(index)) {
+fn interval(fitted: Option<&FittedDemands>, group: &Group, index: usize) -> Interval {
+    if let Some(known) = fitted.and_then(|fitted| fitted.fitted.report.demand.get(index)) {
         return *known;
     }
     let value = |values: &[f64]| values.get(index).copied().unwrap_or(f64::NAN);

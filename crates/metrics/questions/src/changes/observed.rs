@@ -1,19 +1,28 @@
 //! The observations of one server from the table of windows: its windows with data, and its most frequent types.
 
+use super::ChangesSettings;
 use crate::sample_summary::{cell, seconds};
 use laggard_changes::Observations;
 use laggard_numeric::Matrix;
 use laggard_samples::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};
 
+/// Maximum difference between the transactions that the servers of a tier count and those of the system, as a share of the
+/// latter, for both to be the same.
+const OWN_COUNTS_OFF_MAX: f64 = 0.02;
+
 /// The name under which rare transaction types are pooled.
 pub(crate) const POOLED: &str = "(other)";
 
-/// One server, ready to be analyzed.
+/// One server, or the servers of a tier together, ready to be analyzed.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedServer {
     pub(crate) observations: Observations,
+    /// Calls to the server by transaction type, `T x n`, NaN where unknown; `None` if transactions do not reach it by calls.
+    pub(crate) calls: Option<Matrix>,
     /// Name of each column; the last may be [`POOLED`].
     pub(crate) transactions: Vec<String>,
+    /// Types of the table in each column.
+    pub(crate) types: Vec<Vec<usize>>,
     /// Number of pooled types.
     pub(crate) pooled: usize,
     /// Maximum number of servers among which the counts of the system were divided evenly; 1 if they were not divided.
@@ -29,44 +38,78 @@ impl ObservedServer {
     /// have a column of their own.
     pub(crate) fn of(table: &WindowTable, server: &ServerWindows, types_max: usize) -> ObservedServer {
         let source = SampleSource::of(table, server);
-        let windows: Vec<usize> = (0..table.windows)
-            .filter(|&window| {
-                is_known(&source.transactions.counts, window) && known_at(&server.utilization, window)
-            })
-            .collect();
+        let used = |window: usize| server.utilization.get(window).copied().unwrap_or(f64::NAN);
+        let observed = ObservedWindows { table, source, windows: &(0..table.windows).collect::<Vec<_>>() };
+        ObservedServer {
+            cores_known: server.cores.is_some(),
+            ..observed.server(used, server.cores.unwrap_or(1.0), types_max)
+        }
+    }
+
+    /// The servers of a tier as one, over some windows, with the transactions of the system. `used` is their mean
+    /// utilization in a window, `cores` the cores of all together.
+    pub(crate) fn of_tier(
+        table: &WindowTable,
+        servers: &[usize],
+        windows: &[usize],
+        used: impl Fn(usize) -> f64,
+        cores: f64,
+    ) -> ObservedServer {
+        let servers: Vec<&ServerWindows> = servers.iter().map(|&index| &table.servers[index]).collect();
+        let observed = ObservedWindows { table, source: SampleSource::of_tier(table, &servers), windows };
+        ObservedServer {
+            cores_known: servers.iter().all(|server| server.cores.is_some()),
+            ..observed.server(used, cores, ChangesSettings::default().types_max)
+        }
+    }
+}
+
+/// Windows of a server and the source of its transactions.
+struct ObservedWindows<'a> {
+    table: &'a WindowTable,
+    source: SampleSource<'a>,
+    windows: &'a [usize],
+}
+
+impl ObservedWindows<'_> {
+    fn server(&self, used: impl Fn(usize) -> f64, cores: f64, types_max: usize) -> ObservedServer {
+        let ObservedWindows { table, source, .. } = self;
+        let is_observed =
+            |&window: &usize| is_known(&source.transactions.counts, window) && used(window).is_finite();
+        let windows: Vec<usize> = self.windows.iter().copied().filter(is_observed).collect();
         let columns = Columns::of(table, &source.transactions.counts, &windows, types_max);
         let sharing = windows.iter().map(|&window| source.servers_at(window)).max().unwrap_or(1);
         let mut overlapping = 0;
-        let (mut counts, mut response_s) = (Vec::new(), Vec::new());
+        let (mut counts, mut calls, mut response_s) = (Vec::new(), Vec::new(), Vec::new());
         for &window in &windows {
             let share = 1.0 / source.servers_at(window) as f64;
             for column in &columns.groups {
                 let pooled_type = source.pooled(window, column);
                 counts.push(pooled_type.count * share);
+                calls.push(pooled_type.calls * share);
                 response_s.push(pooled_type.own_time_s);
                 overlapping += pooled_type.overlapping;
             }
         }
-        let (rows, width) = (windows.len(), columns.groups.len());
+        let matrix = |values: Vec<f64>| Matrix::from_row_major(windows.len(), columns.groups.len(), values);
         let has_times = response_s.iter().any(|time| time.is_finite());
         let observations = Observations {
             window_s: seconds(table.length),
-            counts: Matrix::from_row_major(rows, width, counts),
-            utilization: windows.iter().map(|&window| server.utilization[window]).collect(),
-            response_s: match has_times {
-                true => Matrix::from_row_major(rows, width, response_s),
-                false => Matrix::zeros(0, 0),
-            },
-            windows,
-            cores: server.cores.unwrap_or(1.0),
+            counts: matrix(counts),
+            utilization: windows.iter().map(|&window| used(window).max(0.0)).collect(),
+            response_s: if has_times { matrix(response_s) } else { Matrix::zeros(0, 0) },
+            windows: windows.clone(),
+            cores,
         };
         ObservedServer {
             observations,
+            calls: matches!(source.times, Times::Called(_)).then(|| matrix(calls)),
             transactions: columns.names,
+            types: columns.groups,
             pooled: columns.pooled,
             sharing,
             overlapping,
-            cores_known: server.cores.is_some(),
+            cores_known: false,
         }
     }
 }
@@ -98,6 +141,34 @@ enum Times<'a> {
     Unknown,
 }
 
+impl<'a> Times<'a> {
+    /// The source of the times at a server for the transactions of the system.
+    fn of_system(table: &'a WindowTable, server: &ServerWindows) -> Times<'a> {
+        let alone = table.servers.iter().all(|other| other.tier == server.tier);
+        let outbound = &table.system.outbound;
+        match outbound.iter().find(|calls| calls.callee == server.tier) {
+            Some(calls) => Times::Called(calls),
+            // Response times include other tiers, if there are any and no outbound calls are known.
+            None if alone || !outbound.is_empty() => Times::Own,
+            None => Times::Unknown,
+        }
+    }
+}
+
+/// Whether the transactions that servers count themselves, if they do, are those of the system.
+fn count_the_system(table: &WindowTable, servers: &[&ServerWindows]) -> bool {
+    let total = |counts: &Matrix, column: usize| -> f64 {
+        (0..counts.rows()).map(|row| counts.get(row, column)).filter(|count| count.is_finite()).sum()
+    };
+    let own: Vec<&TransactionWindows> = servers.iter().filter_map(|server| server.own.as_ref()).collect();
+    let counts = &table.system.counts;
+    own.is_empty()
+        || (0..counts.cols()).all(|column| {
+            let counted: f64 = own.iter().map(|own| total(&own.counts, column)).sum();
+            (counted - total(counts, column)).abs() <= OWN_COUNTS_OFF_MAX * total(counts, column)
+        })
+}
+
 impl<'a> SampleSource<'a> {
     /// The server's own transactions, or those of the system, divided evenly among the servers of its tier.
     fn of(table: &'a WindowTable, server: &'a ServerWindows) -> SampleSource<'a> {
@@ -106,15 +177,16 @@ impl<'a> SampleSource<'a> {
         }
         let peers: Vec<&ServerWindows> =
             table.servers.iter().filter(|other| other.tier == server.tier && other.own.is_none()).collect();
-        let alone = table.servers.iter().all(|other| other.tier == server.tier);
-        let system = &table.system;
-        let times = match system.outbound.iter().find(|calls| calls.callee == server.tier) {
-            Some(calls) => Times::Called(calls),
-            // Response times include other tiers, if there are any and no outbound calls are known.
-            None if alone || !system.outbound.is_empty() => Times::Own,
-            None => Times::Unknown,
+        SampleSource { transactions: &table.system, peers, times: Times::of_system(table, server) }
+    }
+
+    /// The transactions of the system. Times at the tier are unknown if its servers count other transactions than those.
+    fn of_tier(table: &'a WindowTable, servers: &[&'a ServerWindows]) -> SampleSource<'a> {
+        let times = match Times::of_system(table, servers[0]) {
+            Times::Own if !count_the_system(table, servers) => Times::Unknown,
+            times => times,
         };
-        SampleSource { transactions: system, peers, times }
+        SampleSource { transactions: &table.system, peers: vec![], times }
     }
 
     fn servers_at(&self, window: usize) -> usize {
@@ -123,11 +195,14 @@ impl<'a> SampleSource<'a> {
 
     /// Pools several types: counts are added, times are means weighted by count.
     fn pooled(&self, window: usize, types: &[usize]) -> Pooled {
-        let mut out = Pooled { count: 0.0, own_time_s: f64::NAN, overlapping: 0 };
+        let mut out = Pooled { count: 0.0, calls: 0.0, own_time_s: f64::NAN, overlapping: 0 };
         let (mut time, mut timed) = (0.0, 0.0);
         for &index in types {
             let count = self.transactions.counts.get(window, index);
             out.count += count;
+            if let Times::Called(calls) = self.times {
+                out.calls += cell(&calls.counts, window, index);
+            }
             let own = match self.times {
                 Times::Own => self.own_time_s(window, index),
                 Times::Called(calls) => called_s(calls, window, index) / count,
@@ -166,6 +241,8 @@ fn called_s(calls: &OutboundWindows, window: usize, index: usize) -> f64 {
 /// Pooled types in one window.
 struct Pooled {
     count: f64,
+    /// Calls to the tier; 0 if transactions do not reach it by calls.
+    calls: f64,
     own_time_s: f64,
     overlapping: u64,
 }

@@ -1,10 +1,14 @@
 //! Remaining capacity of a simulated shop.
 
 use crate::tpcw_table::table;
-use laggard_metrics_questions::{CapacitySettings, CountedWindows, SampleFacts, WhatIfChange, capacity};
+use laggard_metrics_questions::{
+    CapacitySettings, ChangesQuestion, ChangesSettings, CountedWindows, SampleFacts, WhatIfChange, capacity,
+    changes,
+};
 use laggard_report::{CapacityReport, CapacityVerdict, ClientsBasis, TierKind, Trust};
 use laggard_samples::WindowTable;
 use laggard_simulate::{Phase, TierSettings, TpcwRun, TpcwSettings, Workload, tpcw};
+use std::num::NonZeroUsize;
 
 fn run(seed: u64, clients: &[u32], windows: u32, cores: f64) -> TpcwRun {
     let phases = vec![Phase::new(windows, Workload::Steps { mix: 1, clients: clients.to_vec() })];
@@ -60,6 +64,51 @@ fn the_think_time_is_estimated_and_the_front_saturates_first() {
     assert_eq!(model.tiers.iter().filter(|tier| tier.kind == TierKind::Cpu).count(), 2);
     // Part of the demand comes after the response (objects that pages embed).
     assert!(report.cautions.iter().any(|caution| caution.contains("after the response")));
+}
+
+/// One fit for both questions: the same observations give the same demands.
+#[test]
+fn demands_are_those_of_changes() {
+    let table = light_load_table();
+    let question = ChangesQuestion {
+        table: &table,
+        facts: &SampleFacts::default(),
+        deployments: &[],
+        settings: &ChangesSettings::default(),
+        threads: NonZeroUsize::MIN,
+    };
+    let changes = changes(&question).unwrap();
+    let model = capacity_report(&table, &CapacitySettings::new(0.1)).model.unwrap();
+    for server in &changes.servers {
+        assert_eq!(server.models.len(), 1, "{}", changes.headline);
+        let tier = model.tiers.iter().find(|tier| tier.tier == server.tier).unwrap();
+        for (at, cost) in server.models[0].transactions.iter().enumerate() {
+            let transaction = &cost.transaction;
+            assert_eq!(*transaction, model.transactions[at]);
+            assert!((tier.demands_s[at] / cost.demand_s - 1.0).abs() < 1e-9, "{transaction}");
+            assert!((tier.high_s[at] / cost.demand_high_s - 1.0).abs() < 1e-9, "{transaction}");
+            assert_eq!(tier.distinguishable[at], cost.distinguishable, "{transaction}");
+        }
+    }
+}
+
+/// The database takes 1.5 ms a call. Its demands follow from calls, also those of types with one call in a thousand.
+#[test]
+fn the_cost_of_a_call_gives_the_demands_of_a_callee() {
+    let run = run(5, &[200, 450, 700, 950], 48, 1.0);
+    let model = capacity_report(&table(&run), &CapacitySettings::new(0.1)).model.unwrap();
+    let database = model.tiers.iter().find(|tier| tier.tier == "db").unwrap();
+    let call = database.call.as_ref().unwrap();
+    assert!(call.common, "{}", database.source);
+    assert!((call.demand_s / 0.0015 - 1.0).abs() < 0.03, "{}", call.demand_s);
+    assert!(call.low_s <= 0.0015 && call.high_s >= 0.0015, "{} to {}", call.low_s, call.high_s);
+    let at = |name: &str| model.transactions.iter().position(|known| known == name).unwrap();
+    for (name, calls) in [("Admin Confirm", 3.0), ("Buy Confirm", 6.0), ("Home", 1.0)] {
+        assert!((call.calls[at(name)] - calls).abs() < 1e-9, "{name}");
+        assert!((database.demands_s[at(name)] / (0.0015 * calls) - 1.0).abs() < 0.03, "{name}");
+        assert!(database.distinguishable[at(name)], "{name}");
+    }
+    assert!(model.tiers.iter().find(|tier| tier.tier == "front").unwrap().call.is_none());
 }
 
 #[test]

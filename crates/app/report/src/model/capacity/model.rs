@@ -1,5 +1,6 @@
 //! The model behind the answer, and what supports it.
 
+use crate::CallCost;
 use crate::instants::unix_ns;
 use laggard_model::Timestamp;
 use serde::Serialize;
@@ -70,6 +71,11 @@ pub struct TierModel {
     pub low_s: Vec<f64>,
     /// 95 % intervals: upper ends.
     pub high_s: Vec<f64>,
+    /// Whether the data distinguish each demand from the others, in the model's order: the type is not pooled, its counts do
+    /// not move together with others, and its interval is narrower than the demand.
+    pub distinguishable: Vec<bool>,
+    /// What a call to this tier costs its CPU; `None` when transactions do not reach it by calls.
+    pub call: Option<CallCost>,
     /// Shares 0..1 of the demands that pass before the client has its answer, in the model's order: the rest, like
     /// objects that a page embeds, is not in the response time.
     pub answered: Vec<f64>,

@@ -182,8 +182,26 @@ pub struct CostModel {
     pub current: bool,
     /// What each transaction type costs, in the order of the input's list.
     pub transactions: Vec<TransactionCost>,
+    /// What a call to this server costs its CPU; `None` when transactions do not reach it by calls.
+    pub call: Option<CallCost>,
     /// Transaction types whose counts move together, so that only their sum is known.
     pub indistinguishable: Vec<TiedTransactions>,
+}
+
+/// What a call costs the CPU of the server that answers it, from a regression of its CPU use on calls.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub struct CallCost {
+    /// CPU seconds of a call; the mean over all calls if they differ.
+    pub demand_s: f64,
+    /// Lower end of the 95 % interval.
+    pub low_s: f64,
+    /// Upper end.
+    pub high_s: f64,
+    /// Whether calls of all transaction types cost the same, as far as the data show: then the demand of a transaction is
+    /// its calls times `demand_s`.
+    pub common: bool,
+    /// Mean number of calls of a transaction of each type, in the order of the model's transactions.
+    pub calls: Vec<f64>,
 }
 
 /// Transaction types that always come together.

@@ -5,6 +5,7 @@ pub(crate) mod headline;
 mod phrases;
 
 use super::basis::basis;
+use super::calls::call_sentence;
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose,
     Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, columns, further_missing, losses,
@@ -183,7 +184,8 @@ fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
             used.map_or_else(Cell::empty, Cell::bar),
             Cell::share(tier.background),
         ]);
-        row.note(Detail::Full, "", Prose::quoted(&tier.source))
+        let call = tier.call.as_ref().map_or_else(String::new, |call| format!(" {}", call_sentence(call)));
+        row.note(Detail::Full, "", Prose::quoted(&format!("{}{call}", tier.source)))
     };
     let table = Table::new("Tiers", &columns).preview(PREVIEW).columns_for(Detail::Page, &["other load"]);
     Section::new("tiers", "Tiers")
@@ -224,21 +226,28 @@ fn transactions(report: &CapacityReport, model: &CapacityModel) -> Section {
         .remark("demand at each tier, and response time at capacity")
         .introduction(
             "What a transaction takes at each tier without waiting, with 95 % intervals where they are known, and its \
-             mean response time at capacity.",
+             mean response time at capacity. A demand that is not told apart is known only together with those of other \
+             transactions.",
         )
         .block(table.at_most(ROWS, &order, row))
 }
 
-/// The 95 % intervals of a transaction's demands, where they are known.
+/// The 95 % intervals of a transaction's demands, where they are known, and which demands are not told apart from others.
 fn intervals(model: &CapacityModel, at: usize) -> Prose {
     let mut prose = Prose::default();
     for tier in model.tiers.iter().take(TIERS) {
-        let (Some(low), Some(high)) = (tier.low_s.get(at), tier.high_s.get(at)) else { continue };
-        if low.is_finite() && high.is_finite() && *high > 0.0 {
-            let separator = if prose.is_empty() { "" } else { ", " };
-            let interval = format!(" {} to {}", latency(*low), latency(*high));
-            prose = prose.plain(separator).named(SpanStyle::Name, &tier.tier).plain(interval);
+        let known = |values: &[f64]| values.get(at).copied().filter(|value| value.is_finite());
+        let interval = match (known(&tier.low_s), known(&tier.high_s)) {
+            (Some(low), Some(high)) if high > 0.0 => format!(" {} to {}", latency(low), latency(high)),
+            _ => String::new(),
+        };
+        let is_apart = tier.distinguishable.get(at).copied().unwrap_or(true);
+        if interval.is_empty() && is_apart {
+            continue;
         }
+        let separator = if prose.is_empty() { "" } else { ", " };
+        prose = prose.plain(separator).named(SpanStyle::Name, &tier.tier).plain(interval);
+        prose = prose.plain(if is_apart { "" } else { " (not told apart)" });
     }
     prose
 }

@@ -1,5 +1,6 @@
 //! One server: its chart, what changed, what transactions cost, and its segments.
 
+use super::super::calls::call_sentence;
 use super::phrases::{
     change_verdict, error, heading_of, length, model_letter, percent, plus_minus, segment_word,
     tied_sentence, when,
@@ -215,9 +216,10 @@ fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
         let unfolded = location == 0;
         blocks.push(if unfolded { block.titled(title) } else { block.folded(Fold::Closed, title) });
         if unfolded {
-            let tied =
-                model.indistinguishable.iter().take(TIED).map(|tied| Prose::quoted(&tied_sentence(tied)));
-            blocks.push(Block::from(Sentences::paragraphs(tied)).detail(current_detail));
+            let tied = model.indistinguishable.iter().take(TIED).map(tied_sentence);
+            let sentences = model.call.iter().map(call_sentence).chain(tied);
+            let sentences = sentences.map(|text| Prose::quoted(&text));
+            blocks.push(Block::from(Sentences::paragraphs(sentences)).detail(current_detail));
         }
     }
     blocks
@@ -247,7 +249,7 @@ fn costs(model: &CostModel) -> Table {
         let known = cost.demand_low_s.is_finite() && cost.demand_high_s.is_finite();
         let interval = format!("{} to {}", length(cost.demand_low_s), length(cost.demand_high_s));
         let unknown =
-            if cost.distinguishable { "" } else { "always occurs with others: its own cost is not known" };
+            if cost.distinguishable { "" } else { "not told apart from others: its own cost is not known" };
         let row = TableRow::new([
             Cell::name(SpanStyle::Operation, &cost.transaction),
             duration(cost.demand_s),
