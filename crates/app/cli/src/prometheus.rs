@@ -6,7 +6,8 @@ use clap::Args;
 use laggard_metrics_questions::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{
-    Client, ClientSettings, Credentials, DEFAULT_QUERIES, PrometheusError, Query, TimeRange, fetch,
+    Client, ClientSettings, Credentials, DEFAULT_QUERIES, Half, PrometheusError, Query, TimeRange, fetch,
+    similar_names,
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
@@ -51,22 +52,44 @@ pub(crate) struct QueryRange {
     pub(crate) window: Nanos,
 }
 
-/// Runs every query and adds the answers to the table.
+/// Names of metrics that are proposed.
+const SIMILAR: usize = 6;
+
+/// The half of the data that no query has, and metrics of the server that may be it, as sentences.
+fn nothing_known(half: Half, names: &[String]) -> String {
+    let what = match half {
+        Half::Transactions => "completed transactions",
+        Half::Cpu => "the use of the CPU",
+    };
+    let similar = similar_names(half, names, SIMILAR);
+    let hint = match similar.first() {
+        Some(first) => {
+            format!(" It knows {}: give --query '{}'.", similar.join(", "), half.query(first))
+        }
+        None => " Give a --query for them.".to_owned(),
+    };
+    format!("Prometheus has no series of {what} in that time for the queries.{hint}")
+}
+
+/// Runs every query and adds the answers to the table. `is_only_input`: nothing else can give what the server lacks.
 pub(crate) fn query(
     input: &PrometheusInput,
     wanted: &QueryRange,
     table: &mut SampleTable,
     facts: &mut SampleFacts,
     cautions: &mut Vec<String>,
+    is_only_input: bool,
 ) -> Result<(), CommandError> {
     let Some(url) = &input.url else { return Ok(()) };
     let queries = queries(input)?;
     let client = client(input, url)?;
     let range = range(input, wanted)?;
     let mut answers = 0;
+    let mut known = Vec::new();
     for query in &queries {
         let fetched = fetch(&client, query, &range, table).map_err(failure)?;
         answers += u64::from(fetched.series > 0);
+        known.extend(Half::from_measure(query.measure).filter(|_| fetched.series > 0));
         facts.input.bytes += fetched.bytes;
         cautions.extend(
             fetched.warnings.iter().map(|text| format!("Prometheus warns about {:?}: {text}", query.promql)),
@@ -74,6 +97,17 @@ pub(crate) fn query(
         if fetched.series == 0 && !input.queries.is_empty() {
             cautions.push(format!("Prometheus knows no series for {:?} in that time.", query.promql));
         }
+    }
+    let missing: Vec<Half> =
+        [Half::Transactions, Half::Cpu].into_iter().filter(|half| !known.contains(half)).collect();
+    if !missing.is_empty() {
+        // The names are only a help: a server that does not list them is no failure.
+        let names = client.metric_names().unwrap_or_default();
+        let sentences: Vec<String> = missing.iter().map(|half| nothing_known(*half, &names)).collect();
+        if table.samples() == 0 && is_only_input {
+            return Err(CommandError::too_little(sentences.join(" ")));
+        }
+        cautions.extend(sentences);
     }
     facts.input.files += answers;
     facts.input.formats.push(NamedCount { name: "prometheus".to_owned(), count: answers });

@@ -61,7 +61,8 @@ pub(crate) fn load_samples(
         until: input.windows.until.map(|_| settings.until),
         window: settings.length,
     };
-    prometheus::query(&input.prometheus, &wanted, &mut samples, &mut facts, &mut cautions)?;
+    let only = input.paths.is_empty();
+    prometheus::query(&input.prometheus, &wanted, &mut samples, &mut facts, &mut cautions, only)?;
     facts.samples = samples.samples();
     let requests = Requests::from_traces(tables.spans.finish(threads), threads);
     facts.spans = requests.spans();
@@ -136,7 +137,7 @@ impl ParallelLoad for Mixed {
 
 fn no_table(error: WindowError) -> CommandError {
     match error {
-        WindowError::NoSamples { .. } => CommandError::too_little(error),
+        WindowError::NoSamples { .. } | WindowError::NoUtilization { .. } => CommandError::too_little(error),
         _ => CommandError::usage(error),
     }
 }

@@ -74,6 +74,21 @@ struct ResponseData {
     result: serde_json::Value,
 }
 
+#[derive(Deserialize)]
+struct LabelResponse {
+    status: String,
+    #[serde(default)]
+    data: Vec<String>,
+}
+
+/// The values of a label in a response.
+pub(crate) fn label_values(body: &[u8], url: &str) -> Result<Vec<String>, PrometheusError> {
+    match serde_json::from_slice::<LabelResponse>(body) {
+        Ok(answer) if answer.status == "success" => Ok(answer.data),
+        _ => Err(PrometheusError::Unexpected { url: url.to_owned(), reason: "no list of names".to_owned() }),
+    }
+}
+
 /// The server's error, if the body is a Prometheus error response.
 pub(crate) fn response_error(body: &[u8], query: &str) -> Option<PrometheusError> {
     let answer: QueryResponse = serde_json::from_slice(body).ok()?;

@@ -1,6 +1,6 @@
 //! HTTP, with limits.
 
-use crate::answer::{Matrix, matrix, response_error};
+use crate::answer::{Matrix, label_values, matrix, response_error};
 use crate::error::quoted;
 use crate::{Credentials, PrometheusError};
 use laggard_system::http::ClientOptions;
@@ -128,6 +128,27 @@ impl Client {
             _ => self.status(status, error_message(&response, &body)),
         };
         Err(QueryError { error, is_passing: retryable, pause: retry_after(&response) })
+    }
+
+    /// The names of all metrics the server knows.
+    ///
+    /// # Errors
+    /// As for a query; there is one attempt only.
+    pub fn metric_names(&self) -> Result<Vec<String>, PrometheusError> {
+        let endpoint = self.endpoint.replace("/query_range", "/label/__name__/values");
+        let mut request = self.agent.get(&endpoint);
+        if let Some(credentials) = &self.settings.credentials {
+            request = request.header(header::AUTHORIZATION, credentials.header());
+        }
+        let mut response = request.call().map_err(|error| self.unreachable(&error))?;
+        let limit = self.settings.answer_bytes_max;
+        let mut body = Vec::new();
+        let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut body);
+        read.map_err(|error| self.unreachable(&ureq::Error::from(error)))?;
+        if body.len() as u64 > limit {
+            return Err(PrometheusError::TooLarge { query: endpoint, limit });
+        }
+        label_values(&body, &endpoint)
     }
 
     fn send(&self, query: &RangeQuery<'_>) -> Result<Response<Body>, ureq::Error> {

@@ -14,6 +14,7 @@ mod fetch;
 mod labels;
 mod query;
 mod series;
+mod similar;
 
 pub use client::{Client, ClientSettings};
 pub use credentials::Credentials;
@@ -21,3 +22,4 @@ pub use error::PrometheusError;
 pub use fetch::{Fetched, TimeRange, fetch};
 pub use labels::LabelMap;
 pub use query::{DEFAULT_QUERIES, Query};
+pub use similar::{Half, similar_names};

@@ -47,7 +47,14 @@ impl SampleTable {
         check_utilization(&groups, settings.length, &mut cautions)?;
         let mut losses = self.losses.clone();
         let span = WindowSpan { grid, windows };
-        let transactions = transactions(&groups, &span, settings, &mut losses, &mut cautions)?;
+        let has_utilization = groups.values().any(ServerSeries::has_utilization);
+        let transactions = transactions(&groups, &span, settings, &mut losses, &mut cautions).map_err(
+            |error| match error {
+                // No other length would help.
+                WindowError::TooFine { .. } if !has_utilization => WindowError::NoUtilization { samples },
+                error => error,
+            },
+        )?;
         let servers = servers(&groups, &span, settings, &mut losses, &mut cautions);
         let clients: Vec<_> = groups.values().flat_map(|group| &group.clients).copied().collect();
         let clients = averages(&span, &clients, &mut Losses::none());

@@ -80,6 +80,11 @@ impl<'s> ServerSeries<'s> {
         }
     }
 
+    /// Whether the use of the CPU is measured here.
+    pub(crate) fn has_utilization(&self) -> bool {
+        !self.utilization.is_empty() || !self.cpu_seconds.is_empty()
+    }
+
     /// Whether transactions are counted here.
     pub(crate) fn has_counts(&self) -> bool {
         self.transactions

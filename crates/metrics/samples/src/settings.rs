@@ -98,6 +98,11 @@ pub enum WindowError {
         /// What they measure, as a phrase.
         what: String,
     },
+    /// Counts are too far apart for the windows, and there is no CPU utilization at all, which no length of windows changes.
+    NoUtilization {
+        /// Samples read.
+        samples: u64,
+    },
     /// The length is outside [`LENGTH_MIN`] to [`LENGTH_MAX`].
     Length {
         /// The requested length.
@@ -136,6 +141,11 @@ impl fmt::Display for WindowError {
                 plain(*spacing),
                 plain(*length),
                 spacing.ns().div_ceil(1_000_000_000)
+            ),
+            WindowError::NoUtilization { samples } => write!(
+                f,
+                "none of {samples} samples is a CPU utilization, so there is nothing to compare transactions with: provide \
+                 a CPU series, too"
             ),
             WindowError::Length { length } => {
                 write!(f, "a window of {} is not between 1 ms and 366 days", plain(*length))

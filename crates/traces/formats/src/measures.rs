@@ -148,6 +148,11 @@ pub(crate) const fn is_of_transactions(measure: Measure) -> bool {
         )
 }
 
+/// Whether a measure is a share of a capacity, 0..1.
+pub(crate) const fn is_share(measure: Measure) -> bool {
+    matches!(measure, Measure::Utilization | Measure::MemoryUtilization | Measure::DiskUtilization)
+}
+
 const fn is_of_calls(measure: Measure) -> bool {
     matches!(
         measure,

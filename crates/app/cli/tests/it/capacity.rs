@@ -60,7 +60,7 @@ fn the_answer_in_every_form() {
     };
     let text = written("text");
     let first = text.lines().nth(2).unwrap();
-    assert!(first.contains("clients (") && first.contains("within 200 ms; now"), "{first}");
+    assert!(first.contains("clients (") && first.contains("within 200 ms with the least"), "{first}");
     assert!(written("markdown").starts_with("### Laggard: enough capacity\n"));
     assert!(written("html").contains("Capacity over time"));
     let one = capacity(&file, &["--latency-max", "200ms", "--threads", "1"]).json();
@@ -80,6 +80,7 @@ fn what_if_flags_reach_the_answer() {
     assert_eq!(what_if["changes"].as_array().unwrap().len(), 3);
     assert!(clients(&what_if["answer"]) > 2.0 * clients(base), "{}", report["headline"]);
     assert_eq!(what_if["load"]["within_target"], true);
+    assert_eq!((&what_if["model"]["tiers"][0]["servers"], &report["model"]["tiers"][0]["servers"]), (&2.into(), &1.into()));
     let mix = folder.path().join("mix");
     std::fs::write(&mix, "home=1\n").unwrap();
     let at_mix = format!("@{}", mix.display());

@@ -68,26 +68,38 @@ fn lines_fit_and_nothing_acts() {
 fn the_first_lines_answer() {
     assert_eq!(
         half_left().headline,
-        "Up to 620 clients (87.9 requests/s) within 500 ms; now 310 (44.2 requests/s): half is left. `app` saturates \
-         first. The model is off by 4 % at most."
+        "Up to 620 clients (87.9 requests/s) within 500 ms with the least favorable mix of 24 intervals, 660 with the \
+         median one; now 310 (44.2 requests/s): half is left. `app` saturates first. The model is off by 4 % at most."
     );
     let what_if = more_servers().headline;
     assert!(
         what_if.contains(
-            "With these changes: up to 1,150 clients (159 requests/s), 85 % more; then `db` saturates first. 2 times \
-             the current load takes 24.0 ms, within the target."
+            "With these changes: up to 1,150 clients (159 requests/s), 1,190 with the median mix, 85 % more; then `db` \
+             saturates first. 2 times the current load takes 24.0 ms, within the target."
         ),
         "{what_if}"
     );
     let exceeded = exceeded_rate().headline;
     assert!(
         exceeded.starts_with(
-            "Up to 40.0 requests/s within 500 ms; now 44.2 requests/s: 10 % more than it can take."
+            "Up to 40.0 requests/s within 500 ms with the least favorable mix of 24 intervals, 89.9 requests/s with the \
+             median one; now 44.2 requests/s: 10 % more than it can take."
         ),
         "{exceeded}"
     );
     assert!(exceeded.ends_with("The model is off by up to 35 %: a rough guess."), "{exceeded}");
     assert!(insufficient().headline.starts_with("Too little data to say. `app` has 4 windows"));
+}
+
+/// Tables and curves are those of the changed system.
+#[test]
+fn what_if_is_what_tables_show() {
+    let text = written(Output::Text, &more_servers(), &PLAIN);
+    assert!(text.contains("4 servers of 4 cores") && !text.contains("2 servers of 4 cores"), "{text}");
+    assert!(text.contains("by the model, with these changes and the least favorable mix"), "{text}");
+    // The curve goes on to 1,150 clients and beyond.
+    let load = text.split("Load and response").nth(1).unwrap();
+    assert!(load.split("Tiers").next().unwrap().contains("1,1"), "{load}");
 }
 
 #[test]

@@ -125,3 +125,25 @@ fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
         "{told}"
     );
 }
+
+/// A model that misses a third of the CPU explains nothing, and nothing is said to be fine.
+#[test]
+fn a_large_error_is_no_explanation() {
+    for mut report in [steady(30), workload(30)] {
+        report.servers[0].models[0].error = 0.368;
+        let report = with_headline(report);
+        let headline = &report.headline;
+        assert!(
+            headline.contains(
+                "transactions do not explain the CPU utilization of `app-1`: the model misses it by 36.8 %"
+            ),
+            "{headline}"
+        );
+        assert!(
+            !headline.contains("Nothing changed") && !headline.contains("cost what they did"),
+            "{headline}"
+        );
+        let text = written(Output::Text, &report, &PLAIN);
+        assert!(text.contains("CPU not explained") && !text.starts_with("[ok]"), "{text}");
+    }
+}

@@ -140,7 +140,9 @@ fn finish(
         cautions.extend(add_span_samples(range, assumed, settings.length, &mut samples, engine).cautions);
     }
     let table = samples.finish(settings).map_err(|error| match error {
-        WindowError::NoSamples { .. } => ApiError::new(ProblemKind::TooLittleData, error),
+        WindowError::NoSamples { .. } | WindowError::NoUtilization { .. } => {
+            ApiError::new(ProblemKind::TooLittleData, error)
+        }
         _ => ApiError::invalid(error),
     })?;
     Ok(Sampled { table, facts, cautions })

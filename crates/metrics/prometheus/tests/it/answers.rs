@@ -3,7 +3,7 @@
 use crate::stand_in::{StandIn, answer, matrix, success};
 use crate::{get, range, settings};
 use laggard_model::{Loss, Measure};
-use laggard_prometheus::{ClientSettings, Credentials};
+use laggard_prometheus::{Client, ClientSettings, Credentials, PrometheusError};
 use std::io::Write;
 
 #[test]
@@ -121,4 +121,17 @@ fn histograms_are_counted_as_another_signal() {
     let server = StandIn::new(move |_, _| answer("200 OK", "", body.as_bytes()));
     let got = get(settings(&server), "rate=sum(x)", range(0, 15)).unwrap();
     assert_eq!(got.collected.losses.count(Loss::OtherSignal), 1);
+}
+
+#[test]
+fn the_names_of_metrics_are_listed() {
+    let server = StandIn::new(|_, _| {
+        answer("200 OK", "", br#"{"status":"success","data":["up","x_requests_total"]}"#)
+    });
+    let client = Client::new(settings(&server)).unwrap();
+    assert_eq!(client.metric_names().unwrap(), ["up", "x_requests_total"]);
+    assert_eq!(server.received_queries()[0].path, "/api/v1/label/__name__/values");
+    let other = StandIn::new(|_, _| answer("200 OK", "", b"<html>"));
+    let error = Client::new(settings(&other)).unwrap().metric_names().unwrap_err();
+    assert!(matches!(error, PrometheusError::Unexpected { .. }), "{error}");
 }

@@ -92,7 +92,7 @@ fn read(connection: &TcpStream) -> Option<ReceivedQuery> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let form = if received_query.method == "POST" { String::from_utf8(body).ok()? } else { query.to_owned() };
-    for pair in form.split('&') {
+    for pair in form.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=')?;
         let value = decoded(value);
         match name {

@@ -26,8 +26,8 @@ pub use change::{Amount, Property, WhatIfChange};
 use crate::sample_summary::{SampleFacts, sample_summary};
 use laggard_capacity::System;
 use laggard_report::{
-    CAPACITY_SCHEMA_VERSION, CapacityModel, CapacityReport, CapacityVerdict, ClientsBasis, CurrentLoad,
-    Setting, capacity_headline,
+    CAPACITY_SCHEMA_VERSION, CapacityReport, CapacityVerdict, ClientsBasis, CurrentLoad, Setting,
+    capacity_headline,
 };
 use laggard_samples::WindowTable;
 use laggard_settings::{Settings, settings};
@@ -178,7 +178,7 @@ fn fill(
     report.latency = breakdown.rows;
     report.cautions.extend(remarks::overlapping(breakdown.overlapping));
     report.cautions.extend(remarks::cautions(report, groups, &model));
-    report.model = Some(described(&model));
+    report.model = Some(model.described());
     Ok(())
 }
 
@@ -227,20 +227,6 @@ fn current(now: &Load, loads: &[Load]) -> CurrentLoad {
         response_s: known(now.response_s),
         clients_peak: clients.reduce(f64::max),
         throughput_peak: loads.iter().map(Load::throughput).fold(0.0, f64::max),
-    }
-}
-
-fn described(model: &Model) -> CapacityModel {
-    let mut tiers = model.tiers.clone();
-    for (tier, shown) in model.system.tiers.iter().zip(&mut tiers) {
-        shown.mean_s = tier.mean_demand_s(&model.mix);
-    }
-    CapacityModel {
-        transactions: model.transactions.clone(),
-        mix: model::shares(&model.mix),
-        tiers,
-        clients: model.clients,
-        think: model.think.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::loads::Load;
 use laggard_capacity::{Network, Solution, System, Tier, WORK_MAX, open_solution, solve_fractional};
-use laggard_report::{ClientsBasis, ThinkTime, TierLoad, TierModel};
+use laggard_report::{CapacityModel, ClientsBasis, ThinkTime, TierLoad, TierModel};
 
 /// The model of a system.
 #[derive(Clone, Debug)]
@@ -36,6 +36,21 @@ impl Model {
 
     pub(super) const fn front(&self) -> usize {
         self.front
+    }
+
+    /// The model for the report.
+    pub(super) fn described(&self) -> CapacityModel {
+        let mut tiers = self.tiers.clone();
+        for (tier, shown) in self.system.tiers.iter().zip(&mut tiers) {
+            shown.mean_s = tier.mean_demand_s(&self.mix);
+        }
+        CapacityModel {
+            transactions: self.transactions.clone(),
+            mix: shares(&self.mix),
+            tiers,
+            clients: self.clients,
+            think: self.think.clone(),
+        }
     }
 
     pub(super) fn network(&self, mix: &[f64]) -> Option<Network> {

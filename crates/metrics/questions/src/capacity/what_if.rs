@@ -56,7 +56,10 @@ pub(super) fn what_if(
     };
     let factor = settings.load_factor.unwrap_or(1.0);
     let load = loaded(&changed, mix.as_deref().unwrap_or(&model.mix), load, factor, settings.latency_max_s);
-    Ok(Some(WhatIf { changes, answer, load }))
+    if let Some(mix) = mix {
+        changed.mix = mix;
+    }
+    Ok(Some(WhatIf { changes, answer, model: changed.described(), load }))
 }
 
 fn loaded(model: &Model, mix: &[f64], now: &CurrentLoad, factor: f64, target_s: f64) -> Option<WhatIfLoad> {

@@ -68,9 +68,8 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
             Ok(analysis) => ServerResult { table, server, observed: &observed, analysis }.report(),
             Err(_) => not_evaluated(table, server, &observed),
         };
-        let name = remarks::server_name(&result.server, &result.tier);
         match answer {
-            Err(reason) => report.missing.push(format!("{name}: {reason}.")),
+            Err(reason) => report.missing.push(remarks::too_little(table, server, &observed, reason)),
             Ok(_) => result.cautions.extend(remarks::observed_cautions(&observed, settings.method)),
         }
         report.servers.push(result);

@@ -3,11 +3,15 @@
 use super::DeclaredDeployment;
 use super::observed::ObservedServer;
 use crate::methods::ChangeMethod;
+use laggard_changes::TooLittleDataError;
 use laggard_report::{ChangeEventKind, ChangeReport, ChangeVerdict, SegmentState, ServerChanges, rfc3339};
-use laggard_samples::WindowTable;
+use laggard_samples::{ServerWindows, WindowTable};
 
 /// Maximum number of servers named before a sentence.
 const NAMES: usize = 3;
+
+/// Utilization from which a window is saturated: `utilization-max` by default.
+const SATURATED_MIN: f64 = 0.95;
 
 /// A name in backticks; backticks in it are replaced.
 pub(super) fn quoted(name: &str) -> String {
@@ -20,6 +24,47 @@ pub(super) fn server_name(server: &str, tier: &str) -> String {
         ("", "") => "The server".to_owned(),
         ("", tier) => format!("The server of tier {}", quoted(tier)),
         (server, _) => quoted(server),
+    }
+}
+
+/// What a server has too little of, as a sentence.
+pub(super) fn too_little(
+    table: &WindowTable,
+    server: &ServerWindows,
+    observed: &ObservedServer,
+    reason: TooLittleDataError,
+) -> String {
+    let name = server_name(&server.server, &server.tier);
+    let counts = &server.own.as_ref().unwrap_or(&table.system).counts;
+    let is_counted = |&row: &usize| counts.row(row).iter().any(|count| count.is_finite());
+    let counted = (0..counts.rows()).filter(is_counted).count();
+    let measured = server.utilization.iter().filter(|used| used.is_finite()).count();
+    let utilization = &observed.observations.utilization;
+    let saturated = utilization.iter().filter(|&&used| used >= SATURATED_MIN).count();
+    if counts.cols() == 0 || counted == 0 {
+        return format!(
+            "{name}: no transactions are counted, while the CPU utilization of {measured} windows is known: provide counts \
+             of transactions by type, too."
+        );
+    }
+    if measured == 0 {
+        return format!(
+            "{name}: no CPU utilization is known, while transactions of {counted} windows are counted: provide a CPU \
+             series, too."
+        );
+    }
+    match reason {
+        TooLittleDataError::Windows { available: 0, .. } if utilization.is_empty() => format!(
+            "{name}: transactions are counted in {counted} windows and the CPU utilization of {measured} is known, but \
+             never both: check the times and time zones of the sources."
+        ),
+        TooLittleDataError::Windows { .. } if 2 * saturated > utilization.len() => format!(
+            "{name}: {reason}. In {saturated} of {} windows the CPU is at least {:.0} % busy; what completes then says \
+             nothing about its cost.",
+            utilization.len(),
+            100.0 * SATURATED_MIN
+        ),
+        _ => format!("{name}: {reason}."),
     }
 }
 

@@ -157,6 +157,29 @@ fn too_little_data_gives_no_verdict() {
 }
 
 #[test]
+fn the_missing_half_is_named() {
+    let missing = |change: &dyn Fn(&mut WindowTable)| {
+        let mut table = small_table(100, 1);
+        change(&mut table);
+        let report = changes_report(&table, ChangeMethod::default(), &[]);
+        assert_eq!(report.verdict, ChangeVerdict::InsufficientData);
+        report.missing.join(" ")
+    };
+    let no_cpu = missing(&|table| table.servers[0].utilization.fill(f64::NAN));
+    assert!(no_cpu.contains("no CPU utilization is known, while transactions of 100 windows"), "{no_cpu}");
+    let no_counts = missing(&|table| table.system.counts.data_mut().fill(f64::NAN));
+    assert!(no_counts.contains("no transactions are counted"), "{no_counts}");
+    let apart = missing(&|table| {
+        table.servers[0].utilization[50..].fill(f64::NAN);
+        let types = table.system.counts.cols();
+        table.system.counts.data_mut()[..50 * types].fill(f64::NAN);
+    });
+    assert!(apart.contains("but never both"), "{apart}");
+    let busy = missing(&|table| table.servers[0].utilization.fill(0.97));
+    assert!(busy.contains("In 100 of 100 windows the CPU is at least 95 % busy"), "{busy}");
+}
+
+#[test]
 fn a_server_with_too_little_data_does_not_prevent_the_verdicts_of_others() {
     let mut table = small_table(100, 1);
     table.servers.push(ServerWindows { server: "app-1".to_owned(), ..table.servers[0].clone() });

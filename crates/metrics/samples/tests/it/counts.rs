@@ -67,8 +67,13 @@ fn windows_follow_the_phase_of_samples_that_would_be_cut() {
 
 #[test]
 fn windows_shorter_than_samples_are_refused_with_advice() {
-    let samples: Vec<_> =
+    let mut samples: Vec<_> =
         (0..9).map(|at| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
+    // No length of windows helps where the CPU is missing.
+    let error = table_of(&samples).finish(&settings(10)).unwrap_err();
+    assert_eq!(error, WindowError::NoUtilization { samples: 9 });
+    assert!(error.to_string().contains("provide a CPU series") && !error.to_string().contains("--window"));
+    samples.extend((0..54).map(|at| drawn(10.0 * f64::from(at), Measure::Utilization, "", 0.5)));
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
     assert!(matches!(error, WindowError::TooFine { .. }));
     assert!(error.to_string().contains("come every 60 s"), "{error}");

@@ -83,7 +83,8 @@ fn a_server_with_rare_counts_is_left_out_with_a_caution() {
         cautions.contains("counts of transactions of b were not used: they come every 120 s"),
         "{cautions}"
     );
-    let only_rare: Vec<_> = every(120.0, "b").collect();
+    let used = (0..24).map(|at| drawn(60.0 * f64::from(at), Measure::Utilization, "", 0.5));
+    let only_rare: Vec<_> = every(120.0, "b").chain(used).collect();
     assert!(matches!(table_of(&only_rare).finish(&settings(60)), Err(WindowError::TooFine { .. })));
 }
 

@@ -1,10 +1,11 @@
 //! The columns of a table of samples.
 
+use super::labels::{LabelledTitle, parse_labels};
 use super::time::TimeNotation;
 use crate::columns::{Column, Header, comparable};
 use crate::delimited::RecordFields;
 use crate::format::FormatError;
-use crate::measures::{EXAMPLES, FileMeasure, Measured, is_of_transactions, parse_measured};
+use crate::measures::{EXAMPLES, FileMeasure, Measured, find_word, is_of_transactions, parse_measured};
 use crate::time_text::TimeFormat;
 use laggard_model::Measure;
 
@@ -73,11 +74,25 @@ fn is(column: &Column, title: &str) -> bool {
     title == comparable(column.name) || column.synonyms.contains(&title)
 }
 
+/// Whether a label or column of this name names a server.
+pub(super) fn is_server_name(name: &str) -> bool {
+    is(&SERVER, &comparable(name))
+}
+
+/// Whether a label or column of this name names a transaction type.
+pub(super) fn is_transaction_name(name: &str) -> bool {
+    let name = comparable(name);
+    is(&TRANSACTION, &name) || ["uri", "handler", "path"].contains(&name.as_str())
+}
+
 /// Whether a header has a time, and a measure by name or the two columns of a long table.
 pub(super) fn names_samples<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> bool {
     let has = |wanted: &dyn Fn(&str) -> bool| titles.clone().any(|title| wanted(&bare(title)));
     let is_long = || has(&|title| is(&MEASURE, title)) && has(&|title| is(&VALUE, title));
-    let is_wide = || titles.clone().any(|title| is_distinctive(title.trim().trim_matches('"')));
+    // Titles with labels contain commas, where this text is cut; a brace and a label remain.
+    let is_labelled = |title: &str| title.split_once('{').is_some_and(|(_, labels)| labels.contains('='));
+    let is_wide =
+        || titles.clone().any(|title| is_distinctive(title.trim().trim_matches('"')) || is_labelled(title));
     has(&is_time) && !has(&|title| REQUEST_IDS.contains(&title)) && (is_long() || is_wide())
 }
 
@@ -149,7 +164,7 @@ impl SampleColumns {
                 .collect();
             let is_mapped = !mapped.is_empty();
             self.measures.extend(mapped.into_iter().map(|measured| SampleColumn { index, measured }));
-            match parse_measured(title) {
+            match parse_measured(title).or_else(|| measured_by_labels(title)) {
                 _ if is_mapped => {}
                 Some(measured) => self.measures.push(SampleColumn { index, measured }),
                 // Another time, or no name at all.
@@ -167,14 +182,29 @@ impl SampleColumns {
     }
 }
 
+/// A column whose title is a measure with labels: `cpu_usage{instance="app-1"}`.
+fn measured_by_labels(title: &str) -> Option<Measured> {
+    let title = parse_labels(title)?;
+    let what = find_word(title.name)?;
+    let (transaction, server) = match is_of_transactions(what.measure) {
+        true => (title.transaction().to_owned(), String::new()),
+        false => (String::new(), title.server().to_owned()),
+    };
+    Some(Measured { what, transaction, callee: String::new(), server })
+}
+
 /// A column of a table whose measure follows from the file name or an option: the title is the transaction type's name,
 /// or the server's.
 fn from_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
+    let labelled = parse_labels(title);
+    let named = |of_labels: fn(&LabelledTitle<'_>) -> String| {
+        labelled.as_ref().map(of_labels).filter(|name| !name.is_empty()).unwrap_or_else(|| title.to_owned())
+    };
     let is_total = SERVER_TOTALS.contains(&bare(title).as_str());
     let (transaction, server) = match is_of_transactions(file.what.measure) {
-        true => (title.to_owned(), String::new()),
+        true => (named(|title| title.transaction().to_owned()), String::new()),
         false if is_total || file.what.measure == Measure::Clients => (String::new(), file.server.clone()),
-        false => (String::new(), title.to_owned()),
+        false => (String::new(), named(|title| title.server().to_owned())),
     };
     SampleColumn { index, measured: Measured { what: file.what, transaction, callee: String::new(), server } }
 }

@@ -2,13 +2,14 @@
 //! a number (long).
 
 mod columns;
+mod labels;
 mod time;
 
 use crate::columns::shorten;
 use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line, sniff_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Recognizer, Sniff};
-use crate::measures::{self, FileMeasure, MeasureRule, Measured};
+use crate::measures::{self, FileMeasure, MeasureRule, Measured, MeasuredAs};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{SampleColumn, SampleColumns};
 pub(crate) use columns::{is_sample_name, names_sample};
@@ -135,7 +136,7 @@ impl SampleTable {
         if text.is_empty() {
             return Ok(());
         }
-        let value = parse_value(text).ok_or(RecordError::field(long.value, NO_NUMBER))?;
+        let value = parse_value(text, measured.what).ok_or(RecordError::field(long.value, NO_NUMBER))?;
         emit(context, measured, value, sink);
         Ok(())
     }
@@ -143,8 +144,17 @@ impl SampleTable {
 
 const NO_NUMBER: &str = "not a number";
 
-/// A number; `NaN`, `inf` and the like are numbers, too. With a decimal comma where the delimiter allows it.
-fn parse_value(text: &str) -> Option<f64> {
+/// A number in the unit of the measure: as `what` says, or `12%` of what is a share.
+fn parse_value(text: &str, what: MeasuredAs) -> Option<f64> {
+    match text.strip_suffix('%') {
+        Some(percent) if measures::is_share(what.measure) => Some(parse_number(percent.trim_end())? * 1e-2),
+        Some(_) => None,
+        None => Some(parse_number(text)? * what.factor),
+    }
+}
+
+/// `NaN`, `inf` and the like are numbers, too. With a decimal comma where the delimiter allows it.
+fn parse_number(text: &str) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
     }
@@ -161,7 +171,7 @@ fn emit(context: RowContext<'_>, measured: &Measured, value: f64, sink: &mut dyn
         tier: context.tier,
         transaction: if of_transactions { first_of(&measured.transaction, context.transaction) } else { "" },
         callee: if of_transactions { first_of(&measured.callee, context.callee) } else { "" },
-        value: value * measured.what.factor,
+        value,
     });
 }
 
@@ -195,7 +205,7 @@ impl Table for SampleTable {
             if text.is_empty() {
                 continue;
             }
-            match parse_value(text) {
+            match parse_value(text, measured.what) {
                 Some(value) => emit(context, measured, value, sink),
                 None => sink.lose(Loss::MalformedRecord, &|| {
                     let title = shorten(&titles[*index]);

@@ -243,3 +243,37 @@ fn a_table_of_one_measure_is_read_without_reshaping() {
     let message = error(&super::tables::read("sample-csv", two, &[]));
     assert!(message.contains("--measure"), "{message}");
 }
+
+/// Grafana's download of a panel: series with labels as titles, and values with their unit.
+#[test]
+fn a_panel_of_grafana_is_read() {
+    use laggard_model::Measure::{TransactionRate, Utilization};
+    let text = "\"Time\",\"{instance=\"\"app-1:9100\"\", job=\"\"node\"\"}\",\"{instance=\"\"app-2:9100\"\"}\"\n\
+                2026-01-12 10:00:00,19.1%,\"7 %\"\n";
+    let read = |rules: &[&str], text: &str| {
+        let rules = rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap());
+        let options = ReaderOptions::default().with(rules.collect::<Vec<_>>());
+        transcript(find_format("sample-csv").unwrap(), &options, [text.as_bytes()])
+    };
+    let time = 1_768_212_000;
+    let found = read(&["utilization"], text);
+    let shown: Vec<_> =
+        samples(&found).into_iter().map(|it| (it.0, it.1, it.2, (1e4 * it.4).round())).collect();
+    assert_eq!(shown, [(time, Utilization, "app-1:9100", 1910.0), (time, Utilization, "app-2:9100", 700.0)]);
+    let message = error(&read(&[], text));
+    assert!(message.contains("--measure"), "{message}");
+    // A metric's name before the labels is a measure's word, and a percentage of what is no share is no number.
+    let found = read(&[], "Time,\"rate{route=\"\"/cart\"\"}\",cpu_percent\n2026-01-12 10:00:00,12,30%\n");
+    let [rate, cpu] = samples(&found)[..] else { panic!("two samples") };
+    assert_eq!(rate, (time, TransactionRate, "", "/cart", 12.0));
+    assert!((cpu.4 - 0.3).abs() < 1e-12);
+    let found = read(&[], "time,rate\n60,12%\n");
+    assert_eq!((samples(&found).len(), found.losses().count(Loss::MalformedRecord)), (0, 1));
+}
+
+/// Without an option the text is recognized as a table of samples, so that the error says what is missing.
+#[test]
+fn a_panel_of_grafana_is_a_table_of_samples() {
+    let text = b"\"Time\",\"{instance=\"\"app-1:9100\"\", job=\"\"node\"\"}\"\n2026-01-12 10:00:00,19.1%\n";
+    assert_eq!(find_format("sample-csv").unwrap().sniff(text), laggard_formats::Sniff::Yes);
+}

@@ -1,6 +1,6 @@
 //! What a system can take.
 
-use crate::Window;
+use crate::{CapacityModel, Window};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -101,6 +101,8 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// What the changed system can take.
     pub answer: CapacityAnswer,
+    /// The changed system.
+    pub model: CapacityModel,
     /// The requested load, or the present one, on the changed system; `None` where that is beyond what it
     /// can do at all, or not known.
     pub load: Option<WhatIfLoad>,

@@ -93,6 +93,14 @@ pub struct CurrentLoad {
 }
 
 impl CapacityReport {
+    /// The answer and the model to describe: those after the requested changes, if there are any.
+    pub(crate) fn described(&self) -> Option<(&CapacityAnswer, &CapacityModel)> {
+        match &self.what_if {
+            Some(what_if) => Some((&what_if.answer, &what_if.model)),
+            None => Some((self.answer.as_ref()?, self.model.as_ref()?)),
+        }
+    }
+
     /// Share of the capacity that the load now takes, by clients if known, else by throughput. `None` without an
     /// answer; infinite where not even one client is within the target.
     pub fn used(&self) -> Option<f64> {

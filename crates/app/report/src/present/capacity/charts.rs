@@ -1,5 +1,6 @@
 //! Charts of capacity, for pages: curves of the model with what was observed, and capacity over time.
 
+use super::circumstances;
 use super::phrases::{amount, latency, limit, most_amount};
 use crate::document::{
     Axis, Block, Chart, ChartMark, Color, Detail, LegendEntry, Level, MarkStyle, Panel, Section, Series,
@@ -82,13 +83,14 @@ impl Drawing<'_> {
         }
     }
 
-    fn what_if(&self) -> Option<&CapacityAnswer> {
-        self.report.what_if.as_ref().map(|what_if| &what_if.answer)
+    /// The system without the requested changes, if there are any.
+    fn without_changes(&self) -> Option<&CapacityAnswer> {
+        self.report.answer.as_ref().filter(|_| self.report.what_if.is_some())
     }
 
     fn right(&self) -> f64 {
-        let what_if = self.what_if().into_iter().flat_map(|answer| &answer.curve);
-        round_up(self.answer.curve.iter().chain(what_if).map(|point| self.across(point)).fold(0.0, f64::max))
+        let before = self.without_changes().into_iter().flat_map(|answer| &answer.curve);
+        round_up(self.answer.curve.iter().chain(before).map(|point| self.across(point)).fold(0.0, f64::max))
     }
 
     fn observed(&self) -> impl Iterator<Item = &ObservedLoad> {
@@ -105,8 +107,8 @@ impl Drawing<'_> {
         of: OfPoint,
         of_load: OfLoad,
     ) -> Panel {
-        let what_if = self.what_if().map(|answer| &answer.curve);
-        let curves = [&self.answer.curve, &self.answer.curve_all].into_iter().chain(what_if);
+        let before = self.without_changes().map(|answer| &answer.curve);
+        let curves = [&self.answer.curve, &self.answer.curve_all].into_iter().chain(before);
         let values = curves.flatten().map(of).chain(self.report.observed.iter().filter_map(of_load));
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         let top = round_up(most.map_or(largest, |most| largest.min(most)));
@@ -118,7 +120,7 @@ impl Drawing<'_> {
         let mut panel = Panel::new(title, HEIGHT, Axis::levels(0.0, top, words));
         panel.series.push(self.dots(Color::QUIET, |load| of_load(load).unwrap_or(f64::NAN)));
         panel.series.push(curve(SeriesShape::Dashed, Color::TEXT, &self.answer.curve_all));
-        panel.series.extend(what_if.map(|points| curve(SeriesShape::Dotted, Color::GOOD, points)));
+        panel.series.extend(before.map(|points| curve(SeriesShape::Dotted, Color::MUTED, points)));
         panel.series.push(curve(SeriesShape::Line, Color::LINK, &self.answer.curve));
         panel
     }
@@ -149,7 +151,7 @@ impl Drawing<'_> {
     }
 
     fn tiers(&self) -> Vec<usize> {
-        let Some(model) = &self.report.model else { return Vec::new() };
+        let Some((_, model)) = self.report.described() else { return Vec::new() };
         let cpus = (0..model.tiers.len()).filter(|&at| model.tiers[at].kind == TierKind::Cpu);
         cpus.take(TIERS).collect()
     }
@@ -171,15 +173,15 @@ impl Drawing<'_> {
 
     fn legend(&self) -> Vec<LegendEntry> {
         let mut legend = vec![
-            LegendEntry::new(Color::LINK, "least favorable mix"),
+            LegendEntry::new(Color::LINK, circumstances(self.report, self.answer)),
             LegendEntry::new(Color::QUIET, "observed"),
             LegendEntry::new(Color::BAD, "capacity"),
         ];
         if !self.answer.curve_all.is_empty() {
             legend.push(LegendEntry::new(Color::TEXT, "mix of all data"));
         }
-        if self.what_if().is_some() {
-            legend.push(LegendEntry::new(Color::GOOD, "with the changes"));
+        if self.without_changes().is_some() {
+            legend.push(LegendEntry::new(Color::MUTED, "without the changes"));
         }
         let tiers = self.tiers();
         let model = self.report.model.as_ref();

@@ -40,16 +40,16 @@ const CALLEES: usize = 6;
 impl Present for CapacityReport {
     fn present(&self) -> Document {
         let binding = self.answer.as_ref().map(|answer| Prose::quoted(&least_favorable_mix(self, answer)));
+        let described = self.described();
         let sections = [
             further_missing(self.answer.is_none(), &self.missing),
             what_if(self),
-            self.answer.as_ref().and_then(|answer| load(self, answer)),
-            self.answer.as_ref().and_then(|answer| charts::over_time(self, answer)),
-            self.model.as_ref().map(|model| tiers(self, model)),
-            self.model
-                .as_ref()
-                .filter(|model| model.transactions.len() > 1)
-                .map(|model| transactions(self, model)),
+            described.and_then(|(answer, _)| load(self, answer)),
+            described.and_then(|(answer, _)| charts::over_time(self, answer)),
+            described.map(|(answer, model)| tiers(self, answer, model)),
+            described
+                .filter(|(_, model)| model.transactions.len() > 1)
+                .map(|(answer, model)| transactions(self, answer, model)),
             (!self.latency.is_empty()).then(|| breakdown(self)),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
@@ -142,12 +142,23 @@ fn load(report: &CapacityReport, answer: &CapacityAnswer) -> Option<Section> {
     let across = if closed { "clients" } else { "requests per second" };
     let section = Section::new("load", "Load and response")
         .detail(Detail::Full)
-        .remark("by the model, with the least favorable mix")
+        .remark(format!("by the model, with {}", circumstances(report, answer)))
         .introduction(format!(
-            "Against {across}. Dots are observations, each with the mix of its time; lines are the model. The red line is \
-             the capacity, the gray one the current load."
+            "Against {across}. Dots are observations, each with the mix of its time; lines are the model{}. The red line \
+             is the capacity, the gray one the current load.",
+            if report.what_if.is_some() { ", the dotted one without the changes" } else { "" }
         ));
     Some(section.block(charts::curves(report, answer)).block(table))
+}
+
+/// What the curve and the tables are about.
+fn circumstances(report: &CapacityReport, answer: &CapacityAnswer) -> &'static str {
+    match (report.what_if.is_some(), answer.limiting_window.is_some()) {
+        (false, true) => "the least favorable mix",
+        (true, true) => "these changes and the least favorable mix",
+        (true, false) => "these changes and the requested mix",
+        (false, false) => "the mix of all data",
+    }
 }
 
 /// The points next to the parts of the capacity, none twice.
@@ -165,14 +176,14 @@ fn duration(seconds: f64) -> Cell {
     Cell::worded(CellKind::Duration, latency(seconds), seconds * 1e9)
 }
 
-fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
+fn tiers(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel) -> Section {
     let columns = columns![
         Name "tier", Text "size", Number "demand", Number "residence", Number "utilization", Graphic "",
         Number "other load"
     ];
     let numbered: Vec<(usize, &TierModel)> = model.tiers.iter().enumerate().collect();
     let row = |&(at, tier): &(usize, &TierModel)| {
-        let load = report.answer.as_ref().and_then(|answer| answer.tiers.get(at));
+        let load = answer.tiers.get(at);
         let used = load.and_then(|load| load.utilization);
         let tone = if used.is_some_and(|used| used >= BUSY) { Tone::Bad } else { Tone::Neutral };
         let row = TableRow::new([
@@ -189,13 +200,13 @@ fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
     };
     let table = Table::new("Tiers", &columns).preview(PREVIEW).columns_for(Detail::Page, &["other load"]);
     Section::new("tiers", "Tiers")
-        .remark("at capacity")
+        .remark(if report.what_if.is_some() { "at capacity, with these changes" } else { "at capacity" })
         .introduction("Demand is what a mean transaction takes without waiting; the rest holds at capacity.")
         .block(table.at_most(ROWS, &numbered, row))
 }
 
 /// One row for each transaction type: what it demands where, and its response time at capacity.
-fn transactions(report: &CapacityReport, model: &CapacityModel) -> Section {
+fn transactions(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel) -> Section {
     let titles: Vec<String> =
         model.tiers.iter().take(TIERS).map(|tier| format!("at {}", names::label(&tier.tier, 16))).collect();
     let mut columns = vec![("transaction", ColumnKind::Name), ("share", ColumnKind::Number)];
@@ -205,13 +216,12 @@ fn transactions(report: &CapacityReport, model: &CapacityModel) -> Section {
     for (at, column) in table.columns.iter_mut().skip(2).take(titles.len()).enumerate() {
         column.detail = if at < TIERS_IN_TEXT { Detail::Full } else { Detail::Page };
     }
-    let responses = report.answer.iter().flat_map(|answer| &answer.transactions).map(|one| one.response_s);
+    let responses = answer.transactions.iter().map(|one| one.response_s);
     let longest = responses.filter(|seconds| seconds.is_finite()).fold(0.0, f64::max);
     let mut order: Vec<usize> = (0..model.transactions.len()).collect();
     order.sort_by(|&a, &b| model.mix[b].total_cmp(&model.mix[a]).then(a.cmp(&b)));
     let row = |&at: &usize| {
-        let response = report.answer.as_ref().and_then(|answer| answer.transactions.get(at));
-        let response_s = response.map_or(f64::NAN, |response| response.response_s);
+        let response_s = answer.transactions.get(at).map_or(f64::NAN, |response| response.response_s);
         let demands = model.tiers.iter().take(TIERS);
         let demands = demands.map(|tier| duration(tier.demands_s.get(at).copied().unwrap_or(f64::NAN)));
         let cells = [Cell::name(SpanStyle::Operation, &model.transactions[at]), Cell::share(model.mix[at])];
@@ -223,7 +233,10 @@ fn transactions(report: &CapacityReport, model: &CapacityModel) -> Section {
         )
     };
     Section::new("transactions", "Transactions")
-        .remark("demand at each tier, and response time at capacity")
+        .remark(match report.what_if {
+            Some(_) => "demand at each tier, and response time at capacity, with these changes",
+            None => "demand at each tier, and response time at capacity",
+        })
         .introduction(
             "What a transaction takes at each tier without waiting, with 95 % intervals where they are known, and its \
              mean response time at capacity. A demand that is not told apart is known only together with those of other \

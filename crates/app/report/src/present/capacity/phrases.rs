@@ -60,6 +60,15 @@ pub(crate) fn most_amount(answer: &CapacityAnswer) -> f64 {
     answer.clients.map_or(answer.throughput, |clients| clients as f64)
 }
 
+/// The median capacity over the intervals, in its own unit; `None` if there is one interval or one mix for all.
+pub(crate) fn median_amount(answer: &CapacityAnswer) -> Option<String> {
+    let has_median = answer.limiting_window.is_some() && answer.windows.len() > 1;
+    has_median.then(|| match answer.clients_median {
+        Some(median) => amount(median),
+        None => rate(answer.throughput_median),
+    })
+}
+
 /// What of the capacity is left, after `now …:`.
 pub(crate) fn left(used: f64) -> String {
     match used {
@@ -150,11 +159,7 @@ pub(crate) fn least_favorable_mix(report: &CapacityReport, answer: &CapacityAnsw
         return format!("With the mix {mix}.");
     };
     let [since, until] = Calendar::dated().ends(window.time);
-    let median = match answer.clients_median {
-        Some(median) => format!("{} clients", amount(median)),
-        None => rate(answer.throughput_median),
-    };
-    format!("The least favorable mix was at {since}–{until}: {mix}. The median over all windows is {median}.")
+    format!("The least favorable mix was at {since}–{until}: {mix}.")
 }
 
 /// The load of a what-if question, as a sentence.

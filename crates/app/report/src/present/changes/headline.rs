@@ -5,7 +5,7 @@ use super::phrases::{
     when,
 };
 use crate::times::Calendar;
-use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, numbers};
+use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, numbers};
 
 /// The answer in one to three sentences, from everything else in the report. Names stand in backticks.
 ///
@@ -45,15 +45,49 @@ fn insufficient(report: &ChangeReport) -> Vec<String> {
     out
 }
 
+/// Error of a model from which transactions do not explain the CPU utilization.
+const UNEXPLAINED_MIN: f64 = 0.2;
+
+/// The server whose CPU utilization transactions explain least, and the error of its model.
+fn least_explained(report: &ChangeReport) -> Option<(&ServerChanges, f64)> {
+    let errors =
+        report.servers.iter().flat_map(|server| server.models.iter().map(move |model| (server, model.error)));
+    errors.filter(|(_, error)| error.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Whether nothing is reported although transactions do not explain the CPU utilization of a server.
+pub(crate) fn is_unexplained(report: &ChangeReport) -> bool {
+    let quiet = matches!(report.verdict, ChangeVerdict::Steady | ChangeVerdict::WorkloadChange);
+    quiet && least_explained(report).is_some_and(|(_, error)| error >= UNEXPLAINED_MIN)
+}
+
 fn steady(report: &ChangeReport) -> String {
-    let models = report.servers.iter().flat_map(|server| &server.models);
-    let largest = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
+    if is_unexplained(report) {
+        return format!("No change was found, but {}", not_explained(report));
+    }
+    let largest = least_explained(report).map_or(0.0, |(_, error)| error);
     let windows = report.servers.iter().map(|server| server.windows).max().unwrap_or(0);
     format!(
         "Nothing changed: traffic explains the CPU utilization{}, within {} over {}.",
         all_servers(report),
         error(largest),
         numbers::counted(windows, "window")
+    )
+}
+
+/// A sentence without its first words: how far the model misses the CPU utilization, and what that means.
+fn not_explained(report: &ChangeReport) -> String {
+    let Some((server, largest)) = least_explained(report) else { return String::new() };
+    let name = match server.server.as_str() {
+        "" => String::new(),
+        name => format!(" of {}", crate::names::quoted(name)),
+    };
+    format!(
+        "transactions do not explain the CPU utilization{name}: the model misses it by {} over {}, so only large changes \
+         would be seen. Transactions that are not counted or another process use the CPU, or counts and utilization are \
+         not of the same time.",
+        error(largest),
+        numbers::counted(server.windows, "window")
     )
 }
 
@@ -80,6 +114,12 @@ fn workload(report: &ChangeReport) -> String {
         mix => format!(" ({mix})"),
     };
     let time = when(&last.onset, &Calendar::dated());
+    if is_unexplained(report) {
+        return format!(
+            "The workload changed: {times} at {time}{mix}. Apart from that, {}",
+            not_explained(report)
+        );
+    }
     format!("Only the workload changed: {times} at {time}{mix}; transactions cost what they did before.")
 }
 

@@ -64,10 +64,14 @@ impl Present for ChangeReport {
             Some(losses(&self.input.losses)),
             Some(rests_on(self)),
         ]);
+        let verdict = match headline::is_unexplained(self) {
+            true => (Tone::Unsure, "CPU not explained"),
+            false => change_verdict(self.verdict),
+        };
         Document {
             time: self.input.window.map(|window| window.to_string()),
             figures: figures(self, &calendar),
-            ..Document::new(change_verdict(self.verdict), &self.headline, sections)
+            ..Document::new(verdict, &self.headline, sections)
         }
     }
 }
