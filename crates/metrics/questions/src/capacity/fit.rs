@@ -15,7 +15,7 @@ pub(super) const OTHER: &str = "other";
 /// A tier from the utilization of its servers: demands as `changes` reports them, from the same observations.
 pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usize]) -> (Tier, TierModel) {
     let used = |window: usize| group.utilization(table, window);
-    let observed = ObservedServer::of_tier(table, &group.servers, windows, used, group.capacity());
+    let observed = ObservedServer::from_tier(table, &group.servers, windows, used, group.capacity());
     let rows = 0..observed.observations.utilization.len();
     let fitted = FittedDemands::fit(&observed, std::slice::from_ref(&rows));
     let usable = fitted.filter(|fit| fit.fitted.model.demand_s.iter().any(|demand_s| *demand_s > 0.0));

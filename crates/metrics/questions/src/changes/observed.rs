@@ -48,7 +48,7 @@ impl ObservedServer {
 
     /// The servers of a tier as one, over some windows, with the transactions of the system. `used` is their mean
     /// utilization in a window, `cores` the cores of all together.
-    pub(crate) fn of_tier(
+    pub(crate) fn from_tier(
         table: &WindowTable,
         servers: &[usize],
         windows: &[usize],
@@ -56,7 +56,7 @@ impl ObservedServer {
         cores: f64,
     ) -> ObservedServer {
         let servers: Vec<&ServerWindows> = servers.iter().map(|&index| &table.servers[index]).collect();
-        let observed = ObservedWindows { table, source: SampleSource::of_tier(table, &servers), windows };
+        let observed = ObservedWindows { table, source: SampleSource::from_tier(table, &servers), windows };
         ObservedServer {
             cores_known: servers.iter().all(|server| server.cores.is_some()),
             ..observed.server(used, cores, ChangesSettings::default().types_max)
@@ -143,7 +143,7 @@ enum Times<'a> {
 
 impl<'a> Times<'a> {
     /// The source of the times at a server for the transactions of the system.
-    fn of_system(table: &'a WindowTable, server: &ServerWindows) -> Times<'a> {
+    fn from_system(table: &'a WindowTable, server: &ServerWindows) -> Times<'a> {
         let alone = table.servers.iter().all(|other| other.tier == server.tier);
         let outbound = &table.system.outbound;
         match outbound.iter().find(|calls| calls.callee == server.tier) {
@@ -177,12 +177,12 @@ impl<'a> SampleSource<'a> {
         }
         let peers: Vec<&ServerWindows> =
             table.servers.iter().filter(|other| other.tier == server.tier && other.own.is_none()).collect();
-        SampleSource { transactions: &table.system, peers, times: Times::of_system(table, server) }
+        SampleSource { transactions: &table.system, peers, times: Times::from_system(table, server) }
     }
 
     /// The transactions of the system. Times at the tier are unknown if its servers count other transactions than those.
-    fn of_tier(table: &'a WindowTable, servers: &[&'a ServerWindows]) -> SampleSource<'a> {
-        let times = match Times::of_system(table, servers[0]) {
+    fn from_tier(table: &'a WindowTable, servers: &[&'a ServerWindows]) -> SampleSource<'a> {
+        let times = match Times::from_system(table, servers[0]) {
             Times::Own if !count_the_system(table, servers) => Times::Unknown,
             times => times,
         };

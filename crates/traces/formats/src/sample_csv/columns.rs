@@ -1,6 +1,6 @@
 //! The columns of a table of samples.
 
-use super::labels::{LabelledTitle, parse_labels};
+use super::labels::{LabeledTitle, parse_labels};
 use super::time::TimeNotation;
 use crate::columns::{Column, Header, comparable};
 use crate::delimited::RecordFields;
@@ -90,9 +90,9 @@ pub(super) fn names_samples<'a>(titles: impl Iterator<Item = &'a str> + Clone) -
     let has = |wanted: &dyn Fn(&str) -> bool| titles.clone().any(|title| wanted(&bare(title)));
     let is_long = || has(&|title| is(&MEASURE, title)) && has(&|title| is(&VALUE, title));
     // Titles with labels contain commas, where this text is cut; a brace and a label remain.
-    let is_labelled = |title: &str| title.split_once('{').is_some_and(|(_, labels)| labels.contains('='));
+    let is_labeled = |title: &str| title.split_once('{').is_some_and(|(_, labels)| labels.contains('='));
     let is_wide =
-        || titles.clone().any(|title| is_distinctive(title.trim().trim_matches('"')) || is_labelled(title));
+        || titles.clone().any(|title| is_distinctive(title.trim().trim_matches('"')) || is_labeled(title));
     has(&is_time) && !has(&|title| REQUEST_IDS.contains(&title)) && (is_long() || is_wide())
 }
 
@@ -187,8 +187,8 @@ fn measured_by_labels(title: &str) -> Option<Measured> {
     let title = parse_labels(title)?;
     let what = find_word(title.name)?;
     let (transaction, server) = match is_of_transactions(what.measure) {
-        true => (title.transaction().to_owned(), String::new()),
-        false => (String::new(), title.server().to_owned()),
+        true => (title.first(is_transaction_name).to_owned(), String::new()),
+        false => (String::new(), title.first(is_server_name).to_owned()),
     };
     Some(Measured { what, transaction, callee: String::new(), server })
 }
@@ -196,15 +196,15 @@ fn measured_by_labels(title: &str) -> Option<Measured> {
 /// A column of a table whose measure follows from the file name or an option: the title is the transaction type's name,
 /// or the server's.
 fn from_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
-    let labelled = parse_labels(title);
-    let named = |of_labels: fn(&LabelledTitle<'_>) -> String| {
-        labelled.as_ref().map(of_labels).filter(|name| !name.is_empty()).unwrap_or_else(|| title.to_owned())
+    let labeled = parse_labels(title);
+    let named = |of_labels: fn(&LabeledTitle<'_>) -> String| {
+        labeled.as_ref().map(of_labels).filter(|name| !name.is_empty()).unwrap_or_else(|| title.to_owned())
     };
     let is_total = SERVER_TOTALS.contains(&bare(title).as_str());
     let (transaction, server) = match is_of_transactions(file.what.measure) {
-        true => (named(|title| title.transaction().to_owned()), String::new()),
+        true => (named(|title| title.first(is_transaction_name).to_owned()), String::new()),
         false if is_total || file.what.measure == Measure::Clients => (String::new(), file.server.clone()),
-        false => (String::new(), named(|title| title.server().to_owned())),
+        false => (String::new(), named(|title| title.first(is_server_name).to_owned())),
     };
     SampleColumn { index, measured: Measured { what: file.what, transaction, callee: String::new(), server } }
 }

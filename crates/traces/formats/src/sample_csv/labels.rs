@@ -1,17 +1,15 @@
 //! Titles of columns as Grafana and Prometheus write series: `node_load1{instance="app-1:9100", job="node"}`.
 
-use super::columns::{is_server_name, is_transaction_name};
-
 /// A title with labels.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct LabelledTitle<'a> {
+pub(super) struct LabeledTitle<'a> {
     /// The text before the labels; may be empty.
     pub(super) name: &'a str,
     labels: Vec<(&'a str, String)>,
 }
 
 /// Reads `NAME{LABEL="VALUE", …}`, with or without quotes around values; `None` if it is none.
-pub(super) fn parse_labels(title: &str) -> Option<LabelledTitle<'_>> {
+pub(super) fn parse_labels(title: &str) -> Option<LabeledTitle<'_>> {
     let (name, rest) = title.trim().split_once('{')?;
     let mut rest = rest.strip_suffix('}')?.trim();
     let mut labels = Vec::new();
@@ -27,7 +25,7 @@ pub(super) fn parse_labels(title: &str) -> Option<LabelledTitle<'_>> {
         labels.push((label.trim(), value.trim().to_owned()));
         rest = next.trim_start().trim_start_matches(',').trim_start();
     }
-    (!labels.is_empty()).then_some(LabelledTitle { name: name.trim(), labels })
+    (!labels.is_empty()).then_some(LabeledTitle { name: name.trim(), labels })
 }
 
 /// The text up to the closing quote, without its escapes, and the rest behind it.
@@ -44,18 +42,9 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-impl LabelledTitle<'_> {
-    /// The value of the label that names a server; empty without one.
-    pub(super) fn server(&self) -> &str {
-        self.first(is_server_name)
-    }
-
-    /// The value of the label that names a transaction type; empty without one.
-    pub(super) fn transaction(&self) -> &str {
-        self.first(is_transaction_name)
-    }
-
-    fn first(&self, is_wanted: fn(&str) -> bool) -> &str {
+impl LabeledTitle<'_> {
+    /// The value of the first label whose name is wanted; empty without one.
+    pub(super) fn first(&self, is_wanted: impl Fn(&str) -> bool) -> &str {
         self.labels.iter().find(|(label, _)| is_wanted(label)).map_or("", |(_, value)| value)
     }
 }
@@ -66,11 +55,15 @@ mod tests {
 
     #[test]
     fn titles_of_series_have_labels() {
+        let value = |title: &LabeledTitle<'_>, name| title.first(|label| label == name).to_owned();
         let title = parse_labels(r#"node_load1{instance="app-1:9100", job="node"}"#).unwrap();
-        assert_eq!((title.name, title.server(), title.transaction()), ("node_load1", "app-1:9100", ""));
+        assert_eq!(
+            (title.name, &*value(&title, "instance"), &*value(&title, "route")),
+            ("node_load1", "app-1:9100", "")
+        );
         let title = parse_labels(r#"{route="/a, \"b\"", method="GET"}"#).unwrap();
-        assert_eq!((title.name, title.server(), title.transaction()), ("", "", r#"/a, "b""#));
-        assert_eq!(parse_labels("{instance=app-1}").unwrap().server(), "app-1");
+        assert_eq!((title.name, &*value(&title, "route")), ("", r#"/a, "b""#));
+        assert_eq!(value(&parse_labels("{instance=app-1}").unwrap(), "instance"), "app-1");
         for text in ["", "app-1", "{}", "a}", "{instance=\"a}", "{instance}", "x{a=\"b\"} 1"] {
             assert_eq!(parse_labels(text), None, "{text}");
         }
