@@ -218,5 +218,5 @@ fn a_prometheus_server_that_refuses_is_an_error_with_its_words() {
 fn a_prometheus_server_without_series_is_too_little_data() {
     let url = stand_in("200 OK", r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#);
     let outcome = laggard(&["changes", "--prometheus", &url]);
-    outcome.fails(4, &["no samples"]);
+    outcome.fails(4, &["no series of completed transactions", "no series of the use of the CPU"]);
 }
