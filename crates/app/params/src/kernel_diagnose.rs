@@ -53,6 +53,12 @@ pub struct KernelDiagnoseParams {
     /// Only executions in question with this label
     #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
     pub sample_label: Option<String>,
+    /// Only normal executions in this container (* matches anything)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub normal_container: Option<String>,
+    /// Only executions in question in this container
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub sample_container: Option<String>,
     /// Build graphs as the published reference does, without the corrections that current kernels need
     #[cfg_attr(feature = "flags", arg(long))]
     pub compat: bool,
@@ -73,6 +79,8 @@ impl Default for KernelDiagnoseParams {
             sample_to: None,
             normal_label: None,
             sample_label: None,
+            normal_container: None,
+            sample_container: None,
             compat: false,
             set: Vec::new(),
         }
@@ -122,16 +130,20 @@ impl KernelDiagnoseParams {
         }
         let params = self;
         let windows = [&params.normal_from, &params.normal_to, &params.sample_from, &params.sample_to];
-        let labels = params.normal_label.is_some() || params.sample_label.is_some();
+        let labels =
+            [&params.normal_label, &params.normal_container, &params.sample_label, &params.sample_container];
+        let labels = labels.iter().any(|label| label.is_some());
         if windows.iter().all(|end| end.is_none()) && !labels {
             return Err(ParamsError::new(
                 "one set of traces holds both sets of executions: distinguish them by --normal-from, --normal-to, \
-                 --sample-from and --sample-to, or by --normal-label and --sample-label; or give --normal TRACE... and \
+                 --sample-from and --sample-to, by --normal-label and --sample-label, or by --normal-container and \
+                 --sample-container; or give --normal TRACE... and \
                  --sample TRACE...",
             ));
         }
         let same = window(params.normal_from.as_ref(), params.normal_to.as_ref())
             == window(params.sample_from.as_ref(), params.sample_to.as_ref());
+        let same = same && params.normal_container == params.sample_container;
         if same && params.normal_label == params.sample_label {
             return Err(ParamsError::new("the normal executions and those in question are the same"));
         }
@@ -155,16 +167,26 @@ impl KernelDiagnoseParams {
             both => ((0..both).collect(), (0..both).collect()),
         };
         let normal = KernelSet {
-            source: source("normal", &sources.normal, params.normal_label.as_deref()),
+            source: source(
+                "normal",
+                &sources.normal,
+                params.normal_label.as_deref().or(params.normal_container.as_deref()),
+            ),
             runs: normal_runs,
             window: window(params.normal_from.as_ref(), params.normal_to.as_ref()),
             label: params.normal_label.as_deref().map(Glob::new),
+            container: params.normal_container.as_deref().map(Glob::new),
         };
         let sample = KernelSet {
-            source: source("sample", &sources.sample, params.sample_label.as_deref()),
+            source: source(
+                "sample",
+                &sources.sample,
+                params.sample_label.as_deref().or(params.sample_container.as_deref()),
+            ),
             runs: sample_runs,
             window: window(params.sample_from.as_ref(), params.sample_to.as_ref()),
             label: params.sample_label.as_deref().map(Glob::new),
+            container: params.sample_container.as_deref().map(Glob::new),
         };
         let mut settings = KernelDiagnoseSettings::default();
         set::apply(&self.set, &mut settings, "kernel-diagnose")?;
@@ -225,6 +247,15 @@ mod tests {
         let one = sources(&["a"], &[], &[]);
         assert!(question_from(json!({}), &one).unwrap_err().to_string().contains("distinguish them"));
         let same = json!({"normal-label": "x", "sample-label": "x"});
+        assert!(question_from(same, &one).unwrap_err().to_string().contains("are the same"));
+        let containers = json!({"normal-container": "web", "sample-container": "4f5c2a9be1d0"});
+        let question = question_from(containers, &one).unwrap();
+        assert_eq!(
+            (question.normal.source.as_str(), question.sample.source.as_str()),
+            ("web", "4f5c2a9be1d0")
+        );
+        assert!(question.sample.container.unwrap().matches("4f5c2a9be1d0"));
+        let same = json!({"normal-container": "x", "sample-container": "x"});
         assert!(question_from(same, &one).unwrap_err().to_string().contains("are the same"));
         let question = question_from(json!({"normal-to": "+1s", "sample-from": "+1s"}), &one).unwrap();
         assert_eq!((question.normal.runs, question.sample.runs), (vec![0], vec![0]));

@@ -32,7 +32,7 @@ impl CpuUsers {
             if user == interval.worker {
                 continue;
             }
-            let kind = kind(graph.relation(interval.worker, user));
+            let kind = relation_kind(graph.relation(interval.worker, user));
             let container =
                 graph.container(user).filter(|container| Some(container) != own_container.as_ref());
             let name = worker_name(graph, user);
@@ -75,7 +75,8 @@ fn user((thread, kind, container): &UserKey, tids: &BTreeMap<Option<u32>, u64>) 
     }
 }
 
-const fn kind(relation: CpuUserRelation) -> CpuUserKind {
+/// A relation in the report's terms.
+pub(crate) const fn relation_kind(relation: CpuUserRelation) -> CpuUserKind {
     match relation {
         CpuUserRelation::SameProcess => CpuUserKind::SameProcess,
         CpuUserRelation::OtherProcess => CpuUserKind::OtherProcess,

@@ -1,16 +1,13 @@
 //! Describes the findings of the alignment: the waiting thread, the reason of the wait, and the thread that ends it.
 
-use crate::cpu_users::CpuUsers;
 use crate::intervals::intervals;
-use crate::ledger::wait_of;
-use crate::names::{WorkerName, quoted, worker_name};
+use crate::names::{quoted, worker_name};
 use crate::sequences::{Sequenced, Sequencer, StepSegments};
+use crate::waits::{WaitKey, WaitSum};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
-use laggard_report::{
-    AbnormalWait, StateName, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
-};
+use laggard_report::{AbnormalWait, StateName, StepDeviation, StepGroup, StepKind, WaitCause};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,55 +25,41 @@ pub(crate) struct Deviations {
     pub(crate) largest: BTreeMap<usize, String>,
 }
 
-/// The reason for a wait.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Reason {
-    cause: WaitCause,
-    thread: String,
-    waker: Option<String>,
-    resource: Option<String>,
-}
-
-impl Reason {
-    fn words(&self, sum: &Sum) -> String {
-        let cpu_users = sum.cpu_users.listed();
-        let facts = WaitFacts {
-            count: sum.count,
-            total_ns: sum.ns,
-            waker: self.waker.as_deref(),
-            resource: self.resource.as_deref(),
-            cpu_users: &cpu_users,
-        };
-        wait_words(self.cause, facts)
-    }
-}
-
 #[derive(Clone, Default)]
 struct Sum {
-    count: u64,
-    ns: u64,
+    sum: WaitSum,
     excess_ns: u64,
     executions: BTreeSet<usize>,
+    /// Waits by execution and number: a wait that is part of several findings is one.
+    waits: BTreeSet<(usize, usize)>,
     /// Excess by finding.
     groups: BTreeMap<usize, u64>,
-    cpu_users: CpuUsers,
 }
 
 /// An occurrence of a finding, with its reason from the critical path.
 struct OccurrenceSummary {
-    reason: Reason,
-    count: u64,
-    ns: u64,
-    cpu_users: CpuUsers,
+    reason: WaitKey,
+    sum: WaitSum,
+    waits: BTreeSet<usize>,
     example: StepDeviation,
+}
+
+/// The occurrences of a finding.
+#[derive(Default)]
+struct GroupDeviations {
+    reasons: BTreeMap<WaitKey, Sum>,
+    /// The longest, that first.
+    examples: Vec<StepDeviation>,
+    /// Where each begins, from the beginning of its execution, in nanoseconds.
+    offsets_ns: Vec<u64>,
 }
 
 /// Sums over all executions.
 #[derive(Default)]
 struct DeviationSums {
-    waits: BTreeMap<Reason, Sum>,
-    groups: BTreeMap<usize, (BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
-    executions: BTreeMap<usize, BTreeMap<Reason, Sum>>,
+    waits: BTreeMap<WaitKey, Sum>,
+    groups: BTreeMap<usize, GroupDeviations>,
+    executions: BTreeMap<usize, BTreeMap<WaitKey, Sum>>,
 }
 
 pub(crate) fn deviations(
@@ -104,7 +87,7 @@ pub(crate) fn deviations(
     let largest = sums.executions.iter().filter_map(|(&execution, reasons)| {
         let waits = reasons.iter().filter(|(_, sum)| sum.excess_ns > 0);
         let (reason, sum) = waits.max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
-        Some((execution, format!("{} {}", quoted(&reason.thread), reason.words(sum))))
+        Some((execution, format!("{} {}", quoted(&reason.thread), reason.words(&sum.sum))))
     });
     let largest = largest.collect();
     Deviations { waits, steps, largest }
@@ -138,14 +121,15 @@ impl DeviationSums {
     fn add(&mut self, group: usize, occurrence: &Occurrence, summary: OccurrenceSummary) {
         let excess_ns = (occurrence.excess_us.max(0.0) * 1e3) as u64;
         let add = |sum: &mut Sum| {
-            sum.count += summary.count;
-            sum.ns += summary.ns;
+            sum.sum.merge(&summary.sum);
             sum.excess_ns += excess_ns;
             sum.executions.insert(occurrence.execution);
-            sum.cpu_users.merge(&summary.cpu_users);
+            sum.waits.extend(summary.waits.iter().map(|&wait| (occurrence.execution, wait)));
+            sum.sum.count = sum.waits.len() as u64;
             *sum.groups.entry(group).or_default() += excess_ns;
         };
-        let (reasons, examples) = self.groups.entry(group).or_default();
+        let GroupDeviations { reasons, examples, offsets_ns } = self.groups.entry(group).or_default();
+        offsets_ns.push(summary.example.offset_ns);
         add(reasons.entry(summary.reason.clone()).or_default());
         add(self.waits.entry(summary.reason.clone()).or_default());
         add(self.executions.entry(occurrence.execution).or_default().entry(summary.reason).or_default());
@@ -170,34 +154,27 @@ fn summarize_occurrence(
     let first = steps.get(occurrence.steps.start)?;
     let last = steps.get(occurrence.steps.end.saturating_sub(1))?;
     let path_intervals = intervals(graph, path, first.first..=last.last);
-    let mut sums: BTreeMap<Reason, (u64, u64)> = BTreeMap::new();
-    let mut tids: BTreeMap<String, WorkerName> = BTreeMap::new();
+    let mut sums: BTreeMap<WaitKey, (WaitSum, BTreeSet<usize>)> = BTreeMap::new();
     for interval in &path_intervals {
-        let wait = wait_of(graph, path, interval);
-        let (waker, resource) = (wait.waker, wait.resource);
-        tids.entry(wait.thread.name.clone()).or_insert(wait.thread.clone());
-        let reason = Reason { cause: interval.cause, thread: wait.thread.name, waker, resource };
-        let (ns, count) = sums.entry(reason).or_default();
-        (*ns, *count) = (*ns + interval.ns(), *count + 1);
+        let (sum, waits) = sums.entry(WaitKey::new(graph, path, interval)).or_default();
+        sum.add_interval(graph, interval);
+        waits.insert(interval.wait);
     }
-    let (reason, (ns, count)) =
-        sums.into_iter().max_by_key(|(reason, (ns, _))| (*ns, Reverse(reason.clone())))?;
+    let (reason, (sum, waits)) =
+        sums.into_iter().max_by_key(|(reason, (sum, _))| (sum.ns, Reverse(reason.clone())))?;
     let since = path_intervals.first()?.from;
     let expected_us = (occurrence.time_us - occurrence.excess_us).max(0.0);
+    let own = worker_name(graph, path.worker);
     let example = StepDeviation {
         execution: occurrence.execution as u64 + 1,
-        tid: tids.get(&reason.thread).and_then(|worker| worker.tid),
-        thread: reason.thread.clone(),
+        tid: own.tid,
+        thread: own.name,
         since_ns: since.ns(),
         offset_ns: since.since(path.window.from),
         elapsed_ns: (occurrence.time_us * 1e3) as u64,
         expected_ns: (expected_us * 1e3) as u64,
     };
-    let mut cpu_users = CpuUsers::default();
-    if reason.cause == WaitCause::CpuBusy {
-        path_intervals.iter().for_each(|interval| cpu_users.add_interval(graph, interval));
-    }
-    Some(OccurrenceSummary { reason, count, ns, cpu_users, example })
+    Some(OccurrenceSummary { reason, sum, waits, example })
 }
 
 /// A missing step is attributed to the execution's own thread, at the step before which it is expected.
@@ -219,26 +196,28 @@ fn missing_step(
         elapsed_ns: 0,
         expected_ns: 0,
     };
-    let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
-    OccurrenceSummary { reason, count: 0, ns: 0, cpu_users: CpuUsers::default(), example }
+    let reason = WaitKey::missing_step(WaitCause::Unknown, own.name);
+    OccurrenceSummary { reason, sum: WaitSum::default(), waits: BTreeSet::new(), example }
 }
 
-fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
+fn wait(reason: &WaitKey, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
     let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&index, &ns)| (index, ns)).collect();
     steps.sort_by_key(|&(index, ns)| (Reverse(ns), index));
-    let cpu_users = sum.cpu_users.listed();
-    let most = cpu_users.first().filter(|user| user.total_ns.saturating_mul(2) >= sum.ns);
-    let waker = reason.waker.clone().or_else(|| most.map(|user| user.thread.clone()));
+    let cpu_users = sum.sum.cpu_users.listed();
+    let most = cpu_users.first().filter(|user| user.total_ns.saturating_mul(2) >= sum.sum.ns);
+    let most = most.map(|user| user.thread.clone());
     AbnormalWait {
-        description: reason.words(sum),
+        description: reason.words(&sum.sum),
         cause: reason.cause,
         thread: reason.thread.clone(),
-        waker,
+        waker: most.or_else(|| reason.waker().map(str::to_owned)),
+        other: reason.other_thread(&sum.sum),
+        call: reason.call.clone(),
         cpu_users,
         resource: reason.resource.clone(),
         executions: sum.executions.len() as u64,
-        count: sum.count,
-        total_ns: sum.ns,
+        count: sum.sum.count,
+        total_ns: sum.sum.ns,
         excess_ns: sum.excess_ns,
         share: share(sum.excess_ns),
         steps: steps
@@ -252,7 +231,7 @@ fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait
 fn step(
     diagnosis: &Diagnosis,
     group: &FindingGroup,
-    sums: Option<&(BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
+    sums: Option<&GroupDeviations>,
     symbols: &[StateName],
     share: &impl Fn(u64) -> f64,
 ) -> StepGroup {
@@ -261,16 +240,18 @@ fn step(
     let columns = profile.map_or(0, |profile| profile.columns().len());
     let symbol = symbols.get(usize::from(group.state));
     let name = symbol.map_or("", |symbol| symbol.name.as_str());
-    let main = sums.and_then(|(reasons, _)| {
-        reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, sum.ns, Reverse(*reason)))
+    let main = sums.and_then(|sums| {
+        sums.reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, sum.sum.ns, Reverse(*reason)))
     });
     let cause =
         symbol.map_or(WaitCause::Unknown, |execution| WaitCause::of(execution.state, execution.own, 0, 0));
     let (reason, words) = match main {
-        Some((reason, sum)) if group.kind != DeviationKind::Missing => (reason.clone(), reason.words(sum)),
+        Some((reason, sum)) if group.kind != DeviationKind::Missing => {
+            (reason.clone(), reason.words(&sum.sum))
+        }
         main => {
             let thread = main.map_or_else(String::new, |(reason, _)| reason.thread.clone());
-            let reason = Reason { cause, thread, waker: None, resource: None };
+            let reason = WaitKey::missing_step(cause, thread);
             (reason, format!("lacks the usual {}", quoted(name)))
         }
     };
@@ -286,8 +267,9 @@ fn step(
         step_last: number(group.last, columns),
         steps: columns as u32,
         after: profile.map_or_else(String::new, |profile| after(profile, group.first, symbols)),
+        waker: reason.waker().map(str::to_owned),
+        call: reason.call,
         thread: reason.thread,
-        waker: reason.waker,
         resource: reason.resource,
         executions: group.executions as u64,
         anomalous_in_cluster,
@@ -295,8 +277,15 @@ fn step(
         total_ns: (group.time_us.max(0.0) * 1e3) as u64,
         excess_ns,
         share: share(excess_ns),
-        examples: sums.map_or_else(Vec::new, |(_, examples)| examples.clone()),
+        offset_ns: sums.and_then(|sums| median(&sums.offsets_ns)),
+        examples: sums.map_or_else(Vec::new, |sums| sums.examples.clone()),
     }
+}
+
+fn median(values: &[u64]) -> Option<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
 }
 
 pub(crate) const fn kind(kind: DeviationKind) -> StepKind {

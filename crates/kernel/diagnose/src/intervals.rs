@@ -1,7 +1,7 @@
 //! Intervals of a path: equal neighboring segments are merged.
 
 use crate::names::state;
-use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathSegment, WorkerId};
+use laggard_kernel_graph::{CallInterval, CriticalPath, ExecutionGraph, PathSegment, WorkerId, WorkerState};
 use laggard_model::{Cpu, KernelTime};
 use laggard_report::{KernelState, WaitCause};
 
@@ -22,6 +22,13 @@ pub(crate) struct PathInterval<'a> {
     pub(crate) inferred: bool,
     /// Index of its first segment.
     pub(crate) first: usize,
+    /// Index of the first segment of the wait of the execution's own thread that it is part of; a wait may have several
+    /// intervals, of the threads that it was for.
+    pub(crate) wait: usize,
+    /// The call in which the worker waits.
+    pub(crate) call: Option<CallInterval<'a>>,
+    /// The call in which the execution's own thread waits meanwhile.
+    pub(crate) own_call: Option<CallInterval<'a>>,
 }
 
 impl PathInterval<'_> {
@@ -41,7 +48,12 @@ pub(crate) fn intervals<'a>(
     for (index, segment) in
         path.segments.iter().enumerate().take(last.saturating_add(1)).skip(*segments.start())
     {
-        let next = interval(graph, path, index, segment);
+        let mut next = interval(graph, path, index, segment);
+        next.wait = match out.last() {
+            Some(before) if role(path, index - 1) == role(path, index) => before.wait,
+            Some(_) => index,
+            None => first_of_wait(path, index),
+        };
         match out.last_mut() {
             Some(before) if is_continued(before, &next) => {
                 before.to = next.to;
@@ -52,7 +64,9 @@ pub(crate) fn intervals<'a>(
         }
     }
     for interval in &mut out {
-        interval.cause = WaitCause::of(interval.state, interval.own, interval.ns(), interval.idle_ns);
+        let is_lock = interval.call.is_some_and(|call| is_lock(call.name));
+        interval.cause =
+            WaitCause::of(interval.state, interval.own, interval.ns(), interval.idle_ns).in_call(is_lock);
     }
     out
 }
@@ -62,15 +76,45 @@ pub(crate) fn all_intervals<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) 
     intervals(graph, path, 0..=usize::MAX - 1)
 }
 
+/// Whether a wait in a system call is for a lock or a condition of the program.
+fn is_lock(call: &str) -> bool {
+    call.starts_with("futex") && call != "futex_wake"
+}
+
+/// What a segment is to the execution's own thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SegmentRole {
+    Runs,
+    Waits,
+    OtherThread,
+}
+
+fn role(path: &CriticalPath, index: usize) -> SegmentRole {
+    let segment = &path.segments[index];
+    match segment.worker == path.worker {
+        true if segment.state == WorkerState::Running => SegmentRole::Runs,
+        true => SegmentRole::Waits,
+        false => SegmentRole::OtherThread,
+    }
+}
+
+fn first_of_wait(path: &CriticalPath, index: usize) -> usize {
+    let before = (0..index).rev().take_while(|&before| role(path, before) == role(path, index));
+    before.last().unwrap_or(index)
+}
+
 fn interval<'a>(
     graph: &'a ExecutionGraph,
     path: &CriticalPath,
     index: usize,
     segment: &PathSegment,
 ) -> PathInterval<'a> {
+    let own = segment.worker == path.worker;
+    let is_wait = segment.state != WorkerState::Running;
+    let call = graph.call_at(segment.worker, segment.window.from).filter(|_| is_wait);
     PathInterval {
         worker: segment.worker,
-        own: segment.worker == path.worker,
+        own,
         state: state(segment.state),
         cause: WaitCause::Unknown,
         from: segment.window.from,
@@ -80,11 +124,15 @@ fn interval<'a>(
         cpu: segment.cpu,
         inferred: segment.inferred,
         first: index,
+        wait: index,
+        call,
+        own_call: if own { call } else { graph.call_at(path.worker, segment.window.from) },
     }
 }
 
 fn is_continued(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {
-    a.worker == b.worker && a.state == b.state && a.resource == b.resource && a.cpu == b.cpu && a.to == b.from
+    let is_same = (a.worker, a.state, a.resource, a.cpu) == (b.worker, b.state, b.resource, b.cpu);
+    is_same && (a.call, a.own_call) == (b.call, b.own_call) && a.to == b.from
 }
 
 /// The sender of the packet that an interval waits for: the path came from it when the interval began.

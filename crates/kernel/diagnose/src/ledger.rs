@@ -1,12 +1,13 @@
 //! Sums of the time of many paths by cause, state, thread and kind of wait.
 
-use crate::cpu_users::CpuUsers;
-use crate::intervals::{PathInterval, all_intervals, sender};
+use crate::call_times::CallTimes;
+use crate::intervals::{PathInterval, all_intervals};
 use crate::names::{WorkerName, state_index, worker_name};
 use crate::read::KernelRun;
+use crate::waits::{WaitKey, WaitSum};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
 use laggard_report::{
-    CausedTime, KernelState, StateTime, WaitCause, WaitFacts, WaitGroup, WaitInstance, WorkerTime, wait_words,
+    CallTime, CausedTime, KernelState, StateTime, WaitCause, WaitGroup, WaitInstance, WorkerTime,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,7 +27,8 @@ pub(crate) struct Ledger {
     causes: BTreeMap<WaitCause, Sum>,
     states: BTreeMap<(KernelState, bool), StateSum>,
     workers: BTreeMap<(usize, WorkerId), WorkerSum>,
-    groups: BTreeMap<GroupKey, GroupSum>,
+    groups: BTreeMap<WaitKey, GroupSum>,
+    calls: CallTimes,
     longest: Vec<WaitInstance>,
 }
 
@@ -46,24 +48,17 @@ struct StateSum {
 
 struct WorkerSum {
     name: WorkerName,
+    container: Option<String>,
     own: bool,
     states_ns: [u64; KernelState::ALL.len()],
     segments: u64,
 }
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct GroupKey {
-    cause: WaitCause,
-    thread: String,
-    waker: Option<String>,
-    resource: Option<String>,
-}
-
 #[derive(Clone, Default)]
 struct GroupSum {
-    cpu_users: CpuUsers,
-    count: u64,
-    ns: u64,
+    sum: WaitSum,
+    /// The last wait of this kind, by execution and number, and its time so far.
+    current: Option<((u64, usize), u64)>,
     longest_ns: u64,
     longest_since_ns: u64,
 }
@@ -88,6 +83,7 @@ impl Ledger {
             self.add_interval(entry, interval);
         }
         self.add_excursions(entry, &intervals);
+        self.calls.add(entry.run_index, entry.graph, entry.path, &intervals);
         intervals
     }
 
@@ -103,6 +99,7 @@ impl Ledger {
         state.idle_ns += interval.idle_ns;
         let worker = self.workers.entry((entry.run_index, interval.worker)).or_insert_with(|| WorkerSum {
             name: worker_name(entry.graph, interval.worker),
+            container: entry.graph.container(interval.worker),
             own: false,
             states_ns: [0; KernelState::ALL.len()],
             segments: 0,
@@ -111,25 +108,30 @@ impl Ledger {
         worker.states_ns[state_index(interval.state)] += ns;
         worker.segments += 1;
         if interval.cause != WaitCause::Computing {
-            self.add_to_group(group_key(entry, interval), entry.graph, interval);
+            self.add_to_group(entry, interval);
         }
         if interval.own && interval.cause != WaitCause::Computing {
             self.retain_longest(|| instance(entry, interval), ns);
         }
     }
 
-    fn add_to_group(&mut self, key: GroupKey, graph: &ExecutionGraph, interval: &PathInterval<'_>) {
-        let (since_ns, ns) = (interval.from.ns(), interval.ns());
+    fn add_to_group(&mut self, entry: Entry<'_>, interval: &PathInterval<'_>) {
+        let key = WaitKey::new(entry.graph, entry.path, interval);
         let key = match self.groups.len() < GROUPS_MAX || self.groups.contains_key(&key) {
             true => key,
-            false => GroupKey { thread: "(other)".to_owned(), waker: None, resource: None, ..key },
+            false => WaitKey::pooled(key.cause),
         };
         let group = self.groups.entry(key).or_default();
-        group.cpu_users.add_interval(graph, interval);
-        group.count += 1;
-        group.ns += ns;
+        group.sum.add_interval(entry.graph, interval);
+        let wait = (entry.execution, interval.wait);
+        let before = group.current.filter(|(last, _)| *last == wait).map(|(_, ns)| ns);
+        group.sum.count += u64::from(before.is_none());
+        let ns = before.unwrap_or(0) + interval.ns();
+        group.current = Some((wait, ns));
         if ns > group.longest_ns {
-            (group.longest_ns, group.longest_since_ns) = (ns, since_ns);
+            let since =
+                entry.path.segments.get(interval.wait).map_or(interval.from, |first| first.window.from);
+            (group.longest_ns, group.longest_since_ns) = (ns, since.ns());
         }
     }
 
@@ -200,6 +202,7 @@ impl Ledger {
             thread: sum.name.name.clone(),
             tid: sum.name.tid,
             host: sum.name.host.clone(),
+            container: sum.container.clone(),
             own: sum.own,
             total_ns,
             share: self.share(total_ns),
@@ -210,33 +213,33 @@ impl Ledger {
 
     /// Kinds of waits, the most time first.
     pub(crate) fn groups(&self) -> Vec<WaitGroup> {
-        let mut groups: Vec<(&GroupKey, &GroupSum)> = self.groups.iter().collect();
-        groups.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
+        let mut groups: Vec<(&WaitKey, &GroupSum)> = self.groups.iter().collect();
+        groups.sort_by(|a, b| b.1.sum.ns.cmp(&a.1.sum.ns).then_with(|| a.0.cmp(b.0)));
         groups.into_iter().take(GROUPS_MAX_LISTED).map(|(key, sum)| self.group(key, sum)).collect()
     }
 
-    fn group(&self, key: &GroupKey, sum: &GroupSum) -> WaitGroup {
-        let cpu_users = sum.cpu_users.listed();
-        let facts = WaitFacts {
-            count: sum.count,
-            total_ns: sum.ns,
-            waker: key.waker.as_deref(),
-            resource: key.resource.as_deref(),
-            cpu_users: &cpu_users,
-        };
+    fn group(&self, key: &WaitKey, group: &GroupSum) -> WaitGroup {
+        let sum = &group.sum;
         WaitGroup {
-            description: wait_words(key.cause, facts),
+            description: key.words(sum),
             cause: key.cause,
             thread: key.thread.clone(),
-            waker: key.waker.clone(),
+            other: key.other_thread(sum),
+            call: key.call.clone(),
+            waker: key.waker().map(str::to_owned),
             resource: key.resource.clone(),
             count: sum.count,
             total_ns: sum.ns,
             share: self.share(sum.ns),
-            longest_ns: sum.longest_ns,
-            longest_since_ns: sum.longest_since_ns,
-            cpu_users,
+            longest_ns: group.longest_ns,
+            longest_since_ns: group.longest_since_ns,
+            cpu_users: sum.cpu_users.listed(),
         }
+    }
+
+    /// Time by system call, the most first; empty if none were recorded.
+    pub(crate) fn calls(&self) -> Vec<CallTime> {
+        self.calls.listed(self.total_ns)
     }
 
     pub(crate) fn longest(self) -> Vec<WaitInstance> {
@@ -244,50 +247,20 @@ impl Ledger {
     }
 }
 
-/// A wait: the waiting thread, the thread that ends it, and the resource. Work of another thread is a wait of the
-/// execution's own thread.
-pub(crate) struct Wait {
-    pub(crate) thread: WorkerName,
-    pub(crate) waker: Option<String>,
-    pub(crate) resource: Option<String>,
-}
-
-pub(crate) fn wait_of(graph: &ExecutionGraph, path: &CriticalPath, interval: &PathInterval<'_>) -> Wait {
-    let works = interval.cause == WaitCause::OtherThread;
-    let sender = if interval.state == KernelState::Network { sender(path, interval) } else { None };
-    let waker = if works { Some(interval.worker) } else { sender };
-    Wait {
-        thread: worker_name(graph, if works { path.worker } else { interval.worker }),
-        waker: waker.map(|waker| worker_name(graph, waker).with_host()),
-        resource: (!interval.resource.is_empty()).then(|| interval.resource.to_owned()),
-    }
-}
-
-fn group_key(entry: Entry<'_>, interval: &PathInterval<'_>) -> GroupKey {
-    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, interval);
-    GroupKey { cause: interval.cause, thread: thread.name, waker, resource }
-}
-
 fn instance(entry: Entry<'_>, interval: &PathInterval<'_>) -> WaitInstance {
-    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, interval);
-    let mut users = CpuUsers::default();
-    users.add_interval(entry.graph, interval);
-    let cpu_users = users.listed();
-    let facts = WaitFacts {
-        cpu_users: &cpu_users,
-        count: 1,
-        total_ns: interval.ns(),
-        waker: waker.as_deref(),
-        resource: resource.as_deref(),
-    };
+    let key = WaitKey::new(entry.graph, entry.path, interval);
+    let mut sum = WaitSum::from_single(false);
+    sum.add_interval(entry.graph, interval);
+    let own = worker_name(entry.graph, entry.path.worker);
     WaitInstance {
-        description: wait_words(interval.cause, facts),
+        description: key.words(&sum),
         cause: interval.cause,
         execution: entry.execution,
-        thread: thread.name,
-        tid: thread.tid,
-        waker,
-        resource,
+        thread: own.name,
+        tid: own.tid,
+        call: key.call.clone(),
+        waker: key.waker().map(str::to_owned),
+        resource: key.resource,
         since_ns: interval.from.ns(),
         since: entry.run.calendar_time(interval.from),
         offset_ns: interval.from.since(entry.path.window.from),
@@ -305,23 +278,17 @@ fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
     let elapsed_ns = last.to.since(first.from);
     let cause = main.cause;
     let resource = (!main.resource.is_empty()).then(|| main.resource.to_owned());
-    let facts = WaitFacts {
-        count: 1,
-        total_ns: elapsed_ns,
-        waker: Some(&waker),
-        resource: resource.as_deref(),
-        ..WaitFacts::default()
-    };
-    let words = match cause {
-        WaitCause::OtherThread => wait_words(cause, facts),
-        _ => format!("{}, mostly {}", wait_words(WaitCause::OtherThread, facts), cause.clause()),
-    };
+    let key = WaitKey::new(entry.graph, entry.path, main);
+    let mut sum = WaitSum::from_single(main.ns() < elapsed_ns);
+    sum.add_interval(entry.graph, main);
+    sum.ns = elapsed_ns;
     WaitInstance {
-        description: words.replace(", which ran, mostly", ", which was mostly"),
+        description: key.words(&sum),
         cause,
         execution: entry.execution,
         thread: own.name,
         tid: own.tid,
+        call: key.call,
         waker: Some(waker),
         resource,
         since_ns: first.from.ns(),

@@ -9,6 +9,7 @@
 //! This crate does not read files: events are pushed into a [`TraceReading`].
 
 mod aligned;
+mod call_times;
 mod cpu_users;
 mod deviations;
 mod diagnosis;
@@ -25,6 +26,7 @@ mod remarks;
 mod sequences;
 mod stats;
 mod timeline;
+mod waits;
 mod wakings;
 
 pub use diagnosis::{

@@ -58,10 +58,12 @@ pub(crate) fn state_index(state: KernelState) -> usize {
     KernelState::ALL.iter().position(|&other| other == state).expect("every state is in the list")
 }
 
-/// The delimiter's name for an execution, unless it only repeats the thread's.
+/// The delimiter's name for an execution, unless it only repeats the thread's; with the key, unless it is one of its words.
 pub(crate) fn label(execution: &Execution, thread: &str) -> String {
     match &execution.key {
-        Some(key) if !execution.label.contains(key.as_str()) => format!("{} {key}", execution.label),
+        Some(key) if !execution.label.split_whitespace().any(|word| word == key) => {
+            format!("{} {key}", execution.label)
+        }
         _ if execution.label == thread => String::new(),
         _ => execution.label.clone(),
     }
@@ -75,4 +77,28 @@ pub(crate) fn quoted(name: &str) -> String {
 /// A delimiter as a command line option.
 pub(crate) fn delimiter_text(text: &str) -> String {
     quoted(&format!("--executions {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_kernel_graph::{HostId, Window};
+    use laggard_model::{KernelTime, Tid};
+
+    #[test]
+    fn a_key_is_left_out_of_a_label_only_if_it_is_one_of_its_words() {
+        let execution = |label: &str, key: &str| Execution {
+            label: label.to_owned(),
+            key: Some(key.to_owned()),
+            context: None,
+            host: HostId(0),
+            tid: Tid(1),
+            end_tid: Tid(1),
+            window: Window { from: KernelTime::from_ns(0), to: KernelTime::from_ns(1) },
+            depth: 0,
+        };
+        assert_eq!(label(&execution("exec type=compute ver=v2", "2"), ""), "exec type=compute ver=v2 2");
+        assert_eq!(label(&execution("checkout 17", "17"), ""), "checkout 17");
+        assert_eq!(label(&execution("checkout", "17"), "checkout"), "checkout 17");
+    }
 }

@@ -75,6 +75,7 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
         workers: Vec::new(),
         workers_left_out: 0,
         waits: Vec::new(),
+        calls: Vec::new(),
         longest: Vec::new(),
         timelines: Vec::new(),
         cautions: Vec::new(),
@@ -135,6 +136,7 @@ fn fill(report: &mut KernelPathReport, selected: &[SelectedExecution<'_>]) {
     report.workers_left_out = report.workers.len().saturating_sub(WORKERS_MAX) as u64;
     report.workers.truncate(WORKERS_MAX);
     report.waits = ledger.groups();
+    report.calls = ledger.calls();
     report.longest = ledger.longest();
     report.timelines = timelines(report, selected);
 }
@@ -159,6 +161,7 @@ fn summary(
         thread: thread.name,
         tid: thread.tid.unwrap_or(0),
         host: thread.host,
+        container: selection.graph.container(path.worker),
         since_ns: path.window.from.ns(),
         since: selection.run.calendar_time(path.window.from),
         elapsed_ns: path.window.ns(),
@@ -179,7 +182,8 @@ fn timelines(report: &KernelPathReport, selected: &[SelectedExecution<'_>]) -> V
         order.first().map(|execution| (execution.number, if order.len() > 1 { ", the slowest" } else { "" })),
     );
     if order.len() > 2 {
-        drawn.push((order[order.len() / 2].number, ", of median length"));
+        // The slowest is first: the same one as the median of ascending lengths.
+        drawn.push((order[order.len() - 1 - order.len() / 2].number, ", of median length"));
     }
     drawn.iter().filter_map(|&(number, remark)| draw(selected, number, remark)).collect()
 }

@@ -59,6 +59,7 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
             unknown * 100.0
         ));
     }
+    out.extend(not_recorded(runs, &share));
     let segments = report.timelines.iter().flat_map(|row| &row.segments);
     let (inferred, all) = segments.fold((0_u64, 0_u64), |(inferred, all), segment| {
         let ns = segment.to_ns - segment.from_ns;
@@ -81,6 +82,31 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
             "{} executions beyond the limit (executions-max) are not analyzed.",
             report.executions_left_out
         ));
+    }
+    out
+}
+
+/// Minimum share of waits for which a further event would tell the reason.
+const WAIT_SHARE: f64 = 0.1;
+
+/// What events that are not in the traces would tell of the waits: `share` is that of each cause in the time, 0..1.
+fn not_recorded(runs: &[KernelRun], share: &impl Fn(WaitCause) -> f64) -> Vec<String> {
+    use WaitCause::{Disk, Network, OtherThread, Timer, Unresolved};
+    let mut out = Vec::new();
+    let graphs: Vec<_> = runs.iter().filter_map(|run| run.graph.as_ref()).collect();
+    let waits: f64 = [Disk, Network, OtherThread, Timer, Unresolved].into_iter().map(share).sum();
+    if !graphs.iter().any(|graph| graph.has_calls()) && waits >= WAIT_SHARE {
+        out.push(
+            "System calls were not recorded (`laggard record --syscalls`): they would name the call of each wait, and tell locks \
+             from sleeps."
+                .to_owned(),
+        );
+    }
+    if !graphs.iter().any(|graph| graph.has_packets()) && share(Network) >= WAIT_SHARE {
+        out.push(
+            "Packets were not recorded (`laggard record --network`): they would name a server on this machine that is waited for."
+                .to_owned(),
+        );
     }
     out
 }
@@ -178,6 +204,8 @@ pub(crate) fn diagnosis_cautions(
             ));
         }
     }
+    let share = |cause| report.waits.iter().filter(|wait| wait.cause == cause).map(|wait| wait.share).sum();
+    out.extend(not_recorded(runs, &share));
     if report.waits.iter().any(|wait| maybe_quota(wait.cause, wait.count, wait.total_ns)) {
         out.push(MAYBE_QUOTA.to_owned());
     }

@@ -92,6 +92,8 @@ pub struct KernelSet {
     pub window: TimeWindow,
     /// Only executions whose label matches.
     pub label: Option<Glob>,
+    /// Only executions whose thread is in a container of a matching name.
+    pub container: Option<Glob>,
 }
 
 /// An execution of a set.
@@ -147,8 +149,12 @@ impl<'a> Sequencer<'a> {
             let run = &self.runs[run_index];
             let Some(delimited) = &run.executions else { continue };
             let in_window = within(&delimited.executions, set.window.on_clock_of(run)?);
-            let matching =
-                in_window.into_iter().filter(|execution| matches(set.label.as_ref(), &execution.label));
+            let matching = in_window.into_iter().filter(|execution| {
+                let in_container =
+                    |pattern: &Glob| container_of(run, execution).is_some_and(|name| pattern.matches(&name));
+                matches(set.label.as_ref(), &execution.label)
+                    && set.container.as_ref().is_none_or(in_container)
+            });
             out.extend(matching.map(|execution| (run_index, execution)));
         }
         let left_out = out.len().saturating_sub(executions_max) as u64;
@@ -242,6 +248,12 @@ impl<'a> Sequencer<'a> {
 
 fn matches(pattern: Option<&Glob>, label: &str) -> bool {
     pattern.is_none_or(|pattern| pattern.matches(label))
+}
+
+/// The container of the thread whose path is that of an execution.
+fn container_of(run: &KernelRun, execution: &Execution) -> Option<String> {
+    let graph = run.graph.as_ref()?;
+    graph.container(graph.worker_of(execution.host, execution.end_tid, execution.window.to)?)
 }
 
 fn path_of(graph: &ExecutionGraph, execution: &Execution) -> Option<CriticalPath> {

@@ -74,6 +74,7 @@ fn segment(interval: &PathInterval<'_>, lane: u32, from_ns: u64) -> PathSegment 
         from_ns: interval.from.ns() - from_ns,
         to_ns: interval.to.ns() - from_ns,
         resource: interval.resource.to_owned(),
+        call: interval.call.map_or_else(String::new, |call| call.name.to_owned()),
         idle_ns: interval.idle_ns,
         inferred: interval.inferred,
     }

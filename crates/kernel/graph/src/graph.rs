@@ -1,5 +1,6 @@
 //! The execution graph: the states of workers over time, and the wake-ups between them.
 
+use crate::calls::Calls;
 use crate::cpu_runs::CpuRuns;
 use crate::membership::Membership;
 use crate::partial_graph::PartialGraph;
@@ -29,6 +30,8 @@ pub struct ExecutionGraph {
     pub(crate) quota_timers: QuotaTimers,
     /// Whether the functions of timers are known.
     pub(crate) names_timers: bool,
+    pub(crate) calls: Calls,
+    has_packets: bool,
     pub(crate) memberships: BTreeMap<HostId, Membership>,
     pub(crate) cpu_runs: OnceLock<CpuRuns>,
     pub(crate) throttling: OnceLock<Throttling>,
@@ -73,7 +76,8 @@ impl ExecutionGraph {
                 WorkerKind::Interrupts(_) => {}
             }
         }
-        let PartialGraph { workers, chains, texts, vertices, quota_timers, names_timers } = graph;
+        let PartialGraph { workers, chains, texts, vertices, quota_timers, calls, has_packets, names_timers } =
+            graph;
         ExecutionGraph {
             workers,
             chains,
@@ -84,6 +88,8 @@ impl ExecutionGraph {
             idle,
             quota_timers,
             names_timers,
+            calls,
+            has_packets,
             memberships: BTreeMap::new(),
             cpu_runs: OnceLock::new(),
             throttling: OnceLock::new(),
@@ -141,6 +147,11 @@ impl ExecutionGraph {
     pub fn lifetime(&self, id: WorkerId) -> Option<Window> {
         let chain = &self.chains[id.0 as usize];
         Some(Window { from: chain.first()?.time, to: chain.last()?.time })
+    }
+
+    /// Whether packets were recorded.
+    pub fn has_packets(&self) -> bool {
+        self.has_packets
     }
 
     /// Counts workers, vertices, and edges. Cost: linear in the vertices.

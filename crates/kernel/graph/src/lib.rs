@@ -9,6 +9,7 @@
 //! Pure computation: callers pass events in time order; this crate knows no files or formats.
 
 mod builder;
+mod calls;
 mod clocks;
 mod cpu_runs;
 mod cpu_use;
@@ -30,6 +31,7 @@ mod vertex;
 mod worker;
 
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
+pub use calls::CallInterval;
 pub use clocks::{ClockAlignment, ClockAlignmentError, ClockSide, HostClock, PacketTimes};
 pub use executions::{
     DelimitedExecutions, Delimiter, DelimiterError, DelimiterKind, DelimiterProposal, DelimiterSurvey,

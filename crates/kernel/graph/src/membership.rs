@@ -37,8 +37,8 @@ impl GroupKey {
 impl Membership {
     /// Applies an event. Others than those of the life of threads cost nothing.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
-        use EventKind::{Exec, Fork, Other, Statedump};
-        if let Fork { .. } | Exec { .. } | Statedump { .. } | Other { .. } = event.kind {
+        use EventKind::{Exec, Fork, Namespace, Other, Statedump};
+        if let Fork { .. } | Exec { .. } | Statedump { .. } | Namespace { .. } | Other { .. } = event.kind {
             self.is_known |= matches!(event.kind, Statedump { .. });
             self.threads.push(event, texts);
         }

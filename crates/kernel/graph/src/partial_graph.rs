@@ -1,5 +1,6 @@
 //! An execution graph under construction.
 
+use crate::calls::Calls;
 use crate::graph::ExecutionGraph;
 use crate::path::WorkerState;
 use crate::quota_timers::QuotaTimers;
@@ -19,6 +20,9 @@ pub struct PartialGraph {
     pub(crate) texts: KernelTexts,
     pub(crate) vertices: usize,
     pub(crate) quota_timers: QuotaTimers,
+    pub(crate) calls: Calls,
+    /// Whether the trace records packets.
+    pub(crate) has_packets: bool,
     /// Whether the functions of timers are known.
     pub(crate) names_timers: bool,
 }
@@ -78,6 +82,11 @@ impl PartialGraph {
     /// Returns the finished graph.
     pub fn finish(self) -> ExecutionGraph {
         ExecutionGraph::from_partial(self)
+    }
+
+    /// The first vertex of a worker, if it has one.
+    pub(crate) fn first(&self, worker: WorkerId) -> Option<&Vertex> {
+        self.chains[worker.0 as usize].first()
     }
 
     /// The last vertex of a worker, if it has one.

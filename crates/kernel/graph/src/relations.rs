@@ -1,5 +1,6 @@
 //! How the threads of a graph are related: by process, control group, and container.
 
+use crate::executions::PID_NAMESPACE;
 use crate::graph::ExecutionGraph;
 use crate::membership::{GroupKey, Membership};
 use crate::worker::{HostId, WorkerId, WorkerKind};
@@ -104,14 +105,17 @@ impl ExecutionGraph {
     }
 }
 
+/// The inode of the host's own pid namespace, the same on every machine (`PROC_PID_INIT_INO`).
+const HOST_PID_NAMESPACE: &str = "4026531836";
+
 /// Length of a container's short number, as its engine prints it.
 const SHORT_ID: usize = 12;
 
 /// The container of a control group: the number that its engine put into the path, shortened, or the name of an LXC or systemd
 /// container.
 fn container_name(path: &str) -> Option<String> {
-    if path.starts_with("pid namespace ") {
-        return Some(path.to_owned());
+    if let Some(inode) = path.strip_prefix(PID_NAMESPACE) {
+        return (inode != HOST_PID_NAMESPACE).then(|| path.to_owned());
     }
     path.rsplit('/').find_map(|part| {
         let part = part.strip_suffix(".scope").or_else(|| part.strip_suffix(".service")).unwrap_or(part);
@@ -139,6 +143,8 @@ mod tests {
         ] {
             assert_eq!(container_name(&path).as_deref(), Some("4f5c2a9be1d0"), "{path}");
         }
+        assert_eq!(container_name("pid namespace 4026532201").as_deref(), Some("pid namespace 4026532201"));
+        assert_eq!(container_name("pid namespace 4026531836"), None, "the host");
         assert_eq!(container_name("/lxc.payload.web/system.slice").as_deref(), Some("web"));
         for path in ["/", "/user.slice/user-1000.slice/session-2.scope", "/system.slice/nginx.service", ""] {
             assert_eq!(container_name(path), None, "{path}");

@@ -109,6 +109,7 @@ pub fn flight_events() -> Vec<WantedEvent> {
 const SYSCALL_EVENTS: &[WantedEvent] = &[
     wanted("raw_syscalls", "sys_enter", Need::Required, "system calls"),
     wanted("raw_syscalls", "sys_exit", Need::Required, "system calls"),
+    wanted("exceptions", "page_fault_user", Need::Optional, "waits for memory that is not there yet"),
 ];
 
 const NETWORK_EVENTS: &[WantedEvent] = &[

@@ -16,31 +16,31 @@ enum Fault {
 }
 
 /// A trace while it is written: times in nanoseconds.
-struct Writer {
-    text: String,
+pub(crate) struct Writer {
+    pub(crate) text: String,
     now: u64,
     wobble: u64,
 }
 
 impl Writer {
-    fn new(seed: u64) -> Writer {
+    pub(crate) fn new(seed: u64) -> Writer {
         Writer { text: "# tracer: nop\n#\n".to_owned(), now: 1_000_000_000_000, wobble: seed * 7_919 + 1 }
     }
 
     /// Lets `us` microseconds pass, up to 10 % more.
-    fn pass(&mut self, us: u64) {
+    pub(crate) fn pass(&mut self, us: u64) {
         self.wobble =
             self.wobble.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.now += us * 1_000 + us * (self.wobble >> 33) % (us * 100);
     }
 
-    fn line(&mut self, task: &str, pid: u32, cpu: u32, event: &str) {
+    pub(crate) fn line(&mut self, task: &str, pid: u32, cpu: u32, event: &str) {
         let (s, ns) = (self.now / 1_000_000_000, self.now % 1_000_000_000);
         let _ = writeln!(self.text, "  {task}-{pid}   [{cpu:03}] d..2. {s}.{ns:09}: {event}");
         self.now += 700;
     }
 
-    fn switch(&mut self, cpu: u32, prev: (&str, u32), state: &str, next: (&str, u32)) {
+    pub(crate) fn switch(&mut self, cpu: u32, prev: (&str, u32), state: &str, next: (&str, u32)) {
         let ((prev_name, prev), (next_name, next)) = (prev, next);
         let event = format!(
             "sched_switch: prev_comm={prev_name} prev_pid={prev} prev_prio=120 prev_state={state} ==> \
@@ -49,7 +49,7 @@ impl Writer {
         self.line(prev_name, prev, cpu, &event);
     }
 
-    fn wake(&mut self, cpu: u32, by: (&str, u32), woken: (&str, u32), target: u32) {
+    pub(crate) fn wake(&mut self, cpu: u32, by: (&str, u32), woken: (&str, u32), target: u32) {
         let event = format!("sched_waking: comm={} pid={} prio=120 target_cpu={target:03}", woken.0, woken.1);
         self.line(by.0, by.1, cpu, &event);
     }
@@ -93,13 +93,13 @@ fn every_third(fault: Fault) -> impl Iterator<Item = Fault> {
     (0..30).map(move |at| if at % 3 == 1 { fault } else { Fault::None })
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> String {
+pub(crate) fn write(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
-fn json(arguments: &[&str]) -> Value {
+pub(crate) fn json(arguments: &[&str]) -> Value {
     let outcome = laggard(&[&["kernel"], arguments, &["--output", "json"]].concat());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{arguments:?}");
     serde_json::from_str(&outcome.stdout).unwrap()

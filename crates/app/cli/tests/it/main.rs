@@ -14,6 +14,7 @@ mod exits;
 mod hosts;
 mod inputs;
 mod kernel;
+mod kernel_calls;
 mod kernel_evidence;
 mod kernel_hosts;
 mod lists;

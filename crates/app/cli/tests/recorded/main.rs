@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured is printed")]
 
 mod agent;
+mod calls;
 mod kinds;
 mod quota;
 mod record;

@@ -3,6 +3,7 @@
 //! A recording shows directly what a thread did while a call took longer. One kind of cause is supported if it explains at least
 //! half of the additional time; where the executions are not slower one by one, the recording says nothing here.
 
+use crate::present::kernel::phrases::call_words;
 use crate::{
     AbnormalWait, CauseClass, CauseEvidence, CpuUserKind, EvidenceSource, KernelDiagnosis, KernelVerdict,
     Report, Scope, Suspect, WaitCause, names, numbers,
@@ -43,11 +44,14 @@ pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<Caus
 fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
     let is_everywhere = lead.scope == Scope::All;
     let is_among_equals = match wait.cpu_users.first() {
-        Some(user) => user.kind == CpuUserKind::SameProcess || user.thread == wait.thread,
-        None => wait.waker.as_ref() == Some(&wait.thread),
+        Some(user) => {
+            let waiting = wait.other.as_ref().map_or(&wait.thread, |other| &other.thread);
+            user.kind == CpuUserKind::SameProcess || user.thread == *waiting
+        }
+        None => wait.other.is_none() && wait.waker.as_ref() == Some(&wait.thread),
     };
     Some(match wait.cause {
-        WaitCause::OtherThread | WaitCause::Timer => (CauseClass::Waiting, 4.0),
+        WaitCause::OtherThread | WaitCause::Timer | WaitCause::Lock => (CauseClass::Waiting, 4.0),
         WaitCause::Unresolved => (CauseClass::Waiting, 3.0),
         WaitCause::CpuQuota => (CauseClass::Configuration, 4.0),
         WaitCause::CpuBusy if is_everywhere || is_among_equals => (CauseClass::Load, 1.5),
@@ -67,10 +71,13 @@ fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
 }
 
 fn sentence(main: &AbnormalWait, share: f64) -> String {
-    let whom = main.waker.as_ref().or(main.resource.as_ref());
+    let (waker, resource) = (main.waker.as_ref(), main.resource.as_ref());
+    // The thread that writes to a disk for others says less than the disk.
+    let whom = if main.cause == WaitCause::Disk { resource.or(waker) } else { waker.or(resource) };
     let whom = whom.map_or_else(String::new, |name| format!(" ({})", names::quoted(name)));
+    let call = main.call.as_ref().map_or_else(String::new, |call| format!(", in {}", call_words(call)));
     format!(
-        "In the kernel, {} of the additional time of a slow execution is {}{whom}.",
+        "In the kernel, {} of the additional time of a slow execution is {}{whom}{call}.",
         numbers::share(share),
         main.cause.clause()
     )

@@ -139,6 +139,7 @@ fn each_wait_in_the_kernel_supports_its_kind_of_cause() {
     let everywhere = slow(all_replicas(), 0.05, &[]);
     let cases = [
         (WaitCause::OtherThread, (CauseClass::Waiting, 4.0), (CauseClass::Waiting, 4.0)),
+        (WaitCause::Lock, (CauseClass::Waiting, 4.0), (CauseClass::Waiting, 4.0)),
         (WaitCause::Unresolved, (CauseClass::Waiting, 3.0), (CauseClass::Waiting, 3.0)),
         (WaitCause::CpuQuota, (CauseClass::Configuration, 4.0), (CauseClass::Configuration, 4.0)),
         (WaitCause::CpuBusy, (CauseClass::ForeignLoad, 3.0), (CauseClass::Load, 1.5)),

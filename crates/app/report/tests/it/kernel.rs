@@ -104,8 +104,8 @@ fn the_first_lines_answer() {
     );
     assert_eq!(
         diagnoses::slower().headline,
-        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was kept from running 168 times for 118 ms \
-         by a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
+        "4 of 50 executions are slower: 29.0 ms instead of 12.1 ms. `worker` was kept from running 168 times for 118 ms \
+         by a CPU quota (84 % of the excess), 5.00 ms into it, after `running: another thread`."
     );
     assert_eq!(
         diagnoses::overall().headline,
@@ -131,4 +131,67 @@ fn reports_fit_their_schemas() {
         let json = written(Output::Json, &report, &PLAIN);
         crate::schemas::check(&serde_json::from_str(&json).unwrap(), &schema);
     }
+}
+
+/// Slower executions, as many as stated: milliseconds instead of milliseconds, of a normal kind.
+fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
+    let mut report = diagnoses::slower();
+    let one = report.anomalous[0].clone();
+    let kind = report.clusters[0].clone();
+    report.clusters = (0..3)
+        .map(|cluster| ExecutionCluster { cluster, labels: vec![format!("type {cluster}")], ..kind.clone() })
+        .collect();
+    let rows = groups.iter().flat_map(|&(cluster, count, elapsed, expected)| {
+        let ms = 1_000_000;
+        let (elapsed_ns, expected_ns, cluster) = (elapsed * ms, expected * ms, Some(cluster));
+        let verdict = ExecutionVerdict::Slower;
+        let row = EvaluatedExecution { elapsed_ns, expected_ns, cluster, verdict, ..one.clone() };
+        std::iter::repeat_n(row, count)
+    });
+    report.anomalous = rows.collect();
+    let headline = kernel_diagnosis_headline(&report);
+    let answer = headline.split(". `worker`").next().unwrap();
+    answer.split(". Of `").next().unwrap().to_owned()
+}
+
+#[test]
+fn headlines_do_not_mix_executions_that_are_slower_by_far_with_others_or_with_other_kinds() {
+    assert_eq!(
+        slower_by(&[(0, 10, 33, 2), (0, 18, 3, 2)]),
+        "28 of 50 executions are slower: 10 take 33.0 ms instead of 2.00 ms, the others 3.00 ms instead of 2.00 ms"
+    );
+    assert_eq!(
+        slower_by(&[(0, 10, 5, 2), (0, 8, 4, 2)]),
+        "18 of 50 executions are slower: 5.00 ms instead of 2.00 ms"
+    );
+    assert_eq!(
+        slower_by(&[(1, 5, 50, 40), (0, 6, 1640, 39), (2, 5, 400, 40)]),
+        "16 of 50 executions are slower: 6 of `type 0` take 1.64 s instead of 39.0 ms; 5 of `type 2` take 400 ms instead of \
+         40.0 ms; 5 of other kinds"
+    );
+}
+
+#[test]
+fn each_kind_of_slower_executions_has_its_wait() {
+    let mut report = diagnoses::slower();
+    let labels = |cluster: u32| vec![if cluster == 0 { "GET /cart" } else { "GET /pay" }.to_owned()];
+    let kind = report.clusters[0].clone();
+    report.clusters =
+        (0..2).map(|cluster| ExecutionCluster { cluster, labels: labels(cluster), ..kind.clone() }).collect();
+    report.anomalous[3].cluster = Some(1);
+    report.steps[1].cluster = Some(1);
+    let headline = kernel_diagnosis_headline(&report);
+    assert!(headline.contains(". Of `GET /cart`: `worker` was kept from running 168 times"), "{headline}");
+    assert!(
+        headline.contains(". Of `GET /pay`: `worker` waited 168 times for 9.00 ms for a CPU"),
+        "{headline}"
+    );
+}
+
+#[test]
+fn executions_of_a_new_kind_are_compared_with_nothing() {
+    let mut report = diagnoses::slower();
+    report.anomalous.iter_mut().for_each(|one| one.verdict = ExecutionVerdict::NewKind);
+    let headline = kernel_diagnosis_headline(&report);
+    assert!(headline.starts_with("4 of 50 executions are of a kind not in the normal set. "), "{headline}");
 }

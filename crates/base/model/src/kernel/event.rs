@@ -248,6 +248,16 @@ pub enum EventKind {
         /// The interrupt thread (0: none): its tid.
         thread: Tid,
     },
+    /// A thread is in a pid namespace (LTTng's contexts `pid_ns` and `vtid`): once for each thread and namespace, with the first of
+    /// its records.
+    Namespace {
+        /// The thread, by its number on the host.
+        tid: Tid,
+        /// The namespace's inode.
+        pid_ns: u32,
+        /// The thread's number in the namespace, if recorded.
+        vtid: Option<Tid>,
+    },
     /// A text written to `trace_marker` (or to LTTng's logger) by the record's thread.
     Marker {
         /// The text, without its line end.
@@ -269,6 +279,8 @@ pub enum EventKind {
         /// What it returned.
         returned: i64,
     },
+    /// A page fault of a program, not of the kernel (`exceptions:page_fault_user`). Its end is not recorded.
+    PageFault,
     /// A packet leaves the thread or soft interrupt that runs (`net_dev_queue`, `net_dev_xmit`, LTTng's packets).
     PacketSent(Socket),
     /// A packet arrives (`netif_receive_skb`).

@@ -1,7 +1,7 @@
 //! The plans of a trace.
 
 use super::class::{FieldRole, FieldScope};
-use super::meaning::{EventMeaning, Meanings, RECORDED};
+use super::meaning::{EventMeaning, Meanings, PID_NS, RECORDED, VTID};
 use super::plan::{Compiler, FieldDecoder, Plan, Slot};
 use super::schema::{EventClass, Schema, StreamClass};
 use crate::options::OpenOptions;
@@ -121,7 +121,7 @@ fn stream_plan(
     meanings: &Meanings<'_>,
     left: &mut usize,
 ) -> Result<StreamPlan, String> {
-    const THREAD: &[(&str, Slot)] = &[("tid", RECORDED)];
+    const THREAD: &[(&str, Slot)] = &[("tid", RECORDED), ("pid_ns", PID_NS), ("vtid", VTID)];
     let contexts = FieldDecoder { named: THREAD, printed: false };
     let packet_context = compiler.scope(
         FieldScope::PacketContext,

@@ -82,6 +82,7 @@ impl RecordKind<'_> {
             EventMeaning::Hrtimer(EventSide::Exit) => EventKind::HrtimerExit,
             EventMeaning::Ipi(EventSide::Entry, vector) => EventKind::IpiEntry(*vector),
             EventMeaning::Ipi(EventSide::Exit, vector) => EventKind::IpiExit(*vector),
+            EventMeaning::PageFault => EventKind::PageFault,
             EventMeaning::PacketSent => EventKind::PacketSent(self.socket()?),
             EventMeaning::PacketReceived => EventKind::PacketReceived(self.socket()?),
             EventMeaning::Reception(EventSide::Entry) => EventKind::ReceptionEntry,

@@ -12,8 +12,12 @@ use std::collections::HashSet;
 pub(super) const RECORDED: Slot = FIRST_FIELD;
 /// The record's context flags.
 pub(super) const FLAGS: Slot = FIRST_FIELD + 1;
+/// The pid namespace of the thread that wrote the record.
+pub(super) const PID_NS: Slot = FIRST_FIELD + 2;
+/// The number of that thread in its namespace.
+pub(super) const VTID: Slot = FIRST_FIELD + 3;
 /// The first of the fields that a kind needs, in the order of [`EventMeaning::fields`].
-pub(super) const FIELD: Slot = FIRST_FIELD + 2;
+pub(super) const FIELD: Slot = FIRST_FIELD + 4;
 
 /// Maximum number of fields searched for names; more indicates a malicious file.
 const NAMES_MAX: usize = 10_000;
@@ -41,6 +45,7 @@ pub(super) enum EventMeaning {
         side: EventSide,
         name: String,
     },
+    PageFault,
     PacketSent,
     PacketReceived,
     Reception(EventSide),
@@ -115,6 +120,7 @@ impl<'a> Meanings<'a> {
             "lttng_statedump_process_state" => EventMeaning::ProcessState,
             "lttng_statedump_interrupt" => EventMeaning::Interrupt,
             "lttng_logger" => EventMeaning::Marker,
+            "page_fault_user" | "x86_exceptions_page_fault_user" => EventMeaning::PageFault,
             "net_dev_queue" | "inet_sock_local_out" => EventMeaning::PacketSent,
             "net_dev_xmit" if self.queues => EventMeaning::Unwanted,
             "net_dev_xmit" => EventMeaning::PacketSent,
@@ -205,6 +211,7 @@ impl EventMeaning {
             ],
             EventMeaning::Unwanted
             | EventMeaning::Hrtimer(_)
+            | EventMeaning::PageFault
             | EventMeaning::Ipi(..)
             | EventMeaning::Reception(_)
             | EventMeaning::Other { .. } => &[],

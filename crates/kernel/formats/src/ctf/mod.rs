@@ -11,6 +11,7 @@ mod decoder;
 mod find;
 mod kinds;
 mod meaning;
+mod namespaces;
 mod open;
 mod packet;
 mod plan;

@@ -3,7 +3,8 @@
 use super::class::{ALIGN_MAX, FieldRole};
 use super::decoder::{Decoder, EventPlan, StreamPlan};
 use super::kinds::RecordKind;
-use super::meaning::{EventMeaning, FLAGS, RECORDED};
+use super::meaning::{EventMeaning, FLAGS, PID_NS, RECORDED, VTID};
+use super::namespaces::{NamespaceContext, Namespaces};
 use super::packet::{NoPacketHead, PacketHead, head};
 use super::plan::{Cursor, PlanStop, Registers, advanced, role_slot};
 use super::window::{FileWindow, FillResult};
@@ -79,6 +80,7 @@ pub(super) struct CtfStream {
     packet: Option<Packet>,
     registers: Registers,
     names: ThreadNames,
+    namespaces: Namespaces,
     /// Handles of names of event classes, as far as they were needed; of the stream class of the last packet.
     class_names: Vec<Option<TextId>>,
     class: Option<u64>,
@@ -111,6 +113,7 @@ impl CtfStream {
             packet: None,
             registers,
             names: ThreadNames::default(),
+            namespaces: Namespaces::default(),
             class_names: Vec::new(),
             class: None,
             clock: 0,
@@ -282,6 +285,7 @@ impl CtfStream {
             cpu: packet.cpu,
             registers: &mut self.registers,
             names: &mut self.names,
+            namespaces: &mut self.namespaces,
             class_names: &mut self.class_names,
         };
         let mut progress = StreamProgress::More;
@@ -373,6 +377,7 @@ struct EventContext<'a> {
     cpu: Cpu,
     registers: &'a mut Registers,
     names: &'a mut ThreadNames,
+    namespaces: &'a mut Namespaces,
     class_names: &'a mut [Option<TextId>],
 }
 
@@ -410,6 +415,9 @@ impl EventContext<'_> {
         };
         let flags = self.registers.get(FLAGS).map(|flags| ContextFlags(flags as u8));
         let recorded = self.registers.get(RECORDED).and_then(|tid| u32::try_from(tid).ok()).map(Tid);
+        let number = |slot| self.registers.get(slot);
+        let context = NamespaceContext { pid_ns: number(PID_NS), vtid: number(VTID), recorded };
+        batch.events.extend(self.namespaces.event(time, self.cpu, context, &kind));
         batch.events.push(KernelEvent { time, cpu: self.cpu, flags, recorded, kind });
     }
 

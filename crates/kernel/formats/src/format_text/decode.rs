@@ -194,6 +194,7 @@ impl RecordDecoder<'_> {
                 name: self.text_id(name),
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
+            EventPlan::PageFault => EventKind::PageFault,
             &EventPlan::PacketSent { buffer, .. } => {
                 EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?))
             }

@@ -86,6 +86,7 @@ pub(super) enum EventPlan {
         name: PlanText,
         returned: Option<NumberField>,
     },
+    PageFault,
     PacketSent {
         buffer: NumberField,
         device: Option<BytesField>,
@@ -148,6 +149,7 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
         ("sched", "sched_process_exit") => EventPlan::Exit { tid: number("pid")? },
         ("task", "task_rename") => EventPlan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
         ("ftrace", "print") => EventPlan::Marker { text: format.text("buf")? },
+        ("exceptions", "page_fault_user") => EventPlan::PageFault,
         ("net", "net_dev_queue" | "net_dev_xmit") => {
             EventPlan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
         }

@@ -22,6 +22,7 @@ pub(super) fn read(event: &str, fields: &str, batch: &mut EventBatch) -> TextEve
     let kind = match event {
         "sched_switch" => switch(fields, texts),
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => woken(event, fields, texts),
+        "page_fault_user" => Some(EventKind::PageFault),
         "print" | "tracing_mark_write" | "bprint" | "bputs" => Some(marker(fields, texts)),
         _ => {
             return interrupt(event, fields, texts)

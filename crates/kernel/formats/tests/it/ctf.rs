@@ -1,6 +1,6 @@
 //! CTF: written traces are read back in every layout; damage is reported; hostile input does no harm.
 
-use crate::encode_ctf::{Header, Layout, Version, write};
+use crate::encode_ctf::{Header, Layout, Version, namespace_of, write};
 use laggard_kernel_formats::{OpenOptions, TraceFacts, open, open_with};
 use laggard_model::{
     Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, KernelTexts, KernelTime, Loss, Losses, PrevState,
@@ -173,6 +173,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
             cycles_per_ns,
             packet_bytes,
             old_names,
+            namespaces: false,
         }
     })
 }
@@ -214,6 +215,7 @@ fn one_run_is_the_same_in_all_layouts() {
             cycles_per_ns: if bit(5) { 3 } else { 1 },
             packet_bytes: 2048,
             old_names: bit(6),
+            namespaces: false,
         };
         let (folder, expected) = written(layout, |events, _| {
             events.iter_mut().skip(200).for_each(|event| event.time = event.time.plus_ns(9_000_000_000));
@@ -268,6 +270,35 @@ fn discarded_events_are_reported_where_they_were_lost() {
         let run = read(folder.path(), &[]);
         assert_eq!(run.events, expected);
         assert_eq!(run.losses.count(Loss::LostEvents), 400);
+    }
+}
+
+#[test]
+fn namespaces_of_threads_are_reported_with_the_first_record_of_each() {
+    for version in [Version::One, Version::Two] {
+        let layout = Layout { namespaces: true, ..Layout::new(version) };
+        let mut texts = KernelTexts::default();
+        let mut events = sample(&mut texts);
+        for (index, event) in events.iter_mut().enumerate() {
+            event.recorded = Some(Tid([7, 1007, 2007][index % 3]));
+            if matches!(event.kind, EventKind::Lost { .. }) {
+                event.kind = EventKind::HrtimerExit;
+            }
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        write(folder.path(), &events, &texts, layout).expect("room for it");
+        let mut namespaces = Vec::new();
+        let mut others = 0;
+        let trace = open_with(folder.path(), &OpenOptions::default()).expect("a trace");
+        trace.read(|event, _| match event.kind {
+            EventKind::Namespace { tid, pid_ns, vtid } => {
+                namespaces.push((event.cpu.0, tid.0, (pid_ns, vtid.unwrap().0)));
+            }
+            _ => others += 1,
+        });
+        namespaces.sort_unstable();
+        let expected = [0, 1].map(|cpu| [7, 1007, 2007].map(|tid| (cpu, tid, namespace_of(tid)))).concat();
+        assert_eq!((namespaces, others), (expected, events.len()));
     }
 }
 

@@ -12,6 +12,7 @@ impl StateTracker {
         for index in 0..self.threads.len() {
             self.close_thread(ThreadId(index as u32));
         }
+        self.close_calls();
         self.name_workers();
         self.losses.report(losses);
         self.graph.finish()

@@ -1,5 +1,6 @@
 //! Builds the execution graph from events.
 
+mod calls;
 mod close;
 mod context;
 mod first_events;
@@ -142,7 +143,9 @@ impl GraphBuilder {
             | EventKind::Exec { filename: name, .. }
             | EventKind::Rename { name, .. }
             | EventKind::Statedump { name, .. }
-            | EventKind::InterruptName { name, .. } => change(name),
+            | EventKind::InterruptName { name, .. }
+            | EventKind::SyscallEntry { name, .. }
+            | EventKind::SyscallExit { name, .. } => change(name),
             EventKind::HrtimerEntry(timer) => change(&mut timer.function),
             _ => {}
         }

@@ -62,6 +62,7 @@ impl PacketTable {
 impl StateTracker {
     /// A packet is sent. It is ignored in contexts other than a thread and the network softirq.
     pub(super) fn send(&mut self, origin: EventOrigin, socket: Socket) {
+        self.graph.has_packets = true;
         if let Some(sender) = self.sender(origin) {
             self.send_from(sender, origin, socket);
         }

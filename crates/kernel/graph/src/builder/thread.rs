@@ -1,5 +1,6 @@
 //! The current state of a thread, idle task, or interrupt side.
 
+use crate::calls::OpenCall;
 use crate::partial_graph::VertexHandle;
 use crate::path::WorkerState;
 use crate::worker::{WorkerId, WorkerKind};
@@ -87,6 +88,8 @@ pub(super) struct ThreadRecord {
     /// Whether `sched_process_exit` was recorded.
     pub(super) is_exiting: bool,
     pub(super) received: Option<ReceivedPacket>,
+    /// What it does in the kernel.
+    pub(super) open: OpenCall,
 }
 
 impl ThreadRecord {
@@ -106,6 +109,7 @@ impl ThreadRecord {
             is_assumed_woken: false,
             is_exiting: false,
             received: None,
+            open: OpenCall::default(),
         }
     }
 

@@ -65,7 +65,7 @@ impl StateTracker {
 
     /// Where and when an event occurred, not before the host's last event; `None` when the graph is full.
     pub(super) fn origin(&mut self, host: u32, event: &KernelEvent) -> Option<EventOrigin> {
-        if self.graph.vertices >= self.settings.vertices_max {
+        if self.graph.vertices + self.graph.calls.count >= self.settings.vertices_max {
             self.losses.beyond_limit.add(event.time);
             return None;
         }
@@ -95,7 +95,7 @@ impl StateTracker {
             }
             EventKind::PacketSent(socket) => self.send(origin, socket),
             EventKind::PacketReceived(socket) => self.receive(origin, socket),
-            _ if self.handle_context(origin, &event.kind) => {}
+            _ if self.handle_context(origin, &event.kind) || self.handle_call(origin, &event.kind) => {}
             _ => self.handle_lifetime(origin, &event.kind),
         }
     }

@@ -99,6 +99,7 @@ impl StateTracker {
         waker: Option<ThreadId>,
         flags: Option<ContextFlags>,
     ) {
+        self.extend_fault(thread, origin.time);
         match self.cause(origin, flags) {
             WakeCause::Current => self.wake_by_current(origin, thread, waker),
             WakeCause::Packet { qualifier } => self.wake_by_packet(origin, thread, qualifier),

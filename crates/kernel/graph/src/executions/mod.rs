@@ -32,8 +32,9 @@ pub use finder::ExecutionFinder;
 pub use glob::Glob;
 pub use spans::{SpanExecution, SpanExecutionError, SpanInterval, SpanThread, executions_of_spans};
 pub use survey::{DelimiterProposal, DelimiterSurvey};
+pub(crate) use syscalls::name_of;
 pub use template::Template;
-pub(crate) use threads::Threads;
+pub(crate) use threads::{PID_NAMESPACE, Threads};
 
 #[cfg(test)]
 mod tests;

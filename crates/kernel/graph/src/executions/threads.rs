@@ -30,6 +30,14 @@ struct RunningThread {
     name: TextId,
 }
 
+/// The name of a container of which only the pid namespace is known.
+fn pid_namespace(inode: u32) -> String {
+    format!("{PID_NAMESPACE}{inode}")
+}
+
+/// What stands before the inode in the name of such a container.
+pub(crate) const PID_NAMESPACE: &str = "pid namespace ";
+
 /// The threads of one trace.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
@@ -79,6 +87,9 @@ impl Threads {
                 self.rename(tid, name, texts);
                 self.threads.entry(tid).process = Some(pid);
             }
+            EventKind::Namespace { tid, pid_ns, .. } => {
+                self.threads.entry(tid).container = self.containers.intern(&pid_namespace(pid_ns));
+            }
             EventKind::Lost { .. } => *self.slot(event.cpu) = None,
             EventKind::Other { name, fields } => self.other(texts.text(name), texts.text(fields), event),
             _ => {}
@@ -111,7 +122,8 @@ impl Threads {
             // LTTng dumps one event per namespace of a thread; the innermost is last.
             "lttng_statedump_process_pid_ns" => {
                 let Some((tid, inode)) = tid("tid").zip(field(fields, "ns_inum")) else { return };
-                self.threads.entry(tid).container = self.containers.intern(&format!("pid namespace {inode}"));
+                let Ok(inode) = inode.parse() else { return };
+                self.threads.entry(tid).container = self.containers.intern(&pid_namespace(inode));
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ pub struct KindCount {
 }
 
 /// Kinds in the order reports list them; the index is that of [`index_of`].
-pub(crate) const KINDS: [&str; 29] = [
+pub(crate) const KINDS: [&str; 31] = [
     "sched_switch",
     "sched_waking",
     "sched_wakeup",
@@ -36,12 +36,14 @@ pub(crate) const KINDS: [&str; 29] = [
     "marker",
     "sys_enter",
     "sys_exit",
+    "page_fault_user",
     "packet sent",
     "packet received",
     "reception_entry",
     "reception_exit",
     "other",
     "loss",
+    "pid namespace of a thread",
 ];
 
 /// A kind's index in [`KINDS`].
@@ -70,11 +72,13 @@ pub(crate) fn index_of(kind: &EventKind) -> usize {
         EventKind::Marker { .. } => 20,
         EventKind::SyscallEntry { .. } => 21,
         EventKind::SyscallExit { .. } => 22,
-        EventKind::PacketSent(_) => 23,
-        EventKind::PacketReceived(_) => 24,
-        EventKind::ReceptionEntry => 25,
-        EventKind::ReceptionExit => 26,
-        EventKind::Other { .. } => 27,
-        EventKind::Lost { .. } => 28,
+        EventKind::PageFault => 23,
+        EventKind::PacketSent(_) => 24,
+        EventKind::PacketReceived(_) => 25,
+        EventKind::ReceptionEntry => 26,
+        EventKind::ReceptionExit => 27,
+        EventKind::Other { .. } => 28,
+        EventKind::Lost { .. } => 29,
+        EventKind::Namespace { .. } => 30,
     }
 }

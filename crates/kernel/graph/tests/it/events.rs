@@ -19,8 +19,8 @@ pub(crate) struct EventTrace {
 ///
 /// Events: `switch PREV STATE NEXT`, `waking T`, `wakeup T`, `wakeup_new T`, `ttwu T`, `irq NUMBER NAME`, `-irq
 /// NUMBER`, `softirq V`, `-softirq V`, `hrtimer [FUNCTION]`, `-hrtimer`, `ipi`, `-ipi`, `reception`, `-reception`, `fork PARENT
-/// CHILD`, `exit T`, `rename T NAME`, `exec T FILE`, `dump T`, `send N`, `receive N` (buffers), `lost`, `tick`
-/// (anything else).
+/// CHILD`, `exit T`, `rename T NAME`, `exec T FILE`, `dump T`, `send N`, `receive N` (buffers), `lost`, `enter CALL`, `leave CALL`
+/// (by name or number), `fault`, `tick` (anything else).
 pub(crate) fn event(line: &str, texts: &mut KernelTexts) -> KernelEvent {
     let words: Vec<&str> = line.split_whitespace().collect();
     let time = words[0].parse::<f64>().expect("a time");
@@ -80,9 +80,26 @@ fn kind(words: &[&str], texts: &mut KernelTexts) -> EventKind {
         },
         "send" => EventKind::PacketSent(Socket::Buffer(u64::from(number(1)))),
         "receive" => EventKind::PacketReceived(Socket::Buffer(u64::from(number(1)))),
+        "enter" => {
+            let (number, name) = call(words[1], texts);
+            EventKind::SyscallEntry { number, name }
+        }
+        "leave" => {
+            let (number, name) = call(words[1], texts);
+            EventKind::SyscallExit { number, name, returned: 0 }
+        }
+        "fault" => EventKind::PageFault,
         "lost" => EventKind::Lost { count: None },
         "tick" => EventKind::Other { name: texts.intern("tick"), fields: texts.intern("") },
         other => panic!("no event {other}"),
+    }
+}
+
+/// A system call by its number, or by its name alone.
+fn call(word: &str, texts: &mut KernelTexts) -> (u32, TextId) {
+    match word.parse() {
+        Ok(number) => (number, TextId::EMPTY),
+        Err(_) => (u32::MAX, texts.intern(word)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The graph, its paths and executions against references, real traces, and properties.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod calls;
 mod chains;
 mod corrections;
 mod cpu_waits;

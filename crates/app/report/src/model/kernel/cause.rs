@@ -85,6 +85,9 @@ pub enum WaitCause {
     Network,
     /// A timer: a sleep or a timeout.
     Timer,
+    /// A lock or a condition of the program (`futex`) that no thread in the trace released: the wait ended by its timeout, or what
+    /// ended it is not known.
+    Lock,
     /// An interrupt.
     Interrupt,
     /// A person.
@@ -97,7 +100,7 @@ pub enum WaitCause {
 
 impl WaitCause {
     /// All causes, in the order reports list them.
-    pub const ALL: [WaitCause; 12] = [
+    pub const ALL: [WaitCause; 13] = [
         WaitCause::Computing,
         WaitCause::OtherThread,
         WaitCause::CpuQuota,
@@ -106,6 +109,7 @@ impl WaitCause {
         WaitCause::Disk,
         WaitCause::Network,
         WaitCause::Timer,
+        WaitCause::Lock,
         WaitCause::Interrupt,
         WaitCause::Person,
         WaitCause::Unresolved,
@@ -131,6 +135,15 @@ impl WaitCause {
         }
     }
 
+    /// The cause of a wait in a system call that is for a lock or a condition of the program (`is_lock`): its timeout is not a sleep.
+    #[must_use]
+    pub const fn in_call(self, is_lock: bool) -> WaitCause {
+        match self {
+            WaitCause::Timer | WaitCause::Unresolved if is_lock => WaitCause::Lock,
+            cause => cause,
+        }
+    }
+
     /// The cause as the end of `62 % of 31.0 ms was …`.
     pub const fn clause(self) -> &'static str {
         match self {
@@ -142,6 +155,7 @@ impl WaitCause {
             WaitCause::Disk => "waiting for a disk",
             WaitCause::Network => "waiting for the network",
             WaitCause::Timer => "waiting for a timer: a sleep or a timeout",
+            WaitCause::Lock => "waiting for a lock or a condition",
             WaitCause::Interrupt => "interrupts",
             WaitCause::Person => "waiting for a person",
             WaitCause::Unresolved => "blocked, and the trace does not say on what",
@@ -160,6 +174,7 @@ impl WaitCause {
             WaitCause::Disk => "disk",
             WaitCause::Network => "network",
             WaitCause::Timer => "timer",
+            WaitCause::Lock => "lock",
             WaitCause::Interrupt => "interrupt",
             WaitCause::Person => "user input",
             WaitCause::Unresolved => "blocked, reason unknown",
@@ -212,6 +227,21 @@ pub struct CpuUser {
     pub total_ns: u64,
 }
 
+/// Threads of one name for which another thread waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct OtherThread {
+    /// Their name, with the host's in a trace of several.
+    pub thread: String,
+    /// The number of the thread, if it is only one.
+    pub tid: Option<u32>,
+    /// Whether they have the waiting thread's name.
+    pub is_namesake: bool,
+    /// How they are related to the waiting thread, if they have its name or are in another container; else unknown.
+    pub kind: CpuUserKind,
+    /// Their container, if it is another than that of the waiting thread.
+    pub container: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +253,14 @@ mod tests {
         assert_eq!(cause(60_000, 60_000), WaitCause::CpuWakeUp);
         assert_eq!(cause(60_000, 0), WaitCause::CpuBusy);
         assert_eq!(cause(90_000_000, 2_000_000), WaitCause::CpuBusy, "mostly used by others");
+    }
+
+    #[test]
+    fn a_timeout_of_a_wait_for_a_lock_is_not_a_sleep() {
+        assert_eq!(WaitCause::Timer.in_call(true), WaitCause::Lock);
+        assert_eq!(WaitCause::Unresolved.in_call(true), WaitCause::Lock);
+        assert_eq!(WaitCause::Timer.in_call(false), WaitCause::Timer);
+        assert_eq!(WaitCause::Disk.in_call(true), WaitCause::Disk, "a page of memory, behind the lock");
     }
 
     #[test]

@@ -11,15 +11,15 @@ mod projection;
 mod stats;
 mod steps;
 
-pub use cause::{CpuUser, CpuUserKind, KernelState, WaitCause};
+pub use cause::{CpuUser, CpuUserKind, KernelState, OtherThread, WaitCause};
 pub use diagnosis::{
     DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict, KernelDiagnosis,
     KernelVerdict, SetOfExecutions, StateAverage,
 };
 pub use input::{AlignedClock, KernelInput, KernelTrace};
 pub use path::{
-    CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline, StateTime,
-    WaitGroup, WaitInstance, WorkerTime,
+    CallTime, CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline,
+    StateTime, WaitGroup, WaitInstance, WorkerTime,
 };
 pub use projection::{ProjectedExecution, Projection};
 pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};

@@ -1,6 +1,6 @@
 //! The critical path of a thread's window, or of the executions of a program.
 
-use super::{CpuUser, KernelInput, KernelState, WaitCause};
+use super::{CpuUser, KernelInput, KernelState, OtherThread, WaitCause};
 use crate::Setting;
 use crate::instants::text_if_any;
 use laggard_model::Timestamp;
@@ -36,6 +36,9 @@ pub struct KernelPathReport {
     pub workers_left_out: u64,
     /// Waits that are alike, together; the largest sum first.
     pub waits: Vec<WaitGroup>,
+    /// Where it went, by the system call in which the executions' own threads were; the largest first. Empty if the trace has no
+    /// system calls.
+    pub calls: Vec<CallTime>,
     /// The longest single waits.
     pub longest: Vec<WaitInstance>,
     /// Paths, segment by segment: of the slowest executions, or of the requested one.
@@ -61,6 +64,8 @@ pub struct ExecutionSummary {
     pub tid: u32,
     /// Its host; empty with one host.
     pub host: String,
+    /// The thread's container, if it is in one.
+    pub container: Option<String>,
     /// Where it begins on the trace's clock.
     pub since_ns: u64,
     /// Calendar time of it, when the trace records it.
@@ -94,6 +99,29 @@ pub struct CausedTime {
     pub segments: u64,
 }
 
+/// Time of one system call, or of user mode: what the thread itself did in it, and what it waited for.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct CallTime {
+    /// The system call (`fsync`), `page fault`, or `user mode`.
+    pub call: String,
+    /// Whether it is the time outside of system calls and waits for memory.
+    pub is_user_mode: bool,
+    /// Calls; of user mode, intervals.
+    pub count: u64,
+    /// Nanoseconds.
+    pub total_ns: u64,
+    /// Share of all time, 0..1.
+    pub share: f64,
+    /// Of it, nanoseconds in which the thread itself ran.
+    pub ran_ns: u64,
+    /// The longest of them, in nanoseconds.
+    pub longest_ns: u64,
+    /// The rest, by what it was spent on; the largest first.
+    pub waits: Vec<CausedTime>,
+    /// The thread that ended most of the waiting time, if a thread did.
+    pub waker: Option<String>,
+}
+
 /// Time of one state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StateTime {
@@ -122,6 +150,8 @@ pub struct WorkerTime {
     pub tid: Option<u32>,
     /// Its host; empty with one host.
     pub host: String,
+    /// Its container, if it is in one.
+    pub container: Option<String>,
     /// Whether it is the examined thread.
     pub own: bool,
     /// Nanoseconds on the paths.
@@ -143,13 +173,17 @@ pub struct WaitGroup {
     pub description: String,
     /// The cause.
     pub cause: WaitCause,
-    /// Who waits.
+    /// Who waits: the execution's own thread.
     pub thread: String,
+    /// The other thread whose work or wait it is that the thread waits for; the cause is that thread's.
+    pub other: Option<OtherThread>,
+    /// The system call in which it waits, if it is known.
+    pub call: Option<String>,
     /// Who it waits for or who ended the wait, when that is known.
     pub waker: Option<String>,
     /// The interrupt, device or CPU, when that is known.
     pub resource: Option<String>,
-    /// How often.
+    /// Waits of the execution's own thread.
     pub count: u64,
     /// Nanoseconds together.
     pub total_ns: u64,
@@ -174,6 +208,8 @@ pub struct WaitInstance {
     pub thread: String,
     /// Its number; `None` for the interrupt side.
     pub tid: Option<u32>,
+    /// The system call in which it waits, if it is known.
+    pub call: Option<String>,
     /// Who it waits for or who ended the wait, when that is known.
     pub waker: Option<String>,
     /// The interrupt, device or CPU, when that is known.
@@ -241,6 +277,8 @@ pub struct PathSegment {
     pub to_ns: u64,
     /// The interrupt or device, if known; else empty.
     pub resource: String,
+    /// The system call in which the thread waits, if it is known; else empty.
+    pub call: String,
     /// Of a preempted segment: while its CPU stood idle.
     pub idle_ns: u64,
     /// Whether it rests on a switch that was not recorded but implied.

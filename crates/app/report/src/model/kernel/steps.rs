@@ -1,6 +1,6 @@
 //! Where executions deviate: findings by step, and sequences under each other.
 
-use super::{CpuUser, ExecutionSet, KernelState, WaitCause};
+use super::{CpuUser, ExecutionSet, KernelState, OtherThread, WaitCause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,8 +34,12 @@ pub struct AbnormalWait {
     pub description: String,
     /// What it means.
     pub cause: WaitCause,
-    /// Who waits there.
+    /// Who waits there: the execution's own thread.
     pub thread: String,
+    /// The other thread whose work or wait it is that the thread waits for; the cause is that thread's.
+    pub other: Option<OtherThread>,
+    /// The system call in which it waits, if it is known.
+    pub call: Option<String>,
     /// Who it waits for, who ended the wait, or who used its CPU for at least half of the time.
     pub waker: Option<String>,
     /// The interrupt, device or CPU.
@@ -75,10 +79,14 @@ pub struct StepGroup {
     pub step_last: u32,
     /// Steps of the normal executions.
     pub steps: u32,
+    /// Where it begins, from the beginning of the execution: the median of all, in nanoseconds; `None` without an occurrence.
+    pub offset_ns: Option<u64>,
     /// What comes before it, in words: `running`; empty at the beginning.
     pub after: String,
-    /// Who waits there.
+    /// Who waits there: the execution's own thread.
     pub thread: String,
+    /// The system call in which it waits, if it is known.
+    pub call: Option<String>,
     /// Who it waits for or who ended the wait.
     pub waker: Option<String>,
     /// The interrupt, device or CPU.

@@ -1,6 +1,6 @@
 //! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
 
-use super::phrases::{instant, offset, row_name, set_words, step_clause, step_word, thread};
+use super::phrases::{instant, offset, row_name, set_words, step_clause, step_position, step_word, thread};
 use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
 use crate::document::{
     Axis, Block, Cell, Chart, Color, Detail, Document, Emphasis, Figure, Fold, LegendEntry, Panel, Prose,
@@ -106,7 +106,7 @@ fn steps(report: &KernelDiagnosis) -> Section {
             Cell::text(step_word(step.kind)),
             quoted(&step_clause(step)),
         ]);
-        row = row.note(Detail::Summary, "", words);
+        row = row.note(Detail::Summary, "", words).note(Detail::Page, "", step_position(step));
         for (at, example) in step.examples.iter().take(3).enumerate() {
             let text = format!("execution {}, ", example.execution);
             let prose = Prose::from(text).then(Prose::quoted(&thread(&example.thread, example.tid, "")));

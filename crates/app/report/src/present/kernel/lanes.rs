@@ -88,6 +88,7 @@ mod tests {
             from_ns,
             to_ns,
             resource: String::new(),
+            call: String::new(),
             idle_ns: 0,
             inferred: false,
         };

@@ -1,6 +1,6 @@
 //! Critical paths: where the time of executions went, and what they waited for.
 
-use super::phrases::{instant, offset, thread};
+use super::phrases::{instant, offset, thread, thread_in};
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
 use crate::document::{
     Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
@@ -8,7 +8,8 @@ use crate::document::{
 };
 use crate::render::Present;
 use crate::{
-    CausedTime, ExecutionSummary, KernelPathReport, StateTime, WaitGroup, WaitInstance, WorkerTime, numbers,
+    CallTime, CausedTime, ExecutionSummary, KernelPathReport, StateTime, WaitGroup, WaitInstance, WorkerTime,
+    numbers,
 };
 
 /// Single waits in text.
@@ -21,6 +22,7 @@ impl Present for KernelPathReport {
             missing(&self.missing),
             found.then(|| causes(self)),
             (!self.waits.is_empty()).then(|| waits(self)),
+            (!self.calls.is_empty()).then(|| calls(self)),
             (!self.longest.is_empty()).then(|| longest(self)),
             (!self.workers.is_empty()).then(|| workers(self)),
             (!self.states.is_empty()).then(|| states(self)),
@@ -86,6 +88,31 @@ fn waits(report: &KernelPathReport) -> Section {
     Section::new("waits", "What it waited for").remark("similar waits are grouped").block(table)
 }
 
+fn calls(report: &KernelPathReport) -> Section {
+    let columns = columns![
+        Name "call", Number "time", Number "share", Graphic "", Number "calls", Number "longest", Number "ran",
+        Text "mostly", Name "ended by"
+    ];
+    let row = |call: &CallTime| {
+        let mostly =
+            call.waits.first().map(|wait| format!("{} {}", wait.cause.word(), numbers::time(wait.total_ns)));
+        TableRow::new([
+            Cell::name(SpanStyle::Name, &call.call),
+            time(call.total_ns),
+            Cell::share(call.share),
+            Cell::bar(call.share),
+            if call.is_user_mode { Cell::empty() } else { Cell::count(call.count) },
+            time(call.longest_ns),
+            time_if_any(call.ran_ns),
+            mostly.map_or_else(Cell::empty, Cell::text),
+            call.waker.as_ref().map_or_else(Cell::empty, |waker| Cell::name(SpanStyle::Name, waker)),
+        ])
+    };
+    let table = Table::new("System calls", &columns).preview(PREVIEW);
+    let table = table.columns_for(Detail::Page, &["calls", "longest"]).at_most(ROWS, &report.calls, row);
+    Section::new("calls", "By system call").remark("of the executions' own threads").block(table)
+}
+
 fn longest(report: &KernelPathReport) -> Section {
     let columns = columns![
         Number "for", Text "at", Number "into it", Name "thread", Text "wait", Number "execution"
@@ -121,7 +148,8 @@ fn workers(report: &KernelPathReport) -> Section {
         Number "other waits", Number "segments"
     ];
     let row = |worker: &WorkerTime| {
-        let name = Prose::quoted(&thread(&worker.thread, worker.tid, &worker.host));
+        let name = thread_in(&worker.thread, worker.tid, &worker.host, worker.container.as_ref());
+        let name = Prose::quoted(&name);
         let name = if worker.own { name.faint(" (the thread itself)") } else { name };
         TableRow::new([
             Cell::named(name),
@@ -174,7 +202,12 @@ fn executions(report: &KernelPathReport) -> Section {
             time(execution.elapsed_ns),
             Cell::text(instant(execution.since, execution.since_ns)),
             name_if_any(SpanStyle::Operation, &execution.label),
-            quoted(&thread(&execution.thread, Some(execution.tid), &execution.host)),
+            quoted(&thread_in(
+                &execution.thread,
+                Some(execution.tid),
+                &execution.host,
+                execution.container.as_ref(),
+            )),
             Cell::text(format!("{} {}", execution.dominant.word(), numbers::share(share))),
             Cell::count(execution.segments),
             Cell::count(execution.unresolved),

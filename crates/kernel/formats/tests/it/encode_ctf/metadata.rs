@@ -86,6 +86,12 @@ struct event_header_large {
 } align($header);
 ";
 
+/// The contexts of every record.
+fn contexts(layout: &Layout) -> impl Iterator<Item = (&'static str, Field)> {
+    let all = [("tid", Field::signed(32)), ("pid_ns", Field::unsigned(32)), ("vtid", Field::signed(32))];
+    all.into_iter().take(if layout.namespaces { 3 } else { 1 })
+}
+
 fn tsdl(layout: &Layout, classes: &[Class], context: bool) -> String {
     let align = |size: u32| if layout.natural_alignment { size } else { 8 }.to_string();
     let mut text = "/* CTF 1.8 */\n".to_owned();
@@ -98,7 +104,8 @@ fn tsdl(layout: &Layout, classes: &[Class], context: bool) -> String {
         .replace("$64", &align(64));
     let header = if layout.header == Header::Compact { "compact" } else { "large" };
     let thread = if context {
-        format!("event.context := struct {{ {} }};", Field::signed(32).tsdl("tid", layout))
+        let fields = contexts(layout).map(|(name, field)| field.tsdl(name, layout));
+        format!("event.context := struct {{ {} }};", fields.collect::<Vec<_>>().join(" "))
     } else {
         String::new()
     };
@@ -158,8 +165,9 @@ fn fragments(layout: &Layout, classes: &[Class], context: bool) -> Vec<u8> {
         "event-record-header-field-class": header(layout),
     });
     if context {
-        let thread =
-            json!({"type": "structure", "member-classes": [member("tid", Field::signed(32).json(layout))]});
+        let thread = json!({"type": "structure", "member-classes": contexts(layout)
+                .map(|(name, field)| member(name, field.json(layout)))
+                .collect::<Vec<_>>()});
         stream["event-record-common-context-field-class"] = thread;
     }
     push(stream);

@@ -50,6 +50,19 @@ pub(crate) struct Layout {
     pub(crate) packet_bytes: usize,
     /// Names of events up to LTTng 2.6.
     pub(crate) old_names: bool,
+    /// Records also have the pid namespace of their thread, and its number there (see [`namespace_of`]).
+    pub(crate) namespaces: bool,
+}
+
+/// The inode of the host's pid namespace.
+const HOST_NAMESPACE: u32 = 4_026_531_836;
+
+/// The pid namespace of a thread and its number there: of threads from 1000 on, each thousand is a container.
+pub(crate) fn namespace_of(tid: u32) -> (u32, u32) {
+    match tid / 1000 {
+        0 => (HOST_NAMESPACE, tid),
+        container => (HOST_NAMESPACE + container, tid % 1000),
+    }
 }
 
 impl Layout {
@@ -65,6 +78,7 @@ impl Layout {
             cycles_per_ns: 1,
             packet_bytes: 4096,
             old_names: false,
+            namespaces: false,
         }
     }
 }
@@ -140,11 +154,13 @@ impl Stream<'_> {
         header(&mut packet.bits, &layout, position as u64, cycles, packet.last);
         packet.last = cycles;
         if context {
-            Field::signed(32).write(
-                &mut packet.bits,
-                &field::Value::from(event.recorded.expect("the layout contains the thread").0),
-                &layout,
-            );
+            let tid = event.recorded.expect("the layout contains the thread").0;
+            Field::signed(32).write(&mut packet.bits, &field::Value::from(tid), &layout);
+            if layout.namespaces {
+                let (pid_ns, vtid) = namespace_of(tid);
+                Field::unsigned(32).write(&mut packet.bits, &field::Value::from(pid_ns), &layout);
+                Field::signed(32).write(&mut packet.bits, &field::Value::from(vtid), &layout);
+            }
         }
         fields.write(&mut packet.bits, &value, &layout);
         if packet.bits.bytes.len() + 64 > layout.packet_bytes {
