@@ -12,7 +12,7 @@
 //! When none is there, ids in the name are replaced ([`replace_ids`]).
 
 use super::UNKNOWN;
-use super::peer::Peer;
+use super::peer::{shared_host, shared_host_of};
 use super::query::verb_and_table;
 use super::template::replace_ids;
 use laggard_model::SpanKind;
@@ -42,7 +42,6 @@ enum OperationKeyword {
     MessagingDestination,
     PeerService,
     ServerAddress,
-    ServerPort,
     Url,
 }
 
@@ -70,7 +69,6 @@ impl OperationKeyword {
             }
             b"peer.service" => OperationKeyword::PeerService,
             b"server.address" | b"net.peer.name" => OperationKeyword::ServerAddress,
-            b"server.port" | b"net.peer.port" => OperationKeyword::ServerPort,
             b"url.full" | b"http.url" => OperationKeyword::Url,
             _ => return None,
         })
@@ -262,16 +260,10 @@ impl OperationNamer {
         if quality != NameQuality::Generic || verb.is_empty() {
             return false;
         }
-        let service = attributes.get(OperationKeyword::PeerService).map(Peer::Service);
-        let address = || {
-            let port = attributes.get(OperationKeyword::ServerPort);
-            Peer::from_address(attributes.get(OperationKeyword::ServerAddress)?, port)
-        };
-        let url = || Peer::from_url(attributes.get(OperationKeyword::Url)?);
-        let Some(peer) = service.or_else(address).or_else(url) else { return false };
-        self.compose(Some(verb), ' ', Some(""));
-        peer.write(&mut self.composed);
-        true
+        let address = || attributes.get(OperationKeyword::ServerAddress).and_then(shared_host);
+        let url = || attributes.get(OperationKeyword::Url).and_then(shared_host_of);
+        let peer = attributes.get(OperationKeyword::PeerService).or_else(address).or_else(url);
+        peer.is_some() && self.compose(Some(verb), ' ', peer)
     }
 }
 
@@ -365,10 +357,11 @@ mod tests {
             &[("http.url", "https://user@pay.example:443/pay?id=4")],
             "HTTP POST pay.example",
         );
-        client("GET", &[("net.peer.name", "10.0.3.7"), ("net.peer.port", "8091")], "GET :8091");
-        client("GET", &[("url.full", "http://[::1]:8091/related?item=4")], "GET :8091");
-        client("GET", &[("url.full", "http://localhost:8091")], "GET :8091");
-        client("GET", &[("server.address", "10.0.3.7")], "GET");
+        // Replicas have addresses, ports, and numbers of their own.
+        client("GET", &[("net.peer.name", "10.0.3.7"), ("net.peer.port", "8091")], "GET");
+        client("GET", &[("server.address", "cart-0.cart")], "GET");
+        client("GET", &[("url.full", "http://[::1]:8091/related?item=4")], "GET");
+        client("GET", &[("url.full", "http://localhost:8091")], "GET");
         client("GET", &[("db.system", "redis"), ("server.address", "cache")], "GET redis");
         client("GET related", &[address], "GET related");
         // The address of a server is its own.
