@@ -168,9 +168,9 @@ mod tests {
         let text =
             equivalent_commands(&RecordSettings { groups: vec![EventGroup::Syscalls], ..settings(command) });
         let line = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap().to_owned();
-        assert!(line("trace-cmd").ends_with(r"-e raw_syscalls:sys_exit './a b' 'it'\''s'"), "{text}");
-        assert_eq!(line("trace-cmd").matches(" -e ").count(), PATH_EVENTS.len() + 2);
-        assert_eq!(line("perf").matches(',').count(), PATH_EVENTS.len() + 1);
+        assert!(line("trace-cmd").ends_with(r"-e exceptions:page_fault_user './a b' 'it'\''s'"), "{text}");
+        assert_eq!(line("trace-cmd").matches(" -e ").count(), PATH_EVENTS.len() + 3);
+        assert_eq!(line("perf").matches(',').count(), PATH_EVENTS.len() + 2);
         assert!(line("lttng enable-event").contains("irq_softirq_entry,irq_softirq_exit,timer_hrtimer"));
         assert!(text.contains("--syscall --all") && !text.contains("raw_syscalls:sys_enter,lttng"));
         // The work-around quotes the whole line again.
