@@ -1,7 +1,7 @@
-//! Whether spans of the window are lost that were recorded in the baseline, where no request is incomplete for that.
+//! Whether spans are lost in the window that were recorded in the baseline, although all requests look complete.
 
 use super::Side;
-use super::callees::{Callees, NthCallee, called};
+use super::callees::{Callees, NthCallee, OperationCallees, called};
 use crate::lost_calls::CallPair;
 use laggard_engine::TreeStructure;
 use laggard_model::{OperationId, ServiceId};
@@ -20,7 +20,7 @@ struct Lacking {
     service: ServiceId,
     /// Calls of the caller in the window.
     calls: f64,
-    /// How many more of them lack the callee than as often as in the baseline.
+    /// How many of them lack the callee, less the number expected from the baseline.
     more: f64,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn began_to_lose(sides: &[Side<'_>], counts: &[Callees], all: &Callee
             more: lacking as f64 - calls as f64 * lacking_before as f64 / calls_before as f64,
         })
     };
-    let of_caller = |(caller, counts): (usize, &super::callees::OperationCallees)| {
+    let of_caller = |(caller, counts): (usize, &OperationCallees)| {
         let caller = OperationId::from_index(caller);
         counts.usual().filter_map(|callee| lacking(caller, callee)).collect::<Vec<_>>()
     };

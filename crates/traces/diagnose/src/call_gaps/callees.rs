@@ -11,7 +11,7 @@ use laggard_model::OperationId;
 const USUAL_SHARE: f64 = 0.75;
 /// A callee of less than this share of an operation's calls is not expected in incomplete requests either.
 const RARE_SHARE: f64 = 0.02;
-/// Calls of one callee beyond this number are not told apart: such a call may always lack one.
+/// Further calls of one callee are counted as one: whether such a call lacks some of them is not known.
 const ORDINAL_MAX: u8 = 8;
 
 /// A callee, by how many calls of it come before in the same call.
@@ -107,8 +107,7 @@ impl OperationCallees {
     }
 }
 
-/// Node of the caller, and callee, of every call but the entry, sorted; further calls of a callee beyond the last that is told
-/// apart count once.
+/// The caller's node and the callee of every call except the entry, sorted. Calls of one callee beyond `ORDINAL_MAX` count once.
 pub(super) fn called(structure: &TreeStructure, operations: &[OperationId]) -> Vec<(u32, NthCallee)> {
     let calls = structure.parent.iter().zip(&structure.operation);
     let mut called: Vec<(u32, NthCallee)> = calls
@@ -132,7 +131,7 @@ pub(super) fn called(structure: &TreeStructure, operations: &[OperationId]) -> V
 pub(super) struct Expected {
     usual: Vec<NthCallee>,
     possible: Vec<NthCallee>,
-    /// Whether calls have more calls of one callee than are told apart.
+    /// Whether some calls call one operation more than `ORDINAL_MAX` times.
     has_more: bool,
 }
 
