@@ -17,6 +17,8 @@ struct Shop {
     from_s: usize,
     /// Seed of the noise.
     seed: u64,
+    /// Whether each replica of `cart` is called by a name of its own, so that its requests have a call tree of their own.
+    names_replicas: bool,
 }
 
 /// What takes longer in one request, as factors.
@@ -57,7 +59,8 @@ impl Shop {
             };
             let call = network + cart + store;
             span("a", "- shop/buy@shop-1", start, shop + call + pay, "server");
-            span("b", "a shop/call-cart@shop-1", start, call, "client");
+            let own_name = if self.names_replicas { format!("-{cart_pod}") } else { String::new() };
+            span("b", &format!("a shop/call-cart{own_name}@shop-1"), start, call, "client");
             span("c", &format!("b cart/add@cart-{cart_pod}"), start + network / 2, cart + store, "server");
             span("d", &format!("c cart/read-store@cart-{cart_pod}"), start + network / 2, store, "internal");
             if at % 5 == 0 {
@@ -117,8 +120,8 @@ fn slow_cart(_: usize, _: usize) -> Factors {
     Factors { cart: 2.0, ..USUAL }
 }
 
-const BEFORE: Shop = Shop { requests: 400, from_s: 0, seed: 1 };
-const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5 };
+const BEFORE: Shop = Shop { requests: 400, from_s: 0, seed: 1, names_replicas: false };
+const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5, names_replicas: false };
 
 #[test]
 fn nothing_changed_since_the_baseline() {
@@ -188,7 +191,7 @@ fn what_the_baseline_never_called_is_new() {
 /// Ten minutes of an hour are slow; asked about with that hour as its own baseline.
 fn hour() -> Requests {
     let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
-    Shop { requests: 3600, from_s: 0, seed: 3 }.traces(slow)
+    Shop { requests: 3600, from_s: 0, seed: 3, names_replicas: false }.traces(slow)
 }
 
 #[test]
@@ -254,6 +257,42 @@ fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
     assert_eq!(newly.suspects[0].replicas, ["cart-2"]);
     for word in ["peers", "baseline"] {
         assert!(newly.suspects[0].evidence.contains(&word.to_owned()), "{:?}", newly.suspects[0].evidence);
+    }
+}
+
+#[test]
+fn a_slow_replica_whose_requests_have_a_call_tree_of_their_own_is_named() {
+    let [before, now] = [BEFORE, NOW].map(|shop| Shop { names_replicas: true, ..shop });
+    let usual = before.traces(|_, _| USUAL);
+    let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 3.0 } else { 1.0 }, ..USUAL };
+    let report = ask(&now.traces(one_slow), Some(&usual), &DiagnoseSettings::default());
+    let lead = &report.suspects[0];
+    assert_eq!(
+        (name(lead), lead.scope, &lead.replicas[..]),
+        ("cart add".into(), Scope::Replicas, &["cart-2".to_owned()][..])
+    );
+    assert_eq!(lead.replicas_seen, 4);
+    assert!((2.5..3.5).contains(&lead.culprits[0].factor), "{:?}", lead.culprits);
+    let report = ask(&now.traces(slow_cart), Some(&usual), &DiagnoseSettings::default());
+    let lead = &report.suspects[0];
+    assert_eq!((name(lead), lead.scope, lead.scope_undecided), ("cart add".into(), Scope::All, false));
+}
+
+#[test]
+fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
+    let late =
+        |at: usize, pod: usize| Factors { cart: if at >= 1080 && pod == 2 { 6.0 } else { 1.0 }, ..USUAL };
+    for names_replicas in [false, true] {
+        let [before, now] =
+            [Shop { requests: 2400, ..BEFORE }, Shop { requests: 1200, from_s: 10_000, ..NOW }];
+        let [before, now] = [before, now].map(|shop| Shop { names_replicas, ..shop });
+        let report = ask(&now.traces(late), Some(&before.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+        let lead = &report.suspects[0];
+        assert_eq!(
+            (name(lead), lead.scope, &lead.replicas[..]),
+            ("cart add".into(), Scope::Replicas, &["cart-2".to_owned()][..]),
+            "{names_replicas}"
+        );
     }
 }
 

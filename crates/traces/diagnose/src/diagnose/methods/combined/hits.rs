@@ -9,8 +9,10 @@
 //!                         outside slow periods
 //! ```
 
+use super::reference::Reference;
 use super::site_study::SiteStudy;
 use super::sites::surveyed_request;
+use super::slow_replicas::{Past, SlowReplicas, slow_replicas, would_be_noticed};
 use crate::diagnose::answer::{
     AffectedCategory, Effect, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
@@ -19,7 +21,7 @@ use crate::site_calls::SiteCall;
 use laggard_assembly::ShapeRule;
 use laggard_localize::{CallLevel, ComparedSite, FirstCalls, Incident, Site, Spread, WindowCall, find_hits};
 use laggard_model::{ReplicaId, TraceId};
-use laggard_numeric::{binomial_upper_tail, mad, mean, median_of, sample_std};
+use laggard_numeric::{binomial_upper_tail, mean, median_of, sample_std};
 use laggard_report::{CulpritReplica, MetRequests};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,11 +49,13 @@ pub(super) struct HitStudy<'a> {
 
 /// A call of a suspect in the window.
 #[derive(Clone, Copy)]
-struct LeveledCall {
+pub(super) struct LeveledCall {
     call: SiteCall,
-    usual_ns: f32,
-    is_judged: bool,
-    is_hit: bool,
+    /// Median time of normal calls of its category, nanoseconds; 0 if there were none.
+    pub(super) usual_ns: f32,
+    /// Whether it can be hit.
+    pub(super) is_judged: bool,
+    pub(super) is_hit: bool,
 }
 
 impl LeveledCall {
@@ -60,7 +64,7 @@ impl LeveledCall {
     }
 
     /// The logarithm of its time over the usual time.
-    fn log_ratio(&self) -> f64 {
+    pub(super) fn log_ratio(&self) -> f64 {
         f64::from(self.call.time_ns.max(1.0)).ln() - f64::from(self.usual_ns.max(1.0)).ln()
     }
 }
@@ -69,7 +73,7 @@ impl HitStudy<'_> {
     /// The suspect with the figures of its hit calls.
     pub(super) fn with_hits(&self, mut suspect: Suspect) -> Suspect {
         let sites = self.sites(&suspect);
-        let calls = self.calls(&suspect, &sites);
+        let calls = self.calls_on_slow_replicas(&mut suspect, &sites);
         let mut excess = self.excess_by_request(&calls);
         let requests = &self.study.window.requests;
         excess.retain(|&request, _| self.study.is_complete(&requests[request as usize]));
@@ -85,10 +89,6 @@ impl HitStudy<'_> {
         suspect.hit = hit.into_iter().collect();
         self.set_categories(&mut suspect, &figures.affected);
         let by_replica = self.by_replica(&suspect, &calls);
-        let factor_min = self.question.settings.sites.culprits.factor_min;
-        if suspect.spread == Spread::Undecided && would_be_noticed(&by_replica, factor_min) {
-            suspect.spread = Spread::Everywhere;
-        }
         suspect.replicas = self.replicas(&suspect, by_replica);
         self.set_culprits(&mut suspect, &calls);
         suspect.hits = Some(figures);
@@ -135,9 +135,50 @@ impl HitStudy<'_> {
         sites
     }
 
-    /// All calls of a suspect in the window, with their levels, in the order of sites and requests.
-    fn calls(&self, suspect: &Suspect, sites: &[Site]) -> Vec<LeveledCall> {
+    /// All calls of a suspect in the window, with their levels. Sets its culprits where only the calls over their usual times
+    /// show them, and whether it is slow on every replica.
+    fn calls_on_slow_replicas(&self, suspect: &mut Suspect, sites: &[Site]) -> Vec<LeveledCall> {
         let reference = self.reference(suspect);
+        let calls = self.calls(suspect, sites, reference);
+        if suspect.spread == Spread::Localized {
+            return calls;
+        }
+        let by_replica = self.by_replica(suspect, &calls);
+        let settings = &self.question.settings.sites.culprits;
+        if suspect.spread == Spread::Undecided && would_be_noticed(&by_replica, settings.factor_min) {
+            suspect.spread = Spread::Everywhere;
+        }
+        // Other references are the window's own calls: a replica with a call tree of its own is usual by them.
+        if reference != Reference::Baseline || by_replica.len() < 2 {
+            return calls;
+        }
+        let past = Past::new(self.study, self.question, suspect.operation, sites);
+        match slow_replicas(&by_replica, &past, settings) {
+            SlowReplicas::All => suspect.spread = Spread::Everywhere,
+            SlowReplicas::Unknown => suspect.spread = Spread::Undecided,
+            SlowReplicas::Only(slow) => {
+                suspect.spread = Spread::Localized;
+                suspect.culprits = slow.iter().map(|&(replica, _)| replica).collect();
+                let names = self.study.union.names();
+                let culprit = |&(replica, p_value): &(ReplicaId, f64)| CulpritReplica {
+                    replica: names.replica_name(replica).to_owned(),
+                    factor: suspect.excess.median_factor,
+                    factor_low: suspect.excess.median_factor,
+                    factor_high: suspect.excess.median_factor,
+                    p_value,
+                    observations: by_replica[&replica].len() as u64,
+                };
+                if let Some(figures) = &mut suspect.sites {
+                    figures.culprits = slow.iter().map(culprit).collect();
+                }
+                return self.calls(suspect, sites, Reference::SameGroup);
+            }
+        }
+        calls
+    }
+
+    /// All calls of a suspect in the window, with their levels, in the order of sites and requests.
+    fn calls(&self, suspect: &Suspect, sites: &[Site], reference: Reference) -> Vec<LeveledCall> {
         let mut calls: Vec<Vec<SiteCall>> = Vec::new();
         let mut compared: Vec<ComparedSite> = Vec::new();
         for &site in sites {
@@ -366,29 +407,6 @@ fn effect<'c>(hits: impl Iterator<Item = &'c LeveledCall>) -> Option<Effect> {
         .map(|call| (call.excess_ns(), if call.usual_ns > 0.0 { call.log_ratio() } else { f64::INFINITY }))
         .unzip();
     (!excess.is_empty()).then(|| Effect { excess_ns: median_of(&excess), factor: median_of(&logs).exp() })
-}
-
-/// Standard errors that the least factor must be for a replica with it to be noticed.
-const NOTICED_ERRORS: f64 = 4.0;
-/// Logarithms further from their median than so many MAD count as that far.
-const CLAMP_MAD: f64 = 8.0;
-
-/// Whether any replica whose calls take `factor_min` times the others' would have been noticed.
-fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_min: f64) -> bool {
-    let logs = by_replica.values().flatten().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio);
-    let mut logs: Vec<f64> = logs.collect();
-    if logs.len() < 2 || by_replica.len() < 2 {
-        return false;
-    }
-    let middle = median_of(&logs);
-    let reach = CLAMP_MAD * mad(&logs, middle);
-    logs.iter_mut().for_each(|log| *log = log.clamp(middle - reach, middle + reach));
-    let (all, spread) = (logs.len() as f64, sample_std(&logs));
-    by_replica.values().all(|calls| {
-        let own = calls.len() as f64;
-        let error = spread * (1.0 / own + 1.0 / (all - own).max(1.0)).sqrt();
-        factor_min.ln() >= NOTICED_ERRORS * error
-    })
 }
 
 const fn is_chain(site: &Site) -> bool {

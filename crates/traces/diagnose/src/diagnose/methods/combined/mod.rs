@@ -22,6 +22,7 @@ mod patterns;
 mod reference;
 mod site_study;
 mod sites;
+mod slow_replicas;
 mod some_replicas;
 
 use crate::diagnose::answer::{Evidence, MethodAnswer, SurveyResult, Suspect};

@@ -1,0 +1,180 @@
+//! Which replicas of a suspect are slow, from its calls over their usual time.
+//!
+//! Peers are compared over the whole window and among requests of one category. That comparison misses a replica that became
+//! slow near the end of the window, and replicas whose requests have call trees of their own. Here each call counts against the
+//! usual time of its category, from the suspect's onset on, and each replica against its own past.
+
+use super::hits::LeveledCall;
+use super::site_study::SiteStudy;
+use crate::diagnose::question::DiagnoseQuestion;
+use crate::site_calls::SiteCall;
+use laggard_localize::{CulpritSettings, ReplicaObservations, Site, test_replicas};
+use laggard_model::{OperationId, ReplicaId};
+use laggard_numeric::{mad, mean, median_of, sample_std};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Standard errors that the least factor must be for a replica with it to be noticed.
+const NOTICED_ERRORS: f64 = 4.0;
+/// Logarithms further from their median than so many MAD count as that far.
+const CLAMP_MAD: f64 = 8.0;
+/// Replicas are slow alike if each is slow by at least this part of the slowest one's logarithm.
+const ALIKE_PART: f64 = 0.5;
+/// Standard errors between a replica and a limit.
+const ALIKE_ERRORS: f64 = 3.0;
+/// Fewest calls of a replica in the baseline that make a past of its own.
+const PAST_CALLS_MIN: usize = 20;
+
+/// What the calls of each replica say about where the operation is slow.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum SlowReplicas {
+    /// Only these, with the p-value of each.
+    Only(Vec<(ReplicaId, f64)>),
+    /// Each of them.
+    All,
+    /// Some may not be.
+    Unknown,
+}
+
+/// Compares the replicas of a suspect by their judged calls. `by_replica` has the calls of every replica.
+pub(super) fn slow_replicas(
+    by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>,
+    past: &Past,
+    settings: &CulpritSettings,
+) -> SlowReplicas {
+    let judged = |calls: &[LeveledCall]| -> Vec<LeveledCall> {
+        calls.iter().filter(|call| call.is_judged && call.usual_ns > 0.0).copied().collect()
+    };
+    let calls: BTreeMap<ReplicaId, Vec<LeveledCall>> =
+        by_replica.iter().map(|(&replica, calls)| (replica, judged(calls))).collect();
+    if calls.len() < 2 || calls.values().any(|calls| calls.len() < settings.observations_min) {
+        return SlowReplicas::Unknown;
+    }
+    let levels: BTreeMap<ReplicaId, Level> = (calls.iter())
+        .map(|(&replica, calls)| {
+            let logs: Vec<f64> = calls.iter().map(LeveledCall::log_ratio).collect();
+            (replica, Level::of(&logs).since(past.level(replica)))
+        })
+        .collect();
+    let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
+    let is_usual = |level: &Level| level.is_below(limit);
+    let is_slow = |level: &Level| level.is_above(limit);
+    if levels.values().all(|level| level.is_above(0.0) && !is_usual(level)) {
+        return SlowReplicas::All;
+    }
+    if !levels.values().all(|level| is_slow(level) || is_usual(level)) {
+        return SlowReplicas::Unknown;
+    }
+    let (_, tests) = test_replicas(&observations(&calls), settings.level, settings.factor_min);
+    let slow: Vec<(ReplicaId, f64)> =
+        tests.iter().filter(|test| test.flagged).map(|test| (test.replica, test.p_adjusted)).collect();
+    let named: BTreeSet<ReplicaId> = slow.iter().map(|&(replica, _)| replica).collect();
+    let agree = levels.iter().all(|(replica, level)| is_slow(level) == named.contains(replica));
+    if agree { SlowReplicas::Only(slow) } else { SlowReplicas::Unknown }
+}
+
+/// Mean logarithm of time over usual time, with its standard error.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    mean: f64,
+    error: f64,
+}
+
+impl Level {
+    fn of(logs: &[f64]) -> Level {
+        Level { mean: mean(logs), error: sample_std(logs) / (logs.len() as f64).sqrt() }
+    }
+
+    fn since(self, past: Level) -> Level {
+        Level { mean: self.mean - past.mean, error: self.error.hypot(past.error) }
+    }
+
+    fn is_above(&self, limit: f64) -> bool {
+        self.mean - ALIKE_ERRORS * self.error > limit
+    }
+
+    fn is_below(&self, limit: f64) -> bool {
+        self.mean + ALIKE_ERRORS * self.error < limit
+    }
+}
+
+/// Levels of an operation's replicas in the baseline. They are not 0: times have long tails, and replicas differ.
+pub(super) struct Past {
+    by_replica: BTreeMap<ReplicaId, Level>,
+    all: Level,
+}
+
+impl Past {
+    pub(super) fn new(
+        study: &SiteStudy,
+        question: &DiagnoseQuestion<'_>,
+        operation: OperationId,
+        sites: &[Site],
+    ) -> Past {
+        let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
+        let mut all: Vec<f64> = Vec::new();
+        if let Some(table) = &study.baseline {
+            let homes: BTreeSet<ReplicaId> = table.homes_of(operation).collect();
+            for &site in sites {
+                let calls = study.baseline_calls(question, site);
+                let category = |call: &SiteCall| table.requests[call.request as usize].category;
+                let mut times: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+                for call in &calls {
+                    times.entry(category(call)).or_default().push(f64::from(call.time_ns.max(1.0)));
+                }
+                let usual: BTreeMap<u32, f64> =
+                    times.into_iter().map(|(category, times)| (category, median_of(&times))).collect();
+                for call in &calls {
+                    let log = (f64::from(call.time_ns.max(1.0)) / usual[&category(call)]).ln();
+                    all.push(log);
+                    for &replica in table.sets[call.set as usize].iter().filter(|one| homes.contains(one)) {
+                        by_replica.entry(replica).or_default().push(log);
+                    }
+                }
+            }
+        }
+        let level = |logs: &[f64]| (logs.len() >= PAST_CALLS_MIN).then(|| Level::of(logs));
+        Past {
+            all: level(&all).unwrap_or_default(),
+            by_replica: (by_replica.into_iter())
+                .filter_map(|(replica, logs)| Some((replica, level(&logs)?)))
+                .collect(),
+        }
+    }
+
+    /// A replica that is new was like any other.
+    fn level(&self, replica: ReplicaId) -> Level {
+        self.by_replica.get(&replica).copied().unwrap_or(self.all)
+    }
+}
+
+fn observations(calls: &BTreeMap<ReplicaId, Vec<LeveledCall>>) -> ReplicaObservations {
+    let each = || calls.iter().flat_map(|(&replica, calls)| calls.iter().map(move |call| (replica, call)));
+    let logs: Vec<f64> = each().map(|(_, call)| call.log_ratio()).collect();
+    let center = median_of(&logs);
+    let scale = mad(&logs, center).max(f64::MIN_POSITIVE);
+    ReplicaObservations {
+        replicas: each().map(|(replica, _)| replica).collect(),
+        standardized: logs.iter().map(|log| (log - center) / scale).collect(),
+        ratios: logs.iter().map(|log| log.exp()).collect(),
+        exceeds: each().map(|(_, call)| call.is_hit).collect(),
+        weights: vec![1.0; logs.len()],
+    }
+}
+
+/// Whether any replica whose calls take `factor_min` times the others' would have been noticed.
+pub(super) fn would_be_noticed(by_replica: &BTreeMap<ReplicaId, Vec<LeveledCall>>, factor_min: f64) -> bool {
+    let logs = by_replica.values().flatten().filter(|call| call.usual_ns > 0.0).map(LeveledCall::log_ratio);
+    let mut logs: Vec<f64> = logs.collect();
+    if logs.len() < 2 || by_replica.len() < 2 {
+        return false;
+    }
+    let middle = median_of(&logs);
+    let reach = CLAMP_MAD * mad(&logs, middle);
+    logs.iter_mut().for_each(|log| *log = log.clamp(middle - reach, middle + reach));
+    let (all, spread) = (logs.len() as f64, sample_std(&logs));
+    by_replica.values().all(|calls| {
+        let own = calls.len() as f64;
+        let error = spread * (1.0 / own + 1.0 / (all - own).max(1.0)).sqrt();
+        factor_min.ln() >= NOTICED_ERRORS * error
+    })
+}
