@@ -38,6 +38,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Without findings.
+    pub(super) fn new(window: Window, baseline: Window) -> Evaluation {
+        let (findings, recoveries, others) = Default::default();
+        Evaluation { window, baseline, findings, recoveries, others }
+    }
+
     /// Every finding with its window and baseline: those of the usual window, then of the others, the shortest first.
     pub fn all(&self) -> impl Iterator<Item = (&Finding, Interval, Interval)> {
         let (window, baseline) = (Interval::from(self.window), Interval::from(self.baseline));
@@ -249,8 +255,7 @@ pub fn evaluate(
         };
         findings = all.filter(is_enough).collect();
     }
-    let (recoveries, others) = Default::default();
-    Ok(Evaluation { window, baseline, findings, recoveries, others })
+    Ok(Evaluation { findings, ..Evaluation::new(window, baseline) })
 }
 
 /// The diagnosis of a window against a baseline, both of the same requests.

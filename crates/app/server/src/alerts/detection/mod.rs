@@ -142,7 +142,13 @@ impl Detection {
     ) -> Result<Evaluation, TooFewRequests> {
         let study = Study { detection: self, alerts, requests, end, engine };
         let compared = self.compared(end);
-        let mut evaluation = evaluate(requests, compared.window, compared.baseline, self.settings, engine)?;
+        let mut evaluation =
+            match evaluate(requests, compared.window, compared.baseline, self.settings, engine) {
+                Ok(evaluation) => evaluation,
+                // A new system: a shorter window has a baseline sooner.
+                Err(_) if study.can_compare_shorter() => Evaluation::new(compared.window, compared.baseline),
+                Err(too_few) => return Err(too_few),
+            };
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
         for (alert, finding) in alerts.firing().filter_map(|alert| Some((alert, alert.finding.operation()?)))
         {
@@ -186,11 +192,27 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// The findings of another window; none where less than half as much came before it.
+    fn is_short(&self, window: Window) -> bool {
+        window.since > self.detection.window_at(self.end).since
+    }
+
+    /// Whether any shorter window has a baseline.
+    fn can_compare_shorter(&self) -> bool {
+        let shorter = self.detection.other_windows.iter().filter(|&&length| length < self.detection.window);
+        shorter.map(|&length| self.detection.other_compared(length, self.end)).any(|compared| {
+            let requests = complete(self.requests, compared.window);
+            requests >= self.detection.settings.requests_min
+                && complete(self.requests, compared.baseline) >= requests
+        })
+    }
+
+    /// The findings of another window; none where too little came before it: less than half as much, or less than as much
+    /// before a shorter one, since a system that has just started is not yet as fast as it will be.
     fn other_findings(&self, compared: Compared) -> Vec<Finding> {
         let Compared { window, baseline } = compared;
         let settings = self.detection.settings;
-        if 2 * complete(self.requests, baseline) < complete(self.requests, window) {
+        let least = if self.is_short(window) { 1.0 } else { 0.5 };
+        if (complete(self.requests, baseline) as f64) < least * complete(self.requests, window) as f64 {
             return Vec::new();
         }
         let evaluation = evaluate(self.requests, window, baseline, settings, self.engine);
@@ -255,7 +277,7 @@ impl Study<'_> {
         day: &impl Fn(Window) -> Option<Arc<Requests>>,
     ) -> Vec<Finding> {
         let slower_min = self.detection.settings.slower_min;
-        let is_short = compared.window.since > self.detection.window_at(self.end).since;
+        let is_short = self.is_short(compared.window);
         let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
             // Which calls an operation makes depends on what is asked for, which varies more than the method can know.

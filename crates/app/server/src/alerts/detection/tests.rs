@@ -185,6 +185,26 @@ fn too_few_requests_are_an_error() {
 }
 
 #[test]
+fn a_new_system_is_watched_as_soon_as_a_short_window_has_a_baseline() {
+    let usual = detection();
+    let detection =
+        Detection { settings: EvaluationSettings { requests_min: 20, ..usual.settings }, ..usual };
+    let evaluated = |at: i64, slow_from: i64| {
+        let requests = requests(0..at, |at| at >= slow_from);
+        let engine = LocalEngine::new(NonZeroUsize::MIN);
+        let evaluation =
+            detection.evaluate(&AlertList::default(), &requests, |_| None, minute(at), engine)?;
+        Ok::<_, TooFewRequests>(
+            evaluation.all().map(|(finding, ..)| finding.operation.clone()).collect::<Vec<String>>(),
+        )
+    };
+    // The usual window of a quarter of an hour has no baseline until then.
+    assert!(evaluated(8, 4).is_err(), "less before the window than in it");
+    assert_eq!(evaluated(14, 9).unwrap(), ["read"]);
+    assert_eq!(evaluated(14, 14).unwrap(), [""; 0]);
+}
+
+#[test]
 fn an_alert_without_its_baseline_does_not_resolve() {
     let all = requests(0..400, |at| at >= 180);
     let mut alerts = AlertList::default();
