@@ -132,6 +132,7 @@ impl AlertFinding {
     /// Why its alert is over, once it is no longer detected.
     pub(super) fn end_reason(&self) -> &'static str {
         match self.operation() {
+            Some(finding) if finding.lacks_requests() => "requests reach it again",
             Some(finding) if finding.is_failing() => "it behaves as before",
             _ => self.kind().end_reason(),
         }
@@ -139,6 +140,13 @@ impl AlertFinding {
 }
 
 fn of_operation(finding: &Finding) -> String {
+    if let Some(change) = finding.behavior.iter().find(|change| change.kind == Finding::MISSING_REQUESTS) {
+        return format!(
+            "`{}` gets {:.0} % of the requests that it usually gets: its callers do not reach it, or its spans do not arrive.",
+            finding.service,
+            100.0 * change.rate
+        );
+    }
     let where_ = match finding.replicas.len() {
         0 => String::new(),
         1 => format!(" on `{}`", finding.replicas[0]),

@@ -30,14 +30,34 @@ const PAUSE_FACTOR: u32 = 4;
 /// Data older than this, or than a window, are not evaluated.
 const DATA_AGE_MAX: Nanos = Nanos::from_secs(900);
 
+/// Requests stopped arriving when the latest is older than this, after they had arrived as they were made in so many evaluations in
+/// a row: otherwise the data are history that was imported.
+const SILENT_AFTER: Nanos = Nanos::from_secs(120);
+const LIVE_EVALUATIONS: u32 = 10;
+
 /// Verdicts of one evaluation; further incidents wait for the next.
 const VERDICTS_MAX: usize = 3;
 
 /// Contents of a tenant's store at an evaluation.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct StoreContents {
     newest: Timestamp,
     spans: u64,
+    /// Evaluations in a row at which new requests had just arrived, up to the latest that did.
+    live: u32,
+}
+
+impl StoreContents {
+    fn is_as(&self, before: &StoreContents) -> bool {
+        (self.newest, self.spans) == (before.newest, before.spans)
+    }
+
+    /// Counts this evaluation.
+    fn after(self, before: Option<StoreContents>, at: Timestamp) -> StoreContents {
+        let live = before.map_or(0, |before| before.live);
+        let has_arrived = self.newest > at.minus(SILENT_AFTER);
+        StoreContents { live: if has_arrived { live.saturating_add(1) } else { live }, ..self }
+    }
 }
 
 /// Runs until the server stops. Evaluations never overlap: this task awaits each.
@@ -69,9 +89,13 @@ async fn evaluate_tenant(
 ) -> Option<StoreContents> {
     let at = now();
     let store = tenant.store.state();
-    let contents = store.newest.map(|newest| StoreContents { newest, spans: store.spans_stored });
-    let end = contents.map(|contents| contents.newest.min(at));
-    let run = EvaluationRun { alerts: alerts.clone(), at, end };
+    let contents = store
+        .newest
+        .map(|newest| StoreContents { newest, spans: store.spans_stored, live: 0 }.after(before, at));
+    let lack_requests = alerts.tenant_alerts.tenant(&tenant.name).state().alerts.lack_requests();
+    let is_silent = contents.is_some_and(|contents| is_silent(contents, at, lack_requests));
+    let end = contents.map(|contents| if is_silent { at } else { contents.newest.min(at) });
+    let run = EvaluationRun { alerts: alerts.clone(), at, end, is_silent };
     let skipped = run.skip(contents, before);
     let permit = match skipped {
         Some(_) => None,
@@ -117,6 +141,12 @@ async fn evaluate_tenant(
     }
 }
 
+/// Whether requests stopped arriving.
+fn is_silent(contents: StoreContents, at: Timestamp, lack_requests: bool) -> bool {
+    let is_known = contents.live >= LIVE_EVALUATIONS && contents.newest >= at.minus(DATA_AGE_MAX);
+    contents.newest <= at.minus(SILENT_AFTER) && (is_known || lack_requests)
+}
+
 /// Leaves processors free for the queries of people.
 fn half_of_the_processors() -> NonZeroUsize {
     NonZeroUsize::new(available_threads().get() / 2).unwrap_or(NonZeroUsize::MIN)
@@ -128,6 +158,8 @@ struct EvaluationRun {
     at: Timestamp,
     /// The end of its window.
     end: Option<Timestamp>,
+    /// Whether requests stopped arriving.
+    is_silent: bool,
 }
 
 /// Why nothing is evaluated.
@@ -159,7 +191,8 @@ impl EvaluationRun {
                 "the latest requests are older than the window; imported historical data never triggers alerts",
             ));
         }
-        (before.is_some() && before == contents)
+        let is_known = before.zip(contents).is_some_and(|(before, contents)| contents.is_as(&before));
+        (is_known && !self.is_silent)
             .then(|| Skipped::new(EvaluationOutcome::NothingNew, "no new requests since the last evaluation"))
     }
 
@@ -253,6 +286,12 @@ impl EvaluationRun {
             reader.requests(&windows).map(|sample| sample.requests).ok()
         };
         let engine = LocalEngine::new(reader.threads);
+        if self.is_silent {
+            let evaluation = detection.evaluate_traffic(&alerts, &requests, day, end, engine);
+            let quiet =
+                || Skipped::new(EvaluationOutcome::NothingNew, "no new requests since the last evaluation");
+            return evaluation.map(|evaluation| (evaluation, sampled_one_in)).ok_or_else(quiet);
+        }
         let evaluation = detection.evaluate(&alerts, &requests, day, end, engine).map_err(|few| {
             Skipped::new(
                 EvaluationOutcome::TooLittleData,

@@ -75,7 +75,7 @@ fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
 }
 
 /// The parts of a window that are so long, the latest first.
-fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
+pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
     let ends = std::iter::successors(Some(window.until), move |end| Some(end.minus(length)));
     ends.map(move |end| before(length, end)).take_while(move |part| part.since >= window.since)
 }

@@ -3,6 +3,7 @@
 mod confirmation;
 mod consequences;
 mod recovery;
+mod traffic;
 
 use super::evaluate::{
     Evaluation, EvaluationSettings, Finding, Recovery, TooFewRequests, WindowEvaluation, complete, evaluate,
@@ -13,7 +14,9 @@ use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use recovery::{Slow, failing_recovery, recovery, was_as_slow};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use traffic::{missing_requests, traffic_recovery};
 
 /// Everything detection depends on.
 #[derive(Clone, PartialEq, Debug)]
@@ -147,20 +150,11 @@ impl Detection {
                 Ok(evaluation) => evaluation,
                 // A new system: a shorter window has a baseline sooner.
                 Err(_) if study.can_compare_shorter() => Evaluation::new(compared.window, compared.baseline),
-                Err(too_few) => return Err(too_few),
+                Err(too_few) => return study.traffic(&day).ok_or(too_few),
             };
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
-        for (alert, finding) in alerts.firing().filter_map(|alert| Some((alert, alert.finding.operation()?)))
-        {
-            let [since, evident_until] =
-                [alert.since_ns, alert.evident_until_ns].map(Timestamp::from_unix_ns);
-            let slow = Slow { since, evident_until, until: end, usual: self.healthy_baseline(alert) };
-            let recovery = match finding.is_failing() {
-                true => Some(failing_recovery(finding, requests, slow, self.settings, engine)),
-                false => recovery(finding, requests, slow, engine),
-            };
-            evaluation.recoveries.extend(recovery.map(|recovery| (alert.id.clone(), recovery)));
-        }
+        evaluation.findings = by_service(study.missing_requests(&day).into_iter().chain(evaluation.findings));
+        evaluation.recoveries = study.recoveries();
         evaluation.others.clone_from(&alerts.others);
         evaluation.others.retain(|other| self.other_windows.contains(&Nanos::from_ns(other.length_ns)));
         for length in self.due(alerts, end) {
@@ -172,6 +166,21 @@ impl Detection {
         }
         evaluation.others.sort_by_key(|other| other.length_ns);
         Ok(evaluation)
+    }
+}
+
+impl Detection {
+    /// Evaluates only which services requests no longer reach, at a time when none arrive: of anything else nothing is known.
+    /// `None` where all are reached.
+    pub fn evaluate_traffic(
+        &self,
+        alerts: &AlertList,
+        requests: &Requests,
+        day: impl Fn(Window) -> Option<Arc<Requests>>,
+        end: Timestamp,
+        engine: LocalEngine,
+    ) -> Option<Evaluation> {
+        Study { detection: self, alerts, requests, end, engine }.traffic(&day)
     }
 }
 
@@ -192,6 +201,53 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
+    /// What the latest calls of every firing alert about requests say.
+    fn recoveries(&self) -> BTreeMap<String, Recovery> {
+        let recovery = |alert: &Alert| {
+            let finding = alert.finding.operation()?;
+            let [since, evident_until] =
+                [alert.since_ns, alert.evident_until_ns].map(Timestamp::from_unix_ns);
+            let usual = self.detection.healthy_baseline(alert);
+            let slow = Slow { since, evident_until, until: self.end, usual };
+            let (requests, engine) = (self.requests, self.engine);
+            let recovery = match (finding.lacks_requests(), finding.is_failing()) {
+                (true, _) => Some(traffic_recovery(finding, requests, usual, self.end)),
+                (_, true) => Some(failing_recovery(finding, requests, slow, self.detection.settings, engine)),
+                (_, false) => recovery(finding, requests, slow, engine),
+            };
+            Some((alert.id.clone(), recovery?))
+        };
+        self.alerts.firing().filter_map(recovery).collect()
+    }
+
+    fn missing_requests(&self, day: &impl Fn(Window) -> Option<Arc<Requests>>) -> Vec<Finding> {
+        let is_known = |service: &str| {
+            let mut own = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
+            own.any(|own| own.service == service && own.lacks_requests())
+        };
+        missing_requests(self.requests, self.detection.compared(self.end), day, is_known)
+    }
+
+    /// An evaluation of the requests that services get, and of nothing else; `None` where they get what they usually get.
+    fn traffic(&self, day: &impl Fn(Window) -> Option<Arc<Requests>>) -> Option<Evaluation> {
+        let compared = self.detection.compared(self.end);
+        let mut evaluation = Evaluation::new(compared.window, compared.baseline);
+        evaluation.findings = self.missing_requests(day);
+        for alert in self.alerts.firing() {
+            let Some(finding) = alert.finding.operation() else { continue };
+            let recovery = match finding.lacks_requests() {
+                true => {
+                    let usual = self.detection.healthy_baseline(alert);
+                    traffic_recovery(finding, self.requests, usual, self.end)
+                }
+                false => Recovery::Unknown,
+            };
+            evaluation.recoveries.insert(alert.id.clone(), recovery);
+        }
+        evaluation.others.clone_from(&self.alerts.others);
+        (!evaluation.findings.is_empty() || self.alerts.lack_requests()).then_some(evaluation)
+    }
+
     fn is_short(&self, window: Window) -> bool {
         window.since > self.detection.window_at(self.end).since
     }
@@ -356,7 +412,7 @@ fn same_time_of(window: Window) -> [Window; 3] {
 }
 
 /// One finding per service: that of its most suspicious operation, which names the others.
-fn by_service(findings: Vec<Finding>) -> Vec<Finding> {
+fn by_service(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
     for finding in findings {
         match out.iter_mut().find(|known| known.service == finding.service) {

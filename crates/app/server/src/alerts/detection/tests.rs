@@ -40,8 +40,22 @@ fn requests_with(
     fails: impl Fn(i64) -> bool,
     is_rare: impl Fn(i64) -> bool,
 ) -> Arc<Requests> {
+    requests_of(minutes, is_slow, fails, is_rare)
+}
+
+/// The same of some minutes, nothing slow.
+fn requests_at(minutes: impl Iterator<Item = i64>) -> Arc<Requests> {
+    requests_of(minutes, |_| false, |_| false, |_| false)
+}
+
+fn requests_of(
+    minutes: impl Iterator<Item = i64>,
+    is_slow: impl Fn(i64) -> bool,
+    fails: impl Fn(i64) -> bool,
+    is_rare: impl Fn(i64) -> bool,
+) -> Arc<Requests> {
     let mut ingest = Ingest::new(IngestSettings::default());
-    for at in minutes.start * 6..minutes.end * 6 {
+    for at in minutes.flat_map(|minute| minute * 6..minute * 6 + 6) {
         let start = minute(0).unix_ns() + at * MINUTE_NS / 6;
         let jitter = at * 7_919 % 500 * 1_000;
         let db = if is_slow(at) { 20 * MS } else { 4 * MS } + jitter;
@@ -202,6 +216,70 @@ fn a_new_system_is_watched_as_soon_as_a_short_window_has_a_baseline() {
     assert!(evaluated(8, 4).is_err(), "less before the window than in it");
     assert_eq!(evaluated(14, 9).unwrap(), ["read"]);
     assert_eq!(evaluated(14, 14).unwrap(), [""; 0]);
+}
+
+/// Whether an alert about missing requests fires, at evaluations of five minutes; `without` has the minutes without requests.
+fn watch_traffic(all: std::ops::Range<i64>, without: std::ops::Range<i64>) -> (String, AlertList) {
+    let stored: Vec<i64> = all.clone().filter(|at| !without.contains(at)).collect();
+    let mut alerts = AlertList::default();
+    let mut out = String::new();
+    for at in (140..all.end).step_by(5) {
+        let requests = requests_at(stored.iter().copied().filter(|&minute| minute < at));
+        let engine = LocalEngine::new(NonZeroUsize::MIN);
+        let day = |_| Some(Arc::clone(&requests));
+        let evaluation = match without.contains(&(at - 1)) {
+            true => detection().evaluate_traffic(&alerts, &requests, day, minute(at), engine),
+            false => detection().evaluate(&alerts, &requests, day, minute(at), engine).ok(),
+        };
+        if let Some(evaluation) = evaluation {
+            alerts.apply(&evaluation, detection().rules, minute(at));
+        }
+        out.push(if alerts.lack_requests() { 'F' } else { '.' });
+    }
+    (out, alerts)
+}
+
+#[test]
+fn requests_that_stop_arriving_are_an_alert_until_they_are_back() {
+    let (states, alerts) = watch_traffic(0..480, 200..400);
+    // Found after five minutes, and fires at the second evaluation; back at 400, and resolved after five of them.
+    let first = states.find('F').expect("an alert");
+    assert!((200 + 5..=200 + 15).contains(&(140 + 5 * first as i64)), "{states}");
+    assert!(states.trim_end_matches('.').ends_with(&"F".repeat(39)), "without a gap: {states}");
+    let alert = &alerts.resolved[0];
+    assert_eq!((alerts.resolved.len(), alert.ended.as_deref()), (1, Some("requests reach it again")));
+    assert!((minute(200).unix_ns() - alert.since_ns) < 2 * MINUTE_NS);
+    assert!(
+        alert.finding.summary().starts_with("`web` gets 0 % of the requests that it usually gets"),
+        "{}",
+        alert.finding.summary()
+    );
+}
+
+#[test]
+fn requests_that_become_half_as_many_are_no_alert() {
+    let half = requests_at((0..200).chain((200..320).filter(|at| at % 2 == 0)));
+    let alerts = AlertList::default();
+    for at in (205..320).step_by(5) {
+        let engine = LocalEngine::new(NonZeroUsize::MIN);
+        let evaluation = detection().evaluate_traffic(&alerts, &half, |_| None, minute(at), engine);
+        assert_eq!(evaluation, None, "{at}");
+    }
+}
+
+#[test]
+fn requests_that_stop_every_day_at_this_time_are_no_alert() {
+    const DAY: i64 = 24 * 60;
+    let daily = requests_at((0..DAY + 310).filter(|at| !(300..330).contains(&(at % DAY))));
+    let only_today = requests_at(0..DAY + 300);
+    let found = |requests: &Arc<Requests>| {
+        let day = |_| Some(Arc::clone(requests));
+        let engine = LocalEngine::new(NonZeroUsize::MIN);
+        let alerts = AlertList::default();
+        detection().evaluate_traffic(&alerts, requests, day, minute(DAY + 310), engine).is_some()
+    };
+    assert!(!found(&daily));
+    assert!(found(&only_today));
 }
 
 #[test]

@@ -130,6 +130,10 @@ impl Evidence<'_> {
         incident: &IncidentRecord,
         alert: &Alert,
     ) -> Option<(Vec<Clause>, Option<CauseClass>)> {
+        if alert.finding.operation().is_some_and(Finding::lacks_requests) {
+            // What the few requests that are left take says nothing about the others.
+            return Some((vec![finding_clause(alert)], None));
+        }
         let mut report = self.report(alert)?;
         if let Some(finding) = alert.finding.operation() {
             begin_with(finding, &mut report.suspects);

@@ -380,6 +380,11 @@ impl AlertList {
         self.active.iter().filter(|alert| alert.state == AlertState::Firing)
     }
 
+    /// Whether a firing alert is about a service that requests no longer reach.
+    pub fn lack_requests(&self) -> bool {
+        self.firing().filter_map(|alert| alert.finding.operation()).any(Finding::lacks_requests)
+    }
+
     /// Whether an alert about this operation was active in an interval.
     pub fn was_about(&self, finding: &Finding, window: Window) -> bool {
         let mut known = self.resolved.iter().chain(&self.active).filter(|alert| alert.is_about(finding));
