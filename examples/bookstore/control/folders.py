@@ -1,5 +1,6 @@
 """Where the sources are, what was installed from them, and what the machine lacks."""
 
+import fcntl
 import glob
 import os
 import shutil
@@ -51,11 +52,17 @@ def missing_packages() -> list[str]:
 
 
 def install() -> None:
-    """The pinned libraries, from PyPI and npm, once for every state of the lists."""
+    """The pinned libraries, from PyPI and npm, once for every state of the lists, even if several shops start at once."""
     if packages := missing_packages():
         raise SystemExit(f"these packages are missing: apt-get install {' '.join(packages)}")
     folder = installed()
     folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        install_into(folder)
+
+
+def install_into(folder: Path) -> None:
     venv, requirements = folder / "venv", SOURCES / "requirements.txt"
     pip = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", requirements]
     if once(venv, requirements):
@@ -64,10 +71,10 @@ def install() -> None:
         mark(venv, requirements)
     node = folder / "recommendations"
     shutil.copytree(SOURCES / "recommendations", node, dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules"))
-    lock = node / "package-lock.json"
-    if once(node / "node_modules", lock):
+    versions = node / "package-lock.json"
+    if once(node / "node_modules", versions):
         run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=node)
-        mark(node / "node_modules", lock)
+        mark(node / "node_modules", versions)
 
 
 def once(folder: Path, source: Path) -> bool:

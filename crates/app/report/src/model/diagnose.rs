@@ -295,12 +295,13 @@ pub struct AffectedCategory {
 /// How an operation behaves differently, apart from the time it takes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BehaviorChange {
-    /// `errors`, `missing-calls`, `new-calls`, `more-calls` or `some-replicas`.
+    /// `errors`, `missing-calls`, `new-calls`, `more-calls` or `some-replicas`; in alerts also `missing-requests`.
     pub kind: String,
     /// The operations that it calls less or more often, the largest difference first; empty for errors and `some-replicas`.
     pub callees: Vec<Callee>,
     /// Share of its calls that fail by themselves, or that call the first callee; for `more-calls`, calls of the first callee
-    /// per call; for `some-replicas`, the share of its callers' calls on the suspect's replicas that perform it.
+    /// per call; for `some-replicas`, the share of its callers' calls on the suspect's replicas that perform it; for
+    /// `missing-requests`, the requests that enter at the service, as a share of the usual ones.
     pub rate: f64,
     /// The same in the baseline, or on the other replicas.
     pub usual_rate: f64,

@@ -258,12 +258,16 @@ impl EvaluationRun {
             let (detection, list, at) = (self.detection(), &list, self.at);
             let evidence = Evidence { reader, events, recordings, detection, list, at, newest: self.end };
             // A bug in one verdict must not keep people from being notified.
-            let verdict = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
+            let reached = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
             let mut state = tenant_alerts.state();
             let mut all = state.alerts.incidents.iter_mut();
             if let Some(stored) = all.find(|stored| stored.id == incident.id) {
                 stored.was_examined = true;
-                stored.verdict = verdict.or_else(|| stored.verdict.take());
+                if let Some((verdict, onset)) = reached {
+                    stored.verdict = Some(verdict);
+                    // The first evaluation may not have known it.
+                    stored.since_ns = onset.map_or(stored.since_ns, Timestamp::unix_ns);
+                }
             }
         }
     }

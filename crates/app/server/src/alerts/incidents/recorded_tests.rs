@@ -175,7 +175,7 @@ impl RecordedIncident {
             at: Self::at(),
             newest: Some(newest),
         };
-        evidence.verdict(&self.list.incidents[0]).expect("a verdict")
+        evidence.verdict(&self.list.incidents[0]).expect("a verdict").0
     }
 
     /// The verdict before and after both recordings have arrived.

@@ -75,23 +75,26 @@ impl IncidentRecord {
 }
 
 impl Evidence<'_> {
-    /// The verdict on an incident as of now; `None` where nothing can be read.
-    pub(in crate::alerts) fn verdict(&self, incident: &IncidentRecord) -> Option<IncidentVerdict> {
+    /// The verdict on an incident as of now, with the onset that it states; `None` where nothing can be read.
+    pub(in crate::alerts) fn verdict(
+        &self,
+        incident: &IncidentRecord,
+    ) -> Option<(IncidentVerdict, Option<Timestamp>)> {
         let alerts: Vec<&Alert> = self.list.of_incident(incident).collect();
         let lead = alerts.first()?;
         let operation = alerts.iter().find(|alert| alert.finding.operation().is_some());
-        let (mut list, mut class) = match operation {
+        let (mut list, mut class, onset) = match operation {
             Some(alert) => match (self.of_requests(incident, alert), &incident.verdict) {
                 (Some(said), _) => said,
                 // A window that shows nothing any more takes back nothing that was shown.
                 (None, Some(earlier)) => {
                     let (at_ns, alerts) = (self.at.unix_ns(), incident.alerts.len() as u64);
                     let recordings = self.recordings_of(incident);
-                    return Some(IncidentVerdict { at_ns, alerts, recordings, ..earlier.clone() });
+                    return Some((IncidentVerdict { at_ns, alerts, recordings, ..earlier.clone() }, None));
                 }
-                (None, None) => (vec![finding_clause(alert)], None),
+                (None, None) => (vec![finding_clause(alert)], None, None),
             },
-            None => (Vec::new(), None),
+            None => (Vec::new(), None, None),
         };
         for server in alerts.iter().filter_map(|alert| alert.finding.server()) {
             let opened_it = lead.finding.server() == Some(server);
@@ -111,13 +114,14 @@ impl Evidence<'_> {
         }
         list.extend(history::clause(self.list, incident));
         list.sort_by_key(|clause| clause.kind);
-        Some(IncidentVerdict {
+        let verdict = IncidentVerdict {
             at_ns: self.at.unix_ns(),
             alerts: incident.alerts.len() as u64,
             recordings: self.recordings_of(incident),
             class,
             clauses: list,
-        })
+        };
+        Some((verdict, onset))
     }
 
     fn recordings_of(&self, incident: &IncidentRecord) -> u64 {
@@ -129,15 +133,17 @@ impl Evidence<'_> {
         &self,
         incident: &IncidentRecord,
         alert: &Alert,
-    ) -> Option<(Vec<Clause>, Option<CauseClass>)> {
+    ) -> Option<(Vec<Clause>, Option<CauseClass>, Option<Timestamp>)> {
         if alert.finding.operation().is_some_and(Finding::lacks_requests) {
             // What the few requests that are left take says nothing about the others.
-            return Some((vec![finding_clause(alert)], None));
+            return Some((vec![finding_clause(alert)], None, None));
         }
         let mut report = self.report(alert)?;
         if let Some(finding) = alert.finding.operation() {
             begin_with(finding, &mut report.suspects);
         }
+        let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
+        let onset = lead.and_then(|lead| Some(lead.onset.as_ref()?.at));
         let changes = self.changes(&report);
         let requests = waits::of_incident(self.recordings, incident);
         if requests.is_empty() && incident.state == IncidentState::Open {
@@ -156,7 +162,7 @@ impl Evidence<'_> {
         if !list.iter().any(|clause| clause.kind == ClauseKind::What) {
             list.insert(0, finding_clause(alert));
         }
-        Some((list, report.cause.map(|cause| cause.class)))
+        Some((list, report.cause.map(|cause| cause.class), onset))
     }
 
     /// The diagnosis of the window of an alert against the time before it.
