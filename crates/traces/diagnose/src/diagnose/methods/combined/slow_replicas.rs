@@ -49,15 +49,15 @@ pub(super) fn slow_replicas(
     if calls.len() < 2 || calls.values().any(|calls| calls.len() < settings.observations_min) {
         return SlowReplicas::Unknown;
     }
-    let levels: BTreeMap<ReplicaId, Level> = (calls.iter())
+    let levels: BTreeMap<ReplicaId, MeanLog> = (calls.iter())
         .map(|(&replica, calls)| {
             let logs: Vec<f64> = calls.iter().map(LeveledCall::log_ratio).collect();
-            (replica, Level::of(&logs).since(past.level(replica)))
+            (replica, MeanLog::of(&logs).since(past.level(replica)))
         })
         .collect();
     let limit = ALIKE_PART * levels.values().map(|level| level.mean).fold(0.0, f64::max);
-    let is_usual = |level: &Level| level.is_below(limit);
-    let is_slow = |level: &Level| level.is_above(limit);
+    let is_usual = |level: &MeanLog| level.is_below(limit);
+    let is_slow = |level: &MeanLog| level.is_above(limit);
     if levels.values().all(|level| level.is_above(0.0) && !is_usual(level)) {
         return SlowReplicas::All;
     }
@@ -74,18 +74,18 @@ pub(super) fn slow_replicas(
 
 /// Mean logarithm of time over usual time, with its standard error.
 #[derive(Clone, Copy, Default)]
-struct Level {
+struct MeanLog {
     mean: f64,
     error: f64,
 }
 
-impl Level {
-    fn of(logs: &[f64]) -> Level {
-        Level { mean: mean(logs), error: sample_std(logs) / (logs.len() as f64).sqrt() }
+impl MeanLog {
+    fn of(logs: &[f64]) -> MeanLog {
+        MeanLog { mean: mean(logs), error: sample_std(logs) / (logs.len() as f64).sqrt() }
     }
 
-    fn since(self, past: Level) -> Level {
-        Level { mean: self.mean - past.mean, error: self.error.hypot(past.error) }
+    fn since(self, past: MeanLog) -> MeanLog {
+        MeanLog { mean: self.mean - past.mean, error: self.error.hypot(past.error) }
     }
 
     fn is_above(&self, limit: f64) -> bool {
@@ -99,8 +99,8 @@ impl Level {
 
 /// Levels of an operation's replicas in the baseline. They are not 0: times have long tails, and replicas differ.
 pub(super) struct Past {
-    by_replica: BTreeMap<ReplicaId, Level>,
-    all: Level,
+    by_replica: BTreeMap<ReplicaId, MeanLog>,
+    all: MeanLog,
 }
 
 impl Past {
@@ -132,7 +132,7 @@ impl Past {
                 }
             }
         }
-        let level = |logs: &[f64]| (logs.len() >= PAST_CALLS_MIN).then(|| Level::of(logs));
+        let level = |logs: &[f64]| (logs.len() >= PAST_CALLS_MIN).then(|| MeanLog::of(logs));
         Past {
             all: level(&all).unwrap_or_default(),
             by_replica: (by_replica.into_iter())
@@ -142,7 +142,7 @@ impl Past {
     }
 
     /// A replica that is new was like any other.
-    fn level(&self, replica: ReplicaId) -> Level {
+    fn level(&self, replica: ReplicaId) -> MeanLog {
         self.by_replica.get(&replica).copied().unwrap_or(self.all)
     }
 }
