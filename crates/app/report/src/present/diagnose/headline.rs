@@ -40,7 +40,7 @@ pub fn headline(report: &Report) -> String {
 
 /// For an operation of which too little is known to blame or clear replicas.
 pub(crate) fn undecided(seen: u64) -> String {
-    format!("one or more of {} (too few slow calls to say which)", numbers::counted(seen, "replica"))
+    format!("one or more of {} (the calls do not show which)", numbers::counted(seen, "replica"))
 }
 
 /// `3 of 100 replicas`, as far as the total is known.
