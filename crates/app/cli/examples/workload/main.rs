@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! workload run --truth truth.json [--v1 20] [--v2 10] [--again 20] [--seed 1] [--slow query,handoff] [--share 0.5]
-//!              [--kinds poll,read,query,write,compute,handoff] [--name mine-]
+//!              [--kinds poll,read,query,write,compute,handoff] [--name mine-] [--group /sys/fs/cgroup/cpu/mine/cgroup.procs]
 //!                                 three sets of executions of each kind, mixed, so that all have the same neighbors:
 //!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
@@ -72,6 +72,8 @@ struct Settings {
     kinds: Vec<Kind>,
     slow: Vec<Kind>,
     share: f64,
+    /// The list of processes of a control group that it joins before the first execution: its start is no part of them.
+    group: Option<PathBuf>,
 }
 
 impl Settings {
@@ -92,6 +94,7 @@ impl Settings {
             kinds: kinds("--kinds", "poll,read,query,write,compute,handoff"),
             slow: kinds("--slow", ""),
             share: number("--share", 0.5),
+            group: pairs.get("--group").map(PathBuf::from),
         }
     }
 }
@@ -117,6 +120,9 @@ fn run(settings: &Settings) {
         }
     }
     random.shuffle(&mut planned);
+    if let Some(group) = &settings.group {
+        std::fs::write(group, std::process::id().to_string()).expect("the group can be joined");
+    }
     for (id, execution) in planned.iter_mut().enumerate() {
         std::thread::sleep(GAP);
         // Sizes of executions of one kind differ by up to a seventh either way.

@@ -147,8 +147,8 @@ impl Quota {
     }
 
     /// The file that takes processes.
-    pub(crate) fn tasks(&self) -> PathBuf {
-        self.folder.join("tasks")
+    pub(crate) fn processes(&self) -> PathBuf {
+        self.folder.join("cgroup.procs")
     }
 
     /// How long the group was kept from running.
