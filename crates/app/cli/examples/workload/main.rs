@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! workload run --truth truth.json [--v1 20] [--v2 10] [--again 20] [--seed 1] [--slow query,handoff] [--share 0.5]
-//!              [--kinds poll,read,query,write,compute,handoff] [--name mine-] [--group /sys/fs/cgroup/cpu/mine/cgroup.procs]
+//!              [--kinds poll,read,query,write,compute,handoff] [--name mine-] [--group /sys/fs/cgroup/cpu/mine]
 //!                                 three sets of executions of each kind, mixed, so that all have the same neighbors:
 //!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
@@ -16,7 +16,7 @@ mod truth;
 use kinds::{Kind, Pace, Stage};
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use truth::Execution;
 
@@ -72,7 +72,8 @@ struct Settings {
     kinds: Vec<Kind>,
     slow: Vec<Kind>,
     share: f64,
-    /// The list of processes of a control group that it joins before the first execution: its start is no part of them.
+    /// The control group (v1) that it joins before the first execution. How long executions were throttled in it is written to
+    /// `truth.throttled`, nanoseconds: the group's own count has what was throttled between them, too.
     group: Option<PathBuf>,
 }
 
@@ -121,8 +122,11 @@ fn run(settings: &Settings) {
     }
     random.shuffle(&mut planned);
     if let Some(group) = &settings.group {
-        std::fs::write(group, std::process::id().to_string()).expect("the group can be joined");
+        let processes = group.join("cgroup.procs");
+        std::fs::write(processes, std::process::id().to_string()).expect("the group can be joined");
     }
+    let throttled_ns = || settings.group.as_deref().map_or(0, throttled_ns);
+    let mut throttled = 0;
     for (id, execution) in planned.iter_mut().enumerate() {
         std::thread::sleep(GAP);
         // Sizes of executions of one kind differ by up to a seventh either way.
@@ -131,12 +135,24 @@ fn run(settings: &Settings) {
         // In one call: each is a marker.
         let mut mark = |text: String| marker.write_all(text.as_bytes()).expect("a marker can be written");
         mark(format!("{set}_begin id={id} type={}", kind.name()));
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), throttled_ns());
         stage.perform(kind, execution.pace, size);
         execution.time_for_size = begin.elapsed().div_f64(size);
+        throttled += throttled_ns() - before;
         mark(format!("{set}_end id={id}"));
     }
+    if settings.group.is_some() {
+        let file = settings.truth.with_extension("throttled");
+        std::fs::write(file, throttled.to_string()).expect("the truth can be written");
+    }
     truth::write(&settings.truth, &planned);
+}
+
+/// How long a control group was kept from running so far.
+fn throttled_ns(group: &Path) -> u64 {
+    let stat = std::fs::read_to_string(group.join("cpu.stat")).expect("the group has counts");
+    let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "));
+    time.expect("a group with a quota").parse().expect("a number")
 }
 
 /// Where markers are written: at whichever place tracefs is mounted.

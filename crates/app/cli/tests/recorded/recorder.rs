@@ -146,16 +146,9 @@ impl Quota {
         Some(quota)
     }
 
-    /// The file that takes processes.
-    pub(crate) fn processes(&self) -> PathBuf {
-        self.folder.join("cgroup.procs")
-    }
-
-    /// How long the group was kept from running.
-    pub(crate) fn throttled_ns(&self) -> f64 {
-        let stat = std::fs::read_to_string(self.folder.join("cpu.stat")).unwrap();
-        let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "));
-        time.unwrap().parse().unwrap()
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 }
 

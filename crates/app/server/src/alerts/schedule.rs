@@ -30,8 +30,8 @@ const PAUSE_FACTOR: u32 = 4;
 /// Data older than this, or than a window, are not evaluated.
 const DATA_AGE_MAX: Nanos = Nanos::from_secs(900);
 
-/// Requests stopped arriving when the latest is older than this, after they had arrived as they were made in so many evaluations in
-/// a row: otherwise the data are history that was imported.
+/// Requests stopped arriving when the latest is older than this, after they had arrived as they were made at so many
+/// evaluations: otherwise the data are history that was imported.
 const SILENT_AFTER: Nanos = Nanos::from_secs(120);
 const LIVE_EVALUATIONS: u32 = 10;
 
@@ -43,7 +43,7 @@ const VERDICTS_MAX: usize = 3;
 struct StoreContents {
     newest: Timestamp,
     spans: u64,
-    /// Evaluations in a row at which new requests had just arrived, up to the latest that did.
+    /// Evaluations at which new requests had just arrived.
     live: u32,
 }
 
@@ -229,6 +229,9 @@ impl EvaluationRun {
         let failing = evaluation.all().filter(|(finding, ..)| finding.is_failing()).count();
         let text = match evaluation.all().count() {
             0 => "nothing is slower than before".to_owned(),
+            _ if evaluation.all().any(|(finding, ..)| finding.lacks_requests()) => {
+                "a service gets far fewer requests than before".to_owned()
+            }
             1 if failing == 1 => "one operation fails more often than before".to_owned(),
             1 => "one operation makes requests slower than before".to_owned(),
             several if failing > 0 => {
@@ -346,7 +349,9 @@ pub(super) fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &
     for alert in changes.fired.iter().filter_map(find) {
         match &alert.finding {
             AlertFinding::Operation(finding) => {
-                let what = if finding.is_failing() {
+                let what = if finding.lacks_requests() {
+                    "a service gets far fewer requests"
+                } else if finding.is_failing() {
                     "an operation fails more often"
                 } else {
                     alert.kind().log_text()

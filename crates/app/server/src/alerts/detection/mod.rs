@@ -154,7 +154,7 @@ impl Detection {
             };
         evaluation.findings = study.lasting(evaluation.findings, compared, &day);
         evaluation.findings = by_service(study.missing_requests(&day).into_iter().chain(evaluation.findings));
-        evaluation.recoveries = study.recoveries();
+        evaluation.recoveries = study.recoveries(false);
         evaluation.others.clone_from(&alerts.others);
         evaluation.others.retain(|other| self.other_windows.contains(&Nanos::from_ns(other.length_ns)));
         for length in self.due(alerts, end) {
@@ -167,9 +167,7 @@ impl Detection {
         evaluation.others.sort_by_key(|other| other.length_ns);
         Ok(evaluation)
     }
-}
 
-impl Detection {
     /// Evaluates only which services requests no longer reach, at a time when none arrive: of anything else nothing is known.
     /// `None` where all are reached.
     pub fn evaluate_traffic(
@@ -201,8 +199,8 @@ struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// What the latest calls of every firing alert about requests say.
-    fn recoveries(&self) -> BTreeMap<String, Recovery> {
+    /// What the latest calls of every firing alert about requests say; where they are too few, only whether they are back.
+    fn recoveries(&self, too_few: bool) -> BTreeMap<String, Recovery> {
         let recovery = |alert: &Alert| {
             let finding = alert.finding.operation()?;
             let [since, evident_until] =
@@ -212,6 +210,7 @@ impl Study<'_> {
             let (requests, engine) = (self.requests, self.engine);
             let recovery = match (finding.lacks_requests(), finding.is_failing()) {
                 (true, _) => Some(traffic_recovery(finding, requests, usual, self.end)),
+                _ if too_few => Some(Recovery::Unknown),
                 (_, true) => Some(failing_recovery(finding, requests, slow, self.detection.settings, engine)),
                 (_, false) => recovery(finding, requests, slow, engine),
             };
@@ -233,17 +232,7 @@ impl Study<'_> {
         let compared = self.detection.compared(self.end);
         let mut evaluation = Evaluation::new(compared.window, compared.baseline);
         evaluation.findings = self.missing_requests(day);
-        for alert in self.alerts.firing() {
-            let Some(finding) = alert.finding.operation() else { continue };
-            let recovery = match finding.lacks_requests() {
-                true => {
-                    let usual = self.detection.healthy_baseline(alert);
-                    traffic_recovery(finding, self.requests, usual, self.end)
-                }
-                false => Recovery::Unknown,
-            };
-            evaluation.recoveries.insert(alert.id.clone(), recovery);
-        }
+        evaluation.recoveries = self.recoveries(true);
         evaluation.others.clone_from(&self.alerts.others);
         (!evaluation.findings.is_empty() || self.alerts.lack_requests()).then_some(evaluation)
     }
