@@ -26,7 +26,7 @@ class Recorder(BaseHTTPRequestHandler):
     next_hop = ""
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.body()
         name = FILES.get(self.path)
         if name is None or self.headers.get("Content-Encoding"):
             return self.answer(415, b"")
@@ -43,6 +43,18 @@ class Recorder(BaseHTTPRequestHandler):
         except OSError:
             # What was written counts: the recording must not depend on who listens.
             self.answer(200, b"")
+
+    def body(self) -> bytes:
+        # The SDK of Node sends chunks (RFC 9112, 7.1), that of Python a length.
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers["Content-Length"]))
+        parts = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass  # Trailers.
+        return b"".join(parts)
 
     def answer(self, status: int, body: bytes) -> None:
         self.send_response(status)

@@ -25,6 +25,10 @@ const RECOVERY: Duration = Duration::from_secs(45);
 const NORMAL: Duration = Duration::from_secs(60);
 /// Replicas of the store; agents are named like them.
 const STORES: [&str; 3] = ["store-1", "store-2", "store-3"];
+/// Services that send spans.
+const SERVICES: [&str; 3] = ["store", "recommendations", "worker"];
+/// File of spans in a recording.
+const TRACES: &str = "traces.binpb";
 
 /// Runs faults, and hands each recording over.
 ///
@@ -96,6 +100,7 @@ fn one(
     copy(&shop.truth(fault)?, &folder.join("truth.json"))?;
     copy(&shop.data().join("answers.csv"), &folder.join("answers.csv"))?;
     take_recording(shop, &folder.join("fault"), "")?;
+    check_services(&folder.join("fault").join(TRACES))?;
     let conditions = Conditions {
         fault: fault.to_owned(),
         began_ns,
@@ -114,7 +119,7 @@ fn one(
 /// Moves what the shop's recorder wrote so far; it begins new files.
 fn take_recording(shop: &Bookstore, to: &Path, prefix: &str) -> Result<(), CampaignError> {
     std::fs::create_dir_all(to).map_err(|error| in_file(to, &error))?;
-    for kind in ["traces.binpb", "metrics.binpb"] {
+    for kind in [TRACES, "metrics.binpb"] {
         let from = shop.data().join("recording").join(kind);
         if from.is_file() {
             std::fs::rename(&from, to.join(format!("{prefix}{kind}")))
@@ -122,6 +127,16 @@ fn take_recording(shop: &Bookstore, to: &Path, prefix: &str) -> Result<(), Campa
         }
     }
     Ok(())
+}
+
+/// Whether all services sent spans: a service whose spans are lost on the way is as if it had no instrumentation.
+fn check_services(traces: &Path) -> Result<(), CampaignError> {
+    let bytes = std::fs::read(traces).map_err(|error| in_file(traces, &error))?;
+    let is_there = |name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+    match SERVICES.iter().find(|name| !is_there(name)) {
+        Some(name) => Err(in_file(traces, &format!("there is no span of `{name}`"))),
+        None => Ok(()),
+    }
 }
 
 /// The same files in another folder, without another copy of them.

@@ -96,7 +96,7 @@ fn the_slow_replica_of_the_bookstore_is_named() {
     }
     let shop = Shop { data: temporary.path().join("data"), first_port: free_ports() };
     let server = Server::start(&temporary.path().join("laggard"));
-    shop.run(&["up", "--otlp", &server.url("otlp_http")]);
+    shop.run(&["up", "--otlp", &server.url("otlp_http"), "--record"]);
     shop.run(&["drive", "--detach", "--clients", "25", "--think", "0.5"]);
     shop.serve(WARM_UP);
     shop.run(&["break", "slow-replica-sleep"]);
@@ -108,6 +108,9 @@ fn the_slow_replica_of_the_bookstore_is_named() {
     let suspect = &report["suspects"][0];
     let names = ["service", "operation", "replicas"];
     assert_eq!(names.map(|name| &suspect[name]), names.map(|name| &truth[name]), "{report}");
+    let recorded = fs::read(shop.data.join("recording/traces.binpb")).unwrap();
+    let mut services = ["store", "recommendations", "worker"].into_iter();
+    assert_eq!(services.find(|name| !recorded.windows(name.len()).any(|part| part == name.as_bytes())), None);
 }
 
 /// What is true about the only fault.
