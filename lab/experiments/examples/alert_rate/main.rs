@@ -4,20 +4,22 @@
 //! cargo run --release -p laggard-experiments --example alert_rate -- quiet [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! cargo run --release -p laggard-experiments --example alert_rate -- fires [FIRST_SEED] [SYSTEMS] [SCENARIOS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! cargo run --release -p laggard-experiments --example alert_rate -- days [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
+//! cargo run --release -p laggard-experiments --example alert_rate -- files PATH… [KEY=VALUE…]
 //! ```
 //!
 //! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`. `days` are
 //! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
-//! hours, where every service has so many replicas; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
+//! hours, where every service has so many replicas; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 mod simulated;
 
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
+use laggard_report::rfc3339;
 use laggard_server::alerts::{AlertList, Detection, EvaluationSettings, Rules};
 use laggard_simulate::{PROFILES, Profile, Scenario};
-use simulated::{History, Injected, day, faulty, quiet};
+use simulated::{History, Injected, day, faulty, quiet, recorded};
 use std::sync::Arc;
 
 const MINUTE: Nanos = Nanos::from_secs(60);
@@ -32,6 +34,9 @@ fn main() {
         keys.partition(|(key, _)| ["profile", "fault", "part"].contains(key));
     let of_days = |wanted: &str| of_days.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
     let detection = keys.into_iter().fold(usual(), with);
+    if argument(0, "quiet") == "files" {
+        return print_files(&recorded(&plain[1..]), &detection);
+    }
     let first: u64 = argument(1, "1").parse().expect("a seed");
     let systems: u64 = argument(2, "3").parse().expect("a number of systems");
     let rate: u32 = argument(4, "6000").parse().expect("requests an hour");
@@ -132,9 +137,19 @@ struct Step {
 
 /// Evaluates every minute, from the end of the first baseline on.
 fn watch(history: &History, detection: &Detection, alerts: &mut AlertList) -> Vec<Step> {
+    let first = history.start.plus(detection.window).plus(detection.baseline);
+    watch_from(first, history, detection, alerts)
+}
+
+fn watch_from(
+    first: Timestamp,
+    history: &History,
+    detection: &Detection,
+    alerts: &mut AlertList,
+) -> Vec<Step> {
     let engine = LocalEngine::new(laggard_system::available_threads());
     let mut steps = Vec::new();
-    let mut at = history.start.plus(detection.window).plus(detection.baseline);
+    let mut at = first;
     while at <= history.end {
         let day = |_| Some(Arc::clone(&history.requests));
         let result = detection.evaluate(alerts, &history.requests, day, at, engine);
@@ -163,6 +178,23 @@ fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) 
     for alert in alerts.resolved.iter().chain(alerts.firing()) {
         let p_value = alert.finding.operation().and_then(|finding| finding.p_value);
         println!("  {} p {p_value:?}", alert.finding.summary());
+    }
+}
+
+/// When alerts about recorded spans fire and end.
+fn print_files(history: &History, detection: &Detection) {
+    let mut alerts = AlertList::default();
+    let steps = watch_from(history.start.plus(MINUTE), history, detection, &mut alerts);
+    let text = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| rfc3339(Timestamp::from_unix_ns(ns)));
+    println!("{} evaluations, {} incidents", steps.len(), alerts.incidents.len());
+    for alert in alerts.resolved.iter().chain(alerts.firing()) {
+        let p_value = alert.finding.operation().and_then(|finding| finding.p_value);
+        println!(
+            "  {} to {}: {} p {p_value:?}",
+            text(alert.fired_ns),
+            text(alert.resolved_ns),
+            alert.finding.summary()
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use laggard_model::{Nanos, Sink, Timestamp};
 use laggard_params::Window;
 use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, Profile, Scenario, Settings, requests};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Requests of some hours.
@@ -122,6 +123,16 @@ pub(crate) fn day(
         [truth.operation.0].into_iter().chain(caller).collect()
     });
     Some(History { requests, start, end, fault, culprits: culprits.unwrap_or_default() })
+}
+
+/// Recorded spans.
+pub(crate) fn recorded(paths: &[&String]) -> History {
+    let threads = laggard_system::available_threads();
+    let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+    let traces = laggard_evaluate::read_traces(&paths, threads).expect("spans");
+    let requests = Arc::new(Requests::from_traces(traces, threads));
+    let (start, end) = requests.extent().expect("some requests");
+    History { requests, start, end, fault: Window { since: end, until: end }, culprits: Vec::new() }
 }
 
 fn of(scenario: Scenario, seed: u64, length_s: u32, rate: u32) -> Settings {

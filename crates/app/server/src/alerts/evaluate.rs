@@ -150,14 +150,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The kind of behavior of a service that requests no longer reach.
-    pub(super) const MISSING_REQUESTS: &str = "missing-requests";
-
-    /// Whether it is about a service that requests no longer reach.
-    pub fn lacks_requests(&self) -> bool {
-        self.behavior.iter().any(|change| change.kind == Finding::MISSING_REQUESTS)
-    }
-
     /// Whether it has a p-value of at most this.
     pub fn is_certain(&self, level: f64) -> bool {
         self.p_value.is_some_and(|p_value| p_value <= level)

@@ -1,9 +1,10 @@
 //! The kinds of alerts, and what each is called and says.
 
+use super::detection::TrafficChange;
 use super::evaluate::Finding;
 use super::finding::{AlertFinding, FullTime, ServerEvidence, ServerFinding, TransactionCost};
 use laggard_model::Timestamp;
-use laggard_report::{behavior_phrase, rfc3339};
+use laggard_report::{BehaviorChange, behavior_phrase, rfc3339};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -132,20 +133,38 @@ impl AlertFinding {
     /// Why its alert is over, once it is no longer detected.
     pub(super) fn end_reason(&self) -> &'static str {
         match self.operation() {
-            Some(finding) if finding.lacks_requests() => "requests reach it again",
             Some(finding) if finding.is_failing() => "it behaves as before",
-            _ => self.kind().end_reason(),
+            finding => {
+                let traffic = finding.and_then(|finding| Some(finding.traffic()?.0.end_reason()));
+                traffic.unwrap_or_else(|| self.kind().end_reason())
+            }
         }
     }
 }
 
+fn of_traffic(finding: &Finding, (change, shown): (TrafficChange, &BehaviorChange)) -> String {
+    let service = &finding.service;
+    let replica = finding.replicas.first().map_or("", String::as_str);
+    match change {
+        TrafficChange::MissingRequests => format!(
+            "`{service}` gets {:.0} % of the requests that it usually gets: its callers do not reach it, or its spans do not arrive.",
+            100.0 * shown.rate
+        ),
+        TrafficChange::UnevenRequests => format!(
+            "Replica `{replica}` gets {:.0} % of the requests to service `{service}`, {:.0} % in the baseline.",
+            100.0 * shown.rate,
+            100.0 * shown.usual_rate
+        ),
+        TrafficChange::InterruptedReplica => format!(
+            "Replica `{replica}` of service `{service}` was without requests {:.0} times within minutes while other replicas got them: it is restarted, or taken for failed, again and again.",
+            shown.rate
+        ),
+    }
+}
+
 fn of_operation(finding: &Finding) -> String {
-    if let Some(change) = finding.behavior.iter().find(|change| change.kind == Finding::MISSING_REQUESTS) {
-        return format!(
-            "`{}` gets {:.0} % of the requests that it usually gets: its callers do not reach it, or its spans do not arrive.",
-            finding.service,
-            100.0 * change.rate
-        );
+    if let Some(traffic) = finding.traffic() {
+        return of_traffic(finding, traffic);
     }
     let where_ = match finding.replicas.len() {
         0 => String::new(),

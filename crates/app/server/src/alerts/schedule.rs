@@ -229,8 +229,8 @@ impl EvaluationRun {
         let failing = evaluation.all().filter(|(finding, ..)| finding.is_failing()).count();
         let text = match evaluation.all().count() {
             0 => "nothing is slower than before".to_owned(),
-            _ if evaluation.all().any(|(finding, ..)| finding.lacks_requests()) => {
-                "a service gets far fewer requests than before".to_owned()
+            _ if let Some(change) = evaluation.all().find_map(|(finding, ..)| finding.traffic()) => {
+                change.0.log_text().to_owned()
             }
             1 if failing == 1 => "one operation fails more often than before".to_owned(),
             1 => "one operation makes requests slower than before".to_owned(),
@@ -349,8 +349,8 @@ pub(super) fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &
     for alert in changes.fired.iter().filter_map(find) {
         match &alert.finding {
             AlertFinding::Operation(finding) => {
-                let what = if finding.lacks_requests() {
-                    "a service gets far fewer requests"
+                let what = if let Some((change, _)) = finding.traffic() {
+                    change.log_text()
                 } else if finding.is_failing() {
                     "an operation fails more often"
                 } else {

@@ -5,6 +5,9 @@
 //! those of the baseline by ranks, which a few giants and second modes do not move: the shift of the logarithms that makes
 //! them equal (Hodges & Lehmann, *Annals of Mathematical Statistics* 34, 1963), with the standard error of the rank sum. The
 //! same is done with every interval of the baseline that is as long, so that drift, jobs, and pauses are measured, too.
+//!
+//! What hits one call in twenty, such as lost packets, does not move the level. There, the calls beyond the usual tail are
+//! counted.
 
 use super::recovery::calls;
 use super::{Compared, before};
@@ -37,6 +40,12 @@ const EARLIER_MIN: usize = 3;
 /// Requests of the baseline, and of the latest part.
 const USUAL_MIN: usize = 50;
 const LATEST_MIN: usize = 5;
+/// Calls beyond the tail: so much longer, as a factor, than all but this share of the usual ones.
+const TAIL_SHARE: f64 = 0.01;
+const TAIL_FACTOR: f64 = 1.6;
+/// The least number of requests with such calls, and their share of all.
+const TAIL_MIN: usize = 8;
+const TAIL_SHARE_MIN: f64 = 0.02;
 /// Weight of the mean of all categories in that of one, in requests.
 const SHRINKAGE: f64 = 5.0;
 /// Half of the width in which the density of the calls is measured.
@@ -57,11 +66,15 @@ pub(super) fn is_confirmed(
     let Some(usual) = Usual::new(&all[..first]) else { return false };
     let latest = |length: Nanos| before(length, compared.window.until);
     LENGTHS.into_iter().filter(|&length| latest(length).since >= compared.window.since).any(|length| {
-        let is_large = |shift: &RankShift| shift.change >= FACTOR_MIN.ln() && shift.errors() >= ERRORS_MIN;
-        let Some(shift) = usual.shift(within(&all, latest(length))).filter(is_large) else { return false };
-        let earlier = parts_of(compared.baseline, length);
-        let earlier = earlier.filter_map(|part| Some(usual.shift(within(&all, part))?.errors()));
-        is_exceptional(shift.errors(), &earlier.collect::<Vec<f64>>())
+        let now = within(&all, latest(length));
+        let is_confirmed_by = |errors: &dyn Fn(&[Called]) -> Option<f64>| {
+            let earlier = parts_of(compared.baseline, length);
+            let earlier = earlier.filter_map(|part| errors(within(&all, part)));
+            errors(now).is_some_and(|own| is_exceptional(own, &earlier.collect::<Vec<f64>>()))
+        };
+        let is_slower = usual.shift(now).is_some_and(|shift| shift.change >= FACTOR_MIN.ln());
+        is_slower && is_confirmed_by(&|part| usual.shift(part).map(|shift| shift.errors()))
+            || usual.has_more_tail(now) && is_confirmed_by(&|part| usual.tail_errors(part))
     })
 }
 
@@ -114,6 +127,10 @@ struct Usual {
     sorted: Vec<f64>,
     /// Their density at themselves: the slope of a score.
     density: f64,
+    /// Where what is beyond the tail begins.
+    tail: f64,
+    /// The share of the requests that is there.
+    tail_share: f64,
 }
 
 impl Usual {
@@ -130,12 +147,16 @@ impl Usual {
         }
         let shrunk = |(sum, count): (f64, f64)| (sum + SHRINKAGE * mean) / (count + SHRINKAGE);
         let means = sums.into_iter().map(|(category, sum)| (category, shrunk(sum))).collect();
-        let mut usual = Usual { mean, means, sorted: Vec::new(), density: 0.0 };
+        let mut usual = Usual { mean, means, sorted: Vec::new(), density: 0.0, tail: 0.0, tail_share: 0.0 };
         usual.sorted = requests.iter().map(|request| usual.residual(request)).collect();
         usual.sorted.sort_by(f64::total_cmp);
         let rise = |at: &f64| usual.score(at + DENSITY_REACH) - usual.score(at - DENSITY_REACH);
         let density = usual.sorted.iter().map(rise).sum::<f64>() / usual.sorted.len() as f64;
         usual.density = density / (2.0 * DENSITY_REACH);
+        let is_tail = (usual.sorted.len() as f64 * (1.0 - TAIL_SHARE)) as usize;
+        usual.tail = usual.sorted[is_tail.min(usual.sorted.len() - 1)] + TAIL_FACTOR.ln();
+        let beyond = usual.sorted.len() - usual.sorted.partition_point(|other| *other < usual.tail);
+        usual.tail_share = beyond as f64 / usual.sorted.len() as f64;
         (usual.density > 0.0).then_some(usual)
     }
 
@@ -148,6 +169,24 @@ impl Usual {
         let below = self.sorted.partition_point(|other| *other < residual);
         let up_to = self.sorted.partition_point(|other| *other <= residual);
         (below + up_to) as f64 / (2 * self.sorted.len()) as f64
+    }
+
+    /// How many requests are beyond the tail.
+    fn in_tail(&self, requests: &[Called]) -> usize {
+        requests.iter().filter(|request| self.residual(request) >= self.tail).count()
+    }
+
+    fn has_more_tail(&self, requests: &[Called]) -> bool {
+        let beyond = self.in_tail(requests);
+        beyond >= TAIL_MIN && beyond as f64 >= (self.tail_share + TAIL_SHARE_MIN) * requests.len() as f64
+    }
+
+    /// By how many standard errors more requests than usual are beyond the tail, as square roots of counts (Anscombe, *Biometrika*
+    /// 35, 1948), which small ones do not exaggerate. `None` for too few requests.
+    fn tail_errors(&self, requests: &[Called]) -> Option<f64> {
+        let root = |count: f64| 2.0 * (count + 0.375).sqrt();
+        let usual = self.tail_share * requests.len() as f64;
+        (requests.len() >= LATEST_MIN).then(|| root(self.in_tail(requests) as f64) - root(usual))
     }
 
     /// By how much requests are slower than usual. `None` for too few.
@@ -214,6 +253,21 @@ mod tests {
         assert!(few.errors() < ERRORS_MIN, "five calls: {}", few.errors());
         assert!(usual.shift(&called(0..4, 9.0)).is_none());
         assert!(Usual::new(&called(0..40, 1.0)).is_none());
+    }
+
+    #[test]
+    fn some_slow_calls_do_not_move_the_level_but_the_tail() {
+        let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
+        let mut now = called(3_600..3_900, 1.0);
+        assert!(!usual.has_more_tail(&now) && usual.tail_errors(&now).unwrap().abs() < 1.0);
+        // Five of a hundred calls take 40 times as long.
+        now.iter_mut().step_by(20).for_each(|request| request.log += 40.0_f64.ln());
+        assert!(usual.shift(&now).unwrap().errors() < ERRORS_MIN);
+        assert!(usual.has_more_tail(&now) && usual.tail_errors(&now).unwrap() > ERRORS_MIN);
+        // One of a hundred is too little.
+        let mut rare = called(3_600..3_900, 1.0);
+        rare.iter_mut().step_by(100).for_each(|request| request.log += 40.0_f64.ln());
+        assert!(!usual.has_more_tail(&rare));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use laggard_params::Window;
 use recovery::{Slow, failing_recovery, recovery, was_as_slow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use traffic::{missing_requests, traffic_recovery};
+pub(super) use traffic::TrafficChange;
 
 /// Everything detection depends on.
 #[derive(Clone, PartialEq, Debug)]
@@ -165,6 +165,11 @@ impl Detection {
             evaluation.others.push(WindowEvaluation { length_ns: length.ns(), window, baseline, findings });
         }
         evaluation.others.sort_by_key(|other| other.length_ns);
+        // Where requests take longer, that is what counts, and its evidence knows of the load of replicas.
+        let replicas = traffic::changed_replicas(requests, self.compared(end));
+        let is_slow = |service: &str| evaluation.all().any(|(finding, ..)| finding.service == service);
+        let of_traffic: Vec<Finding> = replicas.into_iter().filter(|own| !is_slow(&own.service)).collect();
+        evaluation.findings.extend(of_traffic);
         Ok(evaluation)
     }
 
@@ -208,11 +213,13 @@ impl Study<'_> {
             let usual = self.detection.healthy_baseline(alert);
             let slow = Slow { since, evident_until, until: self.end, usual };
             let (requests, engine) = (self.requests, self.engine);
-            let recovery = match (finding.lacks_requests(), finding.is_failing()) {
-                (true, _) => Some(traffic_recovery(finding, requests, usual, self.end)),
-                _ if too_few => Some(Recovery::Unknown),
-                (_, true) => Some(failing_recovery(finding, requests, slow, self.detection.settings, engine)),
-                (_, false) => recovery(finding, requests, slow, engine),
+            let recovery = match traffic::recovery(finding, requests, usual, self.end) {
+                Some(of_traffic) => Some(of_traffic),
+                None if too_few => Some(Recovery::Unknown),
+                None if finding.is_failing() => {
+                    Some(failing_recovery(finding, requests, slow, self.detection.settings, engine))
+                }
+                None => recovery(finding, requests, slow, engine),
             };
             Some((alert.id.clone(), recovery?))
         };
@@ -224,7 +231,7 @@ impl Study<'_> {
             let mut own = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
             own.any(|own| own.service == service && own.lacks_requests())
         };
-        missing_requests(self.requests, self.detection.compared(self.end), day, is_known)
+        traffic::missing_requests(self.requests, self.detection.compared(self.end), day, is_known)
     }
 
     /// An evaluation of the requests that services get, and of nothing else; `None` where they get what they usually get.
@@ -345,8 +352,8 @@ impl Study<'_> {
         if findings.iter().any(|finding| !self.is_known(finding)) {
             self.drop_daily(&mut findings, compared, day);
         }
-        // An alert about failures stays about them while another operation of the service takes longer.
-        findings.sort_by_key(|finding| !(finding.is_failing() && self.is_alert_of(finding)));
+        // An alert about errors stays about them while another operation of the service takes longer.
+        findings.sort_by_key(|finding| !(finding.has_errors() && self.is_alert_of(finding)));
         by_service(findings)
     }
 

@@ -15,6 +15,7 @@ mod recorded_spans;
 mod recorded_tests;
 mod server_clauses;
 mod silence;
+mod traffic_clauses;
 pub(super) mod verdict;
 mod waits;
 

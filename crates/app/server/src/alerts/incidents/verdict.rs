@@ -8,7 +8,8 @@ use super::super::lifecycle::{Alert, AlertList, Interval};
 use super::super::servers::schedule::windows_of;
 use super::super::store_reader::StoreReader;
 use super::{
-    IncidentRecord, IncidentState, IncidentVerdict, history, objective_clauses, server_clauses, waits,
+    IncidentRecord, IncidentState, IncidentVerdict, history, objective_clauses, server_clauses,
+    traffic_clauses, waits,
 };
 use crate::events::TenantEvents;
 use crate::recordings::TenantRecordings;
@@ -134,9 +135,10 @@ impl Evidence<'_> {
         incident: &IncidentRecord,
         alert: &Alert,
     ) -> Option<(Vec<Clause>, Option<CauseClass>, Option<Timestamp>)> {
-        if alert.finding.operation().is_some_and(Finding::lacks_requests) {
-            // What the few requests that are left take says nothing about the others.
-            return Some((vec![finding_clause(alert)], None, None));
+        if let Some(traffic) = alert.finding.operation().and_then(traffic_clauses::of) {
+            // What the requests take that still arrive says nothing about it.
+            let clauses = std::iter::once(finding_clause(alert)).chain(traffic.clauses).collect();
+            return Some((clauses, traffic.class, traffic.onset));
         }
         let mut report = self.report(alert)?;
         if let Some(finding) = alert.finding.operation() {
@@ -237,7 +239,7 @@ fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
     let explains = |other: &Suspect| {
         other.categories.iter().any(|category| suspects[index].categories.contains(category))
     };
-    let is_first = finding.is_failing() || !suspects[..index].iter().any(explains);
+    let is_first = finding.has_errors() || !suspects[..index].iter().any(explains);
     if is_first {
         suspects[..=index].rotate_right(1);
     }

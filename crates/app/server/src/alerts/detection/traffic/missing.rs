@@ -3,14 +3,14 @@
 //! Requests that enter at a service are counted in its latest minutes and in every part of the baseline that is as long. Traffic
 //! varies by the hour, so that only a fall far below the smallest of those parts counts; what is as low every day is left out.
 
-use super::super::evaluate::{Finding, Recovery};
-use super::confirmation::parts_of;
-use super::{Compared, before, day_before};
+use super::super::super::evaluate::{Finding, Recovery};
+use super::super::confirmation::parts_of;
+use super::super::{Compared, before, day_before};
+use super::{ChangeShown, TrafficChange, finding};
 use laggard_engine::Requests;
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::binomial_upper_tail;
 use laggard_params::Window;
-use laggard_report::BehaviorChange;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn count(entries: &[(Timestamp, &str)], window: Window) -> u64 {
 
 /// Services that get far fewer requests than in any part of the baseline. `day` has the requests of the day before; it is called
 /// only for a fall that is in question.
-pub(super) fn missing_requests(
+pub(in crate::alerts::detection) fn missing_requests(
     requests: &Requests,
     compared: Compared,
     day: &impl Fn(Window) -> Option<Arc<Requests>>,
@@ -72,7 +72,7 @@ pub(super) fn missing_requests(
             LENGTHS.into_iter().find_map(|length| Fall::of(own, length, stored, compared.window.until))?;
         let is_news =
             is_known(service) || !fall.is_daily(service, day(day_before(compared.window)), compared.window);
-        is_news.then(|| finding(service, own, &fall, stored))
+        is_news.then(|| of_service(service, own, &fall, stored))
     };
     entries.by_service.iter().filter_map(fallen).collect()
 }
@@ -125,43 +125,25 @@ impl Fall {
     }
 }
 
-fn finding(service: &str, entries: &[(Timestamp, &str)], fall: &Fall, baseline: Window) -> Finding {
+fn of_service(service: &str, entries: &[(Timestamp, &str)], fall: &Fall, baseline: Window) -> Finding {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let usual = entries.iter().filter(|(start, _)| (baseline.since..=baseline.until).contains(start));
     usual.for_each(|(_, operation)| *counts.entry(operation).or_default() += 1);
     let mut operations: Vec<(&str, u64)> = counts.into_iter().collect();
     operations.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let change = BehaviorChange {
-        kind: Finding::MISSING_REQUESTS.to_owned(),
-        callees: Vec::new(),
+    let shown = ChangeShown {
         rate: fall.share(),
         usual_rate: 1.0,
-        is_against_peers: false,
         p_value: fall.p_value,
         calls: fall.latest,
+        onset: fall.last,
     };
-    Finding {
-        service: service.to_owned(),
-        operation: operations.first().map_or_else(String::new, |(operation, _)| (*operation).to_owned()),
-        caller: None,
-        other_operations: Vec::new(),
-        replicas: Vec::new(),
-        categories: Vec::new(),
-        factor: None,
-        is_against_peers: false,
-        effect_ns: 0,
-        slower: 0.0,
-        p_value: Some(fall.p_value),
-        requests_hit: 0,
-        requests_seen: fall.latest,
-        traces: Vec::new(),
-        behavior: vec![change],
-        onset_ns: fall.last.map(Timestamp::unix_ns),
-    }
+    let operation = operations.first().map_or_else(String::new, |(operation, _)| (*operation).to_owned());
+    Finding { operation, ..finding(TrafficChange::MissingRequests, service, shown) }
 }
 
 /// What the latest minutes say about a service that requests did not reach.
-pub(super) fn traffic_recovery(
+pub(super) fn missing_recovery(
     finding: &Finding,
     requests: &Requests,
     usual: Window,
