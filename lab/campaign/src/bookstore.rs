@@ -4,10 +4,13 @@ use crate::{CampaignError, repository};
 use laggard_system::http::ClientOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
 use std::time::Duration;
 
 /// Longest time for an answer of the shop, also while it is broken.
 const ANSWER: Duration = Duration::from_secs(30);
+/// Requests of which one must succeed, a second apart.
+const ATTEMPTS: u32 = 10;
 
 /// A shop in its data folder. Dropping it stops it, if it is ours to stop.
 pub(crate) struct Bookstore {
@@ -46,7 +49,8 @@ impl Bookstore {
         Err(format!("bookstore {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Whether a user gets an answer: a run of a shop that was stopped by something else is no run.
+    /// Whether users get answers: a run of a shop that was stopped by something else is no run. The first ones after a restart may
+    /// fail, by connections that were open before.
     ///
     /// # Errors
     /// When there is no answer, or an error.
@@ -54,8 +58,12 @@ impl Bookstore {
         let url = format!("http://127.0.0.1:{}/home?item=1", self.first_port);
         let failure = |error: &dyn std::fmt::Display| format!("the shop does not answer at {url}: {error}");
         let agent = ClientOptions::new(ANSWER).agent().map_err(|error| failure(&error))?;
-        let answer = agent.get(&url).call().map_err(|error| failure(&error))?;
-        if answer.status().is_success() { Ok(()) } else { Err(failure(&answer.status())) }
+        let mut answers = (0..ATTEMPTS).map(|attempt| {
+            sleep(Duration::from_secs(u64::from(attempt > 0)));
+            let answer = agent.get(&url).call().map_err(|error| failure(&error))?;
+            if answer.status().is_success() { Ok(()) } else { Err(failure(&answer.status())) }
+        });
+        answers.find(Result::is_ok).unwrap_or_else(|| Err(failure(&"no answer of several was a success")))
     }
 
     /// The names of all faults, or of the harmless days.

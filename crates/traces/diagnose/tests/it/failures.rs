@@ -12,6 +12,8 @@ use std::fmt::Write;
 enum Cart {
     /// Reads its `store` so many times.
     Reads(u64),
+    /// Reads it once, which takes twenty times as long.
+    ReadsSlowly,
     /// Returns at once with an error.
     Fails,
 }
@@ -36,6 +38,7 @@ fn shop_spans(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart)
         let doing = cart(request, pod);
         let reads = match doing {
             Cart::Reads(reads) => (0..reads).map(|_| noisy(1e6)).collect(),
+            Cart::ReadsSlowly => vec![noisy(2e7)],
             Cart::Fails => Vec::new(),
         };
         let error = if matches!(doing, Cart::Fails) { "error" } else { "" };
@@ -136,12 +139,28 @@ fn an_early_return_is_named_where_old_and_new_trees_diverge() {
 }
 
 #[test]
+fn slow_requests_precede_others_that_make_fewer_calls() {
+    let window = shop(5_000, 600, |request, _| match (request % 10, request % 20) {
+        (3, _) => Cart::Reads(0),
+        (_, 4) => Cart::ReadsSlowly,
+        _ => Cart::Reads(1),
+    });
+    let report = report(&window, Some(&usual()));
+    let named: Vec<String> =
+        report.suspects.iter().map(|suspect| format!("{} {}", suspect.service, suspect.operation)).collect();
+    assert_eq!(named, ["cart read", "cart get"], "{}", report.headline);
+}
+
+#[test]
 fn repeated_calls_are_named_with_their_caller() {
     let window = shop(5_000, 600, |_, _| Cart::Reads(6));
     let report = report(&window, Some(&usual()));
     let caller = report.suspects.iter().find(|suspect| suspect.operation == "get").expect("a suspect");
     assert!(caller.evidence.contains(&"more-calls".to_owned()), "{:?}", caller.evidence);
     assert_eq!((caller.behavior[0].rate, caller.behavior[0].usual_rate), (6.0, 1.0));
+    // Five more reads of a millisecond in requests of five.
+    let met = caller.met.expect("requests that met it");
+    assert!(met.requests == 600 && (0.8..1.4).contains(&met.slower), "{met:?}");
 }
 
 /// One call in a hundred fails and one in four makes no call: before, and now.

@@ -1,5 +1,6 @@
 //! Suspects by their failures: operations that fail, stop early, or call others for the first time or more often.
 
+use super::hits::slower_by;
 use super::site_study::SiteStudy;
 use super::sites::{Adapter, onset, surveyed_request};
 use super::some_replicas;
@@ -129,7 +130,8 @@ fn explains(failing: &Suspect, slow: &Suspect, callers: &BTreeSet<OperationId>) 
     let common = slowed.hit.iter().filter(|row| failed.hit.binary_search(row).is_ok()).count() as u64;
     let is_caller = callers.contains(&slow.operation)
         && failed.requests.hit as f64 >= CALLER_SHARE_MIN * slowed.requests.hit as f64;
-    let is_of_the_same = 2 * common >= slowed.hit.len() as u64;
+    // Of a call that was not always made, only some of the requests without it are hit.
+    let is_of_the_same = 2 * common.min(failed.requests.hit) >= slowed.requests.hit;
     let has_errors = failing.evidence.contains(&Evidence::Errors);
     is_caller
         || is_of_the_same
@@ -262,8 +264,15 @@ impl<'a> OutcomeStudy<'a> {
             p_value: change.p_adjusted,
             calls: change.calls,
         };
+        let met = extra.as_ref().and_then(|extra| {
+            let hit: BTreeSet<u32> = change.hit.iter().map(|hit| hit.row).collect();
+            let added_ns =
+                |row: u32| if hit.contains(&row) { extra.total_ns / hit.len() as f64 } else { 0.0 };
+            slower_by(self.study, &rates.rows.iter().copied().collect(), added_ns)
+        });
         let mut suspect = self.suspect(change.caller, evidence, behavior, &change.hit, rates);
         if let Some(hits) = &mut suspect.hits {
+            hits.met = met;
             // Where a call was not always made before, only some of the requests without it are hit.
             let changed = change.difference.abs().round() as u64;
             let part = changed as f64 / hits.requests.hit.max(1) as f64;

@@ -246,18 +246,7 @@ impl HitStudy<'_> {
         let judged = calls.iter().filter(|call| call.is_judged).map(|call| call.call.request);
         let met: BTreeSet<u32> =
             judged.filter(|&at| self.study.is_complete(&requests[at as usize])).collect();
-        let (mut usual_ns, mut added_ns) = (0.0, 0.0);
-        for &at in &met {
-            let request = &requests[at as usize];
-            let weight = f64::from(request.weight);
-            let excess_ns = excess_by_request.get(&at).copied().unwrap_or(0.0);
-            // What other suspects add to the request is no part of its usual time.
-            let usual = self.study.usual_latency_ns.get(request.category as usize).copied();
-            usual_ns += weight * usual.unwrap_or(request.latency_ns - excess_ns).max(0.0);
-            added_ns += weight * excess_ns;
-        }
-        let slower = (added_ns / usual_ns.max(1.0)).clamp(0.0, SLOWER_MAX);
-        (!met.is_empty()).then_some(MetRequests { requests: met.len() as u64, slower })
+        slower_by(self.study, &met, |at| excess_by_request.get(&at).copied().unwrap_or(0.0))
     }
 
     /// Share of the hit calls' excess that is on replicas which had just started.
@@ -431,4 +420,23 @@ fn set_factor(culprit: &mut CulpritReplica, calls: &[LeveledCall]) {
     let error = 1.96 * sample_std(&logs) / (logs.len() as f64).sqrt();
     (culprit.factor, culprit.factor_low, culprit.factor_high) =
         (mean.exp(), (mean - error).exp(), (mean + error).exp());
+}
+
+/// How much slower an excess in nanoseconds makes requests, by their rows. `None` without any.
+pub(super) fn slower_by(
+    study: &SiteStudy,
+    met: &BTreeSet<u32>,
+    excess_ns: impl Fn(u32) -> f64,
+) -> Option<MetRequests> {
+    let (mut usual_ns, mut added_ns) = (0.0, 0.0);
+    for &at in met {
+        let request = &study.window.requests[at as usize];
+        let (weight, excess_ns) = (f64::from(request.weight), excess_ns(at));
+        // What other suspects add to the request is no part of its usual time.
+        let usual = study.usual_latency_ns.get(request.category as usize).copied();
+        usual_ns += weight * usual.unwrap_or(request.latency_ns - excess_ns).max(0.0);
+        added_ns += weight * excess_ns;
+    }
+    let slower = (added_ns / usual_ns.max(1.0)).clamp(0.0, SLOWER_MAX);
+    (!met.is_empty()).then_some(MetRequests { requests: met.len() as u64, slower })
 }
