@@ -52,6 +52,17 @@ fn requests_with_errors(
     slow: impl Fn(&RequestTraits) -> f64,
     fails: impl Fn(&RequestTraits) -> bool,
 ) -> Requests {
+    requests_of_tenants(seed, from_s, slow, fails, |drawn| drawn.tenant)
+}
+
+/// The same, and other tenants ask than were drawn.
+fn requests_of_tenants(
+    seed: u64,
+    from_s: usize,
+    slow: impl Fn(&RequestTraits) -> f64,
+    fails: impl Fn(&RequestTraits) -> bool,
+    tenant: impl Fn(&RequestTraits) -> usize,
+) -> Requests {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + from_s as u64);
     let mut ingest = Ingest::new(IngestSettings::default());
     let text = |key: &str, service: &str, value: &str| {
@@ -68,7 +79,7 @@ fn requests_with_errors(
             second: at,
             replica: at % 3,
         };
-        let tenant = text("tenant", "", &format!("t{}", drawn.tenant));
+        let tenant = text("tenant", "", &format!("t{}", tenant(&drawn)));
         let version = text("version", "cart", if drawn.is_new { "1.4.3" } else { "1.4.2" });
         let cart_ns = (20e6 * random.noise() * slow(&drawn)) as u64;
         let front_ns = (10e6 * random.noise()) as u64 + cart_ns;
@@ -224,4 +235,15 @@ fn attributes_that_have_nothing_to_do_with_it_are_not_named() {
         assert!(!found.suspects.is_empty());
         assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "seed {seed}: {}", found.headline);
     }
+}
+
+#[test]
+fn a_tenant_of_all_requests_since_the_onset_is_not_named() {
+    let is_late = |drawn: &RequestTraits| drawn.second >= 900;
+    let slow = |drawn: &RequestTraits| if is_late(drawn) { 1.6 } else { 1.0 };
+    let tenant = |drawn: &RequestTraits| if is_late(drawn) { 4 } else { drawn.tenant };
+    let window = requests_of_tenants(7, 10_000, slow, |_| false, tenant);
+    let found = report(&window, Some(&requests(8, 0, |_| 1.0)));
+    assert!(found.suspects[0].onset.is_some(), "{}", found.headline);
+    assert_eq!(named(&found), Vec::<&SuspectAttribute>::new(), "{}", found.headline);
 }

@@ -7,7 +7,7 @@ use laggard_localize::{
     AttributeGroups, AttributeTest, AttributedRequest, Site, SiteSettings, SiteTable, UnevenAttribute,
     attribute_tests, changed_attributes, uneven_attributes,
 };
-use laggard_model::{AttributeSetId, Names, OperationId, attributes_in};
+use laggard_model::{AttributeSetId, Names, OperationId, Timestamp, attributes_in};
 use laggard_numeric::benjamini_hochberg;
 use laggard_report::SuspectAttribute;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +45,8 @@ const GROUP_SHARE_MIN: f64 = 0.03;
 const GROUP_REQUESTS_MIN: usize = 20;
 /// Most values named for one suspect.
 const NAMED_MAX: usize = 3;
+/// From this share of the requests since the onset on, a value is as good as all of them.
+const OF_THE_TIME_MIN: f64 = 0.9;
 /// The route is the same for all requests of most categories, and routes differ by nature.
 const NOT_SEARCHED: &str = "route";
 /// A value is standing when its factor in the baseline was at least this part of the current one, on the log scale.
@@ -219,7 +221,8 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     }
     let tests: Vec<(usize, AttributeTest)> = (suspects.iter().enumerate())
         .flat_map(|(at, suspect)| {
-            let requests = requests_of(suspect, study);
+            let requests: Vec<AttributedRequest> =
+                requests_of(suspect, study).into_iter().map(|(_, request)| request).collect();
             attribute_tests(&requests, &values.sets).into_iter().map(move |test| (at, test))
         })
         .collect();
@@ -227,6 +230,9 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     let adjusted = benjamini_hochberg(&p_values);
     for ((at, test), p_value) in tests.iter().zip(adjusted) {
         let operation = suspects[*at].operation;
+        if is_of_the_time(&suspects[*at], test.value, study) {
+            continue;
+        }
         let by_time = study
             .uneven_values
             .iter()
@@ -255,8 +261,24 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     }
 }
 
+/// Whether nearly all requests since the onset have a value: then it cannot be told from the time. Of versions, that is news.
+fn is_of_the_time(suspect: &Suspect, value: u32, study: &SiteStudy) -> bool {
+    let Some(onset) = suspect.onset.as_ref().map(|onset| onset.at) else { return false };
+    let values = &study.attributes;
+    if !values.values[value as usize].service.is_empty() {
+        return false;
+    }
+    let calls = requests_of(suspect, study);
+    let has_value =
+        |request: &AttributedRequest| values.sets[request.set as usize].binary_search(&value).is_ok();
+    let since = calls.iter().filter(|(start, _)| *start >= onset).map(|(_, request)| has_value(request));
+    let since: Vec<bool> = since.collect();
+    let with = since.iter().filter(|has_value| **has_value).count();
+    !since.is_empty() && with as f64 >= OF_THE_TIME_MIN * since.len() as f64
+}
+
 /// The requests of the window that call a suspect's operation, in order of start.
-fn requests_of(suspect: &Suspect, study: &SiteStudy) -> Vec<AttributedRequest> {
+fn requests_of(suspect: &Suspect, study: &SiteStudy) -> Vec<(Timestamp, AttributedRequest)> {
     let requests = &study.window.requests;
     let is_here = |site: &Site| match *site {
         Site::Operation(operation) | Site::Chain(operation) => operation == suspect.operation,
@@ -267,9 +289,10 @@ fn requests_of(suspect: &Suspect, study: &SiteStudy) -> Vec<AttributedRequest> {
     calls.sort_unstable();
     calls.dedup();
     let hit = suspect.hits.as_ref().map_or(&[][..], |figures| &figures.hit);
-    let request = |&at: &u32| AttributedRequest {
-        is_hit: hit.binary_search(&at).is_ok(),
-        set: requests[at as usize].attributes.index() as u32,
+    let request = |&at: &u32| {
+        let request = &requests[at as usize];
+        let (is_hit, set) = (hit.binary_search(&at).is_ok(), request.attributes.index() as u32);
+        (request.start, AttributedRequest { is_hit, set })
     };
     calls.iter().map(request).collect()
 }
