@@ -35,10 +35,13 @@ fn quoted(text: &str) -> Vec<(&str, &str)> {
     parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// ``… `SERVICE` operation `OPERATION` …``
+/// ``… `SERVICE` operation `OPERATION` …``; of a whole service, ``… service `SERVICE` …`` without an operation.
 fn operation(what: &str) -> Option<(String, String)> {
     let names = quoted(what);
-    let at = names.iter().position(|(before, _)| *before == " operation ")?;
+    let Some(at) = names.iter().position(|(before, _)| *before == " operation ") else {
+        let (_, service) = names.iter().find(|(before, _)| before.ends_with(" service "))?;
+        return Some(((*service).to_owned(), String::new()));
+    };
     Some((names.get(at.checked_sub(1)?)?.1.to_owned(), names[at].1.to_owned()))
 }
 
@@ -50,8 +53,11 @@ fn edge(what: &str) -> Option<(String, String)> {
     (before == " and ").then(|| (names[at].1.to_owned(), callee.to_owned()))
 }
 
-/// `On 1 of 3 replicas (store-2).`; of all replicas, none is named.
+/// `On 1 of 3 replicas (store-2).` or ``On replica `store-2`.``; of all replicas, none is named.
 fn replicas(place: &str) -> Vec<String> {
+    if let Some((_, name)) = quoted(place).iter().find(|(before, _)| *before == "On replica ") {
+        return vec![(*name).to_owned()];
+    }
     let Some((before, rest)) = place.split_once(" of ").filter(|(before, _)| before.contains("On ")) else {
         return Vec::new();
     };

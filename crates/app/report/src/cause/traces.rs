@@ -65,6 +65,12 @@ impl Evidence {
                     let text = format!("{operation} calls {callee} in {now} of its calls ({usual} before).");
                     self.add(CauseClass::Code, 2.5, text);
                 }
+                "unprocessed-messages" => {
+                    let text = format!(
+                        "{callee} processed {now} of the messages of {operation} ({usual} before): the others wait in a queue, or are lost."
+                    );
+                    self.add(CauseClass::Waiting, 2.5, text);
+                }
                 "new-calls" => self.add(
                     CauseClass::Code,
                     3.0,

@@ -230,9 +230,10 @@ pub struct Suspect {
     /// (some are slow in the same way, apart from the others), `peers` (some replicas are slower than others),
     /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
     /// window), `attribute` (slower for requests with one value of an attribute than for others),
-    /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early), `new-calls` and
-    /// `more-calls` (calls other operations for the first time, or more often), `some-replicas` (only some replicas perform
-    /// it, although the others run its callers).
+    /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early),
+    /// `unprocessed-messages` (its messages are not processed, or not yet), `new-calls` and `more-calls` (calls other
+    /// operations for the first time, or more often), `some-replicas` (only some replicas perform it, although the others
+    /// run its callers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
@@ -295,7 +296,8 @@ pub struct AffectedCategory {
 /// How an operation behaves differently, apart from the time it takes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BehaviorChange {
-    /// `errors`, `missing-calls`, `new-calls`, `more-calls` or `some-replicas`; in alerts also `missing-requests`.
+    /// `errors`, `missing-calls`, `unprocessed-messages`, `new-calls`, `more-calls` or `some-replicas`; in alerts also
+    /// `missing-requests`, `uneven-requests`, and `interrupted-replica`.
     pub kind: String,
     /// The operations that it calls less or more often, the largest difference first; empty for errors and `some-replicas`.
     pub callees: Vec<Callee>,

@@ -171,7 +171,7 @@ impl Finding {
     /// Whether it fails, or makes so many fewer calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
     pub fn fails_clearly(&self) -> bool {
         let is_clear = |change: &BehaviorChange| {
-            change.kind == "missing-calls" && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate
+            is_of_missing(change) && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate
         };
         self.has_errors() || self.behavior.iter().any(is_clear)
     }
@@ -183,8 +183,13 @@ impl Finding {
 
     /// Whether it fails or returns early: what it does not do cannot be measured in time.
     pub fn is_failing(&self) -> bool {
-        self.behavior.iter().any(|change| matches!(change.kind.as_str(), "errors" | "missing-calls"))
+        self.has_errors() || self.behavior.iter().any(is_of_missing)
     }
+}
+
+/// Whether calls are no longer made, or messages not processed.
+fn is_of_missing(change: &BehaviorChange) -> bool {
+    matches!(change.kind.as_str(), "missing-calls" | "unprocessed-messages")
 }
 
 /// Requests of one call tree.

@@ -84,6 +84,8 @@ pub(crate) enum Evidence {
     Errors,
     /// No longer calls another operation.
     MissingCalls,
+    /// A consumer no longer processes its messages while they are looked at.
+    UnprocessedMessages,
     /// Calls another operation for the first time.
     NewCalls,
     /// Calls another operation more often.
@@ -104,6 +106,7 @@ impl Evidence {
             Evidence::Attribute => "attribute",
             Evidence::Errors => "errors",
             Evidence::MissingCalls => "missing-calls",
+            Evidence::UnprocessedMessages => "unprocessed-messages",
             Evidence::NewCalls => "new-calls",
             Evidence::MoreCalls => "more-calls",
             Evidence::SomeReplicas => "some-replicas",

@@ -152,6 +152,35 @@ fn slow_requests_precede_others_that_make_fewer_calls() {
 }
 
 #[test]
+fn messages_that_wait_in_a_queue_are_not_called_missing_calls() {
+    let orders = |from: usize, count: usize, is_processed: &dyn Fn(usize) -> bool| {
+        let mut text = String::new();
+        for order in from..from + count {
+            let (trace, start) = (1 + order, order as u64 * 1_000_000_000);
+            let time = 1_000_000 + order as u64 * 7_919 % 500_000;
+            let mut span = |line: String| writeln!(text, "{trace} {line}").expect("text grows");
+            span(format!("a - shop/confirm@shop-1 {start}..{} server", start + 3 * time));
+            span(format!("b a shop/publish@shop-1 {}..{} producer", start + time, start + 2 * time));
+            if is_processed(order) {
+                let taken = start + 3 * time;
+                span(format!("c b worker/process@worker-1 {taken}..{} consumer", taken + time));
+            }
+        }
+        traces_of(text.lines())
+    };
+    let usual = orders(0, 900, &|_| true);
+    let report = report(&orders(5_000, 600, &|order| order % 2 == 0), Some(&usual));
+    assert_eq!(first(&report), "shop publish [] unprocessed-messages", "{}", report.headline);
+    assert!(
+        report.headline.contains(
+            "sends messages of which `worker process` processed 50 % in this time, 100 % in the baseline"
+        ),
+        "{}",
+        report.headline
+    );
+}
+
+#[test]
 fn repeated_calls_are_named_with_their_caller() {
     let window = shop(5_000, 600, |_, _| Cart::Reads(6));
     let report = report(&window, Some(&usual()));

@@ -17,7 +17,7 @@ use laggard_localize::{
     RequestNumbers, SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
     uneven_errors,
 };
-use laggard_model::{OperationId, ReplicaId};
+use laggard_model::{OperationId, ReplicaId, SpanKind};
 use laggard_report::{BehaviorChange, Callee, Onset};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -245,12 +245,14 @@ impl<'a> OutcomeStudy<'a> {
             let calls_it = called.any(|below| Some(tree.operation[below as usize]) == callee);
             (!errors.contains(&node)).then_some(calls_it != (change.kind == CallChangeKind::Missing))
         });
+        let names = self.study.union.names();
+        let is_consumer = |operation| names.operation_key(operation).kind == SpanKind::Consumer;
         let evidence = match change.kind {
+            CallChangeKind::Missing if callee.is_some_and(is_consumer) => Evidence::UnprocessedMessages,
             CallChangeKind::Missing => Evidence::MissingCalls,
             CallChangeKind::New => Evidence::NewCalls,
             CallChangeKind::More => Evidence::MoreCalls,
         };
-        let names = self.study.union.names();
         let name = |&operation: &OperationId| {
             let key = names.operation_key(operation);
             Callee { service: key.service.to_owned(), operation: key.operation.to_owned() }
