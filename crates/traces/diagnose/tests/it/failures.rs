@@ -170,7 +170,7 @@ fn messages_that_wait_in_a_queue_are_not_called_missing_calls() {
     };
     let usual = orders(0, 900, &|_| true);
     let report = report(&orders(5_000, 600, &|order| order % 2 == 0), Some(&usual));
-    assert_eq!(first(&report), "shop publish [] unprocessed-messages", "{}", report.headline);
+    assert_eq!(first(&report), "shop publish [shop-1] unprocessed-messages", "{}", report.headline);
     assert!(
         report.headline.contains(
             "sends messages of which `worker process` processed 50 % in this time, 100 % in the baseline"
