@@ -165,11 +165,11 @@ impl Detection {
             evaluation.others.push(WindowEvaluation { length_ns: length.ns(), window, baseline, findings });
         }
         evaluation.others.sort_by_key(|other| other.length_ns);
-        // Where requests take longer, that is what counts, and its evidence knows of the load of replicas.
-        let replicas = traffic::changed_replicas(requests, self.compared(end));
-        let is_slow = |service: &str| evaluation.all().any(|(finding, ..)| finding.service == service);
-        let of_traffic: Vec<Finding> = replicas.into_iter().filter(|own| !is_slow(&own.service)).collect();
-        evaluation.findings.extend(of_traffic);
+        let mut of_traffic = traffic::changed_replicas(requests, self.compared(end));
+        of_traffic.retain(|own| {
+            evaluation.all().all(|(slow, ..)| slow.service != own.service || own.explains_slowness(slow))
+        });
+        evaluation.findings = by_service(of_traffic.into_iter().chain(evaluation.findings));
         Ok(evaluation)
     }
 

@@ -63,6 +63,15 @@ impl Finding {
         self.behavior.iter().find_map(|change| Some((kind(&change)?, change)))
     }
 
+    /// Whether it is about a replica that gets more requests than before, and what is slow may be so for that: not what fails, nor
+    /// other replicas, which may get fewer since they are slow.
+    pub(super) fn explains_slowness(&self, slow: &Finding) -> bool {
+        let is_of_others = !slow.replicas.is_empty() && !slow.replicas.contains(&self.replicas[0]);
+        self.traffic().is_some_and(|(change, _)| change == TrafficChange::UnevenRequests)
+            && !slow.has_errors()
+            && !is_of_others
+    }
+
     /// Whether it is about a service that requests no longer reach.
     pub fn lacks_requests(&self) -> bool {
         self.traffic().is_some_and(|(change, _)| change == TrafficChange::MissingRequests)

@@ -309,4 +309,22 @@ mod tests {
         let few = calls(|own, interval| if interval < 60 && absent(interval) { [2, 0, 2][own] } else { 2 });
         assert!(few.interrupted(LATEST, at).is_none());
     }
+
+    #[test]
+    fn a_replica_with_more_requests_explains_what_is_slow_everywhere_or_on_itself() {
+        let about = |change, replica: &str| {
+            let shown = ChangeShown { rate: 0.9, usual_rate: 0.3, p_value: 0.0, calls: 90, onset: None };
+            Finding { replicas: vec![replica.to_owned()], ..finding(change, "store", shown) }
+        };
+        let slow = |replicas: &[&str]| Finding {
+            replicas: replicas.iter().map(|replica| (*replica).to_owned()).collect(),
+            behavior: Vec::new(),
+            ..about(TrafficChange::UnevenRequests, "")
+        };
+        let busy = about(TrafficChange::UnevenRequests, "store-1");
+        assert!(busy.explains_slowness(&slow(&[])) && busy.explains_slowness(&slow(&["store-1"])));
+        assert!(!busy.explains_slowness(&slow(&["store-2"])), "it is avoided since it is slow");
+        let restarted = about(TrafficChange::InterruptedReplica, "store-1");
+        assert!(!restarted.explains_slowness(&slow(&[])));
+    }
 }

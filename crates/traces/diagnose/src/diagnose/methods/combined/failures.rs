@@ -89,7 +89,7 @@ fn hits(suspect: &Suspect) -> u64 {
 
 /// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
 /// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers. What makes fewer
-/// calls without an error is not waited for: it precedes what hits the same requests, and its callers.
+/// calls without an error is not waited for: it precedes its callers only.
 pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResult) -> Vec<Suspect> {
     let mut all = slow;
     for suspect in failures.calling {
@@ -130,12 +130,8 @@ fn explains(failing: &Suspect, slow: &Suspect, callers: &BTreeSet<OperationId>) 
     let common = slowed.hit.iter().filter(|row| failed.hit.binary_search(row).is_ok()).count() as u64;
     let is_caller = callers.contains(&slow.operation)
         && failed.requests.hit as f64 >= CALLER_SHARE_MIN * slowed.requests.hit as f64;
-    // Of a call that was not always made, only some of the requests without it are hit.
-    let is_of_the_same = 2 * common.min(failed.requests.hit) >= slowed.requests.hit;
     let has_errors = failing.evidence.contains(&Evidence::Errors);
-    is_caller
-        || is_of_the_same
-        || has_errors && failed.requests.hit >= slowed.requests.hit.saturating_sub(common)
+    is_caller || has_errors && failed.requests.hit >= slowed.requests.hit.saturating_sub(common)
 }
 
 /// Operations that call an operation, directly or by way of others.
