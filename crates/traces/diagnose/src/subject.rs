@@ -12,7 +12,8 @@ use laggard_model::{Names, OperationId, ReplicaId, Timestamp};
 pub struct Subject<'a> {
     /// Service and name of the operation.
     pub operation: (&'a str, &'a str),
-    /// Service and name of the caller, if the time is spent between the two.
+    /// Service and name of the caller, if the time is spent between the two; those of the operation itself, if it is spent
+    /// between it and what it calls.
     pub caller: Option<(&'a str, &'a str)>,
     /// Only calls on one of these replicas; on any if there are none.
     pub replicas: &'a [String],
@@ -49,10 +50,11 @@ pub fn subject_calls(
     };
     let selected = union.select(population, 0);
     let table = engine.fold(selected.range(), &SiteFold::new(selected.clone(), None, engine));
+    let is_itself = subject.caller == Some(subject.operation);
     let is_subject = |site: &Site| match (*site, &callers) {
         (Site::Operation(operation), None) => callees.contains(&operation),
         (Site::Link { caller, callee }, Some(callers)) => {
-            callees.contains(&callee) && callers.contains(&caller)
+            callers.contains(&caller) && (is_itself || callees.contains(&callee))
         }
         _ => false,
     };

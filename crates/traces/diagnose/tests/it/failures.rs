@@ -2,7 +2,7 @@
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
-use laggard_diagnose::{DiagnoseSettings, diagnose};
+use laggard_diagnose::{DiagnoseSettings, Population, Subject, diagnose, subject_calls};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_report::{InputFacts, Report, Verdict};
 use std::fmt::Write;
@@ -222,4 +222,14 @@ fn lost_spans_are_no_missing_calls() {
         let report = self::report(&one_pod, Some(&usual()));
         assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
     }
+}
+
+#[test]
+fn the_time_between_an_operation_and_what_it_calls_is_found_by_the_operation_alone() {
+    let requests = shop(0, 50, |_, _| Cart::Reads(1));
+    let calls = |caller: Option<(&str, &str)>| {
+        let subject = Subject { operation: ("shop", "call-cart"), caller, replicas: &[] };
+        subject_calls(&Population::all(&requests), &subject, LocalEngine::new(THREADS)).len()
+    };
+    assert_eq!((calls(Some(("shop", "call-cart"))), calls(Some(("shop", "buy"))), calls(None)), (50, 0, 0));
 }
