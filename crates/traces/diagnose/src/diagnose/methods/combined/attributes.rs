@@ -45,8 +45,8 @@ const GROUP_SHARE_MIN: f64 = 0.03;
 const GROUP_REQUESTS_MIN: usize = 20;
 /// Most values named for one suspect.
 const NAMED_MAX: usize = 3;
-/// From this share of the requests since the onset on, a value is as good as all of them.
-const OF_THE_TIME_MIN: f64 = 0.9;
+/// A value that at least this share of the requests since the onset has explains nothing: there are too few others.
+const OF_ALL_MIN: f64 = 0.9;
 /// The route is the same for all requests of most categories, and routes differ by nature.
 const NOT_SEARCHED: &str = "route";
 /// A value is standing when its factor in the baseline was at least this part of the current one, on the log scale.
@@ -230,14 +230,12 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     let adjusted = benjamini_hochberg(&p_values);
     for ((at, test), p_value) in tests.iter().zip(adjusted) {
         let operation = suspects[*at].operation;
-        if is_of_the_time(&suspects[*at], test.value, study) {
-            continue;
-        }
         let by_time = study
             .uneven_values
             .iter()
             .find(|one| one.found.suspect.operation == operation && one.value == test.value);
-        if by_time.is_some() || test.is_distinctive(p_value, &settings.attributes) {
+        let is_different = by_time.is_some() || test.is_distinctive(p_value, &settings.attributes);
+        if is_different && !is_of_all_since_onset(&suspects[*at], test.value, study) {
             let AttributeValue { key, service, value } = values.values[test.value as usize].clone();
             suspects[*at].attributes.push(SuspectAttribute {
                 key,
@@ -261,8 +259,9 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     }
 }
 
-/// Whether nearly all requests since the onset have a value: then it cannot be told from the time. Of versions, that is news.
-fn is_of_the_time(suspect: &Suspect, value: u32, study: &SiteStudy) -> bool {
+/// Whether nearly all requests since the onset have a value, so that there are no others to compare them with. Values of a
+/// service, such as its version, are kept: a new version is what one looks for.
+fn is_of_all_since_onset(suspect: &Suspect, value: u32, study: &SiteStudy) -> bool {
     let Some(onset) = suspect.onset.as_ref().map(|onset| onset.at) else { return false };
     let values = &study.attributes;
     if !values.values[value as usize].service.is_empty() {
@@ -274,7 +273,7 @@ fn is_of_the_time(suspect: &Suspect, value: u32, study: &SiteStudy) -> bool {
     let since = calls.iter().filter(|(start, _)| *start >= onset).map(|(_, request)| has_value(request));
     let since: Vec<bool> = since.collect();
     let with = since.iter().filter(|has_value| **has_value).count();
-    !since.is_empty() && with as f64 >= OF_THE_TIME_MIN * since.len() as f64
+    !since.is_empty() && with as f64 >= OF_ALL_MIN * since.len() as f64
 }
 
 /// The requests of the window that call a suspect's operation, in order of start.

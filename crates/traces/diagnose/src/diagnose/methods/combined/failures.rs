@@ -88,8 +88,8 @@ fn hits(suspect: &Suspect) -> u64 {
 }
 
 /// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
-/// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers. What makes fewer
-/// calls without an error is not waited for: it precedes its callers only.
+/// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers. An operation
+/// that makes fewer calls, without an error, delays nobody: it precedes its callers only.
 pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResult) -> Vec<Suspect> {
     let mut all = slow;
     for suspect in failures.calling {
