@@ -37,4 +37,4 @@ pub use structure_shapes::{ShapeCategory, StructureShapes};
 pub use summary::{SliceSummary, SummaryCategory, SummaryCell, SummaryKind};
 pub use trace_attributes::{AttributeLimit, TraceAttributes};
 pub use traces::{TraceText, Traces};
-pub use view::{RequestRange, RequestView};
+pub use view::{RequestCounts, RequestRange, RequestView};

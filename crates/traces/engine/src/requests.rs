@@ -12,7 +12,7 @@ use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
 use crate::traces::Traces;
-use crate::view::{RequestRange, RequestView};
+use crate::view::{RequestCounts, RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
     AttributeSetId, Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler,
@@ -182,6 +182,15 @@ impl Requests {
         let from = self.order.partition_point(|request_ref| start(request_ref) < since);
         let to = self.order.partition_point(|request_ref| start(request_ref) <= until);
         RequestRange { requests: self, from, to: to.max(from) }
+    }
+
+    /// Spans and traces of the requests that start in a window, whose ends belong to it. Slices of a store and files with a
+    /// baseline hold other requests, too. Without a window, everything that was read counts, also what is in no request.
+    pub fn counts_within(&self, since: Timestamp, until: Timestamp) -> RequestCounts {
+        match (since, until) {
+            (Timestamp::MIN, Timestamp::MAX) => RequestCounts { spans: self.spans(), traces: self.traces() },
+            _ => self.within(since, until).counts(),
+        }
     }
 
     fn at(&self, request_ref: RequestRef) -> &SlicedRequest {

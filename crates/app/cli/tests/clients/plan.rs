@@ -15,7 +15,7 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Time from the start of a plan to that of the next one.
 const PLAN_NS: u64 = 600_000_000_000;
 
-/// ColorWhen the first plan starts: 2026-01-12T09:00:00Z.
+/// When the first plan starts: 2026-01-12T09:00:00Z.
 const START_NS: u64 = 1_768_208_400_000_000_000;
 
 /// What the slow operation takes longer on the slow replica.

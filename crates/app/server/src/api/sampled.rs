@@ -133,7 +133,8 @@ fn finish(
 ) -> Result<Sampled, ApiError> {
     let LoadedInput { mut samples, requests, window, input, mut cautions } = read;
     progress.stage("windowing", 0)?;
-    let facts = SampleFacts { input, samples: samples.samples(), spans: requests.spans() };
+    let spans = requests.counts_within(window.since, window.until).spans;
+    let facts = SampleFacts { input, samples: samples.samples(), spans };
     if !requests.is_empty() {
         let range = requests.within(window.since, window.until);
         let (assumed, engine) = (windows.assumed_count(), LocalEngine::new(threads()));

@@ -97,15 +97,16 @@ pub fn compare(
 fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> ComparedSet {
     let requests = set.population.requests;
     let names = requests.names();
+    let read = requests.counts_within(set.population.since, set.population.until);
     ComparedSet {
         label: set.label.clone(),
         window: summary.extent.map(|(first, last)| Window { since: first, until: last }),
         input: Input {
             files: set.facts.files,
             bytes: set.facts.bytes,
-            spans: requests.spans(),
+            spans: read.spans,
             call_records: requests.call_records(),
-            traces: requests.traces(),
+            traces: read.traces,
             requests: complete(summary),
             services: names.services() as u64,
             operations: names.operations() as u64,

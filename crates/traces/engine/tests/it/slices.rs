@@ -120,6 +120,20 @@ fn a_window_holds_both_its_ends() {
 }
 
 #[test]
+fn spans_and_traces_of_a_window_leave_out_other_requests_of_the_same_slices() {
+    let requests = request(vec![slice(&EARLY), slice(&LATE)]);
+    let counts = |since, until| {
+        let counts = requests.counts_within(since, until);
+        (counts.spans, counts.traces)
+    };
+    let at = Timestamp::from_unix_ns;
+    assert_eq!(counts(at(500), at(999)), (3, 2));
+    assert_eq!(counts(at(1500), at(2000)), (3, 2));
+    assert_eq!(counts(at(3000), at(4000)), (0, 0));
+    assert_eq!(counts(Timestamp::MIN, Timestamp::MAX), (8, 5));
+}
+
+#[test]
 fn traces_that_were_assembled_again_are_removed_from_a_slice() {
     let mut early = slice(&EARLY);
     early.facts.texts.push((TraceId::from_value(6), "order-6".into()));

@@ -87,7 +87,7 @@ fn window(context: &Context<'_>) -> Option<Window> {
 
 fn input(context: &Context<'_>) -> Input {
     let (requests, facts) = (context.requests, context.facts);
-    let read = read_counts(context);
+    let read = requests.counts_within(context.settings.since, context.settings.until);
     let mut losses = requests.losses();
     losses.merge(&context.survey().losses);
     Input {
@@ -109,26 +109,6 @@ fn input(context: &Context<'_>) -> Input {
         sampling: sampling::sampling(context),
         losses,
     }
-}
-
-/// Spans and traces that were read.
-struct ReadCounts {
-    spans: u64,
-    traces: u64,
-}
-
-/// Of requests that also hold the baseline, those that start in the window.
-fn read_counts(context: &Context<'_>) -> ReadCounts {
-    let (requests, settings) = (context.requests, context.settings);
-    if context.question.baseline.is_some() || settings.baseline == BaselineChoice::None {
-        return ReadCounts { spans: requests.spans(), traces: requests.traces() };
-    }
-    let within = requests.within(settings.since, settings.until);
-    let spans = within.iter().map(|request| request.calls() as u64).sum();
-    let mut traces: Vec<TraceId> = within.iter().map(|request| request.trace()).collect();
-    traces.sort_unstable();
-    traces.dedup();
-    ReadCounts { spans, traces: traces.len() as u64 }
 }
 
 /// Statements of the method, then operations that are equally slow on every replica.
