@@ -12,13 +12,13 @@ use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
 use crate::traces::Traces;
-use crate::view::{RequestCounts, RequestRange, RequestView};
+use crate::view::{RequestRange, RequestView};
 use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
     AttributeSetId, Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler,
     Timestamp, TraceId, WeightSource,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
@@ -69,6 +69,15 @@ impl Default for ImportNotes {
     fn default() -> ImportNotes {
         ImportNotes { losses: Losses::none(), texts: HashMap::new(), outside_window: 0, thinning_factor: 1 }
     }
+}
+
+/// How much was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadCounts {
+    /// Spans.
+    pub spans: u64,
+    /// Traces; several requests may be in one.
+    pub traces: u64,
 }
 
 impl Requests {
@@ -184,12 +193,24 @@ impl Requests {
         RequestRange { requests: self, from, to: to.max(from) }
     }
 
-    /// Spans and traces of the requests that start in a window, whose ends belong to it. Slices of a store and files with a
-    /// baseline hold other requests, too. Without a window, everything that was read counts, also what is in no request.
-    pub fn counts_within(&self, since: Timestamp, until: Timestamp) -> RequestCounts {
-        match (since, until) {
-            (Timestamp::MIN, Timestamp::MAX) => RequestCounts { spans: self.spans(), traces: self.traces() },
-            _ => self.within(since, until).counts(),
+    /// Spans and traces that were read, less those of requests that start outside a window, whose ends belong to it: slices of a
+    /// store, and files with a baseline, hold other requests, too. What is in no request counts.
+    pub fn counts_within(&self, since: Timestamp, until: Timestamp) -> ReadCounts {
+        let inside = self.within(since, until);
+        let (before, after) = (0..inside.first(), inside.first() + inside.len()..self.order.len());
+        let outside = before.chain(after).map(|at| self.request(at));
+        let (mut spans, mut traces) = (0, HashSet::new());
+        for request in outside {
+            spans += request.calls() as u64;
+            traces.insert(request.trace());
+        }
+        if !traces.is_empty() {
+            let inside: HashSet<TraceId> = inside.iter().map(|request| request.trace()).collect();
+            traces.retain(|trace| !inside.contains(trace));
+        }
+        ReadCounts {
+            spans: self.spans().saturating_sub(spans),
+            traces: self.traces().saturating_sub(traces.len() as u64),
         }
     }
 

@@ -47,24 +47,6 @@ impl<'a> RequestRange<'a> {
         let requests = self.requests;
         (self.from..self.to).map(|at| requests.request(at))
     }
-
-    /// Spans of these requests, and the traces that they belong to.
-    pub fn counts(&self) -> RequestCounts {
-        let spans = self.iter().map(|request| request.calls() as u64).sum();
-        let mut traces: Vec<TraceId> = self.iter().map(|request| request.trace()).collect();
-        traces.sort_unstable();
-        traces.dedup();
-        RequestCounts { spans, traces: traces.len() as u64 }
-    }
-}
-
-/// How many spans and traces some requests have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RequestCounts {
-    /// Spans.
-    pub spans: u64,
-    /// Traces; several requests may be in one.
-    pub traces: u64,
 }
 
 /// One request; handles and structures are those of its [`Requests`].

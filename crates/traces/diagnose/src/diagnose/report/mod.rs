@@ -13,12 +13,10 @@ mod suspects;
 
 use crate::diagnose::answer::MethodAnswer;
 use crate::diagnose::question::DiagnoseQuestion;
-use crate::diagnose::settings::BaselineChoice;
 use crate::selection::waits_for_work_in;
 use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
-use laggard_model::TraceId;
 use laggard_report::{
     Input, NamedCount, OtherEvidence, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339,
 };
