@@ -1,5 +1,6 @@
 //! Requests × calls matrices: which requests were hit, by which of several causes?
 
+mod delays;
 mod laggard;
 mod load;
 mod score;
@@ -7,6 +8,7 @@ mod simple;
 
 use crate::arm::Arms;
 
+pub(crate) use delays::NaturalModes;
 pub(crate) use load::load;
 pub use score::{PatternScore, score_patterns};
 

@@ -1,7 +1,7 @@
 //! Requests × calls matrices with the cause of every request.
 
 use super::{Group, SetKind, entries, file_name};
-use crate::patterns::load;
+use crate::patterns::{NaturalModes, RequestMatrix, load};
 use crate::run::Runner;
 use std::path::Path;
 
@@ -14,14 +14,27 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         if !(name.ends_with(".csv") || name.ends_with(".csv.zst")) || name.starts_with("spans.") {
             continue;
         }
-        let group = Group::new(SetKind::Delag, system_of(name));
-        let normal = Group::new(SetKind::Delag, &format!("{}, only requests that nothing hit", group.name));
-        if !runner.wants(&group) && !runner.wants(&normal) {
+        let system = system_of(name);
+        let group = Group::new(SetKind::Delag, system);
+        let variant = |what: &str| Group::new(SetKind::Delag, &format!("{system}, {what}"));
+        let normal = variant("only requests that nothing hit");
+        let delayed = NaturalModes::ALL.map(|modes| (variant(modes.name()), modes));
+        let groups = [&group, &normal].into_iter().chain(delayed.iter().map(|(group, _)| group));
+        if !groups.into_iter().any(|group| runner.wants(group)) {
             continue;
         }
-        if let Some(matrix) = load(&path)? {
-            runner.find_patterns(&group, &matrix);
-            runner.find_patterns(&normal, &matrix.only_normal());
+        let Some(matrix) = load(&path)? else { continue };
+        runner.find_patterns(&group, &matrix);
+        runner.find_patterns(&normal, &matrix.only_normal());
+        for (group, modes) in delayed {
+            for seed in runner.seeds() {
+                if let Some(delayed) = matrix.with_delays(seed, modes) {
+                    runner.find_patterns(
+                        &group,
+                        &RequestMatrix { name: format!("{}-{seed}", delayed.name), ..delayed },
+                    );
+                }
+            }
         }
     }
     Ok(())

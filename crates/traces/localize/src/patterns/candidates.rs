@@ -1,6 +1,6 @@
 //! Prepares requests for the search: how slow each is, and its mode in every column.
 
-use super::modes::cuts;
+use super::kinds::{Column, align, is_time, labels};
 use super::row_set::RowSet;
 use super::settings::PatternSettings;
 use super::table::RequestTable;
@@ -9,9 +9,6 @@ use laggard_numeric::{mad, mean, median_of};
 // Limit: modes that may be conditions of a latency pattern | those that explain most are kept
 /// Most candidate conditions; those that explain most are retained.
 pub(super) const CANDIDATES_MAX: usize = 1024;
-
-/// Most modes of a column that are distinguished.
-const MODES_MAX: usize = 255;
 
 /// Slowness is stored in thousandths, as integers, so that sums do not depend on the order of rows.
 const SLOWNESS_UNIT: f64 = 1000.0;
@@ -54,13 +51,16 @@ pub(super) struct Candidate {
 impl Requests {
     /// `None` when all latencies are equal, or there are fewer than two patterns' worth of requests.
     pub(super) fn prepare(table: &RequestTable<'_>, settings: &PatternSettings) -> Option<Requests> {
-        let is_time = |time: f64| time.is_finite() && time > 0.0;
         let table_rows: Vec<usize> =
             (0..table.latencies.len()).filter(|&row| is_time(table.latencies[row])).collect();
         if table_rows.len() < 2 * settings.rows_min {
             return None;
         }
-        let latencies: Vec<f64> = table_rows.iter().map(|&row| table.latencies[row]).collect();
+        let pick = |values: &[f64]| table_rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+        let mut latencies = pick(table.latencies);
+        let mut columns: Vec<Column> =
+            table.columns.iter().map(|times| Column::new(pick(times), settings)).collect();
+        align(&mut columns, &mut latencies, settings);
         let slowness = slowness(&latencies)?;
         let mut by_latency: Vec<u32> = (0..latencies.len() as u32).collect();
         by_latency.sort_by(|&a, &b| latencies[a as usize].total_cmp(&latencies[b as usize]));
@@ -72,8 +72,8 @@ impl Requests {
             columns: Vec::new(),
             candidates: Vec::new(),
         };
-        for (column, times) in table.columns.iter().enumerate() {
-            requests.add_column(column, times, settings);
+        for (index, column) in columns.into_iter().enumerate() {
+            requests.add_column(index, column, settings);
         }
         requests.limit_candidates();
         Some(requests)
@@ -83,33 +83,23 @@ impl Requests {
         self.table_rows.len()
     }
 
-    fn add_column(&mut self, column: usize, times: &[f64], settings: &PatternSettings) {
-        let time_of = |row: usize| times[self.table_rows[row]];
-        let is_time = |time: f64| time.is_finite() && time > 0.0;
-        let mut sorted: Vec<f64> = (0..self.len()).map(time_of).filter(|&time| is_time(time)).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let mut cuts = cuts(&sorted, settings);
-        cuts.truncate(MODES_MAX - 1);
-        if cuts.is_empty() {
+    fn add_column(&mut self, index: usize, column: Column, settings: &PatternSettings) {
+        if column.modes == 1 {
             return;
         }
-        let modes = cuts.len() + 1;
-        let label = |time: f64| if is_time(time) { cuts.partition_point(|&cut| cut < time) } else { modes };
-        let labels: Vec<u8> = (0..self.len()).map(|row| label(time_of(row)) as u8).collect();
-        let mut first = 0;
+        let (aligned, modes) = labels(&column.aligned, settings);
         for mode in 0..modes {
-            let end = cuts.get(mode).map_or(sorted.len(), |&cut| sorted.partition_point(|&time| time <= cut));
-            let members = &sorted[first..end];
-            first = end;
-            let most = settings.share_max * self.len() as f64;
-            let (Some(&low), Some(&high)) = (members.first(), members.last()) else { continue };
-            if members.len() < settings.rows_min || members.len() as f64 > most {
+            let rows = RowSet::of(self.len(), |row| usize::from(aligned[row]) == mode);
+            let count = rows.len();
+            if count < settings.rows_min || count as f64 > settings.share_max * self.len() as f64 {
                 continue;
             }
-            let rows = RowSet::of(self.len(), |row| usize::from(labels[row]) == mode);
-            self.candidates.push(Candidate { column, low, high, rows, count: members.len() });
+            let times = rows.iter().map(|row| column.times[row]);
+            let (low, high) =
+                times.fold((f64::INFINITY, 0.0_f64), |(low, high), time| (low.min(time), high.max(time)));
+            self.candidates.push(Candidate { column: index, low, high, rows, count });
         }
-        self.columns.push(ColumnModes { labels, modes });
+        self.columns.push(ColumnModes { labels: column.labels, modes: column.modes });
     }
 
     fn limit_candidates(&mut self) {

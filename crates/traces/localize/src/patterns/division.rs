@@ -34,6 +34,9 @@ pub(super) fn divide(
     let mut best: Option<Division> = None;
     for (later, &second) in marks.iter().enumerate() {
         for &first in &marks[..later] {
+            if requests.candidates[first].column == requests.candidates[second].column {
+                continue;
+            }
             let division = Division::new(requests, first, second, &slow);
             let (least, most) = (HALF_MIN * size, best.as_ref().map_or(0, |best| best.covered));
             let is_better =

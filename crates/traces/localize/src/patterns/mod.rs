@@ -1,8 +1,8 @@
 //! Latency degradation patterns: groups of slow requests and the conditions that characterize them, from times alone.
 //!
 //! ```text
-//! times of a column ─ valleys ─► modes ─► candidates ─┐ the one that explains most slowness
-//!                                                     ▼
+//! times of a column ─ valleys ─► modes ─ less what kinds of requests take ─► candidates ─┐ the one that explains
+//!                                                                                        ▼ most slowness
 //!   rows left ◄─ remove them ◄─ conjunction ◄─ what columns agree on ◄─ two causes? divide
 //!                                      └─► tested against requests of no pattern ─► patterns
 //! ```
@@ -17,6 +17,7 @@ mod bins;
 mod candidates;
 mod division;
 mod judge;
+mod kinds;
 mod modes;
 mod row_set;
 mod search;
@@ -29,7 +30,8 @@ pub use table::{RequestTable, RequestTableError};
 use candidates::Requests;
 use laggard_settings::Settings;
 
-/// `low <= time <= high` of one column.
+/// `low <= time <= high` of one column. Where operations take long by nature, requests are selected by what they take beyond others
+/// of their kind: then further requests may have such times.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Condition {
     /// Index of the column.
@@ -43,7 +45,7 @@ pub struct Condition {
 /// Requests that are slow together, and the conditions that characterize them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LatencyPattern {
-    /// All of them hold for every request of the pattern. In the order of selection: the first is the most specific.
+    /// All hold for every request of the pattern. In the order of selection: the first is the most specific.
     pub conditions: Vec<Condition>,
     /// Modes of further columns that mark nearly the same requests (phi at least `agreement_min`): callers of
     /// the delayed operations, or operations delayed with them. By column.

@@ -127,6 +127,27 @@ fn a_division_that_exists_anyway_makes_no_second_cause() {
     assert_eq!(found.patterns[0].conditions[0].column, 3);
 }
 
+/// The delayed operations take much longer in many requests anyway: one without effect on the latency, one that half of
+/// the requests wait for.
+#[test]
+fn a_delay_is_one_pattern_whatever_kind_of_request_it_affects() {
+    let mut table = calm(5, 3000);
+    for row in (0..3000).filter(|row| row / 7 % 2 == 0) {
+        table.columns[0][row] += 150.0;
+    }
+    for row in (0..3000).filter(|row| row / 3 % 2 == 0) {
+        table.columns[2][row] += 300.0;
+        table.latencies[row] += 300.0;
+    }
+    inject(&mut table, 1, (0..3000).step_by(10), &[(0, 60.0), (2, 80.0)]);
+    inject(&mut table, 2, (5..3000).step_by(10), &[(4, 150.0)]);
+    let found = table.patterns();
+    assert_eq!(found.patterns.len(), 2);
+    assert!(table.mean_cause_f1(&found) > 0.95, "{}", table.mean_cause_f1(&found));
+    let excesses: Vec<f64> = found.patterns.iter().map(|pattern| pattern.mean_excess).collect();
+    assert!(excesses.iter().all(|excess| (135.0..155.0).contains(excess)), "{excesses:?}");
+}
+
 #[test]
 fn the_right_rows_need_a_conjunction() {
     // Each operation alone is as slow in other requests, which are not slow.
