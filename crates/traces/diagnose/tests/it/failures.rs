@@ -192,6 +192,17 @@ fn repeated_calls_are_named_with_their_caller() {
     assert!(met.requests == 600 && (1.5..1.7).contains(&met.slower), "{met:?}");
 }
 
+/// The window's blocks differ more than those of the baseline because the change is in its middle.
+#[test]
+fn calls_repeated_from_the_middle_of_the_window_are_named_with_their_onset() {
+    let window = shop(5_000, 600, |request, _| Cart::Reads(if request < 200 { 1 } else { 6 }));
+    let report = report(&window, Some(&usual()));
+    let caller = report.suspects.iter().find(|suspect| suspect.operation == "get").expect("a suspect");
+    assert!(caller.evidence.contains(&"more-calls".to_owned()), "{:?}", caller.evidence);
+    assert_eq!(caller.requests_hit, 400);
+    assert!(caller.onset.is_some());
+}
+
 /// One call in a hundred fails and one in four makes no call: before, and now.
 #[test]
 fn what_failed_as_often_before_is_no_suspect() {

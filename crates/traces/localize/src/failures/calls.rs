@@ -6,7 +6,7 @@
 
 use crate::failures::FailureSettings;
 use crate::failures::outcomes::{CallPaths, OutcomeTable, OutcomeTree, RequestNumbers};
-use crate::failures::rates::{BlockCount, drop, rise};
+use crate::failures::rates::{BlockCount, drop, rise, rise_of_frequent};
 use crate::sites::{Blocks, Fast};
 use laggard_model::OperationId;
 use laggard_numeric::benjamini_hochberg;
@@ -388,6 +388,7 @@ impl Comparison<'_> {
         let now = self.now.blocks(pair, self.blocks.window, count);
         match kind {
             CallChangeKind::Missing if !counts_missing => drop(&before, &now, &self.blocks, DRIFT_PART),
+            CallChangeKind::More => rise_of_frequent(&before, &now, self.blocks.batch, DRIFT_FACTOR),
             _ => rise(&before, &now, &self.blocks, DRIFT_FACTOR),
         }
     }
