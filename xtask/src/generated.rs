@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_with_a_page_are_listed() {
+    fn commands_with_a_manual_page_are_listed() {
         let repository = Repository::from_files(&[("docs/manual/one.md", "")]);
         let table = commands_with_pages(&fake, &repository).unwrap();
         assert!(table.ends_with("| [one.md](one.md) | `laggard one` | First |\n"), "{table}");

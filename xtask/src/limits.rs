@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_people_write_them() {
+    fn values_are_printed_in_readable_units() {
         assert_eq!(
             (size(1 << 20), size(1_000), grouped(1_440)),
             ("1 MiB".into(), "1,000".into(), "1,440".into())

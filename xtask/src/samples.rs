@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_is_put_in_its_place() {
+    fn the_sample_replaces_its_placeholder() {
         let renewed = renewed("# L\n```text\n[!] old\n```\nmore\n", SAMPLE).unwrap();
         assert_eq!(renewed, "# L\n```text\n[!] Found\n\n  a is slow\n```\nmore\n");
     }
 
     #[test]
-    fn the_folder_is_left_out() {
+    fn the_folder_is_omitted() {
         assert_eq!(diagnosis("[!] Found\n\nMade for this demonstration: x\n"), "[!] Found");
     }
 }

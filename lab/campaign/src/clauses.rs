@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_are_those_that_it_is_limited_to() {
+    fn replicas_of_a_clause_are_parsed() {
         assert_eq!(replicas("On 1 of 3 replicas (store-2)."), ["store-2"]);
         assert_eq!(replicas("On 2 of 3 replicas (store-1 and store-3), 40 % busy."), ["store-1", "store-3"]);
         assert!(replicas("On all 3 replicas.").is_empty());

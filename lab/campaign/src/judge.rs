@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_service_an_incident_that_began_before_is_another_one() {
+    fn an_earlier_incident_of_the_service_is_a_different_one() {
         let of_service = FaultTruth { operation: None, replicas: vec![], ..truth() };
         let mut incident = incident("`store` operation `SELECT`: 3 ms.", "On all 3 replicas.", "waiting");
         incident.clauses.push(StatedClause {

@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn runs_accumulate_and_notes_stay() {
+    fn runs_accumulate_and_notes_are_preserved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
         assert_eq!(read(&path), Ok(vec![]));

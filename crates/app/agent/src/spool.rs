@@ -96,7 +96,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn a_recording_is_there_completely_or_not_at_all() {
+    fn a_failed_write_leaves_no_recording() {
         let folder = tempfile::tempdir().unwrap();
         let spool = Spool::open(folder.path()).unwrap();
         let write = |file: &mut File| file.write_all(b"12345").map_err(|error| error.to_string());

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_one_instant_is_the_same() {
+    fn every_spelling_of_an_instant_is_equal() {
         for text in [
             "2026-01-12T09:00:00Z",
             "2026-01-12T10:00:00+01:00",

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_are_not_found() {
+    fn unknown_paths_are_not_found() {
         for path in ["/api/v2/status", "/api", "/assets/gone.js", "/robots.txt", "/metrics", "/favicon.ico"] {
             assert_eq!(ask("GET", path, &[]).status, StatusCode::NOT_FOUND, "{path}");
         }

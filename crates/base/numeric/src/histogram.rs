@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_odd_one_of_four_has_half_of_the_distance() {
+    fn the_outlier_of_four_has_half_of_the_distance() {
         let mut distributions = vec![vec![1.0, 0.0]; 3];
         distributions.push(vec![0.0, 1.0]);
         let apart = 2.0_f64.ln().sqrt();

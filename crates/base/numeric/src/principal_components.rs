@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_component() {
+    fn constant_columns_have_no_component() {
         for matrix in [Matrix::zeros(5, 3), Matrix::zeros(0, 3), Matrix::zeros(1, 3), Matrix::zeros(4, 0)] {
             let found = principal_components(&matrix);
             assert_eq!((found.components_holding(0.95), found.loadings.rows()), (0, 0));
@@ -238,7 +238,7 @@ mod tests {
 
     /// With fewer rows than columns the other Gram matrix is used; the result must be the same.
     #[test]
-    fn both_sides_agree() {
+    fn both_gram_matrices_give_the_same_components() {
         let wide =
             Matrix::from_row_major(3, 4, vec![1.0, 5.0, 2.0, 0.5, 4.0, 1.0, 1.0, 3.0, 2.0, 2.0, 9.0, 1.0]);
         let mut tall = wide.clone().into_data();

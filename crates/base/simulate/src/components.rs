@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sound() {
+    fn the_component_table_is_valid() {
         assert_eq!(COMPONENTS[CHUNK_STORE].name, "chunk-store");
         assert_eq!(COMPONENTS[NOTIFY].name, "notify");
         assert_eq!(camel_case("chunk-store"), "ChunkStore");

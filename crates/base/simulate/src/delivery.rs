@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_arrival_however_often_it_is_drained() {
+    fn records_are_in_order_of_arrival_however_often_drained() {
         let base = Settings { requests_per_service: 40, window_s: 30, ..Settings::new(Scenario::Quiet, 1) };
         for late_host in [false, true] {
             let rows = arrivals(&Settings { late_host, ..base.clone() });

@@ -344,7 +344,7 @@ mod tests {
     use laggard_model::{SpanAttributes, SpanId, Status};
 
     #[test]
-    fn few_rows_in_many_buckets_are_held_to_the_limit_too() {
+    fn the_limit_applies_to_few_rows_in_many_buckets() {
         let limit = 100 * size_of::<SpanRow>();
         let mut ingest = Ingest::new(IngestSettings { memory_bytes: limit, ..IngestSettings::default() });
         for trace in 1..=1000 {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_the_limit_are_counted_and_left_out() {
+    fn values_beyond_the_limit_are_counted_and_dropped() {
         let (mut names, mut losses) = (Names::new(), Losses::none());
         let mut attributes = TraceAttributes::default();
         for number in 1..=1500_u128 {

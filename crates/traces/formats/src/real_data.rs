@@ -152,7 +152,7 @@ fn sniffed(input: &[u8], expected: &str) -> Open {
 }
 
 #[test]
-fn files_of_other_projects_read_as_another_program_reads_them() {
+fn files_of_other_projects_match_an_independent_reader() {
     let Some(data) = data() else { return };
     for (file, expected) in FILES {
         let input = std::fs::read(data.join("formats").join(file)).unwrap();

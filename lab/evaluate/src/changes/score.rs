@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn all_right_is_right() {
+    fn a_correct_answer_has_full_score() {
         let alarm = |window, ms| ReportedAlarm {
             window,
             interval: Some([window - 1, window + 1]),

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_run_of_another_workload_serves_only_when_it_is_the_only_one() {
+    fn a_quiet_run_of_another_workload_is_used_only_as_a_fallback() {
         let run = || Arc::new(Traces::default());
         let single_run = BTreeMap::from([("w".to_owned(), run())]);
         assert!(baseline_of(&single_run, "w").is_some() && baseline_of(&single_run, "rpc").is_some());

@@ -21,7 +21,7 @@ fn with_a_known_number_a_ranking_by_self_time_names_five_slow_nodes() {
 
 /// The limits that the product promises: 8, 10 and 15 % at 20, 50 and 80 % load.
 #[test]
-fn demands_of_measured_runs_are_near_and_nothing_is_raised() {
+fn demands_of_measured_runs_are_accurate_without_alarms() {
     let Some(results) = evaluated("cpu-demands") else { return };
     assert!(results.demands.methods[0].is_laggard && results.changes.methods[0].is_laggard);
     for (load, limit) in [("util20", 0.08), ("util50", 0.10), ("util80", 0.15)] {

@@ -19,7 +19,7 @@ fn now_ns() -> i64 {
 
 fn start(server: &Server, spool: &Path) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "kills::agent_in_a_process_of_its_own"]);
+    command.args(["--exact", "kills::agent_in_a_child_process"]);
     command.env(AGENT, format!("{} {}", server.address, spool.display()));
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -39,7 +39,7 @@ fn until_answered(server: &Server, is_one: impl Fn(&Value) -> bool) {
 }
 
 #[test]
-fn agent_in_a_process_of_its_own() {
+fn agent_in_a_child_process() {
     // Among the other tests it does nothing.
     let Ok(settings) = std::env::var(AGENT) else { return };
     let (address, spool) = settings.split_once(' ').unwrap();
@@ -51,7 +51,7 @@ fn agent_in_a_process_of_its_own() {
 }
 
 #[test]
-fn a_killed_agent_answers_each_request_once() {
+fn a_killed_agent_uploads_each_requested_recording_once() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     server.change(|state| state.next_poll_ms = 100);
     let ids: Vec<String> = (0..KILLS).map(|number| format!("{number:032x}")).collect();

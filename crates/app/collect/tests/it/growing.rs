@@ -24,7 +24,7 @@ fn new_lines_are_collected_once() {
 }
 
 #[test]
-fn a_line_waits_for_its_end() {
+fn incomplete_lines_are_collected_later() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
     for (added, expected) in
@@ -38,7 +38,7 @@ fn a_line_waits_for_its_end() {
 }
 
 #[test]
-fn a_new_collector_goes_on_where_the_last_one_stopped() {
+fn a_new_collector_resumes_where_the_last_one_stopped() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     for step in 0..10 {
         host.append("/calls.log", &lines(step * 7, step * 7 + 7));
@@ -86,7 +86,7 @@ fn rotated_logs_are_recognized_by_their_content() {
 }
 
 #[test]
-fn another_url_is_another_file() {
+fn a_changed_url_is_a_new_file() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/a.log", "a\n");
     host.put("/b.log", "b\n");

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_inside() {
+    fn ticks_are_round_and_inside_the_axis() {
         let minute = 60 * SECOND;
         let five: Vec<i64> = (2..=9).map(|at| at * 5 * minute).collect();
         assert_eq!(time_ticks(7 * minute, 47 * minute), five);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_to_scale_and_inside() {
+    fn positions_are_to_scale_and_inside_the_chart() {
         let axis = Axis::time(Window {
             since: Timestamp::from_unix_ns(1_000),
             until: Timestamp::from_unix_ns(3_000),

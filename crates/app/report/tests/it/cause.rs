@@ -65,21 +65,21 @@ fn class(report: &Report, more: &[(&str, f64)]) -> (CauseClass, usize) {
 }
 
 #[test]
-fn time_that_is_cpu_is_code_and_time_without_it_is_waiting() {
+fn additional_cpu_time_means_code_and_the_rest_means_waiting() {
     let everywhere = slow(all_replicas(), 1.0, &[]);
     assert_eq!(class(&everywhere, &[("a", 0.33), ("b", 0.33), ("c", 0.33)]), (CauseClass::Code, 1));
     assert_eq!(class(&everywhere, &[]), (CauseClass::Waiting, 1));
 }
 
 #[test]
-fn more_cpu_than_the_calls_take_is_that_of_something_else() {
+fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));
     assert_eq!(class(&on_one, &[("b", 1.0)]).0, CauseClass::Machine, "of another server");
 }
 
 #[test]
-fn cpu_says_nothing_of_calls_that_take_too_little_of_it() {
+fn cpu_is_no_evidence_for_calls_that_use_little_of_it() {
     let everywhere = slow(all_replicas(), 0.001, &[]);
     assert_eq!(class(&everywhere, &[]), (CauseClass::Unknown, 0));
 }
@@ -178,7 +178,7 @@ fn a_kind_of_cause_needs_half_of_the_additional_time() {
 }
 
 #[test]
-fn a_lock_contradicts_samples_of_another_process_and_a_busy_processor_does_not() {
+fn samples_of_another_process_are_contradicted_by_a_lock_but_not_by_a_busy_processor() {
     let report = slow(three_replicas(), 0.05, &["a"]);
     let changes = samples(&report, &[("a", 1.0)]);
     let with = |cause| conclude(&report, Some(&changes), Some(&kernel(&[(cause, 0.9)]))).unwrap();

@@ -49,7 +49,7 @@ fn expected_text_and_markdown() {
 }
 
 #[test]
-fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for report in all() {
         let html = written(Output::Html, &report, &PLAIN);
         check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
@@ -58,7 +58,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
 }
 
 #[test]
-fn lines_fit_and_nothing_acts() {
+fn lines_fit_the_width_and_contain_no_control_characters() {
     for report in all() {
         for width in [20, 60, 80, 100, 300] {
             let style = TextStyle { color: ColorChoice::Off, width };
@@ -101,7 +101,7 @@ fn headlines_answer_in_one_to_three_sentences() {
 }
 
 #[test]
-fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
+fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
     let mut report = code_change(30);
     report.events = vec![
         joint(ChangeEventKind::ApplicationChange, 1_290, &[""]),

@@ -33,14 +33,14 @@ pub(crate) fn without_assets(html: &str) -> String {
 }
 
 #[test]
-fn text() {
+fn golden_text() {
     for fixture in fixtures::all() {
         compare(&format!("{}.txt", fixture.name), &rendered(Output::Text, &fixture.report, &PLAIN));
     }
 }
 
 #[test]
-fn text_narrow_and_in_color() {
+fn golden_narrow_and_colored_text() {
     let report = fixtures::three_replicas();
     let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
     compare("three-replicas-60.txt", &rendered(Output::Text, &report, &narrow));
@@ -49,7 +49,7 @@ fn text_narrow_and_in_color() {
 }
 
 #[test]
-fn markdown() {
+fn golden_markdown() {
     for fixture in fixtures::all() {
         compare(&format!("{}.md", fixture.name), &rendered(Output::Markdown, &fixture.report, &PLAIN));
     }
@@ -57,7 +57,7 @@ fn markdown() {
 
 /// One page, and the reports that the stub of the pages answers with; other tests check the promises of all.
 #[test]
-fn json_and_html() {
+fn golden_json_and_html() {
     for fixture in fixtures::all() {
         if ["hostile", "against-baseline", "insufficient", "slow-periods"].contains(&fixture.name) {
             compare(&format!("{}.json", fixture.name), &rendered(Output::Json, &fixture.report, &PLAIN));

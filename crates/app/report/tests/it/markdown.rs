@@ -34,7 +34,7 @@ fn bars(line: &str) -> usize {
 }
 
 #[test]
-fn every_fixture_fits_forty_lines() {
+fn every_fixture_fits_in_forty_lines() {
     for fixture in fixtures::all() {
         check(&fixture.report).unwrap_or_else(|reason| panic!("{}: {reason}", fixture.name));
     }
@@ -106,7 +106,7 @@ fn closing(text: &str, fence: usize) -> Option<usize> {
 
 /// Everything a report can have at once: the lists give way to each other.
 #[test]
-fn a_report_with_everything_fits_forty_lines() {
+fn a_report_with_all_sections_fits_in_forty_lines() {
     let mut report = fixtures::thousand();
     report.baseline = fixtures::against_baseline().baseline;
     report.incidents = (0..20).flat_map(|_| fixtures::slow_periods().incidents).collect();

@@ -143,7 +143,7 @@ fn unescaped(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn the_reader_refuses_broken_markup() {
+fn the_reader_rejects_broken_markup() {
     let page = |body: &str| read(&format!("<!doctype html>\n<p>{body}</p>"));
     assert!(page("<b>x</b>").is_ok());
     for broken in ["<b>x", "x</b>", "a & b", "<b a=1>x</b>", "<b a=\"1\" a=\"2\">x</b>", "<b <i>x</i></b>"] {

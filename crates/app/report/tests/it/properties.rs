@@ -114,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn outputs_keep_their_promises(report in report(), width in any::<u16>()) {
+    fn every_output_of_any_report_is_valid(report in report(), width in any::<u16>()) {
         text::check(&report, width % 130).map_err(TestCaseError::fail)?;
         markdown::check(&report).map_err(TestCaseError::fail)?;
         html::check(&report).map_err(TestCaseError::fail)?;

@@ -218,7 +218,7 @@ fn pages_are_well_formed_and_accessible() {
 }
 
 #[test]
-fn nothing_acts_and_lines_are_bounded() {
+fn control_characters_are_absent_and_lines_are_bounded() {
     for form in DiffOutput::all() {
         let text = written(form, &hostile());
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{form:?}");
@@ -250,7 +250,7 @@ fn junit_has_a_case_for_each_transaction() {
 }
 
 #[test]
-fn sarif_has_a_result_for_what_got_slower() {
+fn sarif_has_a_result_for_each_slower_transaction() {
     let log: Value = serde_json::from_str(&written(DiffOutput::Sarif, &slower())).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let results = log["runs"][0]["results"].as_array().unwrap();

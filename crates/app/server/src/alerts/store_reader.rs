@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_trace_in_so_many_is_selected() {
+    fn one_trace_in_n_is_selected() {
         let selected = (1..=40_000_u128).filter(|&id| is_selected(TraceId::from_value(id), 4)).count();
         assert!((9_700..10_300).contains(&selected), "{selected}");
         assert!((1..100_u128).all(|id| is_selected(TraceId::from_value(id), 1)));

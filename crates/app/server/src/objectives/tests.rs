@@ -115,7 +115,7 @@ fn rules_need_both_windows() {
 }
 
 #[test]
-fn few_requests_are_no_alert_and_none_are_no_data() {
+fn few_requests_raise_no_alert_and_zero_requests_are_no_data() {
     assert_eq!(outcome(&BlockCounts::new()), "??", "no data is not healthy");
     let at = |block: i64, count: Count| (Block::at(START).plus(-block), count);
     assert_eq!(outcome(&[at(0, count(3, 1))].into()), "--", "a burn rate of 667 of three requests");
@@ -167,7 +167,7 @@ fn alerts_go_through_the_lifecycle() {
 }
 
 #[test]
-fn stored_counts_are_read_again_and_others_are_put_aside() {
+fn stored_counts_are_restored_and_incompatible_ones_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("objectives.json");
     assert_eq!(storage::load(&file), MeasuredByName::new());

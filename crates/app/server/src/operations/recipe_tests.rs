@@ -31,7 +31,7 @@ fn every_component_is_known() {
 }
 
 #[test]
-fn every_component_that_is_named_is_set_up() {
+fn every_referenced_component_is_configured() {
     let recipe = recipe();
     let service = &recipe["service"];
     for name in names(&service["extensions"]) {

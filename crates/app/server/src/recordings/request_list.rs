@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_within_the_rule_or_not_made() {
+    fn recording_requests_stay_within_the_rule() {
         let (rule, agents, all) = (rule(|_| {}), agents(100), window(70, 100));
         for (names, window, now, reason) in [
             (&["web-1"][..], all, 100, None),

@@ -88,7 +88,7 @@ fn a_pending_request_survives_a_restart_and_its_recording_is_stored_once() {
 }
 
 #[test]
-fn a_kill_between_recording_and_index_loses_nothing() {
+fn a_kill_between_writing_recording_and_index_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let made = request(&open(folder.path()), "web-1", "a", 100);
     // As a kill leaves it: the file is there, the index does not know, and another was never requested.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
-fn types_hold_and_pure_functions_do_what_they_say() {
+fn web_type_checks_and_unit_tests_pass() {
     if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "there is no {tool}");
         return skip(Missing::Packages("nodejs npm"), &format!("there is no {tool}"));

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_as_it_is_defined() {
+    fn a_step_follows_its_definition() {
         for (cols, processor) in (1..20).flat_map(|cols| processors().map(move |processor| (cols, processor)))
         {
             let found = advance(cols, processor);

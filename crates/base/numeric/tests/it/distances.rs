@@ -40,7 +40,7 @@ fn distributions() -> impl Strategy<Value = Vec<Vec<f64>>> {
 
 proptest! {
     #[test]
-    fn the_band_finds_what_the_whole_table_finds(a in words(), b in words(), limit in 0..30_usize) {
+    fn banded_and_full_edit_distance_agree(a in words(), b in words(), limit in 0..30_usize) {
         let wanted = plain_distance(&a, &b);
         prop_assert_eq!(levenshtein_within(&a, &b, limit), (wanted <= limit).then_some(wanted));
         prop_assert_eq!(levenshtein_within(&b, &a, limit), (wanted <= limit).then_some(wanted));

@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn the_parts_add_up(matrix in matrices()) {
+    fn the_parts_sum_to_the_input(matrix in matrices()) {
         let parts = robust_pca(matrix.clone(), &RobustPcaSettings::default());
         let gap = to_nalgebra(&matrix) - to_nalgebra(&parts.low_rank) - to_nalgebra(&parts.sparse);
         prop_assert!(parts.converged);

@@ -182,7 +182,7 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
-fn nothing_and_zeros_stay_what_they_are() {
+fn empty_and_zero_matrices_are_unchanged() {
     for (rows, cols) in [(0, 0), (0, 3), (3, 0), (4, 3), (2, 5)] {
         for decompose in [robust_pca, outlier_pursuit] {
             let parts = decompose(Matrix::zeros(rows, cols), &RobustPcaSettings::default());
@@ -209,7 +209,7 @@ fn single_rows_and_columns_converge() {
 }
 
 #[test]
-fn what_is_not_finite_is_counted_and_taken_as_zero() {
+fn non_finite_entries_are_counted_and_replaced_by_zero() {
     let mut clean = Matrix::from_row_major(6, 2, (0..12).map(|i| f64::from(i % 5)).collect());
     clean.set(1, 1, 0.0);
     clean.set(4, 0, 0.0);
@@ -241,7 +241,7 @@ fn extreme_magnitudes_are_the_same_problem() {
 }
 
 #[test]
-fn senseless_settings_are_replaced_by_defaults() {
+fn invalid_settings_are_replaced_by_defaults() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
     let wanted = robust_pca(input.clone(), &RobustPcaSettings::default());
     for bad in [f64::NAN, -1.0, 0.0] {
@@ -256,7 +256,7 @@ fn senseless_settings_are_replaced_by_defaults() {
 }
 
 #[test]
-fn out_of_iterations_is_said() {
+fn reaching_the_iteration_limit_is_reported() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
     for (given, done) in [(0, 1), (1, 1), (9, 9)] {
         let settings = RobustPcaSettings { iterations_max: given, ..RobustPcaSettings::default() };
@@ -267,7 +267,7 @@ fn out_of_iterations_is_said() {
 }
 
 #[test]
-fn extreme_settings_end() {
+fn extreme_settings_terminate() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
     for lambda in [f64::MIN_POSITIVE, 1e-300, 1e300, f64::MAX] {
         for (growth, tolerance) in [(1.000_001, 1e-7), (f64::MAX, 1e-300), (1.5, f64::INFINITY)] {

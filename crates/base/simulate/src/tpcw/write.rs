@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_civil() {
+    fn times_are_in_calendar_format() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),

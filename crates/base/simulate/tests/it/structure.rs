@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn requests_are_sound(
+    fn generated_requests_are_consistent(
         seed: u64,
         run in 0..3_u32,
         scenario in 0..Scenario::ALL.len(),
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn extreme_settings_are_sound(seed: u64) {
+    fn extreme_settings_give_consistent_requests(seed: u64) {
         let base = Settings { requests_per_service: 3, ..Settings::new(Scenario::SlowHost, seed) };
         let settings = Settings {
             slow_host_factor: 1_000.0,

@@ -83,7 +83,7 @@ fn several_cores_quotas_and_servers_keep_the_law() {
 }
 
 #[test]
-fn a_cache_makes_the_first_minutes_dearer() {
+fn a_cold_cache_makes_the_first_minutes_costlier() {
     let cache = Cache { size: 20_000.0, ttl_s: 3_600.0, miss_extra: 0.5 };
     let settings = TpcwSettings { cache: Some(cache), ..TpcwSettings::new(1, vec![steady(600, 40)]) };
     let run = tpcw(&settings).unwrap();
@@ -137,7 +137,7 @@ fn a_rollback_is_reported_as_a_rollback() {
 }
 
 #[test]
-fn every_scenario_runs_and_its_names_are_read_back() {
+fn every_scenario_runs_and_its_names_survive_parsing() {
     for scenario in TpcwScenario::ALL {
         assert_eq!(TpcwScenario::parse(scenario.name()), Some(scenario));
         let settings = TpcwSettings::scenario(scenario, 7);

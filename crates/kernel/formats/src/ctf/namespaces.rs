@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_is_reported_once_also_where_records_do_not_name_it() {
+    fn each_thread_is_reported_once_even_without_context_fields() {
         let mut namespaces = Namespaces::default();
         let mut told = |pid_ns, recorded, kind: EventKind| {
             let context = NamespaceContext { pid_ns, vtid: Some(3), recorded };

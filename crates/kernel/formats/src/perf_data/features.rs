@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_their_zero() {
+    fn strings_end_at_the_null_byte() {
         let mut data = 64_u32.to_be_bytes().to_vec();
         data.extend(b"host-7\0\0\0");
         let mut features = Features::default();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn names_hold_blanks_dashes_and_brackets() {
+    fn names_may_contain_blanks_dashes_and_brackets() {
         let line = "[a] b [1] c-d-7 [003] .N... 1.000000: print: tracing_mark_write: x [1] 2.0: y";
         let parsed = head(line);
         assert_eq!((parsed.0, parsed.1, parsed.2), ("[a] b [1] c-d", 7, 3));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_none() {
+    fn other_lines_are_not_events() {
         for line in
             ["", "# tracer: nop", "cpus=2", "\tffffffff8141e4b0 do_idle", "a-1 [000] x: y", "a-1 [0] 1.2: "]
         {

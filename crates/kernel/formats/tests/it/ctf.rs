@@ -181,7 +181,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn what_is_written_is_read_again_in_every_layout(
+    fn written_traces_are_read_back_in_every_layout(
         drawn in prop::collection::vec((any::<GeneratedTrace>(), any::<u8>(), prop_oneof![0_u64..5_000, 0_u64..10_000_000_000]), 1..120),
         recorded: bool,
         layout in layouts(),
@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn one_run_is_the_same_in_all_layouts() {
+fn all_layouts_of_a_run_have_equal_events() {
     let mut wrong = Vec::new();
     for number in 0..128 {
         let bit = |index: u32| number >> index & 1 != 0;
@@ -303,7 +303,7 @@ fn namespaces_of_threads_are_reported_with_the_first_record_of_each() {
 }
 
 #[test]
-fn facts_are_those_of_the_metadata() {
+fn trace_facts_match_the_metadata() {
     for (version, format) in [(Version::One, "CTF 1.8"), (Version::Two, "CTF 2")] {
         let layout = Layout { cycles_per_ns: 3, ..Layout::new(version) };
         let (folder, _) = written(layout, |_, _| {});
@@ -338,7 +338,7 @@ fn other_events_are_read_only_on_request() {
 }
 
 #[test]
-fn a_cut_stream_gives_a_prefix_and_a_loss() {
+fn a_truncated_stream_yields_a_prefix_and_a_loss() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_1");
     let complete = std::fs::read(&path).unwrap();
@@ -360,7 +360,7 @@ fn a_cut_stream_gives_a_prefix_and_a_loss() {
 }
 
 #[test]
-fn a_damaged_packet_costs_itself_only() {
+fn a_damaged_packet_loses_only_itself() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_0");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -374,7 +374,7 @@ fn a_damaged_packet_costs_itself_only() {
 }
 
 #[test]
-fn a_session_opens_its_kernel_trace() {
+fn opening_a_session_opens_its_kernel_trace() {
     let (folder, expected) = written(Layout::new(Version::One), |_, _| {});
     let session = tempfile::tempdir().unwrap();
     let kernel = session.path().join("auto-1/kernel");

@@ -178,7 +178,7 @@ fn traces_of_user_space_are_rejected_with_advice() {
 }
 
 #[test]
-fn cut_traces_are_read_up_to_the_cut() {
+fn truncated_traces_are_read_up_to_the_cut() {
     let Some(folder) = data_folder("kernel/ctf-bug446190/trace") else { return };
     let bytes = std::fs::read(folder.join("channel0_2")).unwrap();
     let copy = tempfile::tempdir().unwrap();

@@ -100,7 +100,7 @@ fn reports_of_one_file_are_equal() {
 }
 
 #[test]
-fn a_report_says_what_the_trace_says() {
+fn a_trace_cmd_report_equals_its_trace() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let report = read("report-t.txt.zst").expect("the folder is there");
     assert_same(&report.events, &trace.events);

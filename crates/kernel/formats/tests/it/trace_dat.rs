@@ -216,7 +216,7 @@ fn a_damaged_chunk_loses_its_pages_only() {
 }
 
 #[test]
-fn records_that_cannot_be_are_counted() {
+fn impossible_records_are_counted() {
     let machine = MACHINES[0];
     let mut unknown = switch(machine.order, (1, "a"), 0, (2, "b"));
     unknown[0] = 99;
@@ -303,7 +303,7 @@ fn recorded_files_of_one_run_are_equal_in_every_version() {
 }
 
 #[test]
-fn lost_events_are_counted_and_stand_where_they_were_lost() {
+fn lost_events_are_counted_at_their_position() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
     // raw_syscalls have a kind; all other events of `sched`, `irq` and `timer` are requested by name.
     let options = OpenOptions { also: unnamed() };

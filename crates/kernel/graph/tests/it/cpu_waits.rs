@@ -60,7 +60,7 @@ fn states(story: &EventTrace, state: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_quota_keeps_a_thread_from_running_until_its_timer_expires_on_a_busy_cpu_too() {
+fn a_quota_throttles_a_thread_until_its_timer_expires_even_on_a_busy_cpu() {
     let quota = Some(CpuQuota { quota_ns: 10_000_000, period_ns: 100_000_000 });
     let groups = vec![group("/", None, 0), group("/limited", quota, 150_000_000)];
     let threads = vec![seen(1, 1, 1), seen(2, 2, 0)];

@@ -75,7 +75,7 @@ const WITH_MARKERS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn markers_give_the_five_executions_and_their_paths_tile() {
+fn markers_delimit_five_executions_whose_paths_tile() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     for (file, truth_file) in WITH_MARKERS {
         let followed = follow(&folder.join(file), "auto");

@@ -209,13 +209,13 @@ proptest! {
     }
 
     #[test]
-    fn paths_of_any_graph_are_sound(graph in any_graph(), from in 0..60_u64, length in 0..60_u64) {
+    fn paths_of_any_graph_are_valid(graph in any_graph(), from in 0..60_u64, length in 0..60_u64) {
         let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
         assert_all_sound(&graph, window);
     }
 
     #[test]
-    fn paths_of_any_events_are_sound(events in events(), from in 0..200_u64, length in 0..200_u64) {
+    fn paths_of_any_events_are_valid(events in events(), from in 0..200_u64, length in 0..200_u64) {
         let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
         for mode in [GraphMode::Modern, GraphMode::Compat] {
             let (graph, losses) = built(&events, mode, 65_536);

@@ -57,7 +57,7 @@ fn compared(segment: &laggard_kernel_graph::PathSegment, recorded: &Recorded) ->
 }
 
 #[test]
-fn every_form_with_nanoseconds_gives_the_same_paths() {
+fn every_format_with_nanoseconds_gives_the_same_paths() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let executions = executions(&folder);
     let reference = paths(&folder.join("trace.v7.zstd.dat"), &executions);

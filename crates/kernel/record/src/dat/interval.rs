@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_number_of_lost_events_is_left_out_with_its_flag() {
+    fn a_stored_count_of_lost_events_is_omitted_with_its_flag() {
         let mut page = page(1_000, MISSED | MISSED_STORED, &[event(5, 1), event(10, 2)]);
         page[HEAD + 24..HEAD + 32].copy_from_slice(&77u64.to_ne_bytes());
         assert_eq!(cut(&page, 0, u64::MAX), (vec![(1_005, 1), (1_015, 2)], MISSED));

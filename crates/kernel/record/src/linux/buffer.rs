@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_put_back_as_it_was() {
+    fn a_changed_setting_is_restored() {
         assert_eq!(present_value("[local] global mono"), "local");
         assert_eq!(present_value("local global [x86-tsc]"), "x86-tsc");
         assert_eq!(present_value("7 (expanded: 1408)"), "1408");

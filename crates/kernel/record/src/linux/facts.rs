@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_its_data_and_what_comes_before() {
+    fn a_page_is_header_and_data() {
         let text = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
                     \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
                     \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";

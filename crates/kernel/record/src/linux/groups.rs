@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_seen() {
+    fn the_current_process_is_found() {
         let snapshot = GroupWatch::begin().end();
         let own = std::process::id();
         let seen =

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_the_kernel_takes() {
+    fn probe_names_are_valid_for_the_kernel() {
         assert_eq!(event_name("handle", |_| false), "handle");
         assert_eq!(event_name("ns::f<u8>", |_| false), "ns__f_u8_");
         assert_eq!(event_name("0x12a", |_| false), "f0x12a");

@@ -89,7 +89,7 @@ fn round_trip(form: DatForm, pages: &[Vec<u8>]) -> (Vec<KernelEvent>, laggard_ke
 }
 
 #[test]
-fn pages_of_every_cpu_are_read_again() {
+fn pages_of_every_cpu_are_read_back() {
     for form in [DatForm::V6, DatForm::V7] {
         // 40 pages are more than a chunk; the second CPU has none.
         let first: Vec<u8> = (0..40)
@@ -123,7 +123,7 @@ fn losses_flagged_by_the_kernel_are_written() {
 }
 
 #[test]
-fn nothing_recorded_is_a_file_too() {
+fn an_empty_recording_is_a_valid_file() {
     for form in [DatForm::V6, DatForm::V7] {
         assert!(round_trip(form, &[Vec::new(), Vec::new()]).0.is_empty());
     }

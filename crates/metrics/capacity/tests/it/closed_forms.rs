@@ -34,7 +34,7 @@ fn machine_repairman_with_several_repairmen() {
 
 /// Where `1 − Σ p` has long lost all digits: 16 cores, ten times as many clients as saturate them.
 #[test]
-fn far_beyond_saturation_nothing_cancels() {
+fn no_cancellation_far_beyond_saturation() {
     let network = Network::new(vec![Station::cores(0.16, 16.0), Station::queue(0.004)], 1.0).unwrap();
     let mut exact = ExactMva::new(&network);
     for clients in 1..=20_000_u64 {

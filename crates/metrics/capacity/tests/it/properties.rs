@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn more_clients_never_lower_throughput_nor_response(stations in stations(), think_s in 0.01..2.0_f64) {
+    fn more_clients_lower_neither_throughput_nor_response_time(stations in stations(), think_s in 0.01..2.0_f64) {
         let network = Network::new(stations, think_s).unwrap();
         let limit = bounds(&network);
         let mut exact = ExactMva::new(&network);
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn the_answer_is_within_the_target_and_one_more_is_not(
+    fn the_answer_meets_the_target_and_one_more_client_does_not(
         stations in stations(), think_s in 0.01..2.0_f64, target_s in 0.0..1.0_f64
     ) {
         let network = Network::new(stations, think_s).unwrap();

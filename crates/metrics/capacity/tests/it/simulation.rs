@@ -231,7 +231,7 @@ fn processor_sharing_is_insensitive_to_service_variation() {
 /// Where the assumptions do not hold: served in order of arrival, a fixed service waits less and a varying one
 /// more than the model says. This limit is documented.
 #[test]
-fn order_of_arrival_with_other_services_is_a_limit() {
+fn fifo_with_unequal_service_times_is_a_known_limit() {
     let simulated = |length| {
         let tiers = [tier(0.020, 1.0, 1, length, ServiceOrder::First)];
         simulate(&tiers, &[Class { clients: 40, think_s: 1.0 }], TRANSACTIONS, 11).1[0]
@@ -243,7 +243,7 @@ fn order_of_arrival_with_other_services_is_a_limit() {
 }
 
 #[test]
-fn several_classes() {
+fn throughput_and_response_of_several_classes() {
     let classes = [Class { clients: 25, think_s: 0.8 }, Class { clients: 10, think_s: 2.0 }];
     let tiers = [
         SimulatedTier {

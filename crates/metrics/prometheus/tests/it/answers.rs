@@ -87,7 +87,7 @@ fn chunks_and_compression_are_understood() {
 }
 
 #[test]
-fn credentials_are_sent_and_warnings_handed_on() {
+fn credentials_are_sent_and_warnings_are_passed_on() {
     let server = StandIn::new(|_, _| {
         let body = matrix(&[("", vec![(0.0, "1".to_owned())])]).replacen(
             '{',

@@ -157,7 +157,7 @@ fn too_little_data_gives_no_verdict() {
 }
 
 #[test]
-fn the_missing_half_is_named() {
+fn the_missing_kind_of_sample_is_named() {
     let missing = |change: &dyn Fn(&mut WindowTable)| {
         let mut table = small_table(100, 1);
         change(&mut table);

@@ -40,7 +40,7 @@ fn a_restart_counts_from_zero() {
 }
 
 #[test]
-fn an_outage_is_a_gap_and_never_zero() {
+fn an_outage_is_a_gap_and_not_zero() {
     let samples: Vec<_> =
         read("Home", 0..900, 2.0).into_iter().filter(|s| !(200..500).contains(&(s.ns / SECOND))).collect();
     let table = windows(&samples, 60);

@@ -24,7 +24,7 @@ fn seconds_add_up_to_minutes() {
 }
 
 #[test]
-fn means_weigh_as_much_as_the_counts_of_their_instant() {
+fn means_are_weighted_by_the_counts_at_their_instant() {
     let samples = [
         drawn(0.0, Measure::Transactions, "Home", 30.0),
         drawn(0.0, Measure::ResponseTime, "Home", 0.1),
@@ -57,7 +57,7 @@ fn a_type_that_did_not_occur_is_zero_and_a_silent_system_is_a_gap() {
 }
 
 #[test]
-fn windows_follow_the_phase_of_samples_that_would_be_cut() {
+fn windows_are_aligned_with_coarse_samples() {
     let samples: Vec<_> =
         (0..4).map(|at| drawn(23.0 + 60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
     let table = windows(&samples, 60);
@@ -66,7 +66,7 @@ fn windows_follow_the_phase_of_samples_that_would_be_cut() {
 }
 
 #[test]
-fn windows_shorter_than_samples_are_refused_with_advice() {
+fn windows_shorter_than_samples_are_rejected_with_advice() {
     let mut samples: Vec<_> =
         (0..9).map(|at| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
     // No length of windows helps where the CPU is missing.

@@ -5,7 +5,7 @@ use laggard_model::{Loss, Measure, Nanos};
 use laggard_samples::{WindowError, WindowSettings};
 
 #[test]
-fn samples_from_another_age_are_left_out() {
+fn samples_far_from_the_others_are_dropped() {
     let mut samples: Vec<_> =
         (0..300).map(|at| drawn(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
     for ns in [0, i64::MIN, i64::MAX, 5 * SECOND] {
@@ -17,7 +17,7 @@ fn samples_from_another_age_are_left_out() {
 }
 
 #[test]
-fn a_table_that_would_not_fit_is_refused() {
+fn a_table_beyond_the_memory_limit_is_rejected() {
     let names: Vec<&'static str> = (0..90).map(|at| &*format!("type {at}").leak()).collect();
     let samples: Vec<_> = names
         .iter()
@@ -50,7 +50,7 @@ fn many_types_are_pooled() {
 }
 
 #[test]
-fn odd_lengths_are_an_error() {
+fn odd_window_lengths_are_an_error() {
     for length in [Nanos::ZERO, Nanos::from_ns(10), Nanos::from_ns(u64::MAX)] {
         let settings = WindowSettings { length, ..WindowSettings::default() };
         let error = table_of(&[]).finish(&settings).unwrap_err();

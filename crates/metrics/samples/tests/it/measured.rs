@@ -17,7 +17,7 @@ fn column(file: &Path) -> BTreeMap<i64, f64> {
 }
 
 #[test]
-fn ten_seconds_of_a_measured_run_are_the_sums_of_its_seconds() {
+fn ten_second_windows_are_sums_of_one_second_windows() {
     let Some(folder) = data_folder("cpu-demands/util80-exp1") else { return };
     let counts = column(&folder.join("host1_THROUGHPUT.csv"));
     let busy = column(&folder.join("host1_CPU_UTILIZATION.csv"));

@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn minutes_of_seconds_are_the_minutes_themselves(counts in prop::collection::vec(0_u32..50, 120..400)) {
+    fn minutes_merged_from_seconds_equal_minute_windows(counts in prop::collection::vec(0_u32..50, 120..400)) {
         let sample = |second: usize, count: u32| GeneratedSamples {
             ns: second as i64 * SECOND, measure: Measure::Transactions,
             server: "", tier: "", transaction: "Home", callee: "", value: f64::from(count),

@@ -30,7 +30,7 @@ fn percent_is_recognized_over_all_servers() {
 }
 
 #[test]
-fn a_little_above_one_is_one_and_counted() {
+fn utilization_slightly_above_one_is_clamped_and_counted() {
     let mut values = vec![0.5; 300];
     values[..3].fill(1.04);
     values[100] = 7.0;
@@ -63,7 +63,7 @@ fn cpu_seconds_need_the_cores() {
 }
 
 #[test]
-fn cores_in_use_are_a_unit_too() {
+fn cores_in_use_are_a_valid_unit() {
     let mut settings_with_cores = settings(60);
     settings_with_cores.utilization = UtilizationUnit::Cores;
     settings_with_cores.cores = vec![CoresOf { name: String::new(), cores: 4.0 }];

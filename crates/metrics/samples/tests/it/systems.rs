@@ -28,7 +28,7 @@ fn servers_of_the_only_tier_add_up_while_they_run() {
 }
 
 #[test]
-fn counts_of_the_system_win_over_those_of_servers() {
+fn system_counts_take_precedence_over_server_counts() {
     let mut samples = every_minute(0..3, "", "", 9.0);
     samples.extend(every_minute(0..3, "a", "app", 5.0));
     let table = windows(&samples, 60);
@@ -89,7 +89,7 @@ fn a_server_with_rare_counts_is_left_out_with_a_caution() {
 }
 
 #[test]
-fn servers_that_are_not_requested_do_not_count_towards_the_size() {
+fn unrequested_servers_do_not_count_towards_the_size() {
     let mut samples: Vec<GeneratedSamples> = Vec::new();
     // A front and 40 others, with one transaction type each, at both ends of five weeks.
     let names: Vec<&'static str> = (0..41).map(|number| &*format!("node-{number}").leak()).collect();

@@ -223,7 +223,7 @@ fn rare_slow_requests_of_one_tenant_are_explained_by_it() {
 }
 
 #[test]
-fn attributes_that_have_nothing_to_do_with_it_are_not_named() {
+fn unrelated_attributes_are_not_named() {
     for seed in 0..30 {
         let random = |drawn: &RequestTraits| if drawn.luck < 0.05 { 6.0 } else { 1.0 };
         let found = report(&requests(100 + seed, 0, random), None);

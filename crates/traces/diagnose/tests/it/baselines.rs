@@ -124,7 +124,7 @@ const BEFORE: Shop = Shop { requests: 400, from_s: 0, seed: 1, names_replicas: f
 const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5, names_replicas: false };
 
 #[test]
-fn nothing_changed_since_the_baseline() {
+fn an_unchanged_system_is_healthy() {
     let report =
         ask(&NOW.traces(|_, _| USUAL), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!((report.verdict, names(&report).len()), (Verdict::Healthy, 0), "{}", report.headline);
@@ -134,7 +134,7 @@ fn nothing_changed_since_the_baseline() {
 }
 
 #[test]
-fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
+fn an_operation_slower_than_in_the_baseline_is_named() {
     let report =
         ask(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!(names(&report), ["cart add"]);
@@ -153,7 +153,7 @@ fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
 }
 
 #[test]
-fn a_slow_network_is_between_caller_and_callee() {
+fn a_slow_network_is_an_edge_from_caller_to_callee() {
     let slow = |_: usize, _: usize| Factors { network: 10.0, ..USUAL };
     let report = ask(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let first = &report.suspects[0];
@@ -168,7 +168,7 @@ fn a_slow_network_is_between_caller_and_callee() {
 }
 
 #[test]
-fn what_the_baseline_never_called_is_new() {
+fn operations_absent_from_the_baseline_are_new() {
     let text = |at: usize, calls: bool| {
         let (trace, from) = (at + 1, at as u64 * 1_000_000_000);
         let retry = if calls {
@@ -195,7 +195,7 @@ fn hour() -> Requests {
 }
 
 #[test]
-fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
+fn a_window_is_compared_with_the_rest_or_another_window_of_the_same_traces() {
     let traces = hour();
     let asked = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
     let rest = DiagnoseSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
@@ -216,7 +216,7 @@ fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
 }
 
 #[test]
-fn a_quiet_time_is_quiet_although_another_was_slow() {
+fn a_quiet_window_is_healthy_although_another_was_slow() {
     let traces = hour();
     let asked = DiagnoseSettings {
         since: at(600),
@@ -243,7 +243,7 @@ fn without_a_baseline_a_slow_period_is_an_incident() {
 }
 
 #[test]
-fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
+fn a_slow_replica_is_found_by_its_peers_unless_it_always_was_slow() {
     let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 2.0 } else { 1.0 }, ..USUAL };
     let now = NOW.traces(one_slow);
     let alone = ask(&now, None, &DiagnoseSettings::default());
@@ -297,7 +297,7 @@ fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
 }
 
 #[test]
-fn two_slow_things_and_a_faster_one_share_one_whole() {
+fn two_slower_operations_and_a_faster_one_share_the_excess() {
     let now = NOW.traces(|_, _| Factors { cart: 2.0, store: 3.0, shop: 0.2, ..USUAL });
     let report = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let mut found = names(&report);
@@ -306,7 +306,7 @@ fn two_slow_things_and_a_faster_one_share_one_whole() {
 }
 
 #[test]
-fn a_baseline_too_small_to_compare_is_said_to_be() {
+fn a_baseline_too_small_to_compare_is_reported() {
     let tiny = Shop { requests: 5, ..BEFORE }.traces(|_, _| USUAL);
     for baseline in [&tiny, &Requests::default()] {
         let report = ask(&NOW.traces(slow_cart), Some(baseline), &DiagnoseSettings::default());

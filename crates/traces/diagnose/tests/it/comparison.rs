@@ -105,7 +105,7 @@ fn a_call_that_an_upgrade_adds_is_found_and_placed() {
 
 /// The second hour keeps an eighth of the requests that make few calls: nobody got slower.
 #[test]
-fn a_moved_mix_is_told_from_slower_requests() {
+fn a_changed_mix_is_distinguished_from_slower_requests() {
     let settings = Settings { requests_per_service: 300, ..small(Scenario::Quiet, 45) };
     let before = incident(&settings.baseline());
     let after =
@@ -139,7 +139,7 @@ fn two_windows_of_one_data_set_and_any_number_of_threads() {
 }
 
 #[test]
-fn too_few_requests_are_said_to_be_too_few() {
+fn too_few_requests_are_reported() {
     let traces = Requests::default();
     let comparison = compared(&traces, &incident(&small(Scenario::Quiet, 47)).traces);
     assert_eq!(comparison.verdict, ComparisonVerdict::InsufficientData);

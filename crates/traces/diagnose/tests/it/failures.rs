@@ -194,7 +194,7 @@ fn repeated_calls_are_named_with_their_caller() {
 
 /// One call in a hundred fails and one in four makes no call: before, and now.
 #[test]
-fn what_failed_as_often_before_is_no_suspect() {
+fn an_unchanged_failure_rate_is_no_suspect() {
     let usual = |request: usize, _| match request * 37 % 100 {
         0 => Cart::Fails,
         number => Cart::Reads(u64::from(number % 4 != 1)),

@@ -48,7 +48,7 @@ fn diagnosed(settings: &Settings, operation: &str) -> (Report, BTreeSet<TraceId>
 }
 
 #[test]
-fn the_demonstration_hits_what_was_injected() {
+fn requests_hit_match_the_injected_ones() {
     let (report, hit, injected) = diagnosed(&Settings::demo(), "QueueWait");
     let suspect = &report.suspects[0];
     let right = hit.intersection(&injected.traces).count() as f64;

@@ -48,7 +48,7 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 }
 
 #[test]
-fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
+fn weights_correct_counts_and_medians_of_tail_sampled_traces() {
     let defaults = DiagnoseSettings::default();
     let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
     let kept = sampled(800, slow_ones_kept);
@@ -100,7 +100,7 @@ fn one_weight_for_all_changes_only_the_estimates() {
 }
 
 #[test]
-fn marks_of_tail_sampling_are_told() {
+fn marks_of_tail_sampling_are_reported() {
     let marked = Sampling { tail_sampler: Some(TailSampler::Collector), ..Sampling::default() };
     let found = report(&sampled(200, |_| Some(marked)), &DiagnoseSettings::default());
     assert_eq!(found.input.sampling.tail_samplers[0].count, found.input.spans);
@@ -112,7 +112,7 @@ fn marks_of_tail_sampling_are_told() {
 }
 
 #[test]
-fn too_little_data_says_what_is_missing() {
+fn too_little_data_lists_what_is_missing() {
     let first = requests(&settings(200)).expect("settings in range").next().expect("a request").trace_id;
     let found = report(
         &sampled(200, |request| (request.trace_id == first).then(Sampling::default)),

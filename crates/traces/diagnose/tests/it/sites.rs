@@ -134,7 +134,7 @@ fn a_callee_that_returns_after_its_call_is_no_link() {
 }
 
 #[test]
-fn a_pipeline_over_replicas_is_a_chain_of_all_that_took_part() {
+fn a_pipeline_over_replicas_is_a_chain_of_all_participants() {
     let found = lines(
         "1 a - client/write@c1 0..1000 client
          1 b a data/receive@d1 100..900
@@ -177,7 +177,7 @@ fn recursion_on_one_replica_is_no_chain() {
 }
 
 #[test]
-fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
+fn operations_are_attributed_to_replicas_and_calls_of_a_request_summed() {
     let traces = traces_of(
         "1 a - front/buy@f1 0..100 server
          1 b a pay/pay@p1 10..20
@@ -211,7 +211,7 @@ fn requests_carry_their_weight_or_the_assumed_one() {
 }
 
 #[test]
-fn incomplete_requests_are_left_out() {
+fn incomplete_requests_are_excluded() {
     let found = lines(
         "1 a - s/x@h 0..50
          1 b a s/y@h 10..20

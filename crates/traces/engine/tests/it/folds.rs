@@ -102,7 +102,7 @@ impl Fold for Forgetful {
 
 #[test]
 #[should_panic(expected = "changed the answer")]
-fn the_contract_catches_a_fold_that_forgets() {
+fn the_contract_catches_a_lossy_fold() {
     contract::check(&Forgetful, requests(10).all());
 }
 

@@ -107,7 +107,7 @@ fn several_slices_are_queried_as_one_regardless_of_names_and_order() {
 }
 
 #[test]
-fn a_window_holds_both_its_ends() {
+fn a_window_includes_both_ends() {
     let requests = request(vec![slice(&EARLY), slice(&LATE)]);
     let starts = |since, until| -> Vec<i64> {
         let range = requests.within(Timestamp::from_unix_ns(since), Timestamp::from_unix_ns(until));
@@ -227,7 +227,7 @@ fn summaries_of_parts_merge_into_the_summary_of_all() {
 }
 
 #[test]
-fn a_summary_of_very_many_shapes_pools_the_rarest() {
+fn a_summary_of_too_many_shapes_pools_the_rarest() {
     let shapes = SliceSummary::SHAPES_MAX as u128 + 5;
     let mut names = Names::new();
     let mut rows = Vec::new();

@@ -59,7 +59,7 @@ fn reference(text: &str, delimiter: u8) -> Vec<Vec<String>> {
 proptest! {
     /// Letters, quotes, delimiters and line breaks in any order. Spaces are left out: we trim fields.
     #[test]
-    fn fields_are_those_of_an_independent_parser(text in "[ab\"\"\",,;\n\u{e9}]{0,60}", semicolon: bool) {
+    fn fields_match_an_independent_parser(text in "[ab\"\"\",,;\n\u{e9}]{0,60}", semicolon: bool) {
         let delimiter = if semicolon { b';' } else { b',' };
         let ours: Vec<Vec<String>> = read_all(&[text.as_bytes()], delimiter)
             .into_iter()
@@ -123,7 +123,7 @@ fn an_unclosed_quote_ends_at_the_limit() {
 }
 
 #[test]
-fn surplus_fields_stay_together() {
+fn surplus_fields_are_one_field() {
     let mut cutter = RecordCutter::new();
     let mut fields = FieldBuffers::default();
     for text in ["a,b,c,d\n", "a,\"b\",c,d\n"] {

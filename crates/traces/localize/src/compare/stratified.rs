@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn strata_protect_from_a_moved_mix() {
+    fn strata_correct_for_a_changed_mix() {
         let low: Vec<u64> = (0..40).map(|i| 100 + i).collect();
         let high: Vec<u64> = (0..40).map(|i| 1_000 + i).collect();
         let mut apart = [stratum(&low, &low[..10]), stratum(&high[..10], &high)];

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn weighted_balancing_is_no_cause() {
+    fn weighted_load_balancing_is_no_cause() {
         let mut weighted = vec![2.0; 10];
         weighted[..5].fill(8.0);
         let now = calls(&weighted);

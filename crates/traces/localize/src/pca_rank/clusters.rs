@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cluster_that_crosses_the_share_is_major() {
+    fn the_cluster_that_reaches_the_share_is_major() {
         let clustered = major_clusters(
             &sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]),
             0.5,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_with_enough_requests_stay_alone() {
+    fn clusters_with_enough_requests_are_not_merged() {
         let clusters = [("abc", 90), ("abcd", 12), ("abce", 9)];
         let minors =
             |alone_min| major_clusters(&sizes(&clusters), 0.5, alone_min, Mode::Robust, CELLS_MAX).minors;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_nothing_is_compared() {
+    fn clusters_beyond_the_limit_are_not_compared() {
         let clusters = [("abcd", 40), ("abce", 5), ("abcf", 4)];
         let fates =
             |cells_max| major_clusters(&sizes(&clusters), 0.5, u64::MAX, Mode::Robust, cells_max).minors;

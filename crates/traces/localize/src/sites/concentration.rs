@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_requests_all_over_the_window_are_not_concentrated() {
+    fn slow_requests_throughout_the_window_are_not_concentrated() {
         assert!(!is_concentrated(&every_twentieth(0..4_000)));
         assert!(!is_concentrated(&[]));
         assert!(!is_concentrated(&[true; 15]));

@@ -76,7 +76,7 @@ fn requests_of_a_single_call_can_be_diagnosed() {
 }
 
 #[test]
-fn one_sometimes_terrible_replica_is_named() {
+fn one_intermittently_slow_replica_is_named() {
     let slow = |position, replica, request: u32| {
         if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
     };
@@ -147,7 +147,7 @@ fn equal_weights_change_nothing() {
 
 /// Requests without a slow call were kept one in three, each for three; slow ones all, each for itself.
 #[test]
-fn slow_requests_that_were_all_kept_do_not_hide_their_replica() {
+fn oversampled_slow_requests_do_not_hide_their_replica() {
     let mut kept = category(10, sometimes_slow);
     let median = 600_000;
     for request in &mut kept.requests {
@@ -180,7 +180,7 @@ fn proportional(slow: impl Fn(u32, u32) -> f64) -> CategoryCalls {
 
 /// All times of a request are its size times those of its positions: rank 1. What is slow at one position adds 1.
 #[test]
-fn ranks_of_a_matrix_and_its_parts() {
+fn ranks_of_a_matrix_and_its_parts_are_reported() {
     let slow = |position, request: u32| if position == 3 && request % 12 == 5 { 40.0 } else { 1.0 };
     let data = [proportional(slow)];
     let settings = CloudDiagSettings { tolerance: 1e-7, ..CloudDiagSettings::default() };

@@ -146,7 +146,7 @@ fn half_of_the_calls_on_one_replica() {
 }
 
 #[test]
-fn nothing_wrong_and_nothing_at_all() {
+fn healthy_and_empty_inputs() {
     let settings = CloudDiagSettings::default();
     let data = [requests(1, &[0, 1, 2, 3], 800, |_| false)];
     assert!(mi(&data, &MiSettings::default(), &settings, THREADS).suspects.is_empty());
@@ -174,7 +174,7 @@ fn requests_of_a_minor_cluster_count_in_the_major_one() {
 }
 
 #[test]
-fn what_is_unlike_every_major_cluster_is_left_and_counted() {
+fn requests_unlike_every_major_cluster_are_counted() {
     let major = requests(1, &[0, 1, 2, 3], 400, |_| false);
     let other = requests(2, &[0, 7, 8, 9, 8, 7], 60, |row| row % 8 == 3);
     let found = mi(&[major, other], &MiSettings::default(), &CloudDiagSettings::default(), THREADS);

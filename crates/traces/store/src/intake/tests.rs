@@ -22,7 +22,7 @@ fn spans(batch: &crate::FlushBatch) -> Vec<(u128, u64)> {
 }
 
 #[test]
-fn idle_traces_are_closed_completely_and_others_remain() {
+fn idle_traces_are_closed_completely_and_others_stay_open() {
     let mut intake = intake(&[&[(7, 1), (8, 2)], &[(7, 3), (9, 4)], &[(8, 5)]]);
     assert_eq!((intake.traces(), intake.spans()), (3, 5));
     let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
@@ -41,7 +41,7 @@ fn idle_traces_are_closed_completely_and_others_remain() {
 }
 
 #[test]
-fn traces_that_are_never_idle_are_cut_and_counted() {
+fn never_idle_traces_are_cut_and_counted() {
     let mut intake = intake(&[&[(7, 1)], &[(8, 2)], &[(7, 3), (9, 4)]]);
     let batch = intake.close(&CloseCriteria { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
     assert_eq!(spans(&batch), [(7, 1), (7, 3)]);
@@ -175,7 +175,7 @@ fn unused_names_are_dropped_when_there_are_many() {
 }
 
 #[test]
-fn ages_follow_the_head() {
+fn ages_follow_the_log_head() {
     let mut intake = intake(&[&[(7, 1)]]);
     intake.record_time(Duration::from_secs(1));
     assert_eq!(intake.ages().come_by(Duration::from_secs(2)), 1);

@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_batch_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn invalid_bytes_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
         prop_assert!(decode_batch(&bytes[..cut]).is_err());
@@ -191,7 +191,7 @@ fn read(files: &Simulated, from: u64) -> (Vec<u64>, ReplayReport) {
 }
 
 #[test]
-fn records_are_read_from_where_they_are_needed() {
+fn records_are_read_from_the_requested_position() {
     let files = Simulated::default();
     let mut log = written(&files, &[1, 2, 3, 1], 300);
     assert!(files.list().unwrap().len() > 1, "files are short in this test");

@@ -94,7 +94,7 @@ async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
 }
 
 #[tokio::test]
-async fn what_was_written_since_is_known_by_its_time() {
+async fn data_written_since_a_position_is_known() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     assert_eq!(store.view().written_from(0).extents, []);

@@ -7,7 +7,7 @@ use std::process::Command;
 const KILLS: u64 = 8;
 
 #[test]
-fn kills_lose_no_acknowledged_span_and_double_none() {
+fn kills_neither_lose_nor_duplicate_acknowledged_spans() {
     if child_from_environment() {
         return;
     }
@@ -15,7 +15,7 @@ fn kills_lose_no_acknowledged_span_and_double_none() {
     let this = std::env::current_exe().unwrap();
     let command = move || {
         let mut command = Command::new(&this);
-        command.args(["--exact", "kill::kills_lose_no_acknowledged_span_and_double_none", "--nocapture"]);
+        command.args(["--exact", "kill::kills_neither_lose_nor_duplicate_acknowledged_spans", "--nocapture"]);
         command
     };
     let mut run = KillRun::new(folder.path(), 1);

@@ -79,7 +79,7 @@ mod tests {
     use crate::{KernelState, PathSegment};
 
     #[test]
-    fn threads_of_one_name_share_a_lane_when_there_are_many() {
+    fn many_threads_of_one_name_share_a_lane() {
         let lane =
             |thread: &str, tid| PathLane { thread: thread.to_owned(), tid: Some(tid), host: String::new() };
         let segment = |lane, from_ns, to_ns| PathSegment {

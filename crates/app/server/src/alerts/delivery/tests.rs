@@ -121,7 +121,7 @@ fn states(outside: &Outside) -> Vec<Vec<IncidentState>> {
 }
 
 #[test]
-fn a_kill_at_any_instant_loses_no_message_and_repeats_one_with_its_id() {
+fn a_kill_at_any_instant_loses_no_message_and_resends_it_with_the_same_id() {
     let mut repeated = 0;
     // Twelve evaluations save, and two messages have three steps each, with an instant before and after each step.
     for first in 0..40 {
@@ -156,14 +156,14 @@ fn after_first_answer(answer: Result<(), SendError>) -> Outside {
 }
 
 #[test]
-fn an_unconfirmed_message_is_sent_again_before_what_followed() {
+fn an_unconfirmed_message_is_resent_before_later_ones() {
     let outside = after_first_answer(Err(SendError::Unconfirmed("timeout".to_owned())));
     assert_eq!(states(&outside), [[IncidentState::Open], [IncidentState::Closed]]);
     assert_eq!(outside.received[&outside.order[0]].1, 2, "the same id, twice");
 }
 
 #[test]
-fn a_refused_message_is_decided_anew() {
+fn a_rejected_message_is_reevaluated() {
     let outside = after_first_answer(Err(SendError::Refused("status 503".to_owned())));
     assert_eq!(outside.order, Vec::<String>::new(), "nobody was notified of its beginning");
 }

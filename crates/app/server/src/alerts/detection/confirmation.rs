@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shift_of_two_modes_is_the_factor_of_both() {
+    fn the_shift_of_two_modes_is_their_common_factor() {
         let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
         let same = usual.shift(&called(3_600..3_780, 1.0)).unwrap();
         assert!(same.change.abs() < 0.05 && same.errors().abs() < 1.0, "{}", same.change);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_in_the_baseline_is_not_exceptional() {
+    fn recurring_slowness_in_the_baseline_is_not_exceptional() {
         let quiet = [0.4, -0.7, 1.1, 0.2, -1.3, 0.9];
         assert!(is_exceptional(5.0, &quiet));
         assert!(!is_exceptional(3.0, &quiet), "too few standard errors");

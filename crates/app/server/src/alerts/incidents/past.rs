@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_costs_one_incident() {
+    fn a_damaged_line_loses_one_incident() {
         let folder = tempfile::tempdir().unwrap();
         let mut list = AlertList::default();
         for number in 0..3 {

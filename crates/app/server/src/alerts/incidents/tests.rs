@@ -35,7 +35,7 @@ fn apart(finding: &mut super::super::evaluate::Finding) {
 }
 
 #[test]
-fn alerts_that_meet_in_requests_are_one_incident() {
+fn alerts_that_share_requests_are_one_incident() {
     let same_requests = |finding: &mut super::super::evaluate::Finding| finding.replicas.clear();
     assert_eq!(list(3, &["read", "cart write"], same_requests).incidents.len(), 1);
     let same_replica = |finding: &mut super::super::evaluate::Finding| {
@@ -60,7 +60,7 @@ fn an_alert_that_connects_two_others_joins_them() {
 }
 
 #[test]
-fn what_begins_later_is_another_incident() {
+fn a_later_onset_is_a_separate_incident() {
     let onset = |ns: i64| move |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(ns);
     let mut list = list(3, &["read"], onset(time(0).unix_ns()));
     for minute in 40..43 {
@@ -99,7 +99,7 @@ fn an_incident_closes_with_its_last_alert_and_is_the_same_if_it_comes_back_soon(
 }
 
 #[test]
-fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
+fn a_server_alert_joins_the_incident_of_its_slow_operations() {
     let mut list = list(3, &["read"], |_| {});
     let alert = |server: &str, since: i64| {
         let finding = AlertFinding::Server(ServerFinding {
@@ -119,7 +119,7 @@ fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
 }
 
 #[test]
-fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
+fn a_budget_alert_joins_the_incident_that_burns_it_unless_it_pages() {
     use super::super::objective_finding::{ObjectiveCause, ObjectiveFinding, ObjectiveSeverity};
     let mut list = list(3, &["read"], |_| {});
     let cause = |service: &str| ObjectiveCause {
@@ -173,7 +173,7 @@ fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
 }
 
 #[test]
-fn a_silence_covers_what_it_names_until_it_ends() {
+fn a_silence_covers_matching_alerts_until_it_ends() {
     let list = list(3, &["read"], |_| {});
     let (incident, alert) = (&list.incidents[0], &list.active[0]);
     let silence = |service: Option<&str>, incident: Option<&str>| Silence {
@@ -197,14 +197,14 @@ fn a_silence_covers_what_it_names_until_it_ends() {
 }
 
 #[test]
-fn a_stored_incident_names_what_it_is_about() {
+fn a_stored_incident_names_its_subjects() {
     let list = list(3, &["read"], |_| {});
     assert_eq!(list.incidents[0].headline(&list), AlertFinding::Operation(finding("read")).summary());
     assert_eq!(list.incidents[0].text(&list, 10), list.incidents[0].headline(&list));
 }
 
 #[test]
-fn an_onset_that_is_estimated_minutes_too_late_is_no_other_incident() {
+fn an_onset_estimated_minutes_too_late_is_the_same_incident() {
     let mut list = list(3, &["read"], |finding| finding.onset_ns = Some(time(0).unix_ns()));
     let late = |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(time(6).unix_ns());
     for minute in 8..10 {
@@ -214,7 +214,7 @@ fn an_onset_that_is_estimated_minutes_too_late_is_no_other_incident() {
 }
 
 #[test]
-fn an_alert_belongs_to_that_about_the_operation_that_it_calls() {
+fn an_alert_joins_the_incident_of_its_callee() {
     let two = |callee: Option<&str>| {
         let change = |finding: &mut super::super::evaluate::Finding| {
             apart(finding);

@@ -158,7 +158,7 @@ fn alerts_without_evaluations_and_lasting_ones_resolve() {
 }
 
 #[test]
-fn what_a_longer_window_still_shows_does_not_hold_an_alert() {
+fn a_longer_window_does_not_keep_a_recovered_alert_open() {
     let last = |recovery: Recovery| {
         let mut alerts = AlertList::default();
         for minute in 0..2 {
@@ -242,7 +242,7 @@ fn servers(findings: Vec<ServerFinding>, healthy: &[&str], minute: i64) -> Serve
 }
 
 #[test]
-fn servers_and_operations_have_alerts_of_their_own() {
+fn servers_and_operations_have_separate_alerts() {
     let mut alerts = AlertList::default();
     for minute in 0..3 {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -264,7 +264,7 @@ fn servers_and_operations_have_alerts_of_their_own() {
 }
 
 #[test]
-fn a_server_that_fills_up_never_counts_as_usual() {
+fn a_filling_disk_is_never_usual() {
     let full = FullTime {
         device: "/data".to_owned(),
         used: 0.5,

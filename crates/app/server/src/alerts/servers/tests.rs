@@ -139,13 +139,13 @@ fn more_load_is_no_excess() {
 }
 
 #[test]
-fn a_server_with_too_little_data_is_neither_healthy_nor_sick() {
+fn a_server_with_too_little_data_is_neither_a_finding_nor_healthy() {
     let evaluation = detection().evaluate(&AlertList::default(), Some(&table(30, |_| USUAL)), &[], time(30));
     assert_eq!((evaluation.findings.len(), evaluation.healthy.len()), (0, 0));
 }
 
 #[test]
-fn the_reserve_is_kept_free() {
+fn a_server_below_its_capacity_reserve_is_reported() {
     let detection = ServerDetection { reserve: 0.3, ..detection() };
     let minute = |at: usize| Minute { load: if at >= QUIET { 2.5 } else { 1.0 }, ..USUAL };
     let (alerts, fired) = watch(&detection, QUIET - 5..QUIET + 25, minute);
@@ -160,7 +160,7 @@ fn the_reserve_is_kept_free() {
 }
 
 #[test]
-fn a_file_system_that_fills_up_is_announced_and_freed() {
+fn a_filling_file_system_is_reported_and_resolved_when_freed() {
     let detection = detection();
     let key = StorageKey { tier: String::new(), server: "db-1".to_owned(), device: Some("/data".to_owned()) };
     // From hour 30 on, 40 % grows to 100 % in ten hours; emptied at hour 36.

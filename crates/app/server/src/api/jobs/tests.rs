@@ -42,7 +42,7 @@ fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
 }
 
 #[test]
-fn an_answer_is_kept_for_its_tenant_only() {
+fn an_answer_is_visible_only_to_its_tenant() {
     let jobs = jobs(few());
     let job = jobs.submit("a", "kernel/stats", |_| Ok(answer())).unwrap();
     assert_eq!(wait(&job), JobState::Done);
@@ -52,7 +52,7 @@ fn an_answer_is_kept_for_its_tenant_only() {
 }
 
 #[test]
-fn only_so_many_wait() {
+fn the_number_of_waiting_jobs_is_limited() {
     let jobs = jobs(few());
     let (_running, end) = blocked(&jobs);
     let waiting: Vec<_> = (0..2).map(|_| jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap()).collect();
@@ -64,7 +64,7 @@ fn only_so_many_wait() {
 }
 
 #[test]
-fn canceling_ends_a_job_that_waits_and_one_that_runs() {
+fn waiting_and_running_jobs_can_be_canceled() {
     let jobs = jobs(few());
     let (running, end) = blocked(&jobs);
     let waiting = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
@@ -90,7 +90,7 @@ fn a_panic_is_a_failed_job() {
 }
 
 #[test]
-fn the_oldest_answers_are_forgotten() {
+fn the_oldest_answers_are_evicted() {
     let jobs = jobs(few());
     let all: Vec<_> = (0..5)
         .map(|_| {
@@ -105,7 +105,7 @@ fn the_oldest_answers_are_forgotten() {
 }
 
 #[test]
-fn answers_have_room_by_their_bytes_and_a_time() {
+fn answers_are_evicted_by_size_and_age() {
     let small = jobs(JobLimits { stored_bytes_max: 1, ..few() });
     let (first, second) = (
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
@@ -122,7 +122,7 @@ fn answers_have_room_by_their_bytes_and_a_time() {
 }
 
 #[test]
-fn names_are_sixteen_digits() {
+fn ids_are_sixteen_hexadecimal_digits() {
     let id = JobId::new();
     assert_eq!(JobId::parse(&id.to_string()), Some(id));
     for text in ["", "1", "+123456789abcdef", "0123456789ABCDEF", "00000000000000000"] {

@@ -66,7 +66,7 @@ fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_share_is_what_counting_the_requests_gives() {
+async fn the_objectives_share_matches_counted_requests() {
     let server = server().await;
     server.append(shop()).await;
     let at = START + 11 * MINUTE;
@@ -96,7 +96,7 @@ async fn the_share_is_what_counting_the_requests_gives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn late_requests_are_counted_and_none_twice() {
+async fn late_requests_are_counted_exactly_once() {
     let server = server().await;
     let objectives = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
@@ -118,7 +118,7 @@ async fn late_requests_are_counted_and_none_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counts_outlive_a_restart_and_a_crash() {
+async fn counts_survive_a_restart_and_a_crash() {
     let server = server().await;
     let first = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
@@ -145,7 +145,7 @@ async fn counts_outlive_a_restart_and_a_crash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_cannot_be_read_is_counted_again() {
+async fn an_unreadable_count_file_is_rebuilt() {
     let server = server().await;
     server.append(buys(1, START, &[10; 30])).await;
     let file = server.data.path().join("tenants/default/objectives.json");
@@ -156,7 +156,7 @@ async fn a_file_that_cannot_be_read_is_counted_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_that_burns_fires_and_names_the_slow_operation() {
+async fn a_burning_budget_fires_and_names_the_slow_operation() {
     let server = server().await;
     // Ten minutes ago until now: all of the last 100 requests are slow by `db read`.
     let now = crate::api::parameters::now().unix_ns();

@@ -365,7 +365,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_those_read_one_by_one(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
+        fn bit_fields_match_bitwise_reading(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
             let needed = (from + bits).div_ceil(8) as usize;
             for bytes in [&bytes[..needed], &bytes[..length.max(needed)]] {
                 prop_assert_eq!(bits_le(bytes, from, bits), slowly(bytes, from, bits, false));

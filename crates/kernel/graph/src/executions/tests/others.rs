@@ -45,7 +45,7 @@ fn one_event_may_end_one_and_begin_the_next() {
 }
 
 #[test]
-fn programs_from_start_to_exit() {
+fn programs_are_executions_from_start_to_exit() {
     let drawing = "
         1 1 exit
         5 1 fork 9 sh

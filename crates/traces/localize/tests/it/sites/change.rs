@@ -31,25 +31,25 @@ fn few(runs: u64) -> usize {
 }
 
 #[test]
-fn nothing_changed_and_the_window_is_cut_into_blocks() {
+fn no_change_with_the_window_divided_into_blocks() {
     let found = false_alarms(200, 300, 150, Load::default());
     assert!(found <= few(200), "{found} of 200");
 }
 
 #[test]
-fn nothing_changed_and_the_window_is_one_block_among_its_like() {
+fn no_change_with_a_window_of_one_block() {
     let found = false_alarms(200, 480, 48, Load::default());
     assert!(found <= few(200), "{found} of 200");
 }
 
 #[test]
-fn nothing_changed_and_the_baseline_is_hundreds_of_windows() {
+fn no_change_against_a_baseline_of_hundreds_of_windows() {
     let found = false_alarms(100, 4000, 16, Load { sites: 2, ..Load::default() });
     assert!(found <= few(100), "{found} of 100");
 }
 
 #[test]
-fn nothing_changed_and_the_baseline_is_short() {
+fn no_change_against_a_short_baseline() {
     let found = false_alarms(200, 60, 300, Load::default());
     assert!(found <= few(200), "{found} of 200");
 }
@@ -89,7 +89,7 @@ fn first(table: &SiteTable, requests: usize) -> SiteTable {
 
 /// Mean p-value of a site that is a tenth slower in a window of 400 requests, whose baseline grows over eight windows.
 #[test]
-fn more_of_the_same_baseline_takes_no_power_away() {
+fn a_longer_baseline_does_not_reduce_power() {
     let load = Load { sites: 3, sigma: 0.3, ..Load::default() };
     let sizes = [800, 1_600, 2_400, 3_100, 3_300, 4_800, 6_400];
     let runs = 40;
@@ -131,7 +131,7 @@ fn requests_are_certainly_slower_only_by_more_than_they_vary() {
 }
 
 #[test]
-fn another_mix_of_categories_is_not_slower() {
+fn a_different_mix_of_categories_is_not_slower() {
     let mut found = 0;
     for seed in 0..60 {
         let mut random = Random(2000 + seed);
@@ -177,7 +177,7 @@ fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
 }
 
 #[test]
-fn other_incidents_in_half_of_the_baseline_hide_nothing() {
+fn incidents_in_half_of_the_baseline_do_not_hide_a_change() {
     for seed in 0..20 {
         let mut random = Random(3000 + seed);
         // Other sites were slow in two stretches of the baseline, and so was this one, for a while.
@@ -224,7 +224,7 @@ fn a_site_that_one_request_called_may_be_chance() {
 }
 
 #[test]
-fn too_few_requests_compare_with_nothing() {
+fn too_few_requests_are_not_compared() {
     let mut random = Random(5000);
     let mut table = |requests| Load::default().table(&mut random, requests, |_, _| 1.0);
     let (nine, ten, none) = (table(9), table(10), SiteTable::default());
@@ -282,7 +282,7 @@ fn one_giant_request_is_no_change() {
 
 /// Of many rare paths one is always met for the first time.
 #[test]
-fn a_rare_path_met_once_in_a_short_window_is_not_new() {
+fn a_rare_path_observed_once_in_a_short_window_is_not_new() {
     let mut random = Random(6300);
     let before = Load { sites: 3, ..Load::default() }.table(&mut random, 4000, |_, _| 1.0);
     let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 12, |_, _| 1.0);

@@ -24,7 +24,7 @@ fn coverage(requests: usize, step: usize, factor: f64) -> (usize, usize) {
 }
 
 #[test]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn onset_intervals_have_their_nominal_coverage() {
     for (requests, step, factor) in [(200, 120, 2.0), (300, 100, 1.5), (150, 75, 4.0)] {
         let (covered, found) = coverage(requests, step, factor);
         assert!(found > 200, "{factor}: {found} of 300 found");
@@ -51,7 +51,7 @@ fn noise_has_no_onset() {
 }
 
 #[test]
-fn only_what_lies_in_the_time_asked_for_counts() {
+fn only_calls_in_the_requested_interval_count() {
     let load = Load { sites: 1, shares: [1.0, 0.0, 0.0], ..Load::default() };
     let factor = |_: usize, at: usize| if at >= 100 { 4.0 } else { 1.0 };
     let table = load.table(&mut Random(9), 200, factor);

@@ -83,7 +83,7 @@ proptest! {
 
     /// Whatever is kept, it is what a table of those requests alone holds.
     #[test]
-    fn only_some_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
+    fn a_subset_equals_a_table_of_those_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
         let numbers: Vec<u64> = (seed..seed + 20).collect();
         let whole = builder(&numbers).finish(THREADS);
         let kept = |trace: TraceId| keep[(trace.value() - 1 - u128::from(seed)) as usize];

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_comes_and_goes_is_found() {
+    fn a_replica_that_repeatedly_gets_no_calls_is_found() {
         let absent = |interval: usize| interval % 9 > 5;
         let found = |is_absent: &dyn Fn(usize) -> bool| {
             let of = |own: usize, interval: usize| if is_absent(interval) { [15, 0, 15][own] } else { 10 };
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_with_more_requests_explains_what_is_slow_everywhere_or_on_itself() {
+    fn an_overloaded_replica_explains_slowness_everywhere_or_on_itself() {
         let about = |change, replica: &str| {
             let shown = ChangeShown { rate: 0.9, usual_rate: 0.3, p_value: 0.0, calls: 90, onset: None };
             Finding { replicas: vec![replica.to_owned()], ..finding(change, "store", shown) }
