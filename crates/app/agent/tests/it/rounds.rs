@@ -1,4 +1,4 @@
-//! What an agent does in its rounds.
+//! Rounds of an agent: polling, recording, uploading.
 
 use crate::stand_in::{Server, actions, agent, log};
 use laggard_agent::Agent;
@@ -95,7 +95,7 @@ fn a_finished_interval_is_uploaded_and_retried_until_accepted() {
     assert_eq!(actions(&log), ["start 33554432"], "its end is in the future");
     rounds.at(111);
     rounds.at(113);
-    // As after a kill: another agent finds the recording, and takes none again.
+    // As after a kill: a new agent finds the recording and does not record again.
     drop(rounds);
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(200);
@@ -157,7 +157,7 @@ fn recordings_of_withdrawn_requests_are_deleted() {
         rounds.at(123);
         assert_eq!(server.last_poll()["missed"], json!([]));
     }
-    // No id of ours: it would be a path.
+    // Not a valid id, since it would be a path.
     server.change(|state| state.requests = request("../../0123456789abcdef0123456789"));
     rounds.at(126);
     assert_eq!(actions(&log), ["start 33554432", "snapshot", "snapshot"]);

@@ -1,4 +1,4 @@
-//! What the outputs about capacity promise.
+//! Outputs of capacity reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::capacity::{
     exceeded_rate, half_left, hostile, insufficient, more_servers, thousands, with_headline,
@@ -91,13 +91,13 @@ fn headlines_answer_the_question() {
     assert!(insufficient().headline.starts_with("Too little data to say. `app` has 4 windows"));
 }
 
-/// Tables and curves are those of the changed system.
+/// Tables and curves show the changed system.
 #[test]
 fn what_if_tables_show_the_changed_system() {
     let text = written(Output::Text, &more_servers(), &PLAIN);
     assert!(text.contains("4 servers of 4 cores") && !text.contains("2 servers of 4 cores"), "{text}");
     assert!(text.contains("by the model, with these changes and the least favorable mix"), "{text}");
-    // The curve goes on to 1,150 clients and beyond.
+    // The curve extends beyond 1,150 clients.
     let load = text.split("Load and response").nth(1).unwrap();
     assert!(load.split("Tiers").next().unwrap().contains("1,1"), "{load}");
 }

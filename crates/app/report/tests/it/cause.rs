@@ -1,4 +1,4 @@
-//! The kind of cause, on suspects and samples made by hand.
+//! The kind of cause of hand-written suspects and samples.
 
 use crate::fixtures::{
     against_baseline, all_replicas, changes, healthy, kernel_diagnosis as kernels, three_replicas,
@@ -30,7 +30,7 @@ pub(crate) fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report
     report
 }
 
-/// Samples of three servers with four cores, on which the named ones use so many cores more since the window begins.
+/// Samples of three servers with four cores; the named ones use additional cores from the start of the window on.
 pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
     let window = report.window.unwrap();
     let length = Nanos::from_secs(MINUTE_S as u64 * BEFORE as u64);

@@ -1,4 +1,4 @@
-//! What the outputs about changes promise.
+//! Outputs of changes reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::changes::{
     anomaly, code_change, hostile, insufficient, joint, shift, steady, thousands, three_servers,
@@ -126,7 +126,7 @@ fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
     );
 }
 
-/// A model that misses a third of the CPU explains nothing, and nothing is said to be fine.
+/// A model with an error of a third of the CPU explains nothing, so no verdict of "steady" is given.
 #[test]
 fn a_large_error_is_no_explanation() {
     for mut report in [steady(30), workload(30)] {

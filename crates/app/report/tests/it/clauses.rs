@@ -1,4 +1,4 @@
-//! The clauses of an incident, on suspects and samples made by hand.
+//! The clauses of an incident with hand-written suspects and samples.
 
 use crate::cause::{samples, slow};
 use crate::fixtures::{against_baseline, all_replicas, healthy, kernel_diagnosis as kernels, three_replicas};

@@ -1,4 +1,4 @@
-//! What the outputs of a comparison promise.
+//! Outputs of comparisons: golden text, size limits, accessibility, and schema.
 
 use crate::html::check_page;
 use crate::{PLAIN, golden};
@@ -189,7 +189,7 @@ fn empty(verdict: ComparisonVerdict) -> Comparison {
     comparison
 }
 
-/// As many of everything as strains a renderer.
+/// A comparison that is large in every respect.
 fn thousands() -> Comparison {
     let one = slower();
     let mut comparison = slower();

@@ -25,7 +25,7 @@ pub(crate) fn compare(name: &str, actual: &str) {
     );
 }
 
-/// The page without the style sheet and the script, which are files of their own.
+/// The page without the style sheet and the script, which are separate files.
 pub(crate) fn without_assets(html: &str) -> String {
     html.replace(include_str!("../../assets/colors.css"), "")
         .replace(include_str!("../../assets/report.css"), "")
@@ -55,7 +55,7 @@ fn golden_markdown() {
     }
 }
 
-/// One page, and the reports that the stub of the pages answers with; other tests check the promises of all.
+/// One page, and the reports that the stub server of the web tests returns; other tests check properties of all pages.
 #[test]
 fn golden_json_and_html() {
     for fixture in fixtures::all() {

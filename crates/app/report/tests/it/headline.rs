@@ -1,4 +1,4 @@
-//! The sentence, case by case.
+//! Headlines of each kind of verdict.
 
 use crate::fixtures;
 use laggard_report::{Scope, Verdict, WidespreadSlowdown, headline};

@@ -1,4 +1,4 @@
-//! What the page promises: well formed, self-contained, accessible, and deaf to hostile names.
+//! Pages are well formed, self-contained, accessible, and safe against hostile names.
 
 use crate::markup_reader::{Element, read};
 use crate::{PLAIN, fixtures, rendered};
@@ -11,7 +11,7 @@ pub(crate) fn check(report: &Report) -> Result<(), String> {
     check_page(&rendered(Output::Html, report, &PLAIN), 1)
 }
 
-/// Checks a page that holds so many scripts.
+/// Checks a page with this number of scripts.
 pub(crate) fn check_page(html: &str, scripts: usize) -> Result<(), String> {
     let page = read(html)?;
     for element in page.all() {

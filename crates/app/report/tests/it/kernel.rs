@@ -1,4 +1,4 @@
-//! What the outputs about kernel traces promise.
+//! Outputs of reports about kernel traces: golden text, size limits, accessibility, and schemas.
 
 use crate::fixtures::{kernel as fixtures, kernel_diagnosis as diagnoses};
 use crate::html::check_page;
@@ -63,7 +63,7 @@ fn expected_outputs() {
     golden::compare("kernel-path.html", &golden::without_assets(&written(Output::Html, &path, &PLAIN)));
 }
 
-/// The page without what are files of their own.
+/// The page without the style sheet and the script, which are separate files.
 #[test]
 fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for (name, report) in all() {
@@ -133,7 +133,7 @@ fn reports_fit_their_schemas() {
     }
 }
 
-/// Slower executions, as many as stated: milliseconds instead of milliseconds, of a normal kind.
+/// A number of slower executions of a normal kind, with their time and the usual time in milliseconds.
 fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
     let mut report = diagnoses::slower();
     let one = report.anomalous[0].clone();

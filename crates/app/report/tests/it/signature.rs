@@ -1,4 +1,4 @@
-//! What the outputs about signatures promise.
+//! Outputs of signatures and their differences: golden text, accessibility, JUnit, SARIF, and schemas.
 
 use crate::html::check_page;
 use crate::{PLAIN, golden};
@@ -235,7 +235,7 @@ fn control_characters_are_absent_and_lines_are_bounded() {
     }
 }
 
-/// Every transaction is a test case; inconclusive ones are skipped, and only what got slower fails.
+/// Every transaction is a test case; inconclusive ones are skipped, and only slower ones fail.
 #[test]
 fn junit_has_a_case_for_each_transaction() {
     let xml = written(DiffOutput::Junit, &slower());

@@ -1,4 +1,4 @@
-//! What the text output promises: it fits, and nothing in it acts on the terminal.
+//! The text output fits the width and has no control characters.
 
 use crate::{fixtures, rendered};
 use laggard_report::{ColorChoice, Output, Report, TextStyle};

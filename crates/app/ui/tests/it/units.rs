@@ -1,6 +1,6 @@
-//! What the pages are made of: types by `svelte-check`, pure functions by Node's own test runner.
+//! Type checks of the pages by `svelte-check`, and unit tests by Node's test runner.
 //!
-//! Needs Node and npm; without them it says so and passes, unless `LAGGARD_PAGES=require`.
+//! Needs Node and npm; without them the test is skipped, unless `LAGGARD_PAGES=require`.
 
 use laggard_testkit::{Missing, is_installed, npm_install, skip};
 use std::env;

@@ -1,4 +1,4 @@
-//! What must hold of edit distances, histogram distances and principal components, for any input.
+//! Properties of edit distances, histogram distances, and principal components for any input.
 
 use laggard_numeric::{
     Matrix, dissimilarities, jensen_shannon_distance, levenshtein_matches, levenshtein_within,
@@ -7,7 +7,7 @@ use laggard_numeric::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The recurrence as in the textbook, all cells.
+/// The textbook recurrence over the full table.
 fn plain_distance(a: &[u8], b: &[u8]) -> usize {
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -85,7 +85,7 @@ proptest! {
                     found.loadings.row(j).iter().zip(found.loadings.row(k)).map(|(a, b)| a * b).sum();
                 prop_assert!((product - f64::from(u8::from(j == k))).abs() < 1e-8);
             }
-            // What the first components leave is the rest of the variance, over all rows.
+            // The residual after the first components is the rest of the variance, over all rows.
             let left: f64 = found.squared_prediction_errors(&matrix, j).iter().sum();
             let wanted: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
             prop_assert!((left - wanted).abs() <= 1e-9 * total * rows as f64);

@@ -1,4 +1,4 @@
-//! What must hold for any input.
+//! Properties for any input.
 
 use laggard_numeric::{
     Alternative, Matrix, RobustPcaSettings, benjamini_hochberg, binomial_upper_tail, column_cosines,

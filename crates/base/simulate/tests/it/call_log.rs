@@ -1,4 +1,4 @@
-//! The call log, rebuilt into trees by a reader that knows nothing but the log.
+//! Call trees rebuilt from the call log alone by an independent reader.
 
 use crate::support::{draw, small, write};
 use laggard_simulate::{OutputFormat, Request, Scenario};

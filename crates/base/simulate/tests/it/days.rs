@@ -29,7 +29,7 @@ fn text(settings: &DaySettings, format: OutputFormat) -> String {
     String::from_utf8(bytes.clone()).unwrap()
 }
 
-/// The spans that are not lost as any reader sees them, sorted; how many failed; and how many have a tenant.
+/// The spans that are not lost, sorted; the number of failed ones; and the number with a tenant.
 fn expected(settings: &DaySettings) -> (Vec<Span>, usize, usize) {
     let day = Day::new(settings).unwrap();
     let (mut spans, mut failed, mut tenants) = (Vec::new(), 0, 0);

@@ -1,4 +1,4 @@
-//! Every format holds the same spans, and they are those of the requests.
+//! Every format contains exactly the spans of the requests.
 
 use crate::readers;
 use crate::support::{Folder, Span, small, spans, write};

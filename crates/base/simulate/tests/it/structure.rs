@@ -1,4 +1,4 @@
-//! What holds for every request of every scenario.
+//! Invariants of every request of every scenario.
 
 use laggard_model::SpanKind;
 use laggard_simulate::{Request, SAMPLING, Scenario, Settings, requests};
@@ -60,7 +60,7 @@ fn check(request: &Request) {
     assert!(request.calls.iter().all(|call| replica(request.service(call)).len() == 1));
 }
 
-/// The finalizer of splitmix64, written down again.
+/// An independent copy of the splitmix64 finalizer.
 fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,4 +1,4 @@
-//! The shop: what is measured agrees with what is true.
+//! The shop's measurements agree with its true parameters.
 
 use crate::support::Folder;
 use laggard_simulate::{
@@ -97,7 +97,7 @@ fn the_paper_has_seven_segments_and_two_alarms() {
     let settings = TpcwSettings::scenario(TpcwScenario::Paper, 1);
     let starts: Vec<u32> = settings.phases.iter().map(|phase| phase.windows).collect();
     assert_eq!(starts, [300, 180, 310, 240, 260, 255, 255]);
-    // Tenth-length phases of the same kind, so that it does not take long.
+    // Phases of a tenth of the length, to save time.
     let phases = settings.phases.iter().map(|phase| Phase { windows: phase.windows / 10, ..phase.clone() });
     let truth = tpcw(&TpcwSettings { phases: phases.collect(), ..settings.clone() }).unwrap().truth;
     let kinds: Vec<(usize, ExpectedKind)> =
@@ -154,7 +154,7 @@ fn the_same_seed_gives_the_same_numbers_on_every_machine() {
     let run = |seed| tpcw(&TpcwSettings::new(seed, vec![steady(100, 10)])).unwrap();
     assert_eq!(run(1).system.counts, run(1).system.counts);
     assert_ne!(run(1).system.counts, run(2).system.counts);
-    // Written down once: no platform's mathematics may change it.
+    // Recorded once: results must not depend on the platform's math library.
     let first = run(1);
     assert_eq!(first.system.counts.iter().sum::<f64>(), 8_559.0);
     assert_eq!(first.servers[0].utilization[9].to_bits(), 4_589_883_367_100_799_246);

@@ -1,4 +1,4 @@
-//! The truth is what the data say.
+//! The truth file matches the data.
 
 use crate::support::{draw, write};
 use laggard_simulate::{ExpectedVerdict, FaultScope, OutputFormat, Scenario, Settings, Truth};

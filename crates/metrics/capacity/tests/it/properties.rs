@@ -1,4 +1,4 @@
-//! What holds of every network.
+//! Properties of every network.
 
 use laggard_capacity::{
     Algorithm, Class, ClassNetwork, ClassStation, ExactMva, Network, Service, Station, bounds, most_clients,

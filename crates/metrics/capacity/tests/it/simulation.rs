@@ -1,24 +1,24 @@
-//! Mean value analysis against an event-driven simulation that knows nothing of it.
+//! Mean value analysis against an independent event-driven simulation.
 
 use laggard_capacity::{Algorithm, Class, ClassNetwork, ClassStation, Network, Service, Station, WORK_MAX};
 use laggard_capacity::{solve, solve_classes_by};
 
-/// How long a service takes, with mean 1.
+/// Distribution of service times with mean 1.
 #[derive(Clone, Copy, Debug)]
 enum ServiceLength {
     Exponential,
     /// Always the same.
     Fixed,
-    /// Mostly short, seldom long: squared coefficient of variation about 4.
+    /// Mostly short, rarely long: squared coefficient of variation about 4.
     Mixed,
 }
 
-/// In which order a queue serves.
+/// The service discipline.
 #[derive(Clone, Copy, Debug)]
 enum ServiceOrder {
     /// First come, first served.
     First,
-    /// All at once, at equal shares.
+    /// Processor sharing.
     Shared,
 }
 

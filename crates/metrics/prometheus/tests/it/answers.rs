@@ -1,4 +1,4 @@
-//! What a server answers, and what becomes of it.
+//! Responses of a server and the samples read from them.
 
 use crate::stand_in::{StandIn, answer, matrix, success};
 use crate::{get, range, settings};

@@ -1,4 +1,4 @@
-//! Servers that do not answer as they should.
+//! Servers that fail or respond incorrectly.
 
 use crate::stand_in::{StandIn, answer, success};
 use crate::{get, range, settings};

@@ -1,4 +1,4 @@
-//! From a simulated shop to what changed, and from hand-made tables.
+//! Changes of a simulated shop and of hand-made tables.
 
 use crate::tpcw_table::table;
 use laggard_metrics_questions::{

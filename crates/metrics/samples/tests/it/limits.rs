@@ -1,4 +1,4 @@
-//! What would not fit.
+//! Limits of tables.
 
 use crate::{SECOND, counts, drawn, settings, table_of, windows};
 use laggard_model::{Loss, Measure, Nanos};

@@ -1,4 +1,4 @@
-//! Tables of windows from samples drawn by hand.
+//! Tables of windows from hand-written samples.
 
 mod counters;
 mod counts;
@@ -16,7 +16,7 @@ const MINUTE: i64 = 60_000_000_000;
 /// A second in ns.
 const SECOND: i64 = 1_000_000_000;
 
-/// One sample, drawn.
+/// One sample.
 #[derive(Clone, Debug, PartialEq)]
 struct GeneratedSamples {
     ns: i64,

@@ -1,4 +1,4 @@
-//! What holds for all samples.
+//! Properties of all samples.
 
 use crate::{GeneratedSamples, SECOND, settings, table_of};
 use laggard_model::{Measure, Nanos};
@@ -37,7 +37,7 @@ fn samples() -> impl Strategy<Value = Vec<GeneratedSamples>> {
     })
 }
 
-/// A table as text, without what depends on the order on purpose: late samples, and the examples of losses.
+/// A table as text, without the parts that depend on the order by design: late samples and examples of losses.
 fn text(table: Result<WindowTable, laggard_samples::WindowError>) -> String {
     let bits =
         |values: &[f64]| values.iter().map(|value| format!("{value:.9e}")).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Whose self time the request waited for.
+//! Critical-path shares of self times.
 
 use laggard_assembly::assemble;
 use laggard_model::CallTree;
@@ -59,7 +59,7 @@ fn the_parallel_call_that_ends_last_is_on_the_critical_path() {
          3 1 b@h 15..75",
     );
     assert_eq!(found, ["root:35/35", "a:30/5", "b:60/60"]);
-    // What runs wholly beside a longer call is not waited for, nor is anything below it.
+    // A call entirely parallel to a longer one is not awaited, nor are its callees.
     let found = lines(
         "1 - root@h 0..100
          2 1 long@h 10..90
@@ -103,7 +103,7 @@ fn remote_callees_inside_their_caller_are_compared_as_recorded() {
 
 #[test]
 fn remote_callees_with_disagreeing_clocks_share_in_proportion_to_their_duration() {
-    // 40 + 60 on clocks that cannot be compared, in a caller of 80: all of it is covered, 2 to 3.
+    // 40 + 60 on unsynchronized clocks in a caller of 80: all 80 are covered, in proportion 2 to 3.
     let found = lines(
         "1 - fan-out@h1 0..80
          2 1 a@h2 1010..1050

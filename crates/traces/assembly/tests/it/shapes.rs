@@ -1,4 +1,4 @@
-//! Which requests are of one category.
+//! Requests with equal shapes are of one category.
 
 use laggard_assembly::{Shape, ShapeRule, Shaper, assemble};
 use laggard_model::OperationId;

@@ -1,4 +1,4 @@
-//! What assembly makes of odd traces.
+//! Assembly of unusual and damaged traces.
 
 use laggard_assembly::{AssembledTrace, CallRows, assemble};
 use laggard_model::{Loss, Names, Nanos};

@@ -1,4 +1,4 @@
-//! Against a baseline: of other traces, of another time, of all the rest; and slow periods without one.
+//! Diagnoses with a baseline (other traces, another window, the rest) and slow periods without one.
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
@@ -17,11 +17,11 @@ struct Shop {
     from_s: usize,
     /// Seed of the noise.
     seed: u64,
-    /// Whether each replica of `cart` is called by a name of its own, so that its requests have a call tree of their own.
+    /// Whether the operation has a different name on each replica of `cart`, so that its requests have their own call trees.
     names_replicas: bool,
 }
 
-/// What takes longer in one request, as factors.
+/// Factors of the times in one request.
 #[derive(Clone, Copy)]
 struct Factors {
     shop: f64,
@@ -34,7 +34,7 @@ struct Factors {
 const USUAL: Factors = Factors { shop: 1.0, network: 1.0, cart: 1.0, store: 1.0, pay: 1.0 };
 
 impl Shop {
-    /// `of(request, replica of cart)` tells what is slow.
+    /// `of(request, replica of cart)` returns the factors.
     fn traces(&self, of: impl Fn(usize, usize) -> Factors) -> Requests {
         let mut state = self.seed;
         let mut noisy = move |usual_ns: f64| {
@@ -89,7 +89,7 @@ fn json(report: &Report) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// What holds of every report.
+/// Checks invariants of every report.
 fn check(report: &Report) {
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
     for (at, suspect) in report.suspects.iter().enumerate() {
@@ -188,7 +188,7 @@ fn operations_absent_from_the_baseline_are_new() {
     assert!(!json.contains("inf") && json.contains("\"factor\": null"), "{json}");
 }
 
-/// Ten minutes of an hour are slow; asked about with that hour as its own baseline.
+/// Ten minutes of an hour are slow; the baseline is the same hour.
 fn hour() -> Requests {
     let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
     Shop { requests: 3600, from_s: 0, seed: 3, names_replicas: false }.traces(slow)

@@ -1,4 +1,4 @@
-//! Two periods of one simulated system, and what is said of their difference.
+//! Comparisons of two periods of one simulated system.
 
 use crate::simulated::{Incident, THREADS, incident, incident_of};
 use laggard_diagnose::{
@@ -103,7 +103,7 @@ fn a_call_that_an_upgrade_adds_is_found_and_placed() {
     assert!(frames.clone().count() > 0 && frames.into_iter().all(|path| path.before.calls == 0));
 }
 
-/// The second hour keeps an eighth of the requests that make few calls: nobody got slower.
+/// The second hour has only an eighth of the requests with few calls, but no operation is slower.
 #[test]
 fn a_changed_mix_is_distinguished_from_slower_requests() {
     let settings = Settings { requests_per_service: 300, ..small(Scenario::Quiet, 45) };

@@ -1,4 +1,4 @@
-//! Deployments next to the onset of a suspect: named when they fit, and nothing is said when they do not.
+//! Deployments near the onset of a suspect are named only when they fit.
 
 use crate::simulated::THREADS;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};

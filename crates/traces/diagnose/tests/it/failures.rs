@@ -7,10 +7,10 @@ use laggard_engine::{LocalEngine, Requests};
 use laggard_report::{InputFacts, Report, Verdict};
 use std::fmt::Write;
 
-/// What `cart` does in a request.
+/// Behavior of `cart` in a request.
 #[derive(Clone, Copy)]
 enum Cart {
-    /// Reads its `store` so many times.
+    /// Reads its `store` this many times.
     Reads(u64),
     /// Reads it once, which takes twenty times as long.
     ReadsSlowly,
@@ -207,7 +207,7 @@ fn an_unchanged_failure_rate_is_no_suspect() {
     assert_eq!(first(&report(&shop(5_000, 600, burst), Some(&baseline))), "Healthy");
 }
 
-/// A lost span takes time from nothing: what its call took is its caller's own time.
+/// A lost span hides no time: its duration becomes the caller's self time.
 #[test]
 fn lost_spans_are_no_missing_calls() {
     for lost in ["cart/read", "cart/get", "shop/call-cart", "cart/check"] {

@@ -1,4 +1,4 @@
-//! The passes that every method starts with.
+//! The passes over requests that every method starts with.
 
 use crate::simulated::{THREADS, incident};
 use laggard_assembly::ShapeRule;

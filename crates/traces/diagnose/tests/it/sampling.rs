@@ -1,4 +1,4 @@
-//! What weights do to the answer: an incident as it was, and the same one after sampling.
+//! Sampling weights: an incident with all requests and after sampling.
 
 use crate::simulated::{THREADS, incident_of};
 use laggard_diagnose::{DiagnoseSettings, diagnose};
@@ -11,7 +11,7 @@ fn settings(requests_per_service: u32) -> Settings {
     Settings { requests_per_service, categories_per_service: 2, ..Settings::new(Scenario::Bursts, 4) }
 }
 
-/// The requests that `keep` keeps, with what it says of each.
+/// The requests for which `keep` returns sampling information, with it.
 fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling>) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for request in requests(&settings(requests_per_service)).expect("settings in range") {
@@ -38,7 +38,7 @@ fn top(report: &Report) -> (&str, &str) {
     (&first.service, &first.operation)
 }
 
-/// Slow requests are all kept; of the others one in four, by a digest of their id.
+/// All slow requests are sampled, and one in four of the others by a digest of their id.
 fn slow_ones_kept(request: &Request) -> Option<Sampling> {
     if request.calls[0].inclusive > Nanos::from_ns(50_000_000) {
         return Some(weighing(1.0));

@@ -1,4 +1,4 @@
-//! Which site every call of a request becomes.
+//! Assignment of calls to sites.
 
 use crate::simulated::{THREADS, incident};
 use laggard_diagnose::{Population, SiteFold, UnionNames};
@@ -43,7 +43,7 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
     Requests::from_traces(ingest.finish(THREADS), THREADS)
 }
 
-/// A table with the names it was made with.
+/// A site table with its names.
 struct NamedTable {
     union: UnionNames,
     table: SiteTable,

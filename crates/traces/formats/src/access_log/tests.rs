@@ -1,4 +1,4 @@
-//! Requests and the transactions they become.
+//! Grouping of requests into transactions.
 
 use super::*;
 use laggard_model::Collect;

@@ -58,7 +58,7 @@ fn values_that_are_not_traces_are_counted() {
     check("[1]", &[], &[(Loss::MalformedRecord, 1)]);
     check("{\"resourceSpans\":[]}", &[], &[(Loss::MalformedRecord, 1)]);
     let span = "{\"traceID\":\"A\",\"spanID\":\"1\",\"startTime\":1,\"duration\":1,\"processID\":\"p\"}";
-    // Damage before the processes takes the waiting spans along.
+    // Damage before the processes loses the pending spans.
     check(&format!("{{\"spans\":[{span},{span}],;"), &[], &[(Loss::MalformedRecord, 3)]);
     check(
         &format!("{{\"spans\":[{span}],\"data\":[]}}"),

@@ -1,4 +1,4 @@
-//! Complete messages: what is damage and what is a loss.
+//! Complete messages: damage of the message and losses of records.
 
 use super::*;
 use crate::otlp_protobuf::encode::{Encoder, resource, span};

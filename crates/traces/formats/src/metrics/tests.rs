@@ -99,7 +99,7 @@ fn units_are_those_of_the_metric() {
     assert_eq!(one(&gauge("container.cpu.usage.total", "ns", "5e9")), "0 CpuSecondsTotal s[] > = 5");
 }
 
-/// CPU time from what is no counter: differences from their own start on, cores in use from the second point on.
+/// CPU time from metrics that are not cumulative counters: deltas from their start on, cores in use from the second point on.
 #[test]
 fn cpu_time_is_accumulated_from_differences_and_gauges() {
     let sum = |second: u32, value: f64| {

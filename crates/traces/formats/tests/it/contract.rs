@@ -138,7 +138,7 @@ fn all_samples(folder: &Path, samples: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// About a megabyte for every format; the `hostile` example runs as much as one likes.
+/// About a megabyte for every format; the `hostile` example runs any amount.
 #[test]
 fn no_format_panics_on_hostile_inputs() {
     let mut samples = Vec::new();

@@ -6,7 +6,7 @@ use laggard_testkit::data_folder;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// What is counted of a table.
+/// Counts of a table.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Counts {
     spans: u64,

@@ -34,7 +34,7 @@ pub(crate) fn samples_in(name: &str, subfolder: &str) -> Vec<Sample> {
 }
 
 /// The samples of every format that is recognized, in folders of the formats' names. Samples of OTLP, which has two
-/// formats, are in one folder and have tests of their own.
+/// formats, are in one folder and have separate tests.
 pub(crate) fn recognized_samples() -> Vec<Sample> {
     let formats = FORMATS.iter().filter(|format| format.name != "request-table");
     let formats = formats.filter(|format| !format.name.starts_with("otlp"));

@@ -262,7 +262,7 @@ fn a_panel_of_grafana_is_read() {
     assert_eq!(shown, [(time, Utilization, "app-1:9100", 1910.0), (time, Utilization, "app-2:9100", 700.0)]);
     let message = error(&read(&[], text));
     assert!(message.contains("--measure"), "{message}");
-    // A metric's name before the labels is a measure's word, and a percentage of what is no share is no number.
+    // A metric's name before the labels names the measure, and a percentage of another quantity is not a number.
     let found = read(&[], "Time,\"rate{route=\"\"/cart\"\"}\",cpu_percent\n2026-01-12 10:00:00,12,30%\n");
     let [rate, cpu] = samples(&found)[..] else { panic!("two samples") };
     assert_eq!(rate, (time, TransactionRate, "", "/cart", 12.0));

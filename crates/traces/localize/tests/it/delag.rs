@@ -86,7 +86,7 @@ impl Labeled {
     }
 }
 
-/// Largest sum over all ways to give each cause a pattern of its own, or none.
+/// Largest sum over all assignments of at most one pattern to each cause.
 fn best_matching(
     causes: &[u32],
     patterns: usize,

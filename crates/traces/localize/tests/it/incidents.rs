@@ -1,4 +1,4 @@
-//! Small made-up incidents whose answer a reader can see.
+//! Small synthetic incidents with an obvious answer.
 
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiagSettings, Mode, RequestRow, Sparsity, Spread, cloud_diag,
@@ -145,7 +145,7 @@ fn equal_weights_change_nothing() {
     assert_eq!(diagnose(plain, Mode::Robust), diagnose(weighted, Mode::Robust));
 }
 
-/// Requests without a slow call were kept one in three, each for three; slow ones all, each for itself.
+/// One in three requests without a slow call was sampled, with weight three; all slow ones, with weight one.
 #[test]
 fn oversampled_slow_requests_do_not_hide_their_replica() {
     let mut kept = category(10, sometimes_slow);
@@ -191,7 +191,7 @@ fn ranks_of_a_matrix_and_its_parts_are_reported() {
     assert_eq!((plain.categories[0].ranks, plain.suspects), (None, found.suspects));
 }
 
-/// Outlier pursuit puts the position that has nothing to do with the others into the sparse part, and only that one.
+/// Outlier pursuit puts only the position unrelated to the others into the sparse part.
 #[test]
 fn the_sparse_part_can_be_columns() {
     let apart =

@@ -1,4 +1,4 @@
-//! Latency degradation patterns: made-up incidents, quiet tables, invariances, and measured ones.
+//! Latency degradation patterns: synthetic incidents, quiet tables, invariances, and measurements.
 
 use crate::delag::{Labeled, tables};
 use laggard_localize::{LatencyPatterns, PatternSettings, RequestTable, RequestTableError, latency_patterns};
@@ -269,7 +269,7 @@ proptest! {
     }
 }
 
-/// Measured tables: F1 published for DeLag, which is told the slow latencies, 0.91 to 0.96.
+/// Measured tables: F1 published for DeLag, which gets the range of slow latencies as input, 0.91 to 0.96.
 #[test]
 fn measured_degradations_are_found_and_quiet_rows_are_quiet() {
     let Some(folder) = data_folder("delag") else { return };
@@ -290,7 +290,7 @@ fn measured_degradations_are_found_and_quiet_rows_are_quiet() {
     }
 }
 
-/// The columns of quiet measured rows, each in an order of its own: nothing goes with the latency any more.
+/// The independently shuffled columns of quiet measured rows, so that none is correlated with the latency.
 #[test]
 fn shuffled_measured_columns_are_quiet() {
     let Some(folder) = data_folder("delag") else { return };

@@ -135,7 +135,7 @@ fn half_of_the_calls_on_one_replica() {
     let ratio = |histogram: &&ReplicaHistogram| histogram.dissimilarity.ratio;
     let most = histograms.replicas.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).expect("a ratio");
     assert_eq!((most.replica, most.values), (ReplicaId::from_index(5), 100));
-    // Half of its calls take 30 ms longer; nobody else's do.
+    // Half of its calls, and no others, take 30 ms longer.
     let above = |histogram: &ReplicaHistogram| -> f64 {
         let bins = histograms.edges_ns.windows(2).zip(&histogram.shares);
         bins.filter(|(edges, _)| edges[0] > 5e6).map(|(_, share)| share).sum()
@@ -155,8 +155,8 @@ fn healthy_and_empty_inputs() {
     assert_eq!(few.clusters[0].split.doubt, SplitDoubt::TooFewRequests);
 }
 
-/// The minor cluster has one more call, an operation of its own; its slow calls count for the major cluster, and
-/// the operation that only it has is nobody's.
+/// The minor cluster has one more call, of an operation that only it has; its slow calls count for the major cluster, and
+/// that operation belongs to no major cluster.
 #[test]
 fn requests_of_a_minor_cluster_count_in_the_major_one() {
     let major = requests(1, &[0, 1, 2, 3], 400, |row| row % 20 == 5);

@@ -1,4 +1,4 @@
-//! Categories with too few requests, judged together with similar ones.
+//! Categories with too few requests, tested together with similar ones.
 
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiag, CloudDiagSettings, RequestRow, cloud_diag,
@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 
 const MS: u64 = 1_000_000;
 
-/// A chain of calls; `times_ms` says how long each operation of a request works. Every request has its own pace.
+/// A chain of calls; `times_ms` says how long each operation of a request works. Every request has its own speed factor.
 fn chain(
     seed: u64,
     operations: &[usize],

@@ -1,4 +1,4 @@
-//! Closing by hand-worked examples; that replay repeats it is proved in `recovery/tests.rs`.
+//! Closing of traces in examples worked by hand; `recovery/tests.rs` checks that replay repeats it.
 
 use super::*;
 use crate::random_batches::{batch, span};

@@ -1,4 +1,4 @@
-//! The encoding, and what is found in damaged files.
+//! The encoding of records and the recovery of damaged files.
 
 use super::decode::decode_batch;
 use super::encode::encode_batch;
@@ -146,7 +146,7 @@ proptest! {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
         prop_assert!(decode_batch(&bytes[..cut]).is_err());
-        // Any change gives a batch or an error; the checksum is what finds changes.
+        // Any change yields a batch or an error; the checksum detects changes.
         bytes[cut] = byte;
         let _ = decode_batch(&bytes);
     }

@@ -59,7 +59,7 @@ fn problem(store: &Store, name: &str) -> bool {
     store.state().problems.iter().any(|problem| problem.name == name)
 }
 
-/// Waits for work in the background; for long only when the machine has other things to do.
+/// Waits for background work; the timeout allows for a busy machine.
 async fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
     for _ in 0..2000 {
         if is_so() {

@@ -1,9 +1,9 @@
-//! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it as often as wanted.
+//! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it any number of times.
 
 use crate::kill_run::{CHILD_VARIABLE, KillRun, child_from_environment};
 use std::process::Command;
 
-/// Kills in the test command; the example does more.
+/// Number of kills in the test; the example does more.
 const KILLS: u64 = 8;
 
 #[test]
@@ -24,6 +24,6 @@ fn kills_neither_lose_nor_duplicate_acknowledged_spans() {
     }
     let found = run.check();
     assert!(found.acknowledged > 0, "{found:?}; {CHILD_VARIABLE} did not reach the child");
-    // Each of a child's two senders had one batch of 20 spans on its way.
+    // Each of the two senders of a child had one batch of 20 spans in flight.
     assert!(found.unacknowledged <= KILLS * 2 * 20, "{found:?}");
 }

@@ -58,7 +58,7 @@ fn count(status: &str, points: &[(i64, f64)]) -> Encoder {
     )
 }
 
-/// What counters grew by is summed over what names nothing, whatever they start from.
+/// Increases of counters are summed over labels that identify no transaction, regardless of the initial values.
 #[test]
 fn counters_continue_across_messages() {
     let mut reader = RemoteWrite::new(&[]);
@@ -87,7 +87,7 @@ fn counters_continue_across_messages() {
     assert_eq!(fourth.losses.count(Loss::CounterReset), 1);
 }
 
-/// A status that never occurred before began at 0; a series that comes a little later may have been there for ever.
+/// A status that never occurred before began at 0; a series that appears a little later may be old.
 #[test]
 fn a_counter_that_appears_late_started_at_zero() {
     let mut reader = RemoteWrite::new(&[]);

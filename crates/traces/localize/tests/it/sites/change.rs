@@ -1,4 +1,4 @@
-//! Comparison with a baseline: how often it is wrong, and how often it sees what is there.
+//! Comparison with a baseline: false positive rate and power.
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
@@ -24,7 +24,7 @@ fn false_alarms(runs: u64, baseline: usize, window: usize, load: Load) -> usize 
         .count()
 }
 
-/// At most 5 % of the runs, and what chance may add to that: two standard errors.
+/// At most 5 % of the runs plus two standard errors.
 fn few(runs: u64) -> usize {
     let runs = runs as f64;
     (0.05 * runs + 2.0 * (0.05 * 0.95 * runs).sqrt()) as usize
@@ -180,7 +180,7 @@ fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
 fn incidents_in_half_of_the_baseline_do_not_hide_a_change() {
     for seed in 0..20 {
         let mut random = Random(3000 + seed);
-        // Other sites were slow in two stretches of the baseline, and so was this one, for a while.
+        // Other sites were slow in two intervals of the baseline, and so was this one for some time.
         let other = |at: usize, request: usize| match (at, request / 100) {
             (0, 2 | 3 | 7 | 8) | (1, 12..=15) | (2, 5 | 17 | 18) => 3.0,
             _ => 1.0,
@@ -311,7 +311,7 @@ fn three_calls_of_a_rare_operation_that_take_300_times_as_long_are_slower() {
     assert_eq!(found(1.0), 0);
 }
 
-/// Counting every request ten times over changes nothing: weights carry no evidence of their own.
+/// Counting every request ten times changes nothing: weights add no evidence.
 #[test]
 fn equal_weights_only_scale_totals() {
     let mut random = Random(7000);

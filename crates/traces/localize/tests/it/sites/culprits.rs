@@ -1,4 +1,4 @@
-//! The search for slow replicas knows neither names nor order.
+//! The search for slow replicas does not depend on names or order.
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
@@ -85,7 +85,7 @@ proptest! {
         }
     }
 
-    /// A level common to all observations is nobody's fault.
+    /// A level common to all observations implicates no replica.
     #[test]
     fn only_differences_between_replicas_matter(seed in any::<u64>(), level in -5.0_f64..5.0) {
         let mut made = made(seed, 200, 10, 2, 1.8);
@@ -115,7 +115,7 @@ fn factor_intervals_have_their_nominal_coverage() {
     assert!(covered >= 277, "{covered} of {all}");
 }
 
-/// Replicas that serve other kinds of requests are compared with their like.
+/// Replicas that serve different kinds of requests are compared within each kind.
 #[test]
 fn a_replica_that_gets_the_expensive_requests_is_not_slow() {
     let mut table = Load { sites: 2, ..Load::default() }.table(&mut Random(5), 600, |_, _| 1.0);

@@ -1,4 +1,4 @@
-//! Since when: the interval covers the truth as often as it says.
+//! Onset intervals have their nominal coverage.
 
 use super::{Load, Random, site};
 use laggard_localize::{Onset, find_onset};
@@ -15,7 +15,7 @@ fn onset(seed: u64, requests: usize, step: usize, factor: f64) -> Option<Onset> 
     find_onset(&table, site(0), Timestamp::MIN, Timestamp::MAX)
 }
 
-/// Of all steps that are found, how many intervals cover the truth.
+/// Share of the intervals of detected steps that cover the truth.
 fn coverage(requests: usize, step: usize, factor: f64) -> (usize, usize) {
     let found: Vec<Onset> = (0..300).filter_map(|seed| onset(seed, requests, step, factor)).collect();
     // The truth: after the last quick request, up to the first slow one.

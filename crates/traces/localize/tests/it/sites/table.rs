@@ -1,4 +1,4 @@
-//! Tables do not depend on who collected what in which order.
+//! Tables do not depend on the order and partition of the input.
 
 use super::Random;
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
@@ -81,7 +81,7 @@ proptest! {
         prop_assert_eq!(parts.remove(0).finish(THREADS), whole);
     }
 
-    /// Whatever is kept, it is what a table of those requests alone holds.
+    /// Any subset equals a table built from those requests alone.
     #[test]
     fn a_subset_equals_a_table_of_those_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
         let numbers: Vec<u64> = (seed..seed + 20).collect();
