@@ -20,8 +20,8 @@ const CLOSE: &str = "\n```";
 /// When the program cannot be built or fails.
 pub(crate) fn demo() -> io::Result<String> {
     let folder = std::env::temp_dir().join(format!("laggard-sample-{}", std::process::id()));
-    let place = folder.display().to_string();
-    let printed = cargo::output(&["run", "--quiet", "--package", "laggard", "--", "demo", &place]);
+    let folder_name = folder.display().to_string();
+    let printed = cargo::output(&["run", "--quiet", "--package", "laggard", "--", "demo", &folder_name]);
     // It may not have got so far as to make the folder.
     let _ = std::fs::remove_dir_all(&folder);
     Ok(diagnosis(&printed?))

@@ -163,9 +163,9 @@ fn false_statements(
     if !wrong.is_empty() {
         out.push(format!("where: it is not limited to {}", wrong.join(", ")));
     }
-    let place = incident.clause("where").unwrap_or_default();
-    if !known.is_empty() && place.contains("On all ") {
-        out.push(format!("where: {place}"));
+    let location = incident.clause("where").unwrap_or_default();
+    if !known.is_empty() && location.contains("On all ") {
+        out.push(format!("where: {location}"));
     }
     let cause =
         incident.clauses.iter().find(|clause| clause.kind == "cause" && clause.certainty != "possible");
@@ -218,22 +218,22 @@ mod tests {
         }
     }
 
-    fn incident(what: &str, place: &str, class: &str) -> ListedIncident {
+    fn incident(what: &str, location: &str, class: &str) -> ListedIncident {
         let clause = |kind: &str, text: &str| StatedClause {
             kind: kind.to_owned(),
             certainty: "likely".to_owned(),
             text: text.to_owned(),
         };
         ListedIncident {
-            clauses: vec![clause("what", what), clause("where", place), clause("cause", "Likely so.")],
+            clauses: vec![clause("what", what), clause("where", location), clause("cause", "Likely so.")],
             class: Some(class.to_owned()),
             ..ListedIncident::default()
         }
     }
 
     /// An incident that rules out one replica.
-    fn incident_with(what: &str, place: &str) -> ListedIncident {
-        let mut incident = incident(what, place, "waiting");
+    fn incident_with(what: &str, location: &str) -> ListedIncident {
+        let mut incident = incident(what, location, "waiting");
         let text = "Not one replica or its machine: it is slow on all 3 replicas alike.".to_owned();
         let certainty = "likely".to_owned();
         incident.clauses.push(StatedClause { kind: "ruled-out".to_owned(), certainty, text });

@@ -168,8 +168,8 @@ impl Shop {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(CommandError::unreadable(format!("bookstore {}: {}", arguments.join(" "), said.trim())))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(CommandError::unreadable(format!("bookstore {}: {}", arguments.join(" "), stderr.trim())))
     }
 
     /// What a fault is, in words.
@@ -238,8 +238,8 @@ impl Server {
         let started = Instant::now();
         while server.get("/api/v1/status").is_none() {
             if server.process.has_ended() || started.elapsed() > START {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                let last = said.lines().last().unwrap_or("it says nothing");
+                let log_text = std::fs::read_to_string(&log).unwrap_or_default();
+                let last = log_text.lines().last().unwrap_or("it says nothing");
                 return Err(CommandError::unreadable(format!("laggard serve does not start: {last}")));
             }
             std::thread::sleep(Duration::from_millis(100));

@@ -130,14 +130,14 @@ impl PrincipalComponents {
     /// in order, the column with the largest loading in magnitude that was not selected before (of several, the
     /// first). Distinct columns.
     pub fn principal_columns(&self, count: usize) -> Vec<usize> {
-        let mut taken: Vec<usize> = Vec::with_capacity(count);
+        let mut selected: Vec<usize> = Vec::with_capacity(count);
         for component in 0..count.min(self.loadings.rows()) {
             let loading = self.loadings.row(component);
-            let free = (0..loading.len()).filter(|column| !taken.contains(column));
+            let free = (0..loading.len()).filter(|column| !selected.contains(column));
             let best = free.min_by(|&a, &b| loading[b].abs().total_cmp(&loading[a].abs()).then(a.cmp(&b)));
-            taken.extend(best);
+            selected.extend(best);
         }
-        taken
+        selected
     }
 }
 

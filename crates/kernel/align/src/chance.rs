@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 pub(crate) fn chance_of_outliers(count: usize, sample: usize, normal: usize) -> f64 {
     let all = sample + normal;
     (0..count)
-        .map(|taken| sample.saturating_sub(taken) as f64 / all.saturating_sub(taken).max(1) as f64)
+        .map(|drawn_before| {
+            sample.saturating_sub(drawn_before) as f64 / all.saturating_sub(drawn_before).max(1) as f64
+        })
         .product()
 }
 

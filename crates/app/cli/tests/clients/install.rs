@@ -54,12 +54,12 @@ pub(crate) fn python() -> Option<&'static Path> {
             return None;
         }
         let folder = folder("python");
-        let wanted = sources().join("python/requirements.txt");
+        let expected = sources().join("python/requirements.txt");
         let python = folder.join("bin/python");
-        install_once(&folder, &wanted, || {
+        install_once(&folder, &expected, || {
             run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
             let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
-            run(Command::new(&python).args(pip).arg(&wanted));
+            run(Command::new(&python).args(pip).arg(&expected));
         });
         Some(python)
     };
@@ -146,12 +146,12 @@ pub(crate) fn prometheus() -> Option<&'static Path> {
 /// Installs unless the folder was installed from the same list.
 fn install_once(folder: &Path, list: &Path, install: impl FnOnce()) {
     let mark = folder.join(".installed-from");
-    let wanted = fs::read(list).unwrap();
-    if fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+    let expected = fs::read(list).unwrap();
+    if fs::read(&mark).is_ok_and(|installed| installed == expected) {
         return;
     }
     install();
-    fs::write(mark, wanted).unwrap();
+    fs::write(mark, expected).unwrap();
 }
 
 /// Runs an installer and panics if it fails.

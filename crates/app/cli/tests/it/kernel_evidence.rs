@@ -118,7 +118,7 @@ fn clause<'a>(report: &'a Value, kind: &str) -> Option<&'a str> {
 }
 
 fn of_kernel(report: &Value) -> Option<&Value> {
-    report["cause"]["evidence"].as_array().unwrap().iter().find(|piece| piece["source"] == "kernel")
+    report["cause"]["evidence"].as_array().unwrap().iter().find(|evidence| evidence["source"] == "kernel")
 }
 
 fn cautions(report: &Value) -> String {
@@ -194,9 +194,9 @@ fn a_lock_in_the_kernel_contradicts_samples_of_another_process() {
     };
     let agreed = with(busy);
     assert_eq!(agreed["cause"]["class"], "foreign-load", "{}", agreed["cause"]);
-    let piece = of_kernel(&agreed).unwrap();
-    assert_eq!(piece["class"], "foreign-load");
-    assert!(piece["text"].as_str().unwrap().contains("a CPU that others used (`other`)"), "{piece}");
+    let evidence = of_kernel(&agreed).unwrap();
+    assert_eq!(evidence["class"], "foreign-load");
+    assert!(evidence["text"].as_str().unwrap().contains("a CPU that others used (`other`)"), "{evidence}");
     let wait = clause(&agreed, "wait").unwrap();
     assert!(wait.contains("for a CPU that `other` (tid 200) used"), "{wait}");
     assert_eq!(clause(&agreed, "contradiction"), None);

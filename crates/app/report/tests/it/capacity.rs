@@ -106,8 +106,8 @@ fn what_if_tables_show_the_changed_system() {
 fn a_peak_far_above_the_current_load_is_mentioned() {
     let mut report = half_left();
     report.load = report.load.map(|load| CurrentLoad { clients_peak: Some(558.0), ..load });
-    let told = with_headline(report).headline;
-    assert!(told.contains("half is left; at the peak of 558, 10 % was left."), "{told}");
+    let headline = with_headline(report).headline;
+    assert!(headline.contains("half is left; at the peak of 558, 10 % was left."), "{headline}");
 }
 
 #[test]

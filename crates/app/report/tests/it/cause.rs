@@ -60,7 +60,8 @@ pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
 
 fn class(report: &Report, more: &[(&str, f64)]) -> (CauseClass, usize) {
     let cause = conclude(report, Some(&samples(report, more)), None).unwrap();
-    let of_samples = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Samples).count();
+    let of_samples =
+        cause.evidence.iter().filter(|evidence| evidence.source == EvidenceSource::Samples).count();
     (cause.class, of_samples)
 }
 
@@ -129,8 +130,8 @@ fn kernel(waits: &[(WaitCause, f64)]) -> KernelDiagnosis {
 
 fn of_kernel(report: &Report, waits: &[(WaitCause, f64)]) -> Option<(CauseClass, f64)> {
     let cause = conclude(report, None, Some(&kernel(waits))).unwrap();
-    let mut pieces = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Kernel);
-    pieces.next().map(|piece| (piece.class, piece.weight))
+    let mut pieces = cause.evidence.iter().filter(|evidence| evidence.source == EvidenceSource::Kernel);
+    pieces.next().map(|evidence| (evidence.class, evidence.weight))
 }
 
 #[test]
@@ -162,8 +163,8 @@ fn threads_of_one_name_that_share_a_processor_are_load() {
     let mut kernel = kernel(&[(WaitCause::CpuBusy, 0.9)]);
     kernel.waits[0].waker = Some(kernel.waits[0].thread.clone());
     let cause = conclude(&report, None, Some(&kernel)).unwrap();
-    let piece = cause.evidence.iter().find(|piece| piece.source == EvidenceSource::Kernel).unwrap();
-    assert_eq!((piece.class, piece.weight), (CauseClass::Load, 1.5));
+    let evidence = cause.evidence.iter().find(|evidence| evidence.source == EvidenceSource::Kernel).unwrap();
+    assert_eq!((evidence.class, evidence.weight), (CauseClass::Load, 1.5));
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_kind_of_cause_needs_half_of_the_additional_time() {
     assert_eq!(of_kernel(&report, &waits[..2]), None);
     assert_eq!(of_kernel(&report, &[(WaitCause::Unknown, 0.9)]), None);
     let cause = conclude(&report, None, Some(&kernels::nothing())).unwrap();
-    assert!(cause.evidence.iter().all(|piece| piece.source != EvidenceSource::Kernel));
+    assert!(cause.evidence.iter().all(|evidence| evidence.source != EvidenceSource::Kernel));
 }
 
 #[test]

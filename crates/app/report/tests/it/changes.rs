@@ -107,22 +107,22 @@ fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
         joint(ChangeEventKind::ApplicationChange, 1_290, &[""]),
         joint(ChangeEventKind::Rollback, 1_545, &[""]),
     ];
-    let told = with_headline(report.clone()).headline;
+    let headline = with_headline(report.clone()).headline;
     assert!(
-        told.starts_with(
+        headline.starts_with(
             "Since 2026-01-13 01:45 (±90 s) transactions cost what they did before the last change."
         ),
-        "{told}"
+        "{headline}"
     );
-    assert!(told.contains("no single transaction explains it"), "{told}");
+    assert!(headline.contains("no single transaction explains it"), "{headline}");
     report.events.truncate(1);
     report.events[0].transactions = vec![shift("a", 1.0, 2.0), shift("b", 1.0, 1.5), shift("c", 1.0, 1.2)];
-    let told = with_headline(report).headline;
+    let headline = with_headline(report).headline;
     assert!(
-        told.contains(
+        headline.contains(
             "`a` costs 1.00 s more CPU per call (1.00 s → 2.00 s), and 2 other transactions changed."
         ),
-        "{told}"
+        "{headline}"
     );
 }
 

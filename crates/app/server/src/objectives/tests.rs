@@ -150,8 +150,8 @@ fn alerts_go_through_the_lifecycle() {
     assert!(apply(&mut alerts, &bad).is_empty());
     assert_eq!(apply(&mut alerts, &bad).fired.len(), 2, "a page and a ticket");
     let summary = alerts.active[0].finding.summary();
-    let wanted = "Objective `buy` uses up its error budget 20.0 times as fast as allowed: 1300 of 130000 requests of the last hour were bad; nothing of it is left.";
-    assert_eq!(summary, wanted);
+    let expected = "Objective `buy` uses up its error budget 20.0 times as fast as allowed: 1300 of 130000 requests of the last hour were bad; nothing of it is left.";
+    assert_eq!(summary, expected);
     // Evaluations of other things neither end nor prolong it, and it never counts as usual.
     (0..20).for_each(|_| assert!(apply(&mut alerts, &bad).is_empty()));
     alerts.expire(rules, START.plus(Nanos::from_secs(86_400)));

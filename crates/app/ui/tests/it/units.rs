@@ -24,11 +24,11 @@ fn npm(web: &Path, script: &str) {
     let mut command = Command::new("npm");
     let output = command.args(["run", "--silent", script]).current_dir(web).stdin(Stdio::null()).output();
     let output = output.expect("npm was found before");
-    let said = [output.stdout, output.stderr].concat();
+    let output_text = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
         "npm run {script}: {}\n{}",
         output.status,
-        String::from_utf8_lossy(&said)
+        String::from_utf8_lossy(&output_text)
     );
 }

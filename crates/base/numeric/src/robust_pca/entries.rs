@@ -84,8 +84,8 @@ impl<S: Simd> Law<S> {
         let multiplier = simd.mul_f64s(self.ratio, simd.sub_f64s(x, l));
         let target = simd.add_f64s(rest, multiplier);
         // soft(t, c) = t - min(max(t, -c), c)
-        let kept = simd.min_f64s(simd.max_f64s(target, self.minus_cut), self.cut);
-        let sparse = simd.sub_f64s(target, kept);
+        let clamped = simd.min_f64s(simd.max_f64s(target, self.minus_cut), self.cut);
+        let sparse = simd.sub_f64s(target, clamped);
         let x = simd.add_f64s(simd.sub_f64s(m, sparse), multiplier);
         NextRows { gap: simd.sub_f64s(rest, e), e: sparse, x }
     }

@@ -41,9 +41,9 @@ fn distributions() -> impl Strategy<Value = Vec<Vec<f64>>> {
 proptest! {
     #[test]
     fn banded_and_full_edit_distance_agree(a in words(), b in words(), limit in 0..30_usize) {
-        let wanted = plain_distance(&a, &b);
-        prop_assert_eq!(levenshtein_within(&a, &b, limit), (wanted <= limit).then_some(wanted));
-        prop_assert_eq!(levenshtein_within(&b, &a, limit), (wanted <= limit).then_some(wanted));
+        let expected = plain_distance(&a, &b);
+        prop_assert_eq!(levenshtein_within(&a, &b, limit), (expected <= limit).then_some(expected));
+        prop_assert_eq!(levenshtein_within(&b, &a, limit), (expected <= limit).then_some(expected));
     }
 
     #[test]
@@ -87,14 +87,14 @@ proptest! {
             }
             // The residual after the first components is the rest of the variance, over all rows.
             let left: f64 = found.squared_prediction_errors(&matrix, j).iter().sum();
-            let wanted: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
-            prop_assert!((left - wanted).abs() <= 1e-9 * total * rows as f64);
+            let expected: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
+            prop_assert!((left - expected).abs() <= 1e-9 * total * rows as f64);
         }
-        let kept = found.components_holding(0.95);
-        prop_assert!(kept == 0 || found.cumulative_shares()[kept - 1] >= 0.95 - 1e-9);
-        let mut columns = found.principal_columns(kept);
+        let components = found.components_holding(0.95);
+        prop_assert!(components == 0 || found.cumulative_shares()[components - 1] >= 0.95 - 1e-9);
+        let mut columns = found.principal_columns(components);
         columns.sort_unstable();
         columns.dedup();
-        prop_assert_eq!(columns.len(), kept);
+        prop_assert_eq!(columns.len(), components);
     }
 }

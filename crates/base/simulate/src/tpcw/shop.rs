@@ -170,8 +170,8 @@ impl Shop<'_> {
     /// grows back to 1 with time.
     fn cache_factor(&mut self) -> f64 {
         let Some(cache) = self.settings.cache else { return 1.0 };
-        let kept = libm::exp((self.miss_at - self.network.now()) / cache.ttl_s);
-        self.miss = 1.0 - (1.0 - self.miss) * kept;
+        let retained = libm::exp((self.miss_at - self.network.now()) / cache.ttl_s);
+        self.miss = 1.0 - (1.0 - self.miss) * retained;
         self.miss_at = self.network.now();
         let missed = self.choice.chance(self.miss);
         self.miss -= self.miss / cache.size;

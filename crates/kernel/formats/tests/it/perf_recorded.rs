@@ -121,16 +121,16 @@ fn files_have_the_events_that_another_reader_finds() {
         if !record(&path, &arguments) {
             return;
         }
-        let ours = owned(kinds(&path));
-        assert!(ours.len() > 5, "{ours:?}");
-        assert_eq!(ours, reference_kinds(&path), "{further:?}");
+        let counts = owned(kinds(&path));
+        assert!(counts.len() > 5, "{counts:?}");
+        assert_eq!(counts, reference_kinds(&path), "{further:?}");
         let mut packed =
             BufWriter::new(File::create(folder.path().join("complete.zst")).expect("room for it"));
         packed
             .write_all(&zstd::encode_all(File::open(&path).expect("a file"), 1).expect("memory"))
             .expect("room");
         drop(packed);
-        assert_eq!(ours, owned(kinds(&folder.path().join("complete.zst"))));
+        assert_eq!(counts, owned(kinds(&folder.path().join("complete.zst"))));
     }
 }
 
@@ -141,9 +141,9 @@ fn a_folder_of_recording_threads_has_the_events_that_perf_script_prints() {
     if !record(&path, &["--threads=cpu", "-o", path.to_str().expect("a path of letters")]) {
         return;
     }
-    let ours = owned(kinds(&path));
-    assert!(ours.len() > 5, "{ours:?}");
-    assert_eq!(ours, script_kinds(&path));
+    let counts = owned(kinds(&path));
+    assert!(counts.len() > 5, "{counts:?}");
+    assert_eq!(counts, script_kinds(&path));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_pipe_form_has_the_events_that_perf_script_prints() {
     if !record(&path, &["-o", "-"]) {
         return;
     }
-    let ours = owned(kinds(&path));
-    assert!(ours.len() > 5, "{ours:?}");
-    assert_eq!(ours, script_kinds(&path));
+    let counts = owned(kinds(&path));
+    assert!(counts.len() > 5, "{counts:?}");
+    assert_eq!(counts, script_kinds(&path));
 }

@@ -54,13 +54,13 @@ pub fn cut_page(page: &mut [u8], interval: ClockInterval) -> u64 {
         page[..8].copy_from_slice(&first.time.to_ne_bytes());
         clear_step(page, first.bytes.start);
     }
-    let kept = match is_cut_before {
+    let retained = match is_cut_before {
         true => first.bytes.start..last.bytes.end,
         // Words before the first event say its time.
         false => HEAD..last.bytes.end,
     };
-    let length = kept.len();
-    page.copy_within(kept, HEAD);
+    let length = retained.len();
+    page.copy_within(retained, HEAD);
     page[HEAD + length..].fill(0);
     let flags = if is_cut_before { 0 } else { commit & MISSED };
     page[8..HEAD].copy_from_slice(&(length as u64 | flags).to_ne_bytes());

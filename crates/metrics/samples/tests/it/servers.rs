@@ -85,13 +85,13 @@ fn a_silent_server_has_a_gap() {
 fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     let mut samples = utilization("a", &[0.5; 9]);
     samples.push(drawn(0.0, Measure::Cores, "", 2.0).at("b", "db"));
-    let mut wanted = settings(60);
-    wanted.tiers = vec!["db".to_owned()];
-    let table = table_of(&samples).finish(&wanted).unwrap();
+    let mut expected = settings(60);
+    expected.tiers = vec!["db".to_owned()];
+    let table = table_of(&samples).finish(&expected).unwrap();
     assert_eq!(table.servers.len(), 1);
     assert_eq!((table.servers[0].server.as_str(), table.servers[0].cores), ("b", Some(2.0)));
-    wanted.servers = vec!["c".to_owned()];
-    let error = table_of(&samples).finish(&wanted).unwrap_err();
+    expected.servers = vec!["c".to_owned()];
+    let error = table_of(&samples).finish(&expected).unwrap_err();
     assert!(matches!(error, WindowError::Unknown { .. }));
     assert!(error.to_string().contains("known are a, b"), "{error}");
 }

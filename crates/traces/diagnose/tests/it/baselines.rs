@@ -197,7 +197,7 @@ fn hour() -> Requests {
 #[test]
 fn a_window_is_compared_with_the_rest_or_another_window_of_the_same_traces() {
     let traces = hour();
-    let asked = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
+    let selected = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
     let rest = DiagnoseSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
     let within = BaselineChoice::Within { since: at(600), until: at(1799) };
     let within = DiagnoseSettings { baseline: within, ..asked.clone() };
@@ -209,8 +209,8 @@ fn a_window_is_compared_with_the_rest_or_another_window_of_the_same_traces() {
         assert_eq!(report.baseline.as_ref().expect("it was compared").requests, requests);
         assert_eq!(report.input.requests, 600);
         let onset = report.suspects[0].onset.as_ref().expect("it began inside the traces");
-        let begun = 1_800_000_000_000_i64;
-        assert!(onset.earliest.unix_ns() <= begun && begun <= onset.latest.unix_ns(), "{onset:?}");
+        let onset_ns = 1_800_000_000_000_i64;
+        assert!(onset.earliest.unix_ns() <= onset_ns && onset_ns <= onset.latest.unix_ns(), "{onset:?}");
         assert!(onset.latest.since(onset.earliest).ns() < 60_000_000_000, "{onset:?}");
     }
 }
@@ -218,13 +218,13 @@ fn a_window_is_compared_with_the_rest_or_another_window_of_the_same_traces() {
 #[test]
 fn a_quiet_window_is_healthy_although_another_was_slow() {
     let traces = hour();
-    let asked = DiagnoseSettings {
+    let selected = DiagnoseSettings {
         since: at(600),
         until: at(1199),
         baseline: BaselineChoice::Rest,
         ..DiagnoseSettings::default()
     };
-    let report = ask(&traces, None, &asked);
+    let report = ask(&traces, None, &selected);
     assert_eq!(names(&report), Vec::<String>::new(), "{}", report.headline);
 }
 

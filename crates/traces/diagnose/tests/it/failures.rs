@@ -162,8 +162,11 @@ fn messages_that_wait_in_a_queue_are_not_called_missing_calls() {
             span(format!("a - shop/confirm@shop-1 {start}..{} server", start + 3 * time));
             span(format!("b a shop/publish@shop-1 {}..{} producer", start + time, start + 2 * time));
             if is_processed(order) {
-                let taken = start + 3 * time;
-                span(format!("c b worker/process@worker-1 {taken}..{} consumer", taken + time));
+                let process_start = start + 3 * time;
+                span(format!(
+                    "c b worker/process@worker-1 {process_start}..{} consumer",
+                    process_start + time
+                ));
             }
         }
         traces_of(text.lines())

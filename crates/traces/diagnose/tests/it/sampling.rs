@@ -51,8 +51,8 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 fn weights_correct_counts_and_medians_of_tail_sampled_traces() {
     let defaults = DiagnoseSettings::default();
     let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
-    let kept = sampled(800, slow_ones_kept);
-    let weighted = report(&kept, &defaults);
+    let sample = sampled(800, slow_ones_kept);
+    let weighted = report(&sample, &defaults);
     let unweighted =
         report(&sampled(800, |request| slow_ones_kept(request).map(|_| Sampling::default())), &defaults);
     let all = whole.input.requests as f64;

@@ -159,11 +159,11 @@ fn files_and_slices_give_the_same_requests() {
     }
     ingest.lose(Loss::MalformedRecord, &|| "line 3".to_owned());
     let traces = ingest.finish(THREADS);
-    let kept = Requests::from_trace_table(&traces, THREADS);
+    let borrowed = Requests::from_trace_table(&traces, THREADS);
     let slices = request(vec![slice(&EARLY), slice(&LATE)]);
-    assert_eq!(described(&kept), described(&slices));
+    assert_eq!(described(&borrowed), described(&slices));
     let moved = Requests::from_traces(traces, NonZeroUsize::MIN);
-    assert_eq!(described(&moved), described(&kept));
+    assert_eq!(described(&moved), described(&borrowed));
     assert_eq!(moved.losses().count(Loss::MalformedRecord), 1);
     assert_eq!(moved.assembly_losses().count(Loss::MalformedRecord), 0);
     assert_eq!(moved.identities().collect::<Vec<_>>(), [(ReplicaSource::Host, 8)]);

@@ -61,17 +61,17 @@ proptest! {
     #[test]
     fn fields_match_an_independent_parser(text in "[ab\"\"\",,;\n\u{e9}]{0,60}", semicolon: bool) {
         let delimiter = if semicolon { b';' } else { b',' };
-        let ours: Vec<Vec<String>> = read_all(&[text.as_bytes()], delimiter)
+        let actual: Vec<Vec<String>> = read_all(&[text.as_bytes()], delimiter)
             .into_iter()
             .map(|record| record.unwrap().1)
             .filter(|fields| *fields != [""])
             .collect();
-        let theirs: Vec<Vec<String>> = reference(&text, delimiter)
+        let reference_fields: Vec<Vec<String>> = reference(&text, delimiter)
             .into_iter()
             .map(|fields| fields.into_iter().map(|field| field.trim_ascii().to_owned()).collect())
             .filter(|fields: &Vec<String>| *fields != [""])
             .collect();
-        prop_assert_eq!(ours, theirs);
+        prop_assert_eq!(actual, reference_fields);
     }
 
     #[test]

@@ -68,8 +68,8 @@ fn otlp_json_has_weights_in_trace_state_and_attributes() {
     ];
     assert_eq!(counts(&plain), expected);
     assert_eq!(plain.losses().count(Loss::InvalidSampling), 1);
-    let asked = read("otlp-json", &text, &named(Some("SampleRate"), None));
-    assert_eq!(counts(&asked)[3], (Some(20.0), WeightSource::Named));
+    let with_attribute = read("otlp-json", &text, &named(Some("SampleRate"), None));
+    assert_eq!(counts(&with_attribute)[3], (Some(20.0), WeightSource::Named));
 }
 
 #[test]

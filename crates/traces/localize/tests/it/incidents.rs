@@ -148,18 +148,18 @@ fn equal_weights_change_nothing() {
 /// One in three requests without a slow call was sampled, with weight three; all slow ones, with weight one.
 #[test]
 fn oversampled_slow_requests_do_not_hide_their_replica() {
-    let mut kept = category(10, sometimes_slow);
+    let mut sampled = category(10, sometimes_slow);
     let median = 600_000;
-    for request in &mut kept.requests {
+    for request in &mut sampled.requests {
         request.weight = if request.latency_ns > 3 * median { 1.0 } else { 3.0 };
     }
-    let slow = kept.requests.iter().filter(|request| request.weight == 1.0).count() as f64;
-    let found = diagnose(kept.clone(), Mode::Robust);
+    let slow = sampled.requests.iter().filter(|request| request.weight == 1.0).count() as f64;
+    let found = diagnose(sampled.clone(), Mode::Robust);
     assert_eq!(found.suspects.len(), 1);
     assert_eq!(found.suspects[0].replicas, [ReplicaId::from_index(7)]);
     assert!(found.suspects[0].excess.total_ns / found.excess_ns > 0.5);
     let gate = found.categories[0].gate;
-    assert!(gate.effective_requests < kept.requests.len() as f64 && gate.judged, "{gate:?}");
+    assert!(gate.effective_requests < sampled.requests.len() as f64 && gate.judged, "{gate:?}");
     let plain = diagnose(category(10, sometimes_slow), Mode::Robust).categories[0].gate;
     assert_eq!(gate.tail_requests, plain.tail_requests);
     assert!(slow > 10.0 && gate.tail_excess_share < plain.tail_excess_share);

@@ -150,11 +150,11 @@ fn samples_are_in_the_next_flush_batch_with_only_the_names_in_use() {
 
 #[test]
 fn a_batch_never_uses_more_memory_than_reserved() {
-    let mut given = batch(&[(1, 1), (2, 2), (2, 3)]);
-    given.texts.push((TraceId::from_value(1), "one".into()));
-    let reserved = bytes_max(&given);
+    let mut large_batch = batch(&[(1, 1), (2, 2), (2, 3)]);
+    large_batch.texts.push((TraceId::from_value(1), "one".into()));
+    let reserved = bytes_max(&large_batch);
     let mut intake = Intake::new(LogPosition::default());
-    intake.ingest(1, &given, RecordPart::All);
+    intake.ingest(1, &large_batch, RecordPart::All);
     assert!((1..=reserved).contains(&intake.bytes()));
 }
 

@@ -125,7 +125,7 @@ impl AlertingServer {
 
     /// Waits until both receivers have acknowledged the only incident in this state; returns the incident.
     fn wait_until_notified(&self, state: &str) -> Value {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/incidents").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -134,14 +134,14 @@ impl AlertingServer {
             if notified("webhook") && notified("exec") {
                 return incident.clone();
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     fn judged(&self) -> Value {
         let newest = self.second - 1;
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
@@ -150,7 +150,7 @@ impl AlertingServer {
             if until.is_some_and(|until| until / SECOND == newest) {
                 return answer;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

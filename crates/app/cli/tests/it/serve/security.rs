@@ -138,12 +138,12 @@ fn slow_clients_are_disconnected_and_others_served() {
     let mut half = server.connect("otlp_http");
     half.write_all(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{").unwrap();
     assert_eq!(server.get("/healthz").status, 200);
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(silent.read(&mut [0; 1]).unwrap_or(0), 0);
     assert_eq!(dripping.read(&mut [0; 1]).unwrap_or(0), 0);
     let status = read_response(&mut half).status;
     assert!(status == 408 || status == 400, "{status}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert_eq!(server.get("/healthz").status, 200);
 }
 

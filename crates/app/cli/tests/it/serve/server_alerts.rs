@@ -69,7 +69,7 @@ impl WatchedServer {
     }
 
     fn wait(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.running().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
@@ -77,21 +77,21 @@ impl WatchedServer {
             if is_wanted(&answer) {
                 return answer;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Waits until the program has acknowledged the only incident in this state.
     fn wait_until_notified(&self, state: &str) {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.running().get("/api/v1/incidents").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
             if answer["incidents"][0]["notified"]["exec"]["state"] == state {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -301,9 +301,9 @@ fn a_slowdown_ends_when_the_latest_calls_are_fast() {
     let requests = requests(0..400, |at| (180..300).contains(&at));
     let mut alerts = AlertList::default();
     watch(&mut alerts, &requests, 150, 300);
-    let said = |at: i64| evaluation(&alerts, &requests, at).unwrap().recoveries.into_values().next();
-    assert_eq!(said(299), Some(Recovery::StillSlow));
-    assert_eq!(said(305), Some(Recovery::Recovered), "while the window still has slow minutes");
+    let recovery = |at: i64| evaluation(&alerts, &requests, at).unwrap().recoveries.into_values().next();
+    assert_eq!(recovery(299), Some(Recovery::StillSlow));
+    assert_eq!(recovery(305), Some(Recovery::Recovered), "while the window still has slow minutes");
 }
 
 #[test]

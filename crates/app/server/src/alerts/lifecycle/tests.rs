@@ -114,7 +114,7 @@ fn a_service_has_one_alert() {
 
 #[test]
 fn the_latest_calls_decide_whether_a_firing_alert_is_over() {
-    let said = |recovery: Recovery, operations: &[&str]| {
+    let resolved_after = |recovery: Recovery, operations: &[&str]| {
         let mut alerts = AlertList::default();
         for minute in 0..2 {
             alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -127,11 +127,15 @@ fn the_latest_calls_decide_whether_a_firing_alert_is_over() {
         }
         alerts.resolved.len()
     };
-    assert_eq!(said(Recovery::Recovered, &[]), 1);
-    assert_eq!(said(Recovery::Recovered, &["read"]), 1, "the window still has the slow minutes");
-    assert_eq!(said(Recovery::Recovered, &["write"]), 0, "another operation of the service is slow");
-    assert_eq!(said(Recovery::StillSlow, &[]), 0);
-    assert_eq!(said(Recovery::Unknown, &[]), 0, "not significant is not over");
+    assert_eq!(resolved_after(Recovery::Recovered, &[]), 1);
+    assert_eq!(resolved_after(Recovery::Recovered, &["read"]), 1, "the window still has the slow minutes");
+    assert_eq!(
+        resolved_after(Recovery::Recovered, &["write"]),
+        0,
+        "another operation of the service is slow"
+    );
+    assert_eq!(resolved_after(Recovery::StillSlow, &[]), 0);
+    assert_eq!(resolved_after(Recovery::Unknown, &[]), 0, "not significant is not over");
 }
 
 #[test]

@@ -62,10 +62,10 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn a_receiver_that_never_answers_times_out() {
     let (address, _told) = server(|_| std::thread::sleep(Duration::from_secs(30)));
-    let begun = Instant::now();
+    let started = Instant::now();
     let sent = post(&webhook(&address), &json!({"x": "y".repeat(1 << 20)}));
     assert!(matches!(sent, Err(SendError::Unconfirmed(_))), "{sent:?}");
-    assert!(begun.elapsed() < Duration::from_secs(20), "long before it would have answered");
+    assert!(started.elapsed() < Duration::from_secs(20), "long before it would have answered");
 }
 
 #[test]

@@ -119,13 +119,13 @@ async fn parameters_of_alerts_are_checked() {
 
 /// Waits until an evaluation has this outcome.
 async fn evaluated(server: &TestServer, outcome: &str) -> Value {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let answer = server.ok("/api/v1/alerts").await;
         if answer["last"]["outcome"] == outcome {
             return answer;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{answer}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{answer}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

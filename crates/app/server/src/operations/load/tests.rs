@@ -104,8 +104,8 @@ fn later_sources_override_earlier_ones() {
 fn an_invalid_value_names_its_origin() {
     let rejected = |text| load(&SettingSources { file: None, texts: vec![text] }).unwrap_err().to_string();
     let unknown = rejected(flag("keep_for", "3d"));
-    let wanted = "--set: there is no setting \"keep_for\"; did you mean store.keep_for?";
-    assert!(unknown.starts_with(wanted), "{unknown}");
+    let expected = "--set: there is no setting \"keep_for\"; did you mean store.keep_for?";
+    assert!(unknown.starts_with(expected), "{unknown}");
     let invalid = rejected(flag("store.keep_for", "soon"));
     assert!(
         invalid.starts_with("--set: store.keep_for is soon; allowed: off or a length of time"),

@@ -126,8 +126,9 @@ impl Process {
 
     /// Waits until an operation starts; returns whether it did.
     pub(crate) fn begins(&mut self, operation: &str, patience: Duration) -> bool {
-        let wanted = if operation == "stop" { "stopping".to_owned() } else { format!("{operation} begins") };
-        self.read_until(|line, _| line["message"] == wanted.as_str(), patience)
+        let expected =
+            if operation == "stop" { "stopping".to_owned() } else { format!("{operation} begins") };
+        self.read_until(|line, _| line["message"] == expected.as_str(), patience)
     }
 
     fn read_until(&mut self, is_reached: impl Fn(&Value, &Activity) -> bool, patience: Duration) -> bool {
