@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_and_the_parts_of_two_faults_are_judged_by_their_names() {
+    fn an_edge_and_the_parts_of_two_faults_are_scored_by_name() {
         let edge = ("store".to_owned(), "recommendations".to_owned());
         let on_edge = FaultTruth { edge: Some(edge.clone()), service: None, ..truth() };
         let claim = Claim { edge: Some(edge), ..Claim::default() };

@@ -4,7 +4,7 @@ use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::Args;
 use laggard_record::StopSignals;
-use laggard_server::client::{ServerAddress, WantedForm, ask};
+use laggard_server::client::{ServerAddress, WantedForm, query_server};
 use laggard_system::http::ClientOptions;
 use serde_json::Value;
 use std::fs::File;
@@ -282,7 +282,7 @@ impl Server {
             .collect();
         let server = ServerAddress { url: self.url(), token: None, tenant: None, authorities_pem: None };
         let form = WantedForm { output: "json", width: 80, color: false };
-        let answer = ask(&server, "diagnose", &settings, form).ok()?;
+        let answer = query_server(&server, "diagnose", &settings, form).ok()?;
         let report: Value = serde_json::from_slice(&answer.report).ok()?;
         let suspect = &report["suspects"][0];
         let trace = suspect["trace_ids"][0].as_str()?;

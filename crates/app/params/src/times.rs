@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_explained() {
+    fn invalid_times_are_explained() {
         for text in ["", "yesterday", "nan", "1e300", "2026-13-01"] {
             assert!(parse(text).unwrap_err().contains("is not a time"), "{text}");
         }

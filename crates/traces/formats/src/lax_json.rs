@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn reals_round_and_nonsense_is_missing() {
+    fn reals_are_rounded_and_invalid_numbers_missing() {
         assert_eq!(number("12.5").scaled(1000), Some(12_500));
         assert_eq!(number("\"1e3\"").scaled(1000), Some(1_000_000));
         assert_eq!(number("-0.0004").scaled(1000), Some(0));

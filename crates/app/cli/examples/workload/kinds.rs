@@ -121,7 +121,7 @@ impl Stage {
                 (0..times(10.0)).for_each(|_| std::thread::sleep(pause));
             }
             Kind::Read => (0..times(if slow { 36.0 } else { 12.0 })).for_each(|_| self.read()),
-            Kind::Query => (0..times(8.0)).for_each(|_| self.server.as_mut().expect("a server").ask(slow)),
+            Kind::Query => (0..times(8.0)).for_each(|_| self.server.as_mut().expect("a server").query(slow)),
             // Far more often than a read: a flush waits for the disk twice, and on a fast disk as long as a read.
             Kind::Write => (0..times(if slow { 60.0 } else { 20.0 })).for_each(|_| self.write()),
             Kind::Compute => compute(times(if slow { 300.0 } else { 100.0 })),
@@ -131,7 +131,7 @@ impl Stage {
 
     /// One question and what is done with the answer; with a file, it is written and read again from the page cache.
     pub(crate) fn request(&mut self, with_file: bool) {
-        self.server.as_mut().expect("a server").ask(false);
+        self.server.as_mut().expect("a server").query(false);
         if with_file {
             self.write.write_all(&[7; 4096]).expect("a block");
             self.read.seek(SeekFrom::Start(0)).expect("the begin");
@@ -180,16 +180,16 @@ impl Server {
             Command::new(this).arg("serve").stdout(Stdio::piped()).spawn().expect("the server starts");
         let mut port = String::new();
         let out = process.stdout.take().expect("its output is piped");
-        BufReader::new(out).read_line(&mut port).expect("the server tells its port");
+        BufReader::new(out).read_line(&mut port).expect("the server prints its port");
         let connection =
             TcpStream::connect(format!("127.0.0.1:{}", port.trim())).expect("the server listens");
         connection.set_nodelay(true).expect("no delay");
         Server { process, connection }
     }
 
-    fn ask(&mut self, slow: bool) {
-        self.connection.write_all(&[u8::from(slow); 64]).expect("a question goes");
-        self.connection.read_exact(&mut [0; 64]).expect("an answer comes");
+    fn query(&mut self, slow: bool) {
+        self.connection.write_all(&[u8::from(slow); 64]).expect("the query is sent");
+        self.connection.read_exact(&mut [0; 64]).expect("the response is received");
         compute(1);
     }
 }

@@ -203,7 +203,7 @@ fn a_slow_server_is_named_and_a_second_normal_set_is_not() {
 }
 
 #[test]
-fn one_trace_can_hold_both_sets() {
+fn one_trace_can_contain_both_sets() {
     let folder = tempfile::tempdir().unwrap();
     let faults = (0..60).map(|at| if at >= 40 && at % 2 == 0 { Fault::Server } else { Fault::None });
     let mut writer = Writer::new(10);

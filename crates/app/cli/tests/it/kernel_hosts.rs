@@ -99,18 +99,18 @@ impl Ctf {
 /// A front end queries a database three times; each packet takes 100 µs, each query 2 ms.
 fn hosts(folder: &Path) -> [String; 2] {
     let (mut front, mut db) = (Ctf::new(0), Ctf::new(AHEAD_NS));
-    let (ask, answer) = ((100, "front"), (200, "db"));
-    front.switch(0, (0, "swapper/0", 0), ask);
-    db.switch(0, (0, "swapper/0", 0), answer);
+    let (client, server) = ((100, "front"), (200, "db"));
+    front.switch(0, (0, "swapper/0", 0), client);
+    db.switch(0, (0, "swapper/0", 0), server);
     db.switch(10, (200, "db", 1), (0, "swapper/0"));
     for round in 0..3 {
         let (us, number) = (1_000 + u64::from(round) * 10_000, 500 + round);
         front.send(us, (number, 7));
         front.switch(us + 10, (100, "front", 1), (0, "swapper/0"));
-        db.receive(us + 100, (number, 7), answer);
+        db.receive(us + 100, (number, 7), server);
         db.send(us + 2_105, (9_000 + number, number));
         db.switch(us + 2_115, (200, "db", 1), (0, "swapper/0"));
-        front.receive(us + 2_205, (9_000 + number, number), ask);
+        front.receive(us + 2_205, (9_000 + number, number), client);
     }
     front.switch(30_000, (100, "front", 1), (0, "swapper/0"));
     [front.write(folder, "shop-1"), db.write(folder, "db-1")]

@@ -41,7 +41,7 @@ fn blamed(report: &Value, operation: &str) -> Vec<String> {
 }
 
 #[test]
-fn five_slow_datanodes_of_fifty_are_named_whatever_the_clocks() {
+fn five_slow_datanodes_of_fifty_are_named_regardless_of_clocks() {
     let Some(data) = data() else { return };
     let slow: Vec<String> = (1..=5).map(|number| format!("datanode{number:03}")).collect();
     let file = |name: &str| data.join("tracebench").join(name);

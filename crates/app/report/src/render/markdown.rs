@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_spans_hold_their_content() {
+    fn code_spans_contain_their_text() {
         assert_eq!(code("write"), "`write`");
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("`x"), "`` `x ``");

@@ -51,7 +51,7 @@ fn clauses_are_complete_and_in_order() {
 }
 
 #[test]
-fn a_slowdown_with_unknown_onset_may_have_begun_earlier() {
+fn a_slowdown_with_unknown_onset_may_have_started_earlier() {
     let report = slow(against_baseline(), 0.5, &[]);
     let all = of(&report);
     let since = all.iter().find(|clause| clause.kind == ClauseKind::Since).unwrap();

@@ -137,7 +137,7 @@ fn slow_periods() {
 }
 
 #[test]
-fn nothing_stands_out_against_the_baseline() {
+fn no_operation_stands_out_against_the_baseline() {
     let mut report = fixtures::healthy();
     report.baseline = fixtures::against_baseline().baseline;
     assert_eq!(

@@ -41,7 +41,7 @@ fn every_fixture_fits_in_forty_lines() {
 }
 
 #[test]
-fn tables_say_how_much_they_show() {
+fn tables_state_how_many_rows_they_show() {
     let text = rendered(Output::Markdown, &fixtures::thousand(), &PLAIN);
     assert!(text.contains("Suspects (5 of 1,000)"), "{text}");
     assert!(text.contains("Replicas that stand out (5 of 80)"), "{text}");

@@ -29,7 +29,7 @@ fn read_all(folder: &Folder, format: OutputFormat) -> Vec<Span> {
 }
 
 #[test]
-fn every_format_holds_the_spans_of_the_requests() {
+fn every_format_contains_the_spans_of_the_requests() {
     for scenario in [Scenario::ThreadPool, Scenario::CodeBugNewOperation, Scenario::LoadImbalance] {
         let settings = small(scenario, 3);
         let expected = spans(&settings);

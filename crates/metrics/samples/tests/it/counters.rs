@@ -12,7 +12,7 @@ fn read(transaction: &'static str, seconds: std::ops::Range<u32>, slope: f64) ->
 }
 
 #[test]
-fn a_steady_counter_gives_steady_counts_whatever_the_phase() {
+fn a_steady_counter_gives_steady_counts_at_any_phase() {
     for phase in [0, 7] {
         let samples: Vec<_> = read("Home", 0..600, 2.0)
             .into_iter()

@@ -75,7 +75,7 @@ fn a_callee_longer_than_its_call_is_asynchronous() {
 }
 
 #[test]
-fn a_message_does_not_hold_up_its_producer() {
+fn a_message_does_not_block_its_producer() {
     let (lines, trace) = selves(
         "1 - root@h1 0..100
          2 1 publish@h1 10..20 producer

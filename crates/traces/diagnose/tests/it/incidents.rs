@@ -117,7 +117,7 @@ fn a_slow_host_is_named_regardless_of_its_services() {
 }
 
 #[test]
-fn the_papers_mode_finds_the_operation_and_names_replicas_that_hold_a_deviation() {
+fn the_papers_mode_finds_the_operation_and_names_replicas_with_a_deviation() {
     let incident = incident(&small(Scenario::RandomDevice, 35));
     let settings =
         DiagnoseSettings { clouddiag: CloudDiagSettings::new(Mode::Paper), ..DiagnoseSettings::default() };

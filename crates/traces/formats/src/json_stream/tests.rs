@@ -58,7 +58,7 @@ fn check(input: &str, log: &str, losses: &[(Loss, u64)]) {
 }
 
 #[test]
-fn values_are_complete_wherever_chunks_are_split() {
+fn values_are_complete_for_any_split_into_chunks() {
     let input = r#"{"c":{"a":[1,"}\"]",{}]},"x":[{"c":1}],"d":{"c": -1.5e3 ,"c":"t\\"},"c":null}"#;
     check(input, r#"1={"a":[1,"}\"]",{}]} 2=-1.5e3 2="t\\" /2 1=null /1"#, &[]);
 }

@@ -76,7 +76,7 @@ fn unsatisfiable_mappings_are_errors() {
 }
 
 #[test]
-fn messages_stay_short_whatever_the_header() {
+fn error_messages_are_short_for_any_header() {
     let message = error(&read("span-csv", &format!("{}\n", "title,".repeat(3_000)), &[]));
     assert!(message.len() < 2_000 && message.contains("and 2961 more"), "{message}");
     let message = error(&read("span-csv", &format!("{}\n", ",".repeat(10_000)), &[]));

@@ -141,7 +141,7 @@ mod tests {
 
     /// A star of front and 1 to 5 others, with one slow link: neither end does anything else that is slow.
     #[test]
-    fn a_single_slow_link_of_services_that_do_other_things_as_usual_is_undecided() {
+    fn a_single_slow_link_of_otherwise_normal_services_is_undecided() {
         let usual = own(&[(FRONT, 0.0), (CART, 0.0)]);
         for others in [1, 2, 5] {
             let mut star = vec![(FRONT, CART, 100.0, 500.0)];

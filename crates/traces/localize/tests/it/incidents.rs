@@ -108,7 +108,7 @@ fn a_replica_slow_all_the_time_is_found_among_its_peers() {
 }
 
 #[test]
-fn the_paper_names_every_replica_that_holds_a_deviation() {
+fn the_paper_names_every_replica_with_a_deviation() {
     let slow = |position, replica, request: u32| {
         if position == 3 && replica < 2 && request.is_multiple_of(2) { 60.0 } else { 1.0 }
     };
