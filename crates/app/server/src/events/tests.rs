@@ -1,4 +1,4 @@
-//! The file of events: what is read again after kills, cuts, and damage.
+//! The file of events after kills, truncation, and damage.
 
 use crate::line_log::{LineLog, LogRecord};
 use laggard_model::Timestamp;

@@ -1,4 +1,4 @@
-//! The Collector's recipe: components that there are, and none that is named but not set up.
+//! The recipe for the Collector uses existing components and configures each that it references.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! CTF: written traces are read back in every layout; damage is reported; hostile input does no harm.
+//! CTF: written traces are read back in every layout, and damage is reported.
 
 use crate::encode_ctf::{Header, Layout, Version, namespace_of, write};
 use laggard_kernel_formats::{OpenOptions, TraceFacts, open, open_with};
@@ -9,7 +9,7 @@ use laggard_model::{
 use proptest::prelude::*;
 use std::path::Path;
 
-/// An event with its texts in place of their handles.
+/// An event with strings instead of handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TraceSummary {
     pub(crate) time_ns: u64,
@@ -18,7 +18,7 @@ pub(crate) struct TraceSummary {
     pub(crate) what: String,
 }
 
-/// A trace that was read.
+/// The result of reading a trace.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedRun {
     pub(crate) events: Vec<TraceSummary>,
@@ -74,7 +74,7 @@ pub(crate) fn read(path: &Path, also: &[&str]) -> RecordedRun {
     RecordedRun { events, losses: read.losses, facts: read.facts }
 }
 
-/// What events are drawn from: which, and three numbers for its fields.
+/// Strategy for events: their kind and three numbers for their fields.
 type GeneratedTrace = (u8, u32, u32, i64);
 
 fn kind(drawn: GeneratedTrace, texts: &mut KernelTexts) -> EventKind {
@@ -353,7 +353,7 @@ fn a_truncated_stream_yields_a_prefix_and_a_loss() {
         let cut = read_events.pop_if(|event| event.what.starts_with("Lost")).is_some();
         assert!(expected.starts_with(&read_events), "{length}");
         let summarize = run.losses.count(Loss::TruncatedInput) + run.losses.count(Loss::MissingStream);
-        // Between the last event of a packet and the end of its padding nothing is lost but what follows.
+        // A cut between the last event of a packet and the end of its padding loses only what follows.
         assert!(summarize > 0 || !cut, "{length}: {:?}", run.losses);
         assert!(read_events.len() < expected.len() || summarize == 0, "{length}");
     }

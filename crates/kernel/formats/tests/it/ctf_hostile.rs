@@ -1,4 +1,4 @@
-//! CTF that lies, is damaged, or was made to hurt.
+//! Inconsistent, damaged, and malicious CTF.
 
 use crate::ctf::{read, written};
 use crate::encode_ctf::{Layout, Version};

@@ -1,4 +1,4 @@
-//! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted outside of this test.
+//! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted independently.
 
 use crate::ctf::{RecordedRun, TraceSummary, read, summarize};
 use crate::encode_ctf::{Header, Layout, Version, write};
@@ -11,7 +11,7 @@ fn trace(name: &str, also: &[&str]) -> Option<RecordedRun> {
     Some(read(&data_folder("kernel")?.join(name), also))
 }
 
-/// Events by the first word of what they say.
+/// Counts of events by the first word of their description.
 fn counts(run: &RecordedRun) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for event in &run.events {

@@ -22,7 +22,7 @@ impl RecordedMachine {
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A page of a ring buffer in the making.
+/// A page of a ring buffer under construction.
 pub(crate) struct PageWriter {
     machine: RecordedMachine,
     time: u64,
@@ -105,7 +105,7 @@ impl PageWriter {
     }
 }
 
-/// What the blocks of a file of version 7 are compressed with.
+/// Compression of the blocks of a file of version 7.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
     None,
@@ -294,7 +294,7 @@ impl TraceDat {
         offset
     }
 
-    /// The pages of one CPU as version 7 holds them: plain, or in chunks of two pages.
+    /// The pages of one CPU in version 7: plain, or in chunks of two pages.
     pub(crate) fn chunks(&self, pages: &[Vec<u8>], packing: Packing) -> Vec<u8> {
         if packing == Packing::None || pages.is_empty() {
             return pages.concat();

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,irq:softirq_entry,irq:softirq_exit,sched:sched_process_fork,\
                       sched:sched_process_exec,sched:sched_process_exit,task:task_rename,raw_syscalls:sys_exit";
 
-/// Records a little; `false`, with a message, where perf is missing or not permitted.
+/// Makes a short recording; returns `false` and prints a message if perf is missing or not permitted.
 fn record(path: &Path, further: &[&str]) -> bool {
     let workload = ["--", "sh", "-c", "for i in 1 2 3; do sleep 0.01; done"];
     let mut command = Command::new("perf");
@@ -71,7 +71,7 @@ fn kinds(path: &Path) -> BTreeMap<&'static str, u64> {
         };
         *counts.entry(kind).or_default() += 1;
     });
-    // An interrupt may take its time before and be written after what it interrupted: that is the recording's.
+    // An interrupt may read the clock before and be written after the event it interrupted; this disorder is in the recording.
     let of_the_recording = [Loss::LostEvents, Loss::TimeWentBack];
     let summarize = read.losses.iter().filter(|(loss, _)| !of_the_recording.contains(loss)).count();
     assert_eq!(summarize, 0, "{:?}", read.losses);

@@ -322,7 +322,7 @@ fn lost_events_are_counted_at_their_position() {
     assert_eq!(read.losses.count(Loss::LostInterval), 1);
 }
 
-/// Events of the systems recorded that have no kind of their own.
+/// Recorded events without their own kind.
 fn unnamed() -> Vec<String> {
     let names = [
         "sched_stat_runtime",

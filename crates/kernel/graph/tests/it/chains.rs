@@ -5,7 +5,7 @@ use laggard_model::KernelTime;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The window that holds everything.
+/// The window of the whole graph.
 pub(crate) const ALWAYS: Window = Window { from: KernelTime::from_ns(0), to: KernelTime::MAX };
 
 /// A segment of a path: worker, state, and window.

@@ -7,7 +7,7 @@ use laggard_model::{
 };
 
 /// Thread 1 has a quota of 10 ms in each 100 ms, and thread 2 wants the same CPU. In each of three periods thread 1 is pre-empted
-/// once within its quota, then has used it, is let run for the kernel's check alone, and is kept until the timer expires.
+/// once within its quota, then exhausts it, runs only for the kernel's check, and is throttled until the timer expires.
 fn periods() -> String {
     let mut lines =
         String::from("100 0 0 hrtimer sched_cfs_period_timer\n101 0 0 -hrtimer\n110 0 0 switch 0 R 1\n");
@@ -69,7 +69,7 @@ fn a_quota_throttles_a_thread_until_its_timer_expires_even_on_a_busy_cpu() {
         states(&story, "throttled"),
         ["throttled t1 50006-100000", "throttled t1 150006-200000", "throttled t1 250006-300000"]
     );
-    // Turns of the other thread are none of it, nor is what passes after the timer.
+    // Time slices of the other thread do not count as throttling, nor does time after the timer.
     let preempted = states(&story, "preempted");
     assert_eq!(
         preempted[..3],

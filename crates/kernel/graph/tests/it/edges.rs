@@ -1,4 +1,4 @@
-//! Losses, packets over loopback, and the corners of real traces, calculated by hand.
+//! Losses, packets over loopback, and edge cases of real traces, calculated by hand.
 
 use crate::events::{EventTrace, event};
 use laggard_kernel_graph::{GraphBuilder, GraphSettings, HostId, Window};

@@ -1,5 +1,5 @@
-//! The specification's rules for resolving waits, word by word and recursively, over plain lists: what the iterative
-//! implementation is compared with.
+//! The specification's rules for resolving waits, implemented literally and recursively over plain lists, as a reference
+//! for the iterative implementation.
 
 use laggard_kernel_graph::{
     ExecutionGraph, HostId, PartialGraph, VertexHandle, VerticalKind, WorkerKind, WorkerState,

@@ -1,4 +1,4 @@
-//! One recording in every form: the same critical paths.
+//! One recording has the same critical paths in every format.
 
 use crate::recorded::{Recorded, thread_named_by};
 use laggard_kernel_graph::{GraphSettings, Window, WorkerKind, WorkerState};
@@ -15,7 +15,7 @@ struct ComparedSegment {
     to_ns: u64,
 }
 
-/// Where the recorded program's executions lie, by its own clock, and its main thread.
+/// The executions of the recorded program by its own clock, and its main thread.
 struct Executions {
     tid: Tid,
     windows: Vec<Window>,

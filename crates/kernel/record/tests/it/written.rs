@@ -106,7 +106,7 @@ fn pages_of_every_cpu_are_read_back() {
         assert_eq!((prev, next, read.texts.text(prev_name)), (Tid(7), Tid(8), "before"));
         assert_eq!((read.facts.clock.as_str(), read.facts.cpus), ("mono", 3));
         assert_eq!(read.facts.host.as_deref(), Some("here"));
-        // To the microsecond: that is the unit of the file.
+        // The file has microsecond precision.
         assert_eq!(read.facts.calendar.unwrap().offset_ns(), 1_700_000_000_123_456_000);
     }
 }

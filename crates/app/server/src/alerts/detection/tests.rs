@@ -1,4 +1,4 @@
-//! Which baselines an evaluation compares with, on requests with known slow intervals.
+//! Evaluations of requests with known slow intervals against their baselines.
 
 use super::super::evaluate::Recovery;
 use super::super::lifecycle::AlertState;
@@ -115,7 +115,7 @@ fn watch(alerts: &mut AlertList, requests: &Arc<Requests>, from: i64, to: i64) -
 
 #[test]
 fn slow_operations_have_findings_until_they_recover() {
-    // Three hours quiet, four slow, one quiet: longer slow than the baseline is long.
+    // Three hours quiet, four slow, one quiet: slow for longer than the length of the baseline.
     let requests = requests(0..480, |at| (180..420).contains(&at));
     let mut alerts = AlertList::default();
     let states = watch(&mut alerts, &requests, 140, 480);
@@ -288,7 +288,7 @@ fn an_alert_without_its_baseline_does_not_resolve() {
     let mut alerts = AlertList::default();
     watch(&mut alerts, &all, 170, 200);
     assert_eq!(alerts.firing().count(), 1);
-    // The quiet time was deleted; what is left is slow throughout.
+    // The quiet time was deleted; the rest is slow throughout.
     let late = requests(220..400, |_| true);
     let evaluation = evaluation(&alerts, &late, 390).unwrap();
     assert!(evaluation.findings.is_empty(), "{evaluation:?}");

@@ -1,4 +1,4 @@
-//! From spans with threads and the recordings of two hosts to what the verdict says about waits.
+//! Verdicts about waits from spans with thread ids and the recordings of two hosts.
 
 use super::super::detection::Detection;
 use super::super::finding::AlertFinding;
@@ -40,7 +40,7 @@ fn wait_of(host: &str, call: u64) -> WorkerWait {
     }
 }
 
-/// Calls of an operation by three replicas, with traces of their own.
+/// Calls of an operation by three replicas, each in its own trace.
 #[derive(Clone, Copy)]
 struct Calls<'a> {
     operation: &'a str,
@@ -78,7 +78,7 @@ fn add_calls(batch: &mut Batch, calls: &Calls<'_>) {
     }
 }
 
-/// What the agent of a host hands over: its calls within the requested time.
+/// The recording of a host's agent: its calls within the requested time.
 fn recording(request: &RecordingRequest) -> Vec<u8> {
     const CLOCK_NS: u64 = 50_000_000_000;
     let calls = (0..MINUTES * 60_000 / EVERY_MS)

@@ -1,10 +1,10 @@
-//! Which alerts form an incident, and when it is over.
+//! Grouping of alerts into incidents, and the end of incidents.
 
 use super::super::finding::{AlertFinding, ServerEvidence, ServerFinding};
 use super::super::lifecycle::tests::{evaluated, finding, rules, time};
 use super::*;
 
-/// The alerts of so many minutes, in which these findings are made. `change` may alter each of them.
+/// The alerts of a number of minutes with these findings. `change` may alter each finding.
 fn list(
     minutes: i64,
     operations: &[&str],
@@ -28,7 +28,7 @@ fn apply(
     list.apply(&evaluation, rules(), time(minute));
 }
 
-/// Without anything in common with another.
+/// Findings that have nothing in common.
 fn apart(finding: &mut super::super::evaluate::Finding) {
     finding.replicas = vec![format!("{}-1", finding.service)];
     finding.categories[0].id.clone_from(&finding.service);
@@ -160,7 +160,7 @@ fn a_budget_alert_joins_the_incident_that_burns_it_unless_it_pages() {
     assert_eq!(members.len(), 4);
     assert_eq!(members[0][1..], ["buyTicket"], "with the slow operation");
     assert_eq!(members[1..], [["buyPage"], ["sellTicket"], ["rentTicket"]]);
-    // The other way round, what is less urgent joins the page.
+    // In the other direction, a less urgent alert joins the page.
     list.incidents.clear();
     list.active.remove(0);
     list.follow_incidents(time(3));

@@ -1,4 +1,4 @@
-//! Alerts by hand: which evaluations make one fire, and which end it.
+//! Hand-written evaluations: which make an alert fire and which resolve it.
 
 use super::super::evaluate::SlowCategory;
 use super::super::finding::{FullTime, ServerEvidence, ServerSubject};
@@ -7,7 +7,7 @@ use super::*;
 const START: i64 = 1_768_208_400_000_000_000;
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// 2026-01-12T09:00:00Z and so many minutes.
+/// A number of minutes after 2026-01-12T09:00:00Z.
 pub(in crate::alerts) fn time(minute: i64) -> Timestamp {
     Timestamp::from_unix_ns(START + minute * MINUTE_NS)
 }
@@ -49,7 +49,7 @@ pub(in crate::alerts) fn finding(operation: &str) -> Finding {
     }
 }
 
-/// What an evaluation at a minute finds: the fifteen minutes before it against the two hours before those.
+/// The evaluation at a minute: the fifteen minutes before it against the two hours before those.
 pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluation {
     Evaluation {
         window: Window { since: time(minute - 15), until: time(minute) },

@@ -1,4 +1,4 @@
-//! Receivers that misbehave.
+//! Misbehaving receivers.
 
 use super::*;
 use crate::settings::Length;

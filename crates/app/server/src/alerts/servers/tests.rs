@@ -11,12 +11,12 @@ use laggard_samples::{ServerWindows, StorageKey, TransactionWindows};
 /// Minutes from the first window to the start of the fault.
 const QUIET: usize = 400;
 
-/// What a minute is like.
+/// Parameters of a minute.
 #[derive(Clone, Copy)]
 struct Minute {
     /// Milliseconds of CPU of a `buy`; a `read` takes 4.
     buy_ms: f64,
-    /// Share of the CPU that something else uses.
+    /// Share of the CPU used by another process.
     foreign: f64,
     /// Factor of the load.
     load: f64,
@@ -24,7 +24,7 @@ struct Minute {
 
 const USUAL: Minute = Minute { buy_ms: 8.0, foreign: 0.0, load: 1.0 };
 
-/// A value between -1 and 1 that looks random.
+/// A pseudo-random value between -1 and 1.
 fn noise(at: usize, which: usize) -> f64 {
     ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
@@ -69,7 +69,7 @@ fn detection() -> ServerDetection {
     ServerDetection::from_settings(&AlertSettings::default(), Rules { resolve_after: 5, ..rules() })
 }
 
-/// Evaluates every minute, and returns the alerts with what they were when they fired.
+/// Evaluates every minute; returns the alerts and the findings with which they fired.
 fn watch(
     detection: &ServerDetection,
     minutes: std::ops::Range<usize>,

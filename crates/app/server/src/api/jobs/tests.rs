@@ -1,4 +1,4 @@
-//! Jobs: order, limits, canceling, forgetting.
+//! Jobs: order, limits, cancellation, eviction.
 
 use super::*;
 use crate::api::problem::ProblemKind;
@@ -26,7 +26,7 @@ fn wait(job: &Job) -> JobState {
     job.progress.progress().state
 }
 
-/// A job that runs until it is told to end.
+/// A job that runs until the sender signals it.
 fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
     let (sender, told) = mpsc::channel();
     let job = jobs.submit("t", "diagnose", move |progress| {

@@ -1,4 +1,4 @@
-//! Which earlier requests a diagnosis is compared with when it names none.
+//! The automatic baseline of diagnoses that name none.
 
 use super::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Queries about what is stored: numbers worked out by hand from [`shop`].
+//! Queries of stored data, with numbers worked out by hand from [`shop`].
 
 use super::*;
 use serde_json::json;

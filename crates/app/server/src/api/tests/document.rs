@@ -5,7 +5,7 @@ use super::super::openapi::document;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Methods by path, as the document has them.
+/// Methods by path according to the document.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let document = document();
     let paths = document["paths"].as_object().unwrap().iter();
@@ -27,7 +27,7 @@ async fn routes_have_exactly_the_documented_methods() {
     for (path, methods) in documented() {
         let uri = path.replace("{id}", "0");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-            // Events of a job that is not there are refused, too: nothing here goes on for ever.
+            // Events of a missing job are rejected as well, so that no response is endless.
             let answered = server.call(method.parse().unwrap(), &uri).await;
             match methods.contains(&method.to_lowercase()) {
                 true => assert_ne!(answered.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}"),

@@ -1,4 +1,4 @@
-//! Objectives: counted once whatever happens, and listed with their alerts.
+//! Objectives: requests are counted exactly once, and objectives are listed with their alerts.
 
 use super::*;
 use crate::objectives::{ObjectiveFigures, Objectives, evaluate_tenant, finish};
@@ -85,11 +85,11 @@ async fn the_objectives_share_matches_counted_requests() {
         format!("/api/v1/search?{}&service=web&operation=buy&min_ms=50.001&limit=100", shop_window());
     let slow = server.ok(&search).await;
     assert_eq!(slow["traces"].as_array().map(Vec::len), Some(10), "{slow}");
-    // Another time: not a request more.
+    // A second evaluation counts no further requests.
     for _ in 0..3 {
         assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (200, 14));
     }
-    // Beyond the period nothing counts.
+    // Requests before the period do not count.
     let later = at + 29 * 86_400 * SECOND;
     let figures = evaluated(&server, &server.state.objectives, later).await;
     assert_eq!((counts(&figures), figures.good_share), ((0, 0), None));
@@ -107,7 +107,7 @@ async fn late_requests_are_counted_exactly_once() {
     server.append(buys(1_000, START - 5 * MINUTE, &[200; 20])).await;
     server.append(buys(2_000, START + MINUTE, &[10; 9])).await;
     assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
-    // Of one request, first what it calls, and its entry half an hour later: it counts once its entry is there.
+    // The callee of one request arrives first and its entry half an hour later: the request counts once its entry has arrived.
     let mut called = Batch::default();
     let what = ("db-1", Status::Ok, START + 2 * MS, 5 * MS);
     called.span(&span(5_000, 2, Some(1), ("db", "read", SpanKind::Server), what));
@@ -124,7 +124,7 @@ async fn counts_survive_a_restart_and_a_crash() {
     server.append(buys(1, START, &[10; 30])).await;
     let at = START + 11 * MINUTE;
     assert_eq!(counts(&evaluated(&server, &first, at).await), (30, 3));
-    // Saved at the first evaluation; what follows is lost with the process.
+    // Saved at the first evaluation; later counts are lost with the process.
     server.append(buys(1_000, START + 6 * MINUTE, &[100; 10])).await;
     assert_eq!(counts(&evaluated(&server, &first, at).await), (40, 13));
     let crashed = restarted(&server, objective());
@@ -135,7 +135,7 @@ async fn counts_survive_a_restart_and_a_crash() {
     let stopped = restarted(&server, objective());
     assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(at)).0), (40, 13));
     assert_eq!(counts(&evaluated(&server, &stopped, at).await), (40, 13));
-    // Another target is about the same requests; another limit is not.
+    // A changed target keeps the counts; a changed limit does not.
     let target = ObjectiveSettings { target: 0.5, ..objective() };
     let target = restarted(&server, target);
     assert_eq!(counts(&target.of_tenant("default").figures(0, time(at)).0), (40, 13));

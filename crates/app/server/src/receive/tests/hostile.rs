@@ -1,4 +1,4 @@
-//! Clients that mean no good, over HTTP/1: the server stays up, what they can hold is bounded, others are served.
+//! Hostile clients over HTTP/1: the server stays up, the resources that they can hold are bounded, and others are served.
 
 use super::encode::{TRACES_JSON, gzip, traces};
 use super::server::{Answer, DECOMPRESSED_BYTES_MAX, MESSAGE_BYTES_MAX, Server};
@@ -101,7 +101,7 @@ async fn oversized_bodies_are_rejected() {
     others_are_served(&server).await;
 }
 
-/// Bytes that are anything are answered, by a status that fits.
+/// Arbitrary bytes get a response with a suitable status.
 #[test]
 fn mutated_messages_do_not_crash() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

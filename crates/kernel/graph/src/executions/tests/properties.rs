@@ -1,4 +1,4 @@
-//! Finders keep their promises whatever comes.
+//! Properties of finders for any events.
 
 use super::notation::events;
 use crate::executions::{Delimiter, DelimiterSurvey, ExecutionFinder};
