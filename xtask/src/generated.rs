@@ -1,4 +1,4 @@
-//! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
+//! Pages of the manual generated from the program, so that they match it.
 
 use crate::repository::{Judgment, Repository, judge};
 use crate::{cargo, json_pages, limits, samples, typescript};

@@ -40,7 +40,7 @@ const FORBIDDEN: &[&str] = &[
 struct Exception {
     path: &'static str,
     what: &'static str,
-    #[expect(dead_code, reason = "it is there to be read")]
+    #[expect(dead_code, reason = "documents the exception")]
     reason: &'static str,
 }
 

@@ -28,7 +28,7 @@ def user() -> str | None:
 
 
 def make(layout: Layout) -> None:
-    """Makes the cluster unless it is there."""
+    """Creates the cluster unless it exists."""
     cluster = layout.data / "postgres"
     if (cluster / "PG_VERSION").is_file():
         return
@@ -54,7 +54,7 @@ def command(layout: Layout) -> list[object]:
 
 
 def fill(layout: Layout) -> None:
-    """The tables and their rows, unless they are there."""
+    """Creates the tables and their rows unless they exist."""
     if "bookstore" in sql(layout, "SELECT datname FROM pg_database", "postgres").split():
         return
     sql(layout, "CREATE DATABASE bookstore", "postgres")

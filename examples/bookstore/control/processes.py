@@ -24,7 +24,7 @@ class Processes:
     def start(
         self, name: str, command: Sequence[object], environment: Mapping[str, str], user: str | None = None
     ) -> int:
-        """Starts a process in a session of its own; its output is in logs/NAME.log."""
+        """Starts a process in a new session; its output is in logs/NAME.log."""
         if self.pid(name) is not None:
             raise SystemExit(f"{name} is running already; `bookstore down` stops it")
         with open(self._logs / f"{name}.log", "ab") as log:

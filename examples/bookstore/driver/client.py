@@ -16,7 +16,7 @@ THINK_MAX = 10
 
 @dataclass
 class Log:
-    """A line for each answer, as the user saw it: when it was asked for, which page, how long it took, its status."""
+    """A line for each response as seen by the user: time of the request, page, response time, status."""
 
     file: TextIO
     answers: int = 0

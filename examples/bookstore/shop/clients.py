@@ -45,7 +45,7 @@ class Database:
         self.connection().execute(sql, values)
 
     def release(self, keep: bool = True) -> None:
-        """At the end of the request. A connection that is not kept is closed, and the pool makes another."""
+        """At the end of the request. A connection that is not reusable is closed, and the pool opens another."""
         connection = getattr(self._thread, "connection", None)
         if connection is not None:
             self._thread.connection = None
@@ -77,7 +77,7 @@ class Recommendations:
 
 
 class Payment:
-    """The payment gateway, which belongs to somebody else: it is looked up by name and sends no spans."""
+    """The payment gateway of a third party: it is looked up by name and sends no spans."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout

@@ -1,4 +1,4 @@
-//! Live runs: one shop, one fault after the other, each with a server of its own.
+//! Live runs: one shop, one fault after the other, each with its own server.
 //!
 //! A server that saw one fault would take its time for what is usual before the next. So each fault gets a new server, which is
 //! loaded with all normal operation of the same shop so far; faults, and the time just after them, are left out, and what came

@@ -57,7 +57,7 @@ pub struct Agent {
     active: Option<ActiveRecorder>,
     /// Why nothing is recorded although it should be, and since when.
     not_started: Option<(Instant, String)>,
-    /// Requests that cannot be met, until the server knows.
+    /// Requests that cannot be fulfilled and that the server does not know of yet.
     missed: Vec<MissedRequest>,
     last_contact: Option<Instant>,
     failures: u32,
@@ -140,7 +140,7 @@ impl Agent {
         let Some(active) = &mut self.active else { return };
         let events = active.recorder.recorded_events();
         let done = match active.budget.decide(at, events) {
-            // Somebody else may have switched it off.
+            // Another process may have switched it off.
             BudgetDecision::Record => {
                 active.note.clear();
                 active.recorder.resume()

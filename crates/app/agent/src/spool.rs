@@ -64,7 +64,7 @@ impl Spool {
 
     /// Removes a recording.
     pub(crate) fn remove(&self, id: &str) {
-        // What stays is removed with what nobody requests.
+        // A leftover file is removed with unrequested recordings later.
         let _ = fs::remove_file(self.path(id));
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings of the server. By default it evaluates a quarter of an hour, once a minute; here nobody is to wait so long.
+/// Settings of the server: shorter windows and intervals than the defaults, so that the demonstration is quick.
 const SERVER_SETTINGS: [&str; 4] =
     ["alerts.every=10s", "alerts.window=2m", "alerts.short_window=1m", "recordings.hosts=store-*"];
 /// Replicas of the store with an agent: the one that most faults hit, and one that they do not.
@@ -191,7 +191,7 @@ impl Drop for Shop {
     }
 }
 
-/// This program with other arguments, in a process of its own. Dropping it stops it.
+/// This program with other arguments, in a separate process. Dropping it stops it.
 struct Process(Child);
 
 impl Process {
@@ -239,7 +239,7 @@ impl Server {
         while server.get("/api/v1/status").is_none() {
             if server.process.has_ended() || started.elapsed() > START {
                 let log_text = std::fs::read_to_string(&log).unwrap_or_default();
-                let last = log_text.lines().last().unwrap_or("it says nothing");
+                let last = log_text.lines().last().unwrap_or("its log is empty");
                 return Err(CommandError::unreadable(format!("laggard serve does not start: {last}")));
             }
             std::thread::sleep(Duration::from_millis(100));

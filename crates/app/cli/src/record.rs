@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, CommandError> {
     }
     match laggard_record::record(&settings) {
         Ok(recording) => {
-            // That nobody listens changes nothing about the recording.
+            // A closed standard error does not affect the recording.
             let _ = writeln!(io::stderr(), "laggard: {}", recording.summary);
             Ok(ExitCode::from(recording.end.status()))
         }

@@ -57,7 +57,7 @@ struct Recovered<T> {
 }
 
 impl<T: LogRecord> LineLog<T> {
-    /// Opens the file in a folder, if it is there. One whose first line is unknown is renamed, so that it neither gets lost
+    /// Opens the file in a folder, if it exists. One whose first line is unknown is renamed, so that it neither gets lost
     /// nor blocks the start.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl<T: LogRecord> LineLog<T> {
         if recovered.damaged > 0 {
             self.damaged += recovered.damaged;
             tracing::warn!(file = %self.path.display(), lines = recovered.damaged, "damaged lines were left out");
-            // Whoever wants to can look at what was there.
+            // The renamed file remains available for inspection.
             std::fs::copy(&self.path, self.path.with_extension("log.damaged"))?;
         }
         if recovered.damaged > 0 || bytes.len() < T::HEAD.len() {

@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
 use laggard_numeric::levenshtein_within;
 

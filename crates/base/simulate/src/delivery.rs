@@ -8,7 +8,7 @@ use crate::simulation::Simulation;
 use crate::truth::RecordCounts;
 use laggard_model::{SpanKind, Status, TraceId};
 
-/// Every process hands on its finished spans this often: the default of OpenTelemetry's batch span
+/// Every process exports its finished spans this often: the default of OpenTelemetry's batch span
 /// processor (`OTEL_BSP_SCHEDULE_DELAY`).
 const FLUSH_NS: i64 = 5_000_000_000;
 /// How late the late host is.

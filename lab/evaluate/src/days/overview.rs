@@ -85,7 +85,7 @@ impl DaysOptions {
     }
 }
 
-/// Judges the days; `print` gets one line for each kind of system, one for all, and what was asked for besides.
+/// Judges the days; `print` gets one line for each kind of system, one for all, and additionally requested lines.
 ///
 /// # Errors
 /// When the options are no valid days.

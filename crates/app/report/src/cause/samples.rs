@@ -149,7 +149,7 @@ impl CpuOfCalls {
             return Some(if is_everywhere { (CauseClass::Code, 3.0) } else { (CauseClass::Machine, 1.0) });
         }
         let waits = self.more + margin < WAITS * self.lost;
-        // Whoever calls a dependency waits for it; and what only some requests or replicas wait for is said by these.
+        // A caller waits for its dependency; and waits of only some requests or replicas have their own evidence.
         let is_for_all = is_everywhere && lead.attributes.is_empty();
         waits.then_some(match (lead.kind == "client", is_for_all) {
             (true, true) => (CauseClass::Dependency, 1.0),

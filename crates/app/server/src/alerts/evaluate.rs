@@ -155,8 +155,8 @@ impl Finding {
         self.p_value.is_some_and(|p_value| p_value <= level)
     }
 
-    /// Whether most of its own calls are slower by so much that it counts although requests hardly notice: from a fifth of what is
-    /// asked of them on.
+    /// Whether most of its calls are slower by such a factor that it counts although requests are hardly affected: by a fifth of
+    /// the usual minimum.
     pub fn is_slower_by_itself(&self, slower_min: f64) -> bool {
         self.factor.is_some_and(|factor| factor >= OWN_FACTOR_MIN)
             && 2 * self.requests_hit >= self.requests_seen

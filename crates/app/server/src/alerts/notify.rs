@@ -18,7 +18,7 @@ use std::time::Duration;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
-/// How often repetitions are checked for, if nothing wakes the task.
+/// Interval at which repetitions are due if no change wakes the task.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The outcome of sending all pending notifications of a receiver.

@@ -16,7 +16,7 @@ const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
 /// An agent is forgotten so long after its last poll.
 const FORGET_AFTER: Nanos = Nanos::from_secs(3_600);
 
-/// What an agent said in its last poll.
+/// The last poll of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub(crate) struct AgentStatus {
     /// The host's name.

@@ -99,7 +99,7 @@ impl FlightRecorder {
         self.buffer.stop()
     }
 
-    /// Records on, also if somebody else has switched it off.
+    /// Resumes recording, also if another process has switched it off.
     ///
     /// # Errors
     /// When the kernel refuses, or the buffer is gone.

@@ -36,7 +36,7 @@ use watch::{Signals, WatchOutcome};
 /// whatever happens.
 ///
 /// # Errors
-/// When something is missing (its text says what, and how to get it), or the command or the file cannot be had.
+/// When something is missing (its text says what, and how to get it), or the command cannot be run or the file cannot be written.
 pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
     let mut session = Session::prepare(settings)?;
     let ran = session.run(settings);

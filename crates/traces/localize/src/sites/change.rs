@@ -146,7 +146,7 @@ struct Levels {
 const CORROBORATION_LEVEL: f64 = 0.05;
 
 /// In a service with so many sites, what one does relative to the others is sufficient; in a smaller one, whether it has risen
-/// by itself is asked as well, at the level of corroboration: it may be the only one that depends on what the machine does.
+/// by itself is tested as well, at the level of corroboration: it may be the only one affected by the state of the machine.
 const SURE_GROUP: usize = 6;
 
 /// Sets factors and p-values of the sites that were called before, and which sites are slower. `groups` has the group of every

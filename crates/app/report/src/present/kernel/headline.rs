@@ -59,7 +59,7 @@ fn largest_call(report: &KernelPathReport) -> Option<String> {
     let calls = report.calls.iter().filter(|call| !call.is_user_mode);
     let call = calls.max_by_key(|call| waited(call))?;
     let (of_it, wait) = (waited(call), call.waits.first()?);
-    // Of what mostly is something else than waits in calls, that is to be said.
+    // If the excess is mostly something other than waits in calls, the headline names that.
     let main = report.waits.iter().filter(|wait| !is_trivial(wait.cause)).map(|wait| wait.total_ns);
     let main_ns = main.max().unwrap_or(0);
     let is_waiting = of_it * 2 >= call.total_ns;

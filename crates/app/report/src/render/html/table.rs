@@ -91,7 +91,7 @@ fn head(table: &Table, roles: bool) -> Markup {
     }
 }
 
-/// Whether remarks have a column of their own: no column of names has room for them.
+/// Whether remarks have a separate column, because no column of names has space for them.
 fn apart(table: &Table) -> bool {
     let noted = table.rows.iter().any(|row| !row.notes.is_empty());
     noted && !table.columns.iter().any(|column| column.kind == ColumnKind::Name)

@@ -35,7 +35,7 @@ const DRIFT: f64 = 0.045;
 const ERRORS_MIN: f64 = 4.0;
 /// So many times as far as any interval of the baseline that is as long.
 const BEYOND_BASELINE: f64 = 1.5;
-/// Intervals of the baseline that tell how much they vary.
+/// Intervals of the baseline from which the variation is estimated.
 const EARLIER_MIN: usize = 3;
 /// Requests of the baseline, and of the latest part.
 const USUAL_MIN: usize = 50;
@@ -129,7 +129,7 @@ struct Usual {
     density: f64,
     /// Where what is beyond the tail begins.
     tail: f64,
-    /// The share of the requests that is there.
+    /// The share of the requests that is present.
     tail_share: f64,
 }
 

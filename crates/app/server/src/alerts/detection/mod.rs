@@ -332,7 +332,7 @@ impl Study<'_> {
         let is_short = self.is_short(compared.window);
         let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
-            // Which calls an operation makes depends on what is asked for, which varies more than the method can know.
+            // Which calls an operation makes depends on the request, which varies more than the method can account for.
             let is_of_calls = finding.is_failing() && !finding.has_errors();
             let level = if is_of_calls { SHORT_LEVEL } else { level };
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;

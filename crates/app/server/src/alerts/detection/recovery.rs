@@ -51,7 +51,7 @@ pub(super) fn recovery(
     let anywhere = Finding { replicas: Vec::new(), ..finding.clone() };
     let anywhere = |window: Window| calls(&anywhere, requests, window, engine);
     let calls = |window: Window| calls(finding, requests, window, engine);
-    // A replica that was started since has no past of its own. The baseline may be deleted by now.
+    // A replica that was started since then has no history. The baseline may have been deleted.
     let Some(usual) = Level::usual(&calls(usual)).or_else(|| Level::usual(&anywhere(usual))) else {
         return Some(Recovery::Unknown);
     };

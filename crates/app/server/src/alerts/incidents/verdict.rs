@@ -106,7 +106,7 @@ impl Evidence<'_> {
             let opened_it = lead.finding.objective() == Some(objective);
             let mut own = objective_clauses::clauses(objective, opened_it);
             own.retain(|clause| clause.kind != ClauseKind::Since || operation.is_none());
-            // What opened the incident is said first.
+            // The subject that opened the incident comes first.
             list.splice(0..0, own);
         }
         if operation.is_none() && lead.finding.server().is_some() {
@@ -245,7 +245,7 @@ fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
     }
 }
 
-/// What an alert says when nothing else can be said.
+/// The verdict of an alert without a diagnosis.
 fn finding_clause(alert: &Alert) -> Clause {
     let source = match alert.finding {
         AlertFinding::Operation(_) | AlertFinding::Objective(_) => EvidenceSource::Traces,

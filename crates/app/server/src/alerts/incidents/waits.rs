@@ -16,14 +16,14 @@ use laggard_report::{KernelDiagnosis, KernelVerdict, Report, Scope};
 /// Length of a recording.
 const LENGTH: Nanos = Nanos::from_secs(10);
 
-/// An agent that polled so recently is there.
+/// An agent whose last poll is this recent counts as running.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
 
 /// So long after a recording's end its spans are stored at the latest: senders collect them for some seconds, and a trace is stored
 /// when it has been idle.
 const SPANS_WITHIN: Nanos = Nanos::from_secs(60);
 
-/// Nobody waits for the comparison.
+/// A watch that never cancels.
 struct Background;
 
 impl ReadProgress for Background {

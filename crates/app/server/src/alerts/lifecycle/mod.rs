@@ -48,7 +48,7 @@ pub struct AlertList {
     /// Incidents, in the order in which they were opened.
     #[serde(default)]
     pub incidents: Vec<IncidentRecord>,
-    /// What nobody is to be notified of for a time.
+    /// Silences: alerts that are temporarily not notified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
     /// The latest evaluation of each other window.

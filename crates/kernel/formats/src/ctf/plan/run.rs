@@ -8,7 +8,7 @@ use super::{Branch, FIRST_HIDDEN, NO_SLOT, NumberPlan, PlanStep, Repetition, Slo
 pub(in crate::ctf) enum PlanStop {
     /// The bytes at hand end before.
     Short,
-    /// They cannot be this record.
+    /// The bytes are not a record of this class.
     Malformed,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Bits that are there.
+    /// Available bits.
     #[inline]
     fn read(&self, form: ValueForm, from: u64, bits: u32) -> u64 {
         let bytes = &self.bytes[(from / 8) as usize..];

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// An event at most this long before the onset's interval fits (ten minutes: a rolling update of a few replicas).
 const BEFORE_MAX: Nanos = Nanos::from_secs(600);
 
-/// An interval that is longer than this contains events by chance: nothing is said of them.
+/// An interval that is longer than this contains events by chance, which are not reported.
 const ONSET_LENGTH_MAX: Nanos = Nanos::from_secs(1_800);
 
 /// A version that spans report for the first time at most this long after it was declared is the declared deployment.

@@ -32,7 +32,7 @@ const ABSENCE_LENGTH: usize = 60;
 const ABSENCES_MIN: usize = 2;
 /// Intervals before it in which none was.
 const ABSENCE_USUAL: usize = 120;
-/// Probability that a replica that is there gets none of the requests meanwhile.
+/// Probability that a running replica gets none of the requests in an interval.
 const ABSENCE_LEVEL: f64 = 1e-6;
 
 /// Calls of the replicas of a service by interval, the latest interval first.
@@ -256,7 +256,7 @@ mod tests {
         ReplicaId::from_index(number)
     }
 
-    /// Thirty calls an interval, of which each of three replicas gets what is said for it.
+    /// Thirty calls per interval, of which each of three replicas gets the given number.
     fn calls(of: impl Fn(usize, usize) -> u32) -> ReplicaCalls {
         let mut out = ReplicaCalls::new(ALL);
         for (interval, own) in (0..ALL).flat_map(|interval| (0..3).map(move |own| (interval, own))) {
