@@ -60,7 +60,7 @@ pub(crate) struct Moved {
     pub(crate) latest_ns: Option<i64>,
 }
 
-/// Moves all times of a message by so many nanoseconds.
+/// Shifts all times of a message by a number of nanoseconds.
 ///
 /// # Errors
 /// When it is not a message of this kind.

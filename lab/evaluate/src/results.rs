@@ -1,4 +1,4 @@
-//! What was measured, and how pieces of it are put together.
+//! Results of measurements and merging of partial results.
 
 use crate::arm::{Arms, Family, MethodRow, Outcome};
 use crate::changes::{ChangeScore, DemandScore, change_finders, demand_estimators};

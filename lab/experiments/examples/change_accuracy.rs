@@ -18,7 +18,7 @@ use laggard_changes::{
 use laggard_numeric::Matrix;
 use laggard_simulate::{ExpectedChange, ExpectedKind, TpcwRun, TpcwScenario, TpcwSettings, tpcw};
 
-/// An alarm so many windows off is still the same.
+/// Maximum distance in windows between an alarm and the true change.
 const NEAR: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]

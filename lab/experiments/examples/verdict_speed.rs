@@ -213,7 +213,7 @@ impl Shop {
         (service * each + self.below(each)) as usize
     }
 
-    /// A time of about so many nanoseconds, now and then several times as many.
+    /// A random time around a mean in nanoseconds, occasionally several times as long.
     fn time(&mut self, usual: u64) -> u64 {
         let spread = (0..4).map(|_| self.below(1000)).sum::<u64>();
         let usual = usual * (1000 + spread) / 3000;

@@ -35,11 +35,11 @@ pub struct Round {
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Shortest and longest time between polls, whatever the server wants.
+/// Minimum and maximum time between polls, regardless of the server's request.
 const POLL_MIN: Duration = Duration::from_millis(100);
 const POLL_MAX: Duration = Duration::from_secs(60);
 
-/// A rule is obeyed for so long after the server was last reached. Then nothing is recorded.
+/// How long a rule remains valid after the last contact with the server. Then nothing is recorded.
 const RULE_AGE_MAX: Duration = Duration::from_secs(300);
 
 /// Time until a recorder that could not be started is tried again.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Most spans.
 pub(crate) const SPANS_MAX: usize = 10_000;
 
-/// Why spans have no place in a trace.
+/// Why spans cannot be located in a trace.
 pub(crate) const NO_CALENDAR: &str = "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
      `laggard record` stores that relation";
 

@@ -6,7 +6,7 @@ const MS: u64 = 1_000_000;
 pub const WORKER: u64 = 100;
 const OTHER: u64 = 200;
 
-/// What the worker waits for in a call, for so many milliseconds.
+/// The wait of the worker in a call, with its milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkerWait {
     /// The other thread, which runs, and then wakes it.

@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const CPUS: usize = 8;
 const CLIENTS: usize = 1000;
 const THREADS: usize = 4000;
-/// A client's execution ends after so many runs.
+/// Number of runs of a client's execution.
 const RUNS_PER_EXECUTION: u32 = 16;
 const CALL_DEPTH_MAX: u32 = 5;
 

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 struct Arguments {
     address: SocketAddr,
     seconds: u64,
-    /// Stops after so many spans; 0 for no limit.
+    /// Maximum number of spans; 0 for no limit.
     spans: u64,
     connections: usize,
     streams: usize,

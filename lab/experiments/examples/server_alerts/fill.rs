@@ -14,7 +14,7 @@ const DAYS_HOURS: f64 = 240.0;
 /// Hours until a leak has filled the memory.
 const LEAKS: [f64; 6] = [3.0, 6.0, 12.0, 24.0, 72.0, 168.0];
 
-/// Numbers between 0 and 1 that look random: xorshift64*.
+/// Pseudo-random numbers between 0 and 1: xorshift64*.
 struct Random(u64);
 
 impl Random {

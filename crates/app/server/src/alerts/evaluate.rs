@@ -168,7 +168,7 @@ impl Finding {
         std::iter::once(&self.operation).chain(&self.other_operations).map(String::as_str)
     }
 
-    /// Whether it fails, or makes so many fewer calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
+    /// Whether it fails, or makes so few calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
     pub fn fails_clearly(&self) -> bool {
         let is_clear = |change: &BehaviorChange| {
             is_of_missing(change) && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate

@@ -140,7 +140,7 @@ impl DeliverySteps for Sending<'_> {
     }
 
     fn save(&mut self) {
-        // Without room on the disk, people are notified all the same.
+        // Notifications are sent even if the disk is full.
         self.tenant_alerts.save();
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Recipient<'a> {
     pub(super) name: &'a str,
     /// An open incident is sent again after this.
     pub(super) repeat_after: Option<Nanos>,
-    /// The end of an incident is sent when it has been closed for so long. What is open again within half an hour after that
+    /// The end of an incident is sent when it has been closed for this long. An incident that reopens within half an hour after that
     /// message is sent only if it is still open then. `None`: each change is sent at once.
     pub(super) confirm_end: Option<Nanos>,
     /// Whether the receiver is to be notified of an alert's service.

@@ -31,7 +31,7 @@ pub(crate) struct Alerts {
     pub(super) stopping: CancellationToken,
 }
 
-/// An alert that could not be evaluated for so long is resolved.
+/// An alert that could not be evaluated for this long is resolved.
 const SILENT_AFTER: Nanos = Nanos::from_secs(3600);
 
 impl Alerts {

@@ -12,13 +12,13 @@ use tokio::runtime::Handle;
 /// Memory per call during an evaluation: 28 bytes in its slice, and its share of derived data.
 pub(super) const CALL_BYTES: u64 = 32;
 
-/// Beyond so many times what fits, reading everything for a sample would use too much processor time.
+/// Beyond this multiple of the limit, reading everything for a sample would use too much processor time.
 const READ_FACTOR_MAX: u64 = 4;
 
 /// Why windows were not read.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// They have so many spans.
+    /// Number of spans in the windows.
     TooMuch(u64),
     /// The store could not be read.
     Store(StoreError),
@@ -38,7 +38,7 @@ pub(super) struct StoreReader {
 /// Requests, or a fair sample of them.
 pub(super) struct RequestSample {
     pub(super) requests: Arc<Requests>,
-    /// One in so many traces was read.
+    /// One in this number of traces was read.
     pub(super) sampled_one_in: u64,
 }
 

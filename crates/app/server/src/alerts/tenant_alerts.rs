@@ -84,7 +84,7 @@ pub(crate) struct EvaluationRecord {
     /// The window that was, or would have been evaluated.
     pub(crate) window: Option<Interval>,
     pub(crate) baseline: Option<Interval>,
-    /// One in so many traces was evaluated.
+    /// One in this number of traces was evaluated.
     pub(crate) sampled_one_in: u64,
 }
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// How often new versions become events.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Every so many times, what is known of versions is saved.
+/// Known versions are saved once in this number of checks.
 const SAVED_EVERY: u32 = 12;
 
 /// A version that appears again within this of an event of it is the same deployment.

@@ -52,7 +52,7 @@ pub(super) fn burn_rates(counts: &BlockCounts, allowed: f64, now: Timestamp) -> 
     WINDOWS.into_iter().map(of).collect()
 }
 
-/// How likely at least so many bad requests are if only the allowed share of them is bad (binomial). Requests that represent
+/// Probability of at least this many bad requests if only the allowed share of them is bad (binomial). Requests that represent
 /// different numbers of others count as fewer.
 pub(super) fn chance(count: &Count, allowed: f64) -> f64 {
     let requests = count.effective_requests();

@@ -17,10 +17,10 @@ const HOSTS_MAX: usize = 2;
 /// The time that `recordings.per_hour` counts.
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
-/// An agent has so long after the interval to send it.
+/// How long after the interval an agent may upload it.
 const PENDING_MAX: Nanos = Nanos::from_secs(600);
 
-/// An interval may end so long after now.
+/// How far in the future an interval may end.
 const AHEAD_MAX: Nanos = Nanos::from_secs(60);
 
 /// The requests of a tenant, in the order in which they were made.

@@ -82,7 +82,7 @@ impl DayRequest {
     }
 }
 
-/// A request while it is drawn.
+/// A request under construction.
 pub(super) struct Drawing<'a> {
     day: &'a Day,
     random: Random,

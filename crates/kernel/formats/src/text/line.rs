@@ -11,7 +11,7 @@
 
 use laggard_model::{ContextFlags, Cpu, Tid};
 
-/// The CPU stands within so many bytes of a line's beginning: names of tasks are short.
+/// The CPU is within this many bytes of a line's beginning, since names of tasks are short.
 const ANCHOR_BYTES_MAX: usize = 256;
 
 /// The parts of a line that is an event.

@@ -46,7 +46,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Makes a buffer of our own that takes no markers, of so many bytes for all CPUs together.
+    /// Creates an instance without markers and with a total buffer size in bytes.
     pub(super) fn prepare_without_markers(
         tracefs: &Rc<Tracefs>,
         restorer: &mut Restorer,

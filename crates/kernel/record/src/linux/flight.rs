@@ -209,7 +209,7 @@ fn rings(buffer: &Buffer) -> Result<Vec<Ring>, RecordError> {
 struct PageLimit {
     /// After a page that begins later, in nanoseconds of the trace clock.
     time_ns: u64,
-    /// After so many pages.
+    /// Fails after a number of pages.
     pages: u64,
 }
 

@@ -202,7 +202,7 @@ fn remarks(buffer: &Buffer) -> Vec<String> {
 struct Output {
     path: PathBuf,
     file: File,
-    /// Whether it is ours to remove when nothing comes.
+    /// Whether the recorder must delete the file if nothing is recorded.
     is_new: bool,
 }
 

@@ -17,7 +17,7 @@ pub(super) const KNOWN_CUT_ERRORS: f64 = 4.0;
 const CPU_MIN: f64 = 0.04;
 /// … in standard errors beyond that.
 const CPU_ERRORS: f64 = 4.0;
-/// What changed times predict for the CPU must be so many standard errors for the CPU to confirm or refute it.
+/// The CPU change predicted from changed times must be this many standard errors for the CPU to confirm or refute it.
 const DECIDABLE_ERRORS: f64 = 2.5;
 /// Part of the predicted change of the CPU above which it confirms the times.
 const CONFIRMED_PART: f64 = 0.4;

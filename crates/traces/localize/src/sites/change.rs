@@ -145,8 +145,8 @@ struct Levels {
 /// Level of the test that the mean of the logs has risen, where the mean has.
 const CORROBORATION_LEVEL: f64 = 0.05;
 
-/// In a service with so many sites, what one does relative to the others is sufficient; in a smaller one, whether it has risen
-/// by itself is tested as well, at the level of corroboration: it may be the only one affected by the state of the machine.
+/// In a service with at least this many sites, the change of one relative to the others is sufficient; in a smaller one, its rise
+/// alone is tested as well, at the level of corroboration: it may be the only one affected by the state of the machine.
 const SURE_GROUP: usize = 6;
 
 /// Sets factors and p-values of the sites that were called before, and which sites are slower. `groups` has the group of every
@@ -237,7 +237,7 @@ fn load_effect(
     )
 }
 
-/// A site with calls in at most so many blocks of the window has few calls.
+/// A site with calls in at most this many blocks of the window has few calls.
 const FEW_BLOCKS: usize = 12;
 const RANKED_BLOCKS_MIN: usize = 3;
 /// Few calls are compared only where they are slower by this factor: ranks do not know of drift.

@@ -51,7 +51,7 @@ const RELATIVE: Prior = Prior { deviation_min: 0.012, degrees: 20.0 };
 
 /// Fewest sites that have something in common.
 const GROUP_MIN: usize = 3;
-/// From so many batches on, half of them may be other incidents: median and MAD.
+/// Minimum number of batches for median and MAD, since half of the batches may be other incidents.
 const ROBUST_BATCHES_MIN: usize = 8;
 /// A spread by MAD is as uncertain as a standard deviation of this share of the values (Rousseeuw & Croux, *JASA*
 /// 88, 1993).

@@ -53,7 +53,7 @@ impl LogFiles for Disk {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.folder)? {
-            // A name that is not text is not one of ours.
+            // A name that is not UTF-8 is not a file of the log.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)

@@ -40,7 +40,7 @@ const EARLIER_MIN: usize = 3;
 /// Requests of the baseline, and of the latest part.
 const USUAL_MIN: usize = 50;
 const LATEST_MIN: usize = 5;
-/// Calls beyond the tail: so much longer, as a factor, than all but this share of the usual ones.
+/// Calls beyond the tail: longer by this factor than all but this share of the usual ones.
 const TAIL_SHARE: f64 = 0.01;
 const TAIL_FACTOR: f64 = 1.6;
 /// The least number of requests with such calls, and their share of all.
@@ -87,7 +87,7 @@ fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
     earlier.len() >= EARLIER_MIN && errors >= ERRORS_MIN * scale && errors >= BEYOND_BASELINE * largest
 }
 
-/// The parts of a window that are so long, the latest first.
+/// The parts of a window of a given length, the latest first.
 pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
     let ends = std::iter::successors(Some(window.until), move |end| Some(end.minus(length)));
     ends.map(move |end| before(length, end)).take_while(move |part| part.since >= window.since)

@@ -19,7 +19,7 @@ const RECENT: [Nanos; 4] =
 const BLOCK_NS: i64 = 60_000_000_000;
 /// Fewest calls of a mean.
 const CALLS_MIN: usize = 5;
-/// Where so many calls of a replica were expected and there is none, the replica is gone.
+/// If at least this many calls of a replica were expected and there are none, the replica was removed.
 const EXPECTED_MIN: f64 = 10.0;
 /// Quantile of the normal distribution for a one-sided level of 5 %.
 const CERTAIN: f64 = 1.645;

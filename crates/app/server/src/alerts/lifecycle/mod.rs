@@ -24,13 +24,13 @@ use utoipa::ToSchema;
 pub struct Rules {
     /// An alert fires after findings in this many …
     pub fire_after: u32,
-    /// … of the last so many evaluations; at most 32.
+    /// … of this number of latest evaluations; at most 32.
     pub fire_of: u32,
-    /// It resolves after so many consecutive evaluations without a finding.
+    /// It resolves after this number of consecutive evaluations without a finding.
     pub resolve_after: u32,
-    /// A slow-down that lasts for so long counts as usual from then on.
+    /// A slowdown that lasts this long counts as usual from then on.
     pub adapt_after: Nanos,
-    /// An alert that could not be evaluated for so long is resolved.
+    /// An alert that could not be evaluated for this long is resolved.
     pub silent_after: Nanos,
 }
 

@@ -20,7 +20,7 @@ const LENGTHS: [usize; 3] = [24, 60, 180];
 /// Calls of a part that tell how they are distributed, and such parts of the baseline.
 const CALLS_MIN: u64 = 20;
 const PARTS_MIN: usize = 5;
-/// A replica gets so many times its largest share of any part of the baseline, …
+/// A replica gets at least this multiple of its largest share in any part of the baseline, …
 const SHARE_FACTOR: f64 = 1.6;
 /// … and by chance only with this probability.
 const LEVEL: f64 = 1e-6;
@@ -109,7 +109,7 @@ pub(in crate::alerts::detection) fn changed_replicas(
 type Changed = (TrafficChange, ReplicaId, ChangeShown);
 
 impl ReplicaCalls {
-    /// Where the baseline of a latest part begins, which has at least so many intervals: nearer than usual in a new system. `None`
+    /// Where the baseline of a latest part begins, which has at least this number of intervals: nearer than usual in a new system. `None`
     /// for too little data.
     fn first_usual(&self, usual: usize, latest: usize, least: usize) -> Option<usize> {
         let known = self.all.iter().rposition(|calls| *calls > 0)? + 1;

@@ -40,7 +40,7 @@ pub(crate) struct UnevenValue {
 const VALUES_MAX: usize = 1000;
 /// Most attributes by which operations are searched.
 const SEARCHED_MAX: usize = 16;
-/// A value is compared with the others if this share of the requests has it, and at least so many requests.
+/// A value is compared with the others if this share of the requests has it, and at least this number of requests.
 const GROUP_SHARE_MIN: f64 = 0.03;
 const GROUP_REQUESTS_MIN: usize = 20;
 /// Most values named for one suspect.
