@@ -62,7 +62,7 @@ pub(crate) fn run(
         drop(server);
         let folder = options.folder.join(format!("{fault}-{}", now_ns() / 1_000_000_000));
         server = Server::start(&options.laggard, &folder.join("server"), ports)?;
-        finish(&one(options, &shop, &server, fault, &folder)?)?;
+        finish(&run_one(options, &shop, &server, fault, &folder)?)?;
         sleep(RECOVERY);
         take_recording(&shop, &data.join("dropped"), "")?;
         sleep(NORMAL);
@@ -71,7 +71,7 @@ pub(crate) fn run(
 }
 
 /// A fault from its beginning to its end.
-fn one(
+fn run_one(
     options: &Options,
     shop: &Bookstore,
     server: &Server,

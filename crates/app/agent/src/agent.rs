@@ -107,7 +107,7 @@ impl Agent {
                 self.last_contact = Some(at);
                 self.missed.clear();
                 self.follow_rule(answer.record, (at, now), &mut messages);
-                self.hand_over(&answer.requests, now, &mut messages);
+                self.upload_recordings(&answer.requests, now, &mut messages);
                 let pause = Duration::from_millis(answer.next_poll_ms).clamp(POLL_MIN, POLL_MAX);
                 Round { pause, messages }
             }
@@ -205,10 +205,15 @@ impl Agent {
     }
 
     /// Sends what is requested and over; what is left of earlier requests is removed.
-    fn hand_over(&mut self, requests: &[RequestedInterval], now: Timestamp, messages: &mut Vec<String>) {
+    fn upload_recordings(
+        &mut self,
+        requests: &[RequestedInterval],
+        now: Timestamp,
+        messages: &mut Vec<String>,
+    ) {
         self.spool.retain(|id| requests.iter().any(|request| request.id == id));
         for request in requests.iter().filter(|request| request.has_valid_id() && request.until() <= now) {
-            match self.hand_over_one(request) {
+            match self.upload_recording(request) {
                 Ok(message) => messages.push(message),
                 Err(reason) => {
                     messages.push(format!("recording {}: {reason}", request.id));
@@ -220,7 +225,7 @@ impl Agent {
     }
 
     /// What was done; an error is the reason why the request cannot be met.
-    fn hand_over_one(&mut self, request: &RequestedInterval) -> Result<String, String> {
+    fn upload_recording(&mut self, request: &RequestedInterval) -> Result<String, String> {
         let id = &request.id;
         let file = match self.spool.get(id) {
             Some(file) => file,

@@ -72,7 +72,7 @@ pub fn fill_trend(points: &[UsePoint], is_known: bool) -> Option<FillTrend> {
         let from = points.partition_point(|point| point.time_s < since);
         let line = Line::new(&points[from..], since, last.time_s)?;
         let is_trend = match is_known {
-            true => line.goes_on(&points[from..]),
+            true => line.continues(&points[from..]),
             false => line.is_new(&points[..from], DayBefore::new(points, from, since)),
         };
         is_trend.then_some(line)
@@ -179,7 +179,7 @@ impl Line {
             && self.left_s() <= ahead * self.observed_s
     }
 
-    fn goes_on(&self, points: &[UsePoint]) -> bool {
+    fn continues(&self, points: &[UsePoint]) -> bool {
         let most = points.iter().map(|point| point.used).fold(0.0, f64::max);
         let last = points.iter().rev().take(3).map(|point| point.used).fold(0.0, f64::max);
         self.score() >= HELD_SCORE_MIN

@@ -119,7 +119,7 @@ fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mu
         return;
     }
     for draw in 1..=DRAWS {
-        let selected = drawn(traces, draw);
+        let selected = sampled_traces(traces, draw);
         let part = Arc::new(select(traces, runner.threads(), |rows| selected.contains(&rows[0].trace)));
         let truth = Truth::Replicas(slow_nodes(&part, slow));
         runner.run(group, 0.0, case(format!("{} draw {draw}", run.name()), part, None, truth));
@@ -127,7 +127,7 @@ fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mu
 }
 
 /// The traces whose mixed id is smallest.
-fn drawn(traces: &Traces, draw: u64) -> BTreeSet<TraceId> {
+fn sampled_traces(traces: &Traces, draw: u64) -> BTreeSet<TraceId> {
     let mixed = |id: TraceId| {
         let value = id.value();
         mix(mix(value as u64 ^ (value >> 64) as u64).wrapping_add(draw))

@@ -125,7 +125,7 @@ impl Stage {
             // Far more often than a read: a flush waits for the disk twice, and on a fast disk as long as a read.
             Kind::Write => (0..times(if slow { 60.0 } else { 20.0 })).for_each(|_| self.write()),
             Kind::Compute => compute(times(if slow { 300.0 } else { 100.0 })),
-            Kind::Handoff => (0..times(10.0)).for_each(|_| self.hand_over(slow)),
+            Kind::Handoff => (0..times(10.0)).for_each(|_| self.run_in_worker(slow)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Stage {
         compute(1);
     }
 
-    fn hand_over(&mut self, slow: bool) {
+    fn run_in_worker(&mut self, slow: bool) {
         let pause = if slow { SLOW_PAUSE } else { Duration::ZERO };
         self.tasks.send(Task { tenths: 5, pause }).expect("the thread lives");
         self.done.recv().expect("the thread answers");

@@ -129,7 +129,7 @@ impl CpuOfCalls {
     }
 
     /// Whether more CPU is in use than noise explains, at a one-sided level of 5 %.
-    pub(crate) fn is_more(&self) -> bool {
+    pub(crate) fn is_increase(&self) -> bool {
         self.more > CERTAIN * self.error
     }
 

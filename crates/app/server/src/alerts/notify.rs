@@ -112,7 +112,7 @@ fn next_message(
         AlertSource::Servers => state.last_servers.is_some(),
         AlertSource::Objectives => state.objectives_evaluated,
     };
-    let is_for = |alert: &Alert| receiver.is_for(alert, &alerts.owners);
+    let is_for = |alert: &Alert| receiver.receives(alert, &alerts.owners);
     let recipient = receiver.recipient(&alerts.settings, &is_for);
     let mut notices = pending(&state.alerts, recipient, at);
     notices.retain(is_evaluated);

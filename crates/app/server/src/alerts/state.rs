@@ -64,7 +64,7 @@ impl Alerts {
 
     /// Notifications that are pending for a receiver.
     pub(crate) fn waiting(&self, receiver: &Receiver, at: Timestamp) -> usize {
-        let is_for = |alert: &Alert| receiver.is_for(alert, &self.owners);
+        let is_for = |alert: &Alert| receiver.receives(alert, &self.owners);
         let recipient = receiver.recipient(&self.settings, &is_for);
         let of_tenant = |alerts: &TenantAlerts| waiting(&alerts.state().alerts, recipient, at);
         self.tenant_alerts.all().iter().map(|(_, alerts)| of_tenant(alerts)).sum()

@@ -180,13 +180,13 @@ impl KnownVersions {
         while let Some(interval) = self.waiting.first_entry().filter(|entry| *entry.key() <= last) {
             let (interval, services) = interval.remove_entry();
             for (service, versions) in services {
-                self.make_way_for(&service);
+                self.evict_for(&service);
                 self.services.entry(service).or_default().judge(versions, interval);
             }
         }
     }
 
-    fn make_way_for(&mut self, service: &str) {
+    fn evict_for(&mut self, service: &str) {
         if self.services.contains_key(service) || self.services.len() < SERVICES_MAX {
             return;
         }

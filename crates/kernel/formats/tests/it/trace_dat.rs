@@ -71,7 +71,7 @@ fn small(machine: RecordedMachine) -> TraceDat {
     file
 }
 
-fn what(event: &KernelEvent, texts: &KernelTexts) -> String {
+fn description(event: &KernelEvent, texts: &KernelTexts) -> String {
     let text = |id| texts.text(id);
     match event.kind {
         EventKind::Switch { prev, prev_name, prev_state: PrevState(state), next, next_name } => {
@@ -93,7 +93,9 @@ fn every_variant_of_a_file_gives_the_events_written() {
             let (events, read) = read(&bytes, &options).expect("a trace");
             let summarize: Vec<String> = events
                 .iter()
-                .map(|event| format!("{} {} {}", event.time.ns(), event.cpu.0, what(event, &read.texts)))
+                .map(|event| {
+                    format!("{} {} {}", event.time.ns(), event.cpu.0, description(event, &read.texts))
+                })
                 .collect();
             assert_eq!(
                 summarize,

@@ -39,7 +39,7 @@ fn group(path: &str, quota: Option<CpuQuota>, throttled_ns: u64) -> ControlGroup
     }
 }
 
-fn seen(tid: u32, process: u32, group: u32) -> ThreadMembership {
+fn membership(tid: u32, process: u32, group: u32) -> ThreadMembership {
     ThreadMembership { tid: Tid(tid), process: Tid(process), group, at_end: false }
 }
 
@@ -63,7 +63,7 @@ fn states(story: &EventTrace, state: &str) -> Vec<String> {
 fn a_quota_throttles_a_thread_until_its_timer_expires_even_on_a_busy_cpu() {
     let quota = Some(CpuQuota { quota_ns: 10_000_000, period_ns: 100_000_000 });
     let groups = vec![group("/", None, 0), group("/limited", quota, 150_000_000)];
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0)];
     let story = with_snapshot(EventTrace::traced(&periods()), groups, threads);
     assert_eq!(
         states(&story, "throttled"),
@@ -80,7 +80,7 @@ fn a_quota_throttles_a_thread_until_its_timer_expires_even_on_a_busy_cpu() {
 #[test]
 fn a_group_without_a_quota_is_never_throttled() {
     let groups = vec![group("/", None, 0), group("/free", None, 0)];
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0)];
     let story = with_snapshot(EventTrace::traced(&periods()), groups, threads);
     assert!(states(&story, "throttled").is_empty());
 }
@@ -103,7 +103,7 @@ fn the_users_of_a_cpu_are_named_with_their_relation() {
         60 0 3 switch 3 R 4
         65 0 4 switch 4 R 1
         70 0 1 switch 1 S 0";
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0), seen(3, 1, 1), seen(4, 4, 1)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0), membership(3, 1, 1), membership(4, 4, 1)];
     let story = with_snapshot(EventTrace::traced(lines), groups, threads);
     let time = |us: u64| KernelTime::from_ns(us * 1000);
     let users = story.graph.cpu_users(HostId(0), Cpu(0), Window { from: time(20), to: time(65) });

@@ -41,7 +41,7 @@ impl Buffer {
         let kilobytes = buffer_kilobytes(settings.buffer_bytes, super::facts::cpu_count());
         buffer.configure(restorer, kilobytes)?;
         if buffer.markers && !buffer.is_top_level() {
-            buffer.let_markers_in(restorer, settings.markers)?;
+            buffer.enable_markers(restorer, settings.markers)?;
         }
         Ok(buffer)
     }
@@ -123,7 +123,7 @@ impl Buffer {
     }
 
     /// While the machine's own buffer is switched off, the kernel refuses markers (`EBADF`), and copies none.
-    fn let_markers_in(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
+    fn enable_markers(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
         if mode == MarkerMode::IfPossible || self.tracefs.text("tracing_on") != "0" {
             return Ok(());
         }

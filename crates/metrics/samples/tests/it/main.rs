@@ -29,7 +29,7 @@ struct GeneratedSamples {
 }
 
 /// A sample of the system at a second.
-fn drawn(second: f64, measure: Measure, transaction: &'static str, value: f64) -> GeneratedSamples {
+fn sample(second: f64, measure: Measure, transaction: &'static str, value: f64) -> GeneratedSamples {
     let ns = (second * 1e9) as i64;
     GeneratedSamples { ns, measure, server: "", tier: "", transaction, callee: "", value }
 }

@@ -39,7 +39,7 @@ fn top(report: &Report) -> (&str, &str) {
 }
 
 /// All slow requests are sampled, and one in four of the others by a digest of their id.
-fn slow_ones_kept(request: &Request) -> Option<Sampling> {
+fn tail_sampled(request: &Request) -> Option<Sampling> {
     if request.calls[0].inclusive > Nanos::from_ns(50_000_000) {
         return Some(weighing(1.0));
     }
@@ -51,10 +51,10 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 fn weights_correct_counts_and_medians_of_tail_sampled_traces() {
     let defaults = DiagnoseSettings::default();
     let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
-    let sample = sampled(800, slow_ones_kept);
+    let sample = sampled(800, tail_sampled);
     let weighted = report(&sample, &defaults);
     let unweighted =
-        report(&sampled(800, |request| slow_ones_kept(request).map(|_| Sampling::default())), &defaults);
+        report(&sampled(800, |request| tail_sampled(request).map(|_| Sampling::default())), &defaults);
     let all = whole.input.requests as f64;
     let sampling = &weighted.input.sampling;
     assert!(weighted.input.requests as f64 <= 0.7 * all);

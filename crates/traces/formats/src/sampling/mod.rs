@@ -42,7 +42,7 @@ impl WantedAttributes {
     }
 
     /// Whether JSON text of attributes may contain one that is needed; cheaper than reading it.
-    pub(crate) fn may_be_in(&self, json: &str) -> bool {
+    pub(crate) fn may_occur_in(&self, json: &str) -> bool {
         let holds = |needle: &str| memchr::memmem::find(json.as_bytes(), needle.as_bytes()).is_some();
         holds("sampl") || holds("meta.refinery.") || self.named().any(holds)
     }
@@ -330,7 +330,7 @@ mod tests {
             ["sampler.type", "tailsampling.policy", "meta.refinery.reason", "SampleRate", "_sample_rate"]
         {
             assert!(
-                names.is_relevant(key.as_bytes()) && names.may_be_in(&format!("[{{\"key\":\"{key}\"}}]")),
+                names.is_relevant(key.as_bytes()) && names.may_occur_in(&format!("[{{\"key\":\"{key}\"}}]")),
                 "{key}"
             );
         }

@@ -35,7 +35,7 @@ impl Collecting {
     }
 
     #[track_caller]
-    fn once(&self) {
+    fn collect_once(&self) {
         let ended = laggard(&self.arguments());
         assert_eq!(ended.status, 0, "{}", ended.stderr);
     }
@@ -62,7 +62,7 @@ fn collected_growing_logs_are_diagnosed_like_files() {
     let collecting = Collecting::start();
     for hundredths in [0, 41, 79, 100] {
         show(&collecting.hosts, &collecting.logs, hundredths);
-        collecting.once();
+        collecting.collect_once();
     }
     let [there, here] = collecting.reports();
     assert_eq!(losses(&here), losses(&there));
@@ -88,7 +88,7 @@ fn a_collector_that_uploads_to_a_server_survives_kills() {
         running.wait().unwrap();
     }
     show(&collecting.hosts, &collecting.logs, 100);
-    collecting.once();
+    collecting.collect_once();
     let [there, here] = collecting.reports();
     let count = |report: &Value, path: &str| report.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let partial = count(&here, "/input/losses/partial_request/count");

@@ -53,7 +53,7 @@ impl Present for CapacityReport {
             (!self.latency.is_empty()).then(|| breakdown(self)),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
-            Some(rests_on(self)),
+            Some(basis_section(self)),
         ];
         let verdict = match self.verdict {
             CapacityVerdict::Exceeded => (Tone::Bad, "Beyond the limit"),
@@ -338,7 +338,7 @@ fn called(report: &CapacityReport, one: &TransactionLatency) -> Prose {
     prose
 }
 
-fn rests_on(report: &CapacityReport) -> Section {
+fn basis_section(report: &CapacityReport) -> Section {
     let mut sentences = vec![Prose::from(report.input.sentence())];
     sentences
         .extend(report.answer.as_ref().map(|answer| Prose::from(format!("Solved by {}.", answer.algorithm))));

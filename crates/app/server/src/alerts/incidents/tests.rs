@@ -29,7 +29,7 @@ fn apply(
 }
 
 /// Findings that have nothing in common.
-fn apart(finding: &mut super::super::evaluate::Finding) {
+fn unrelated(finding: &mut super::super::evaluate::Finding) {
     finding.replicas = vec![format!("{}-1", finding.service)];
     finding.categories[0].id.clone_from(&finding.service);
 }
@@ -42,7 +42,7 @@ fn alerts_that_share_requests_are_one_incident() {
         finding.categories[0].id.clone_from(&finding.service);
     };
     assert_eq!(list(3, &["read", "cart write"], same_replica).incidents.len(), 1);
-    let two = list(3, &["read", "cart write"], apart);
+    let two = list(3, &["read", "cart write"], unrelated);
     assert_eq!(two.incidents.len(), 2, "in the same minute, but they do not meet");
     assert!(two.incidents.iter().all(|incident| incident.alerts.len() == 1));
 }
@@ -51,7 +51,7 @@ fn alerts_that_share_requests_are_one_incident() {
 fn an_alert_that_connects_two_others_joins_them() {
     let connect = |finding: &mut super::super::evaluate::Finding| match finding.service.as_str() {
         "web" => finding.replicas = vec!["db-1".to_owned(), "cart-1".to_owned()],
-        _ => apart(finding),
+        _ => unrelated(finding),
     };
     let list = list(3, &["read", "cart write", "web buy"], connect);
     assert_eq!(list.incidents.len(), 1);
@@ -152,9 +152,9 @@ fn a_budget_alert_joins_the_incident_that_burns_it_unless_it_pages() {
     };
     let ticket = alert("buy", ObjectiveSeverity::Ticket, Some("db"));
     let page = alert("buy", ObjectiveSeverity::Page, Some("db"));
-    let apart = alert("sell", ObjectiveSeverity::Ticket, Some("cart"));
+    let elsewhere = alert("sell", ObjectiveSeverity::Ticket, Some("cart"));
     let unexplained = alert("rent", ObjectiveSeverity::Ticket, None);
-    list.active.extend([ticket, page, apart, unexplained]);
+    list.active.extend([ticket, page, elsewhere, unexplained]);
     list.follow_incidents(time(3));
     let members: Vec<&[String]> = list.incidents.iter().map(|incident| incident.alerts.as_slice()).collect();
     assert_eq!(members.len(), 4);
@@ -217,7 +217,7 @@ fn an_onset_estimated_minutes_too_late_is_the_same_incident() {
 fn an_alert_joins_the_incident_of_its_callee() {
     let two = |callee: Option<&str>| {
         let change = |finding: &mut super::super::evaluate::Finding| {
-            apart(finding);
+            unrelated(finding);
             if let (Some(callee), "web") = (callee, finding.service.as_str()) {
                 let (service, operation) = (callee.to_owned(), "read".to_owned());
                 finding.caller = Some(crate::alerts::FindingCaller { service, operation });

@@ -142,7 +142,7 @@ impl Evidence<'_> {
         }
         let mut report = self.report(alert)?;
         if let Some(finding) = alert.finding.operation() {
-            begin_with(finding, &mut report.suspects);
+            put_subject_first(finding, &mut report.suspects);
         }
         let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
         let onset = lead.and_then(|lead| Some(lead.onset.as_ref()?.at));
@@ -231,7 +231,7 @@ impl Evidence<'_> {
 
 /// Puts what the alert is about before suspects that do not explain it: failures before what takes longer, and an operation before
 /// those that other requests call.
-fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
+fn put_subject_first(finding: &Finding, suspects: &mut [Suspect]) {
     let is_same = |suspect: &Suspect| {
         (&suspect.service, &suspect.operation) == (&finding.service, &finding.operation) && suspect.stands_out
     };

@@ -203,7 +203,7 @@ impl Receiver {
 
     /// Whether it is notified of what an alert is about: programs of everything, since they route by labels; people of what
     /// they own, or of what nobody owns who has receivers.
-    pub(super) fn is_for(&self, alert: &Alert, owners: &Owners) -> bool {
+    pub(super) fn receives(&self, alert: &Alert, owners: &Owners) -> bool {
         let routes_itself = !matches!(self.grouping(), Grouping::One);
         let owner = owners.of_alert(alert).filter(|owner| owner.has_receivers());
         routes_itself || owner.map(|owner| owner.name.as_str()) == self.owner.as_deref()

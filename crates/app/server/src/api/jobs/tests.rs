@@ -13,7 +13,7 @@ fn jobs(limits: JobLimits) -> Jobs {
     Jobs::new(limits)
 }
 
-fn few() -> JobLimits {
+fn small_limits() -> JobLimits {
     JobLimits { threads: 1, waiting_max: 2, stored_max: 3, ..JobLimits::default() }
 }
 
@@ -43,7 +43,7 @@ fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
 
 #[test]
 fn an_answer_is_visible_only_to_its_tenant() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let job = jobs.submit("a", "kernel/stats", |_| Ok(answer())).unwrap();
     assert_eq!(wait(&job), JobState::Done);
     assert!(jobs.get("a", job.id).unwrap().outcome().unwrap().is_ok());
@@ -53,7 +53,7 @@ fn an_answer_is_visible_only_to_its_tenant() {
 
 #[test]
 fn the_number_of_waiting_jobs_is_limited() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let (_running, end) = blocked(&jobs);
     let waiting: Vec<_> = (0..2).map(|_| jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap()).collect();
     let refused = jobs.submit("t", "diagnose", |_| Ok(answer())).err().unwrap();
@@ -65,7 +65,7 @@ fn the_number_of_waiting_jobs_is_limited() {
 
 #[test]
 fn waiting_and_running_jobs_can_be_canceled() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let (running, end) = blocked(&jobs);
     let waiting = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
     jobs.cancel(&waiting);
@@ -81,7 +81,7 @@ fn waiting_and_running_jobs_can_be_canceled() {
 
 #[test]
 fn a_panic_is_a_failed_job() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let job = jobs.submit("t", "diagnose", |_| panic!("on purpose")).unwrap();
     assert_eq!(wait(&job), JobState::Failed);
     let next = jobs.submit("t", "diagnose", |_| Err(ApiError::invalid("no"))).unwrap();
@@ -91,7 +91,7 @@ fn a_panic_is_a_failed_job() {
 
 #[test]
 fn the_oldest_answers_are_evicted() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let all: Vec<_> = (0..5)
         .map(|_| {
             let job = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
@@ -106,7 +106,7 @@ fn the_oldest_answers_are_evicted() {
 
 #[test]
 fn answers_are_evicted_by_size_and_age() {
-    let small = jobs(JobLimits { stored_bytes_max: 1, ..few() });
+    let small = jobs(JobLimits { stored_bytes_max: 1, ..small_limits() });
     let (first, second) = (
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
@@ -114,7 +114,7 @@ fn answers_are_evicted_by_size_and_age() {
     wait(&first);
     wait(&second);
     assert_eq!(small.list("t").len(), 1, "the latest stays");
-    let brief = jobs(JobLimits { stored_ns_max: 0, ..few() });
+    let brief = jobs(JobLimits { stored_ns_max: 0, ..small_limits() });
     let job = brief.submit("t", "x", |_| Ok(answer())).unwrap();
     wait(&job);
     std::thread::sleep(Duration::from_millis(2));

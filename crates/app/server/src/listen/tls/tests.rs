@@ -110,10 +110,10 @@ async fn certificates_are_reloaded() {
 
     files.write(&other.sign("laggard.test"));
     let tls = transport.tls.as_ref().unwrap();
-    tls.read_again();
+    tls.reload();
     assert!(agree(&transport, &other.client(None)).await);
     files.write(&Pair { certificate: "nonsense".to_owned(), key: "nonsense".to_owned() });
-    tls.read_again();
+    tls.reload();
     assert!(agree(&transport, &other.client(None)).await, "what cannot be used changes nothing");
 }
 

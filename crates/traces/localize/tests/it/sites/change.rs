@@ -25,7 +25,7 @@ fn false_alarms(runs: u64, baseline: usize, window: usize, load: Load) -> usize 
 }
 
 /// At most 5 % of the runs plus two standard errors.
-fn few(runs: u64) -> usize {
+fn false_positives_max(runs: u64) -> usize {
     let runs = runs as f64;
     (0.05 * runs + 2.0 * (0.05 * 0.95 * runs).sqrt()) as usize
 }
@@ -33,25 +33,25 @@ fn few(runs: u64) -> usize {
 #[test]
 fn no_change_with_the_window_divided_into_blocks() {
     let found = false_alarms(200, 300, 150, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
 fn no_change_with_a_window_of_one_block() {
     let found = false_alarms(200, 480, 48, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
 fn no_change_against_a_baseline_of_hundreds_of_windows() {
     let found = false_alarms(100, 4000, 16, Load { sites: 2, ..Load::default() });
-    assert!(found <= few(100), "{found} of 100");
+    assert!(found <= false_positives_max(100), "{found} of 100");
 }
 
 #[test]
 fn no_change_against_a_short_baseline() {
     let found = false_alarms(200, 60, 300, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_different_mix_of_categories_is_not_slower() {
         assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
         assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
     }
-    assert!(found <= few(60), "{found} of 60");
+    assert!(found <= false_positives_max(60), "{found} of 60");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn one_giant_request_is_no_change() {
             let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
             found += usize::from(changes.iter().any(|change| change.slower));
         }
-        assert!(found <= few(40), "{found} of 40 ({baseline}, {window})");
+        assert!(found <= false_positives_max(40), "{found} of 40 ({baseline}, {window})");
     }
 }
 

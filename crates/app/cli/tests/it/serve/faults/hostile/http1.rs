@@ -47,7 +47,7 @@ fn refused(address: SocketAddr, path: &str, headers: &str, body: &[u8], allowed:
 pub(super) fn slow_loris(attack: Attack<'_>) {
     let ports = [attack.server.http, attack.server.otlp_http, attack.server.otlp_grpc, attack.server.zipkin];
     let mut open: Vec<Option<TcpStream>> = (0..200).map(|_| None).collect();
-    while attack.goes_on() {
+    while attack.should_continue() {
         for (number, place) in open.iter_mut().enumerate() {
             if let Some(stream) = place {
                 let _ = stream.set_nonblocking(true);
@@ -78,7 +78,7 @@ pub(super) fn gzip_bombs(attack: Attack<'_>) {
     let bomb = encoder.finish().expect("into memory").repeat(1024);
     let protobuf = "Content-Type: application/x-protobuf\r\nContent-Encoding: gzip\r\n";
     let zipkin = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         refused(attack.server.otlp_http, "/v1/traces", protobuf, &bomb, &[413, 503, 400]);
         refused(attack.server.zipkin, "/api/v2/spans", zipkin, &bomb, &[413, 503, 400]);
         refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 408, 413, 415, 422, 503]);
@@ -89,7 +89,7 @@ pub(super) fn gzip_bombs(attack: Attack<'_>) {
 pub(super) fn zstd_bombs(attack: Attack<'_>) {
     let bomb = zstd::encode_all(vec![0; 64 << 20].as_slice(), 1).expect("into memory").repeat(16);
     let headers = "Content-Type: application/x-protobuf\r\nContent-Encoding: zstd\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         refused(attack.server.otlp_http, "/v1/metrics", headers, &bomb, &[413, 503, 400]);
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -98,7 +98,7 @@ pub(super) fn zstd_bombs(attack: Attack<'_>) {
 /// A gigabyte without a content length.
 pub(super) fn gigabytes(attack: Attack<'_>) {
     let chunk = [b"100000\r\n".as_slice(), &vec![b' '; 0x10_0000], b"\r\n"].concat();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connect(attack.server.otlp_http) else { continue };
         let begin = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
         if stream.write_all(begin).is_err() {
@@ -124,7 +124,7 @@ pub(super) fn nesting(attack: Attack<'_>) {
         }
     }
     let json = "Content-Type: application/json\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         for body in [&lists, &objects] {
             // A record that nests too deeply is rejected like any other; the message is accepted without it.
             refused(attack.server.otlp_http, "/v1/traces", json, body, &[200, 400, 503]);
@@ -155,7 +155,7 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
     ];
     let paths =
         ["/v1/traces", "/api/v2/spans", "/api/v1/write", "/api/v1/diagnose", "/api/v1/changes?wait=true"];
-    while attack.goes_on() {
+    while attack.should_continue() {
         for given in types {
             let headers = format!("Content-Type: {given}\r\nContent-Encoding: br\r\n");
             for (path, at) in paths.iter().zip([0, 1, 2, 2, 2]) {
@@ -169,7 +169,7 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
 /// More jobs than the server can run, whose results are never fetched.
 pub(super) fn many_jobs(attack: Attack<'_>) {
     let json = "Content-Type: application/json\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         for path in ["/api/v1/diagnose", "/api/v1/compare", "/api/v1/changes"] {
             refused(attack.server.http, path, json, b"{}", &[202, 400, 422, 503]);
         }
@@ -177,7 +177,7 @@ pub(super) fn many_jobs(attack: Attack<'_>) {
 }
 
 pub(super) fn random_bytes(mut attack: Attack<'_>) {
-    while attack.goes_on() {
+    while attack.should_continue() {
         for address in
             [attack.server.http, attack.server.otlp_http, attack.server.otlp_grpc, attack.server.zipkin]
         {

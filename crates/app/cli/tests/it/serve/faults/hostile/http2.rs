@@ -71,7 +71,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 /// Calls that are reset immediately (CVE-2023-44487).
 pub(super) fn rapid_reset(attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection(&attack) else { continue };
         for round in 0..100 {
             let mut bytes = Vec::new();
@@ -90,7 +90,7 @@ pub(super) fn rapid_reset(attack: Attack<'_>) {
 /// More concurrent calls than allowed, which send little and never end.
 pub(super) fn many_streams(attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let mut open = Vec::new();
         for _ in 0..8 {
             let Some(mut stream) = connection(&attack) else { continue };
@@ -116,7 +116,7 @@ pub(super) fn unread_responses(attack: Attack<'_>) {
     let headers =
         ["/metrics", "/api/v1/openapi.json", "/api/v1/status", "/"].map(|path| headers_of("GET", path, &[]));
     let mut open = Vec::new();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection_to(attack.server.http, &no_window) else { continue };
         for (id, headers) in (1..).step_by(2).zip(headers.iter().cycle()).take(100) {
             if stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, id, headers)).is_err() {
@@ -134,7 +134,7 @@ pub(super) fn unread_responses(attack: Attack<'_>) {
 /// Useless, expensive, and invalid frames.
 pub(super) fn odd_frames(mut attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection(&attack) else { continue };
         let piece = match attack.random.below(7) {
             0 => frame(PING, 0, 0, &[7; 8]).repeat(1000),

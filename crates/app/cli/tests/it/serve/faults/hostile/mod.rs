@@ -21,7 +21,7 @@ pub(super) struct Attack<'a> {
 
 impl Attack<'_> {
     /// Counts an attempt and returns whether to continue.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn should_continue(&self) -> bool {
         self.attempts.fetch_add(1, Ordering::Relaxed);
         // All attackers share two processors.
         std::thread::sleep(Duration::from_millis(2));

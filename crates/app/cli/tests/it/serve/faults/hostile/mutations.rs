@@ -137,7 +137,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut SplitMix) {
 
 pub(super) fn mutated_requests(mut attack: Attack<'_>) {
     let recorded = recorded();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let request = &recorded[attack.random.below(recorded.len() as u64) as usize];
         let (mut head, mut body) = (request.head.clone().into_bytes(), request.body.clone());
         // Bodies are mutated more often than headers, which hyper parses.
