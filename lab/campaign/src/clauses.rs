@@ -2,7 +2,7 @@
 
 use crate::incidents::ListedIncident;
 
-/// What a verdict names first.
+/// The first name in a verdict.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Claim {
     /// Service and operation.

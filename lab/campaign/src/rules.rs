@@ -49,7 +49,7 @@ impl PageAnswer {
     }
 }
 
-/// What a rule reported.
+/// The alarm of a rule.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RuleAlarm {
     /// Minutes after the fault began; `None` if it did not fire.

@@ -64,7 +64,7 @@ impl Server {
         &self.http
     }
 
-    /// What the API answers to a path.
+    /// The API's response to a path.
     ///
     /// # Errors
     /// When it does not answer, or with an error.

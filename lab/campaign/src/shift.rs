@@ -28,7 +28,7 @@ static METRIC: Schema = inner(&[(5, &POINTS), (7, &POINTS), (9, &POINTS), (10, &
 static POINTS: Schema = inner(&[(1, &POINT)]);
 static POINT: Schema = Schema { times: &[2, 3], messages: &[] };
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Traces,

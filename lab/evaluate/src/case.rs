@@ -29,7 +29,7 @@ impl std::fmt::Display for OperationName {
     }
 }
 
-/// What is true about a case.
+/// Ground truth of a case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Truth {
     /// Nothing is wrong: nothing may be named.

@@ -1,4 +1,4 @@
-//! The agent's rounds: poll, follow the rule, hand over what is requested.
+//! The agent's rounds: poll, follow the rule, upload requested recordings.
 
 use crate::budget::{BudgetDecision, CpuBudget};
 use crate::client::{Client, ServerAccess, UploadOutcome};
@@ -22,12 +22,12 @@ pub struct AgentSettings {
     pub spool: PathBuf,
 }
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Round {
     /// Time until the next round.
     pub pause: Duration,
-    /// What changed, a sentence each, for a log.
+    /// Changes for the log, one sentence each.
     pub messages: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl Agent {
         self.client.poll(&Poll { host: &self.host, recording, note, missed: &self.missed })
     }
 
-    /// Pauses or continues recording, by what it takes.
+    /// Pauses or continues recording, depending on its CPU use.
     fn limit_cost(&mut self, at: Instant, messages: &mut Vec<String>) {
         let Some(active) = &mut self.active else { return };
         let events = active.recorder.recorded_events();
@@ -204,7 +204,7 @@ impl Agent {
         }
     }
 
-    /// Sends what is requested and over; what is left of earlier requests is removed.
+    /// Uploads requested intervals that have ended; leftovers of earlier requests are deleted.
     fn upload_recordings(
         &mut self,
         requests: &[RequestedInterval],
@@ -224,7 +224,7 @@ impl Agent {
         }
     }
 
-    /// What was done; an error is the reason why the request cannot be met.
+    /// Describes the upload; the error is the reason why the request cannot be fulfilled.
     fn upload_recording(&mut self, request: &RequestedInterval) -> Result<String, String> {
         let id = &request.id;
         let file = match self.spool.get(id) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What recording one event takes, in nanoseconds: more than was measured (`docs/manual/agent.md`).
+/// CPU time of recording one event in nanoseconds: more than was measured (`docs/manual/agent.md`).
 pub const EVENT_COST_NS: f64 = 1_000.0;
 
 /// Estimates the cost of recording from the number of events.
@@ -15,7 +15,7 @@ pub(crate) struct CpuBudget {
     resume_at: Option<Instant>,
 }
 
-/// What to do.
+/// Whether to record or to pause.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum BudgetDecision {
     Record,

@@ -1,4 +1,4 @@
-//! What agent and server say to each other (`docs/manual/agent.md`).
+//! The protocol between agent and server (`docs/manual/agent.md`).
 
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};

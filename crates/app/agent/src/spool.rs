@@ -68,7 +68,7 @@ impl Spool {
         let _ = fs::remove_file(self.path(id));
     }
 
-    /// Removes what is not of these requests.
+    /// Deletes recordings of other requests.
     pub(crate) fn retain(&self, is_requested: impl Fn(&str) -> bool) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();

@@ -158,7 +158,7 @@ impl Shop {
         }
     }
 
-    /// Runs a command of the shop: what it prints.
+    /// Runs a command of the shop and returns its output.
     fn run(&self, arguments: &[&str]) -> Result<String, CommandError> {
         let mut command = Command::new(&self.program);
         command.arg("--data").arg(&self.data).args(["--port", &self.port]).args(arguments);
@@ -172,7 +172,7 @@ impl Shop {
         Err(CommandError::unreadable(format!("bookstore {}: {}", arguments.join(" "), stderr.trim())))
     }
 
-    /// What a fault is, in words.
+    /// A description of a fault.
     fn summary(&self, fault: &str) -> Result<String, CommandError> {
         let listed = self.run(&["faults"])?;
         let mut lines = listed.lines().filter_map(|line| line.split_once(char::is_whitespace));
@@ -195,7 +195,7 @@ impl Drop for Shop {
 struct Process(Child);
 
 impl Process {
-    /// Starts it; what it says goes to a file.
+    /// Starts it with its output in a file.
     fn start(arguments: &[&str], log: &Path) -> Result<Process, CommandError> {
         let unreadable = |error| CommandError::unreadable(format!("{}: {error}", log.display()));
         let mut command = Command::new(std::env::current_exe().map_err(unreadable)?);
@@ -226,7 +226,7 @@ struct Server {
 impl Server {
     fn start(demo: &LiveDemo, folder: &Path) -> Result<Server, CommandError> {
         let unreadable = |error| CommandError::unreadable(format!("{}: {error}", folder.display()));
-        // What an earlier demonstration left would be taken for normal operation.
+        // Data of an earlier demonstration would count as normal operation.
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).map_err(unreadable)?;
         let (log, store) = (folder.join("serve.log"), folder.join("store").display().to_string());
@@ -258,7 +258,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// What the API answers; `None` if it does not.
+    /// The API's response; `None` on failure.
     fn get(&self, path: &str) -> Option<Value> {
         let agent = ClientOptions::new(Duration::from_secs(30)).agent().ok()?;
         let mut answer = agent.get(format!("{}{path}", self.url())).call().ok()?;

@@ -52,7 +52,7 @@ enum File {
     Finished,
 }
 
-/// What became of the unread end of a file that was rotated away.
+/// Outcome of collecting the unread end of a rotated file.
 enum RotatedEnd {
     Collected,
     Lost,

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file has many of.
+/// A record of a line log.
 pub(crate) trait LogRecord: Sized + Clone {
     /// The name of the file, without `.log`.
     const NAME: &'static str;
@@ -21,7 +21,7 @@ pub(crate) trait LogRecord: Sized + Clone {
     /// Most records; the first are deleted.
     const RECORDS_MAX: usize;
 
-    /// What records are sorted by.
+    /// Sort key of records.
     fn order(&self) -> i64;
 
     /// The record as JSON, without the end of a line in it.
@@ -50,7 +50,7 @@ pub(crate) struct LineLog<T> {
     file: Option<File>,
 }
 
-/// What is left of a file.
+/// The readable part of a file.
 struct Recovered<T> {
     records: Vec<T>,
     damaged: u64,

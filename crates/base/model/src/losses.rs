@@ -1,4 +1,4 @@
-//! What went wrong on the way in, as a value.
+//! Losses of the input as values.
 
 use std::collections::BTreeMap;
 use std::fmt;

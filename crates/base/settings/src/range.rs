@@ -1,4 +1,4 @@
-//! What values a setting may have.
+//! Ranges of settings.
 
 use std::fmt;
 

@@ -61,7 +61,7 @@ pub(crate) enum Arrangement {
     ByTrace,
 }
 
-/// What becomes of a record.
+/// Fate of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Delivery {
     Lost,

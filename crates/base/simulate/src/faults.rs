@@ -18,7 +18,7 @@ pub(crate) const WRITES: usize = 2;
 /// The strength of a mild fault relative to a full one.
 const MILD: f64 = 1.0 / 3.0;
 
-/// What a fault hits.
+/// Target of a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultPlan {
     pub(crate) scenario: Scenario,

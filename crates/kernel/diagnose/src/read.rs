@@ -10,7 +10,7 @@ use laggard_model::{ClockMap, HostSnapshot, KernelEvent, KernelTexts, KernelTime
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
-/// What is built from a trace.
+/// Structures built from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadingSettings {
     /// What begins and ends executions; `None`: no executions.

@@ -22,7 +22,7 @@ const MESSAGE_BYTES_MAX: usize = 8 << 10;
 pub struct Transcript {
     /// Time, CPU, and description of an event, with strings instead of handles.
     pub events: Vec<String>,
-    /// What is left.
+    /// The end of the reading, with losses.
     pub read: ReadTrace,
 }
 

@@ -38,7 +38,7 @@ impl FromStr for EventName {
     }
 }
 
-/// What happens when an event does not exist.
+/// Consequence of a missing event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
     /// Nothing is recorded.

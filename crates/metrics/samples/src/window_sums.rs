@@ -254,7 +254,7 @@ impl<'f, 's> WindowFiller<'f, 's> {
     }
 }
 
-/// What a mass is added to.
+/// Target of an added mass.
 #[derive(Clone, Copy)]
 enum SumTarget {
     Counts,

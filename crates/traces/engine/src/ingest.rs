@@ -64,10 +64,10 @@ const NAMES_MAX: usize = 200_000;
 /// Maximum length of a name in bytes; longer ones are truncated.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// What names beyond [`NAMES_MAX`] become.
+/// Name that replaces names beyond [`NAMES_MAX`].
 const OTHER: &str = "(other)";
 
-/// What the text of one trace id takes, about, in bytes.
+/// Approximate size of the text of one trace id in bytes.
 const TEXT_BYTES: usize = 96;
 
 impl Ingest {

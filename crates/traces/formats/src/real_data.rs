@@ -11,7 +11,7 @@ use laggard_model::{Collect, Loss, SpanKind, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is counted in a file.
+/// Counts of a file.
 #[derive(PartialEq, Eq, Debug)]
 struct Counts {
     spans: usize,

@@ -1,4 +1,4 @@
-//! What was named on ordinary days, in numbers.
+//! Totals of verdicts on ordinary days.
 
 use laggard_report::Verdict;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What executions do.
+//! Kinds of executions.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -129,7 +129,7 @@ impl Stage {
         }
     }
 
-    /// One question and what is done with the answer; with a file, it is written and read again from the page cache.
+    /// One query and the processing of its response; with a file, it is written and read again from the page cache.
     pub(crate) fn request(&mut self, with_file: bool) {
         self.server.as_mut().expect("a server").query(false);
         if with_file {
@@ -140,7 +140,7 @@ impl Stage {
     }
 
     fn read(&mut self) {
-        // What is read must come from the disk.
+        // The read must go to the disk.
         let all = 0..BLOCKS * BLOCK as u64;
         rustix::fs::fadvise(&self.read, all.start, all.end.try_into().ok(), rustix::fs::Advice::DontNeed)
             .expect("advice");

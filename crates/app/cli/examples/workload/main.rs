@@ -61,7 +61,7 @@ fn requests(count: u32) {
     }
 }
 
-/// What `run` is told.
+/// Arguments of `run`.
 struct Settings {
     truth: PathBuf,
     /// Before the sets' names in markers: markers come from everywhere.

@@ -33,7 +33,7 @@ pub struct Evaluation {
     pub findings: Vec<Finding>,
     /// By the id of a firing alert, what the latest calls of its operation say.
     pub recoveries: BTreeMap<String, Recovery>,
-    /// What the latest evaluation of each other window found.
+    /// The latest evaluation of each other window.
     pub others: Vec<WindowEvaluation>,
 }
 
@@ -72,7 +72,7 @@ impl Evaluation {
     }
 }
 
-/// What the latest calls say about an operation that was slow.
+/// Whether a slow operation has recovered, according to its latest calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recovery {
     /// They are as fast as before.
@@ -128,7 +128,7 @@ pub struct Finding {
     /// Whether `factor` compares with the other replicas.
     #[serde(default)]
     pub is_against_peers: bool,
-    /// What it adds to a slow call, in nanoseconds.
+    /// Additional time of a slow call, in nanoseconds.
     pub effect_ns: u64,
     /// By which share of their usual time it makes the requests that met it slower: 1 doubles their time. Those that called it,
     /// on one of its replicas where some are to blame.
@@ -301,7 +301,7 @@ pub(crate) fn suspect_factor(suspect: &Suspect) -> (Option<f64>, bool) {
     (Some(factor).filter(|factor| factor.is_finite()), false)
 }
 
-/// What alerts say of a suspect.
+/// Description of a suspect in alerts.
 fn finding(report: &Report, suspect: &Suspect) -> Finding {
     let (factor, is_against_peers) = suspect_factor(suspect);
     let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));

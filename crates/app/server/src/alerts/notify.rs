@@ -106,7 +106,7 @@ fn next_message(
     if let Some(message) = unconfirmed(&state.alerts, &receiver.name) {
         return Some(message);
     }
-    // What fired before a restart may be resolved: wait for an evaluation.
+    // An alert that fired before a restart may be resolved by now: wait for an evaluation.
     let is_evaluated = |notice: &Notice| match notice.kind().source() {
         AlertSource::Requests => state.last.is_some(),
         AlertSource::Servers => state.last_servers.is_some(),

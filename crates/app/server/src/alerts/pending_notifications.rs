@@ -19,7 +19,7 @@ pub(super) const NOTICES_MAX: usize = 100;
 /// one after the other.
 const WORSE_AFTER: Nanos = Nanos::from_secs(600);
 
-/// What decides over the notifications of one receiver.
+/// Settings that determine the notifications of one receiver.
 #[derive(Clone, Copy)]
 pub(super) struct Recipient<'a> {
     /// The receiver's name.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// What the alerts of all tenants share.
+/// State shared by the alerts of all tenants.
 pub(crate) struct Alerts {
     pub(crate) settings: AlertSettings,
     pub(super) detection: Detection,

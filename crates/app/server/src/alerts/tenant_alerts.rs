@@ -172,7 +172,7 @@ impl TenantAlerts {
     }
 
     pub(super) fn storage(&self) -> MutexGuard<'_, StorageHistory> {
-        // What a panic left half done is read again.
+        // State left incomplete by a panic is read from disk again.
         self.storage.lock().unwrap_or_else(|poisoned| {
             let mut history = poisoned.into_inner();
             *history = StorageHistory::default();

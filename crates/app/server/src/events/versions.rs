@@ -55,7 +55,7 @@ struct ServiceHistory {
     versions: BTreeMap<Box<str>, KnownVersion>,
 }
 
-/// What is known of a version. Times are of spans, in nanoseconds since the Unix epoch.
+/// State of a known version. Times are of spans, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct KnownVersion {
     first_ns: i64,

@@ -34,7 +34,7 @@ const CHANCE_MAX: f64 = 0.001;
 /// Burn rates are compared with this relative tolerance: a share of 14.4 times 0.05 % is not exact in binary.
 const TOLERANCE: f64 = 1e-9;
 
-/// What a rule says of an objective.
+/// Result of a rule for an objective.
 enum RuleOutcome {
     Met,
     NotMet,

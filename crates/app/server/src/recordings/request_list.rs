@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(request(&["web-1", "web-2"], "b", 130), Err(RecordingRequestError::TooMany(3)));
         assert_eq!(request(&["web-1"], "b", 130).unwrap().len(), 1);
         assert_eq!(request(&["web-1"], "c", 140), Err(RecordingRequestError::TooMany(3)));
-        // What is known needs no permit.
+        // A known request does not count against the limit.
         assert_eq!(request(&["web-2"], "a", 140).unwrap(), first[1..]);
         assert_eq!(list.requests.len(), 3);
         let (later, agents) = (3_600 + 101, self::agents(3_600 + 101));

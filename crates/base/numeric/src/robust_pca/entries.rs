@@ -61,7 +61,7 @@ struct Law<S: Simd> {
     minus_cut: S::f64s,
 }
 
-/// What a step makes of a vector of entries. Zeros stay zeros.
+/// Result of a step for a vector of entries. Zeros stay zeros.
 struct NextRows<S: Simd> {
     gap: S::f64s,
     e: S::f64s,

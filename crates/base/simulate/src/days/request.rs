@@ -38,7 +38,7 @@ pub struct DaySpan {
     pub(super) status: Status,
     pub(super) start: i64,
     pub(super) end: i64,
-    /// What a fault added to the span's own time.
+    /// Time that a fault added to the span's self time.
     pub injected: Nanos,
     /// Whether a fault delayed it, made it fail, or made it return early.
     pub is_hit: bool,

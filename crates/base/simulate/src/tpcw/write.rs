@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The folder for the samples, inside the output folder.
 pub const SAMPLES_FOLDER: &str = "samples";
 
-/// What was written.
+/// Counts of written records.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SamplesSummary {
     /// The folder with nothing but sample files.

@@ -14,7 +14,7 @@ const CLOCK_DATA: u32 = 29;
 /// The features that are read.
 pub(super) const READ: &[u32] = &[TRACING_DATA, HOSTNAME, OS_RELEASE, CPU_COUNT, CLOCK_DATA];
 
-/// What features say.
+/// Content of the features.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
     /// The host's name.

@@ -1,4 +1,4 @@
-//! What a file says before its first sample.
+//! The header of a file, before its first sample.
 
 use super::attributes::Attribute;
 use super::features::{self, Features};

@@ -20,7 +20,7 @@ struct CpuHierarchy {
     unified: bool,
 }
 
-/// What is known of the host's control groups while it is recorded.
+/// State of the host's control groups during the recording.
 pub(super) struct GroupWatch {
     hierarchy: CpuHierarchy,
     groups: BTreeMap<String, ControlGroup>,

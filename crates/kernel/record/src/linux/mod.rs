@@ -65,7 +65,7 @@ struct Session {
     notes: Vec<String>,
 }
 
-/// What came of it, read but not yet written.
+/// The recording, read but not yet written.
 struct RunOutcome {
     head: dat::TraceHead,
     files: Vec<CpuFile>,
@@ -176,7 +176,7 @@ fn available_events(
     Ok(present.iter().map(WantedEvent::event).collect())
 }
 
-/// What the user should know of where it is recorded.
+/// Notes for the user on the trace buffer in use.
 fn remarks(buffer: &Buffer) -> Vec<String> {
     let mut remarks = Vec::new();
     if buffer.is_top_level() {

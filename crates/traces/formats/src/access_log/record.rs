@@ -16,7 +16,7 @@ pub(super) struct LineParts<'a> {
     rest: &'a str,
 }
 
-/// What is used of a line.
+/// The relevant fields of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct LogRecord<'a> {
     pub(super) client: &'a str,

@@ -63,7 +63,7 @@ struct SampleTable {
     measured: Option<Measured>,
 }
 
-/// What all samples of a row share.
+/// Properties shared by all samples of a row.
 #[derive(Clone, Copy)]
 struct RowContext<'a> {
     time: Timestamp,

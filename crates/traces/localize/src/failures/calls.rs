@@ -12,7 +12,7 @@ use laggard_model::OperationId;
 use laggard_numeric::benjamini_hochberg;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What changed.
+/// Kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallChangeKind {
     /// Made less often: the caller returns early.

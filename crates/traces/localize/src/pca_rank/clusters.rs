@@ -29,7 +29,7 @@ pub struct ClusterSize<'a, T> {
     pub requests: u64,
 }
 
-/// What became of a minor cluster.
+/// Handling of a minor cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MinorFate {
     /// Joined to this major cluster.

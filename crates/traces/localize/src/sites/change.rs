@@ -264,7 +264,7 @@ fn rank_p_value(before: &BlockValues, after: &BlockValues) -> Option<f64> {
 /// A slower site is slower by this factor more than the least: what is certain to be small is not worth an alarm.
 const MATERIAL_FACTOR: f64 = 1.03;
 
-/// What is between services.
+/// Sites between services.
 const LINKS: usize = usize::MAX;
 
 const fn is_service(group: usize) -> bool {

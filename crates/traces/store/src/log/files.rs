@@ -24,7 +24,7 @@ pub(crate) trait LogFiles: Send + Sync {
 pub(crate) trait LogFile: Send {
     /// Adds bytes. After an error some of them may have been added.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Makes what was added durable.
+    /// Makes appended data durable.
     fn sync(&mut self) -> io::Result<()>;
     /// Shortens the file.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;

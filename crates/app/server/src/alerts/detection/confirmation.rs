@@ -118,7 +118,7 @@ fn within(all: &[Called], window: Window) -> &[Called] {
     &all[first..last.max(first)]
 }
 
-/// What is usual, by category of requests.
+/// Usual times, by category of requests.
 struct Usual {
     mean: f64,
     /// Of a category.
@@ -127,7 +127,7 @@ struct Usual {
     sorted: Vec<f64>,
     /// Their density at themselves: the slope of a score.
     density: f64,
-    /// Where what is beyond the tail begins.
+    /// The time beyond which a call is beyond the tail.
     tail: f64,
     /// The share of the requests that is present.
     tail_share: f64,

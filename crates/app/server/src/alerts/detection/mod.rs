@@ -50,7 +50,7 @@ const SHORT_LEVEL: f64 = 1e-5;
 /// Length of the baseline of a shorter window as a multiple of the window.
 const SHORT_BASELINE: u64 = 12;
 
-/// A window and what it is compared with.
+/// A window and its baseline.
 #[derive(Clone, Copy)]
 struct Compared {
     window: Window,
@@ -193,7 +193,7 @@ fn day_before(window: Window) -> Window {
     Window { since: window.since.minus(DAY).minus(half), until: window.until.minus(DAY).plus(half) }
 }
 
-/// What findings are judged with.
+/// Data for evaluating findings.
 struct Study<'a> {
     detection: &'a Detection,
     alerts: &'a AlertList,

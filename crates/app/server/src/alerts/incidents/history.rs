@@ -13,7 +13,7 @@ const SAME_TIME_MINUTES: i64 = 30;
 const DAY_MINUTES: i64 = 24 * 60;
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// What earlier incidents about the same operation, server, or replica say.
+/// Earlier incidents about the same operation, server, or replica.
 pub(super) fn clause(list: &AlertList, incident: &IncidentRecord) -> Option<Clause> {
     let lead = list.of_incident(incident).next()?;
     let earlier: Vec<&IncidentRecord> = list

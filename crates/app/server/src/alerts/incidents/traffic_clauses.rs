@@ -1,4 +1,4 @@
-//! What an incident says about the requests that a service gets.
+//! Clauses of an incident about the number of requests of a service.
 
 use super::super::detection::TrafficChange;
 use super::super::evaluate::Finding;

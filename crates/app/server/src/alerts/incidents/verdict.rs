@@ -39,7 +39,7 @@ const SERVERS_MAX: usize = 100;
 /// Servers beside the slow ones whose CPU is compared.
 const PEERS_MAX: usize = 20;
 
-/// What verdicts are reached from.
+/// Inputs of verdicts.
 pub(in crate::alerts) struct Evidence<'a> {
     pub(in crate::alerts) reader: &'a StoreReader,
     pub(in crate::alerts) events: &'a TenantEvents,

@@ -89,7 +89,7 @@ fn culprit_and_peer(
     Some([culprit.clone(), peers.find(has_agent)?.clone()])
 }
 
-/// What the culprit waited for that its peer did not; `None` until both recordings are here.
+/// Waits of the culprit that its peer did not have; `None` until both recordings have arrived.
 pub(super) fn comparison(
     recordings: &TenantRecordings,
     requests: &[RecordingRequest],

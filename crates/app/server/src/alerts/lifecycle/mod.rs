@@ -128,7 +128,7 @@ pub(super) struct LastNotification {
     pub(super) at_ns: i64,
 }
 
-/// What an evaluation says of one alert.
+/// Result of an evaluation for one alert.
 enum Outcome {
     Detected(Box<AlertFinding>, Windows),
     /// As before, by the latest calls; there is no new finding.
@@ -261,7 +261,7 @@ impl Alert {
     }
 }
 
-/// What one evaluation changed.
+/// Changes of alerts by one evaluation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
     /// Ids of alerts that began to fire.

@@ -209,7 +209,7 @@ impl Receiver {
         routes_itself || owner.map(|owner| owner.name.as_str()) == self.owner.as_deref()
     }
 
-    /// What decides over its notifications.
+    /// Settings that determine its notifications.
     pub(super) fn recipient<'a>(
         &'a self,
         settings: &AlertSettings,

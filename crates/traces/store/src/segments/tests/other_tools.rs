@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const MANUAL: &str = include_str!("../../../../../../docs/manual/store.md");
 
-/// What the programs must find in the store of this test.
+/// Expected output of the programs for the store of this test.
 const CHECKS: &str = r#"
 statements = [text for text in SQL.split(";") if text.strip()]
 slowest, self_time, one_trace = [duckdb.sql(text).fetchall() for text in statements]
