@@ -1,4 +1,4 @@
-"""The database cluster of a data folder: made once, with the data of the shop."""
+"""The database cluster of a data folder, created once with the data of the shop."""
 
 import os
 import pwd
@@ -23,7 +23,7 @@ SETTINGS = {
 
 
 def user() -> str | None:
-    """PostgreSQL refuses to run as root; then it runs as the user that its package made."""
+    """PostgreSQL refuses to run as root, so root runs it as the user created by its package."""
     return POSTGRES_USER if os.geteuid() == 0 else None
 
 
@@ -62,7 +62,7 @@ def fill(layout: Layout) -> None:
 
 
 def sql(layout: Layout, text: str, database: str = "bookstore") -> str:
-    """What psql answers to statements, which are one transaction unless there is one."""
+    """Output of psql for statements, which are one transaction unless there is only one."""
     address = f"host={HOST} port={layout.postgres} user=bookstore dbname={database}"
     done = subprocess.run(
         ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", address],

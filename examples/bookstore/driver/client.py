@@ -42,7 +42,7 @@ class Client:
         self.customer = self.customer or 1 + self.dice.randrange(CUSTOMERS)
 
     async def shop(self, mix: str, think_s: float) -> None:
-        """Thinks and asks, forever: think times are exponential, at most ten times their mean (clause 5.3.2)."""
+        """Thinks and sends requests forever: think times are exponential, at most ten times their mean (clause 5.3.2)."""
         while True:
             await asyncio.sleep(min(self.dice.expovariate(1 / think_s), THINK_MAX * think_s))
             await self.request(choose(mix, self.dice))

@@ -19,7 +19,7 @@ switches = Switches(layout)
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Authorizes everything, after some time."""
+    """Authorizes every payment after a delay."""
 
     protocol_version = "HTTP/1.1"
 
