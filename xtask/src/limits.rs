@@ -115,9 +115,10 @@ mod tests {
     #[test]
     fn a_comment_without_a_constant_fails() {
         let page = format!("{OPEN}{CLOSE}");
-        let of = |code: &str| super::page(&Repository::from_files(&[("crates/a/x.rs", code), (PAGE, &page)]));
-        assert!(of("// Limit: a | b\nfn nothing() {}\n").is_err());
-        assert!(of("// Limit: a\nconst A: u32 = 1;\n").is_err());
+        let page_of =
+            |code: &str| super::page(&Repository::from_files(&[("crates/a/x.rs", code), (PAGE, &page)]));
+        assert!(page_of("// Limit: a | b\nfn nothing() {}\n").is_err());
+        assert!(page_of("// Limit: a\nconst A: u32 = 1;\n").is_err());
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn conditions(out: &mut String, results: &[RunResult]) {
 }
 
 fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
-    let of = |is: &dyn Fn(&Detection) -> bool| {
+    let count = |is: &dyn Fn(&Detection) -> bool| {
         faults.iter().filter(|result| result.detection.as_ref().is_some_and(is)).count()
     };
     let all = faults.len();
@@ -110,25 +110,25 @@ fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
         faults.iter().filter(|result| peer(result, name).is_some_and(|peer| peer.is_right)).count()
     };
     line(out, format_args!("## Summary\n\n| | of {all} runs of {} faults |\n|---|---|", kinds.len()));
-    line(out, format_args!("| detected | {} |", of(&|_| true)));
+    line(out, format_args!("| detected | {} |", count(&|_| true)));
     line(
         out,
         format_args!(
             "| right operation, service, or edge first, in the first verdict | {} |",
-            of(&|detection| detection.is_target_at_first)
+            count(&|d| d.is_target_at_first)
         ),
     );
-    line(out, format_args!("| … at the end | {} |", of(&|detection| detection.is_target)));
+    line(out, format_args!("| … at the end | {} |", count(&|d| d.is_target)));
     line(
         out,
         format_args!(
             "| … and the replicas or tenant, none where all are hit | {} |",
-            of(&|detection| detection.is_target && detection.is_replica)
+            count(&|d| d.is_target && d.is_replica)
         ),
     );
-    let on_replicas = replicas.iter().filter(|result| {
-        result.detection.as_ref().is_some_and(|detection| detection.is_target && detection.is_replica)
-    });
+    let on_replicas = replicas
+        .iter()
+        .filter(|result| result.detection.as_ref().is_some_and(|d| d.is_target && d.is_replica));
     line(
         out,
         format_args!(
@@ -137,18 +137,15 @@ fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
             replicas.len()
         ),
     );
-    line(out, format_args!("| class of cause right | {} |", of(&|detection| detection.is_cause)));
+    line(out, format_args!("| class of cause right | {} |", count(&|d| d.is_cause)));
     line(
         out,
         format_args!(
             "| onset within two minutes | {} |",
-            of(&|detection| detection.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0))
+            count(&|d| d.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0))
         ),
     );
-    line(
-        out,
-        format_args!("| no false statement | {} |", of(&|detection| detection.false_statements.is_empty())),
-    );
+    line(out, format_args!("| no false statement | {} |", count(&|d| d.false_statements.is_empty())));
     line(
         out,
         format_args!(

@@ -210,8 +210,8 @@ mod tests {
         }
         assert!(found.residual_variances(1).is_empty());
         // (1, 2, 7) + (−4, 3, 2): 5² across the line, and 2².
-        let beside = Matrix::from_row_major(1, 3, vec![-3.0, 5.0, 9.0]);
-        assert!((found.squared_prediction_errors(&beside, 1)[0] - 29.0).abs() < 1e-10);
+        let off_line = Matrix::from_row_major(1, 3, vec![-3.0, 5.0, 9.0]);
+        assert!((found.squared_prediction_errors(&off_line, 1)[0] - 29.0).abs() < 1e-10);
         assert_eq!(found.principal_columns(1), [1]);
     }
 

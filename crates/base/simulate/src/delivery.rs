@@ -237,8 +237,8 @@ mod tests {
             // Each trace is split into many parts.
             assert!(torn > 5 * 120, "{torn} of {}", rows.len());
             // Spans of a process come in the order of their ends, with at most a flush between two of any.
-            let behind = rows.windows(2).map(|pair| pair[0].true_end - pair[1].true_end).max().unwrap();
-            assert_eq!(behind > FLUSH_NS, late_host, "{behind}");
+            let disorder = rows.windows(2).map(|pair| pair[0].true_end - pair[1].true_end).max().unwrap();
+            assert_eq!(disorder > FLUSH_NS, late_host, "{disorder}");
         }
     }
 }

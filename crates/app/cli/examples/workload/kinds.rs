@@ -87,8 +87,8 @@ struct Task {
 impl Stage {
     pub(crate) fn set(with_server: bool, folder: Option<&Path>) -> Stage {
         let folder = folder.filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        let place = |name: &str| folder.join(format!("workload-{}-{name}", std::process::id()));
-        let paths = [place("read"), place("write")];
+        let path = |name: &str| folder.join(format!("workload-{}-{name}", std::process::id()));
+        let paths = [path("read"), path("write")];
         let mut read = File::options()
             .read(true)
             .write(true)

@@ -158,11 +158,11 @@ fn throttled_ns(group: &Path) -> u64 {
 /// The marker file of the mounted tracefs.
 fn marker() -> PathBuf {
     let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts can be read");
-    let place = mounts.lines().find_map(|line| {
+    let mount_point = mounts.lines().find_map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         (words.get(2) == Some(&"tracefs")).then(|| PathBuf::from(words[1]))
     });
-    place.expect("tracefs is mounted").join("trace_marker")
+    mount_point.expect("tracefs is mounted").join("trace_marker")
 }
 
 /// Two threads that pass a byte to and fro: nothing but switches and wake-ups.

@@ -123,7 +123,7 @@ fn slower() -> SignatureDiff {
         reason: Some("12 windows after, 30 are needed".to_owned()),
         ..changed("Search", TransactionOutcome::Inconclusive, 0.02, 0.05)
     };
-    let gone = TransactionDiff {
+    let removed = TransactionDiff {
         after_s: None,
         difference_s: None,
         standard_error_s: None,
@@ -133,7 +133,7 @@ fn slower() -> SignatureDiff {
         changed("Home", TransactionOutcome::Slower, 0.004, 0.009),
         changed("Buy <now>", TransactionOutcome::Slower, 0.1, 0.12),
         changed("Cart", TransactionOutcome::Faster, 0.02, 0.01),
-        gone,
+        removed,
         unjudged,
         changed("Orders", TransactionOutcome::Same, 0.03, 0.0301),
     ];

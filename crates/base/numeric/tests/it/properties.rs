@@ -111,11 +111,11 @@ proptest! {
         let groups: Vec<u32> = pool.iter().map(|(_, group)| *group).collect();
         let found = mann_whitney_one_vs_rest(&values, &groups, group_count);
         for (expected, p) in (0_u32..).zip(&found) {
-            let of = |is_inside: bool| -> Vec<f64> {
+            let values_where = |is_inside: bool| -> Vec<f64> {
                 let members = values.iter().zip(&groups).filter(|(_, group)| (**group == expected) == is_inside);
                 members.map(|(value, _)| *value).collect()
             };
-            prop_assert_eq!(*p, mann_whitney_asymptotic(&of(true), &of(false), Alternative::Greater).p_value);
+            prop_assert_eq!(*p, mann_whitney_asymptotic(&values_where(true), &values_where(false), Alternative::Greater).p_value);
         }
         prop_assert_eq!(found.len(), group_count);
     }

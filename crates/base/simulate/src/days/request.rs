@@ -260,9 +260,9 @@ impl<'a> Drawing<'a> {
         if slow_ns > 0.0 {
             self.inject(client.unwrap_or(parent), slow_ns);
         }
-        let there = start + ((network_ns + slow_ns) / 2.0) as i64;
-        let target = self.balance(callee.service, there);
-        let served = self.serve(operation, target, client.or(Some(parent)), there);
+        let arrival = start + ((network_ns + slow_ns) / 2.0) as i64;
+        let target = self.balance(callee.service, arrival);
+        let served = self.serve(operation, target, client.or(Some(parent)), arrival);
         let end = served.end + ((network_ns + slow_ns) / 2.0) as i64;
         if let Some(client) = client {
             self.spans[client].end = end;

@@ -54,8 +54,8 @@ fn check(request: &Request) {
     assert_eq!(ids.len(), request.calls.len());
     assert_eq!(mix(request.trace_id.value() as u64) % SAMPLING, 0);
     let replica = |service: &str| {
-        let of = request.calls.iter().filter(|call| request.service(call) == service);
-        of.map(|call| request.replica(call)).collect::<HashSet<_>>()
+        let calls = request.calls.iter().filter(|call| request.service(call) == service);
+        calls.map(|call| request.replica(call)).collect::<HashSet<_>>()
     };
     assert!(request.calls.iter().all(|call| replica(request.service(call)).len() == 1));
 }

@@ -84,18 +84,18 @@ fn find_early(line: &str, letter: u8, from: usize) -> Option<usize> {
 }
 
 fn behind_bracket(line: &str, open: usize) -> Option<ClockAnchor<'_>> {
-    let behind = &line[open + 1..];
-    let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = behind[digits..].strip_prefix(']')?;
-    let cpu = Cpu(behind[..digits].parse().ok()?);
-    let (first, behind) = word(rest)?;
+    let after_bracket = &line[open + 1..];
+    let digits = after_bracket.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = after_bracket[digits..].strip_prefix(']')?;
+    let cpu = Cpu(after_bracket[..digits].parse().ok()?);
+    let (first, remainder) = word(rest)?;
     let task = line[..open].trim();
     if let Some(time) = time(first) {
-        return Some(ClockAnchor { task, cpu, flags: None, time, rest: behind });
+        return Some(ClockAnchor { task, cpu, flags: None, time, rest: remainder });
     }
-    let (second, behind) = word(behind)?;
+    let (second, remainder) = word(remainder)?;
     let flags = context_flags(first)?;
-    Some(ClockAnchor { task, cpu, flags: Some(flags), time: time(second)?, rest: behind })
+    Some(ClockAnchor { task, cpu, flags: Some(flags), time: time(second)?, rest: remainder })
 }
 
 /// `task-pid  cpu+flags time:`, as `trace-cmd report -l` writes it.

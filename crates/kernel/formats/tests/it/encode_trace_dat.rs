@@ -86,11 +86,11 @@ impl PageWriter {
     pub(crate) fn page(self) -> Vec<u8> {
         let order = self.machine.order;
         let mut commit = self.data.len() as u64;
-        let mut behind = Vec::new();
+        let mut data = Vec::new();
         match self.missed {
             Some(Some(count)) => {
                 commit |= 3 << 30;
-                behind = self.machine.long(count);
+                data = self.machine.long(count);
             }
             Some(None) => commit |= 1 << 31,
             None => {}
@@ -98,7 +98,7 @@ impl PageWriter {
         let mut out = order.u64(self.time).to_vec();
         out.extend(self.machine.long(commit));
         out.extend(self.data);
-        out.extend(behind);
+        out.extend(data);
         assert!(out.len() <= PAGE_BYTES, "the page is full");
         out.resize(PAGE_BYTES, 0);
         out

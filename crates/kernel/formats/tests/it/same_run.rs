@@ -80,8 +80,8 @@ fn state(state: PrevState) -> PrevState {
 fn assert_equal_to_the_microsecond(coarse: &RecordedRun, fine: &RecordedRun) {
     assert_eq!(coarse.events.len(), fine.events.len());
     for (coarse, fine) in coarse.events.iter().zip(&fine.events) {
-        let apart = coarse.time_ns.abs_diff(fine.time_ns);
-        assert!(apart <= 1_000, "{coarse:?} and {fine:?}");
+        let difference = coarse.time_ns.abs_diff(fine.time_ns);
+        assert!(difference <= 1_000, "{coarse:?} and {fine:?}");
         assert_eq!((coarse.cpu, coarse.recorded, &coarse.what), (fine.cpu, fine.recorded, &fine.what));
     }
 }

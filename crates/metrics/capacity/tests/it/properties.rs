@@ -35,8 +35,8 @@ proptest! {
             prop_assert!(got.throughput >= limit.throughput_at_least(&network, n) * (1.0 - 1e-9));
             prop_assert!(got.response_s >= limit.inside_at_least_s(&network, n) * (1.0 - 1e-9));
             prop_assert!(got.stations.iter().all(|load| load.utilization <= 1.0 + 1e-9));
-            let there: f64 = got.stations.iter().map(|load| load.clients).sum();
-            prop_assert!((there + got.throughput * think_s - n).abs() < 1e-6 * n);
+            let clients_inside: f64 = got.stations.iter().map(|load| load.clients).sum();
+            prop_assert!((clients_inside + got.throughput * think_s - n).abs() < 1e-6 * n);
             (throughput, response_s) = (got.throughput, got.response_s);
         }
     }

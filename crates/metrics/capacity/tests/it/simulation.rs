@@ -110,7 +110,7 @@ fn simulate(
     let mut wakes: Vec<f64> =
         kind.iter().map(|class| classes[*class].think_s * random.exponential()).collect();
     let mut started = vec![0.0; kind.len()];
-    let mut place = vec![0; kind.len()];
+    let mut positions = vec![0; kind.len()];
     let mut replicas: Vec<Vec<SimulatedReplica>> =
         tiers.iter().map(|tier| (0..tier.replicas).map(|_| SimulatedReplica::default()).collect()).collect();
     let (mut now, mut done, mut counted_from) = (0.0, 0, 0.0);
@@ -137,16 +137,16 @@ fn simulate(
             None => {
                 wakes[waking] = f64::INFINITY;
                 started[waking] = now;
-                place[waking] = 0;
+                positions[waking] = 0;
                 waking
             }
             Some((tier, at, job)) => {
                 let job = replicas[tier][at].jobs.remove(job);
-                place[job.client] = tier + 1;
+                positions[job.client] = tier + 1;
                 job.client
             }
         };
-        if place[client] == tiers.len() {
+        if positions[client] == tiers.len() {
             done += 1;
             if done == transactions / 10 {
                 counted_from = now;
@@ -158,10 +158,10 @@ fn simulate(
             wakes[client] = now + classes[kind[client]].think_s * random.exponential();
             continue;
         }
-        let rules = &tiers[place[client]];
+        let rules = &tiers[positions[client]];
         let at = (random.uniform() * rules.replicas as f64) as usize;
         let left_s = rules.mean_s[kind[client]] * random.length(rules.length);
-        replicas[place[client]][at].jobs.push(SimulatedJob { client, left_s });
+        replicas[positions[client]][at].jobs.push(SimulatedJob { client, left_s });
     }
     let throughput = counts.iter().map(|count| count / (now - counted_from)).collect();
     (throughput, sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect())

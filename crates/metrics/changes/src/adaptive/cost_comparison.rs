@@ -207,9 +207,9 @@ impl DemandPair {
     }
 
     fn is_distinct(&self, change_min: f64) -> bool {
-        let apart = self.before.high < self.after.low || self.after.high < self.before.low;
+        let are_disjoint = self.before.high < self.after.low || self.after.high < self.before.low;
         let smaller = self.before_s.min(self.after_s);
-        apart && self.difference_s().abs() > change_min * smaller
+        are_disjoint && self.difference_s().abs() > change_min * smaller
     }
 }
 

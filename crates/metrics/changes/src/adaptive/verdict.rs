@@ -211,9 +211,10 @@ impl CutFacts<'_> {
             }
             CpuVerdict::Refuted if self.is_event => {
                 // At another load, a type that waits elsewhere takes another proportion.
-                let of = |pair: &TimePair| shifts.iter().find(|shift| shift.transaction == pair.transaction);
+                let shift_of =
+                    |pair: &TimePair| shifts.iter().find(|shift| shift.transaction == pair.transaction);
                 let waits = best.changed.iter().filter_map(|(pair, own)| {
-                    let shift = of(pair)?;
+                    let shift = shift_of(pair)?;
                     let is_beyond_load = own.abs() > costs.queueing + self.settings().service_change_min;
                     let agrees = shift.own_size / own > 0.5 && pair.log_ratio / own > 0.3;
                     (is_beyond_load && agrees).then_some(shift)

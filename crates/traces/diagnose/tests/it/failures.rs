@@ -50,9 +50,9 @@ fn shop_spans(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart)
         let network = 400_000;
         span("a", "- shop/buy@shop-1", start, own + calls + network + 500_000, &format!("server {error}"));
         span("b", "a shop/call-cart@shop-1", start + 1, own + calls + network, &format!("client {error}"));
-        let place = format!("b cart/get@cart-{pod}");
+        let call = format!("b cart/get@cart-{pod}");
         let mut next = start + 200_000;
-        span("c", &place, next, own + calls, &format!("server {error}"));
+        span("c", &call, next, own + calls, &format!("server {error}"));
         if error.is_empty() {
             next += own / 2;
             span("d", &format!("c cart/check@cart-{pod}"), next, check, "internal");

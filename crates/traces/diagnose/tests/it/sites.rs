@@ -201,13 +201,13 @@ fn operations_are_attributed_to_replicas_and_calls_of_a_request_summed() {
 #[test]
 fn requests_carry_their_weight_or_the_assumed_one() {
     let traces = traces_of("1 a - s/x@h 20..50 x4\n2 a - s/x@h 10..20\n3 a - s/x@h 30..70 x1".lines());
-    let of = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
+    let observations = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
         let named = NamedTable::of(&traces, assumed.and_then(AdjustedCount::from_probability));
         let requests = named.table.requests.iter();
         requests.map(|request| (request.start.unix_ns(), request.latency_ns, request.weight)).collect()
     };
-    assert_eq!(of(None), [(10, 10.0, 1.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
-    assert_eq!(of(Some(0.1)), [(10, 10.0, 10.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
+    assert_eq!(observations(None), [(10, 10.0, 1.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
+    assert_eq!(observations(Some(0.1)), [(10, 10.0, 10.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
 }
 
 #[test]
@@ -252,10 +252,10 @@ fn the_order_of_arrival_does_not_matter() {
         lines.push(format!("{trace} c b pay/pay@p{} {}..{} server", trace % 4, start + 9, start + 50));
         lines.push(format!("{trace} d c pay/pay@p{} {}..{}", (trace + 1) % 4, start + 10, start + 40));
     }
-    let of = |lines: &mut dyn Iterator<Item = &String>| {
+    let table_of = |lines: &mut dyn Iterator<Item = &String>| {
         NamedTable::of(&traces_of(lines.map(String::as_str)), None)
     };
-    let (forward, backward) = (of(&mut lines.iter()), of(&mut lines.iter().rev()));
+    let (forward, backward) = (table_of(&mut lines.iter()), table_of(&mut lines.iter().rev()));
     assert_eq!(forward.lines(), backward.lines(), "names are numbered anew, so handles differ");
     let requests = |named: &NamedTable| -> Vec<_> {
         let table = &named.table;

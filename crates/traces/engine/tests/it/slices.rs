@@ -249,11 +249,11 @@ fn a_summary_of_too_many_shapes_pools_the_rarest() {
         &RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default()),
         Nanos::from_secs(1),
     );
-    let of = |kind: fn(SummaryKind) -> bool| -> u64 {
+    let count = |kind: fn(SummaryKind) -> bool| -> u64 {
         let counted =
             summary.cells.iter().filter(|cell| kind(summary.categories[cell.category as usize].kind));
         counted.map(|cell| cell.requests).sum()
     };
-    assert_eq!(of(|kind| kind == SummaryKind::Other), 5);
-    assert_eq!(of(|kind| matches!(kind, SummaryKind::Shape(_))), shapes as u64 + 1 - 5);
+    assert_eq!(count(|kind| kind == SummaryKind::Other), 5);
+    assert_eq!(count(|kind| matches!(kind, SummaryKind::Shape(_))), shapes as u64 + 1 - 5);
 }

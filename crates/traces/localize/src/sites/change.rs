@@ -157,10 +157,11 @@ fn test(
     (groups, loads): (&[usize], &BTreeMap<usize, LoadEffect>),
     settings: &ChangeSettings,
 ) {
-    let of = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
+    let shared_levels = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
         levels.iter().map(|levels| levels.as_ref().map(|levels| level(levels).clone())).collect()
     };
-    let (means, geometrics) = (of(|levels| &levels.mean), of(|levels| &levels.geometric));
+    let (means, geometrics) =
+        (shared_levels(|levels| &levels.mean), shared_levels(|levels| &levels.geometric));
     let (alone, relative) = (shifts(&means), relative_shifts(&means, groups));
     let (rose, rose_relative) = (shifts(&geometrics), relative_shifts(&geometrics, groups));
     let mut members: BTreeMap<usize, usize> = BTreeMap::new();

@@ -194,9 +194,9 @@ fn ranks_of_a_matrix_and_its_parts_are_reported() {
 /// Outlier pursuit puts only the position unrelated to the others into the sparse part.
 #[test]
 fn the_sparse_part_can_be_columns() {
-    let apart =
+    let unrelated =
         |position, request: u32| if position == 3 { 1.0 + f64::from(request * 59 % 101) } else { 1.0 };
-    let data = proportional(apart);
+    let data = proportional(unrelated);
     let deviating = |sparsity| {
         let settings = CloudDiagSettings { sparsity, ..CloudDiagSettings::new(Mode::Paper) };
         let gate = gate(&data.latencies(), &settings);

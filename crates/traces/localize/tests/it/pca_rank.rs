@@ -169,8 +169,8 @@ fn requests_of_a_minor_cluster_count_in_the_major_one() {
     assert_eq!((&found.clusters[0].categories, found.clusters[0].requests), (&vec![0, 1], 480));
     let suspect = &found.suspects[0];
     assert_eq!((suspect.operation, &suspect.categories), (OperationId::from_index(2), &vec![0]));
-    let of = |category| suspect.hit.iter().filter(|&&(at, _)| at == category).count();
-    assert_eq!((of(0), of(1)), (20, 10));
+    let hits_in = |category| suspect.hit.iter().filter(|&&(at, _)| at == category).count();
+    assert_eq!((hits_in(0), hits_in(1)), (20, 10));
 }
 
 #[test]

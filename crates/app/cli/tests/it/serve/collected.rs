@@ -44,10 +44,10 @@ impl Collecting {
     fn reports(self) -> [Value; 2] {
         assert_eq!(self.server.post("/api/v1/flush").status, 204);
         let url = format!("http://{}", self.server.addresses["http"]);
-        let there = laggard(&["diagnose", "--output", "json", self.logs.to_str().unwrap()]).json();
+        let from_logs = laggard(&["diagnose", "--output", "json", self.logs.to_str().unwrap()]).json();
         let here = laggard(&["diagnose", "--output", "json", "--server", &url]).json();
         self.server.stop();
-        [there, here]
+        [from_logs, here]
     }
 }
 

@@ -166,10 +166,10 @@ fn listed_points(answer: &CapacityAnswer) -> Vec<&CurvePoint> {
     let across = |point: &CurvePoint| if answer.clients.is_some() { point.clients } else { point.throughput };
     let capacity = most_amount(answer);
     let location = |part: &f64| answer.curve.partition_point(|point| across(point) < part * capacity);
-    let mut places: Vec<usize> =
+    let mut indices: Vec<usize> =
         POINTS.iter().map(|part| location(part).min(answer.curve.len() - 1)).collect();
-    places.dedup();
-    places.into_iter().map(|at| &answer.curve[at]).collect()
+    indices.dedup();
+    indices.into_iter().map(|at| &answer.curve[at]).collect()
 }
 
 fn duration(seconds: f64) -> Cell {

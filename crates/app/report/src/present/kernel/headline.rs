@@ -25,7 +25,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
         let missing = report.missing.first().map_or("", String::as_str);
         return format!("There is no path to report. {missing}").trim_end().to_owned();
     };
-    let of = match report.executions.as_slice() {
+    let subject = match report.executions.as_slice() {
         [one] => {
             let thread = thread_in(&one.thread, Some(one.tid), &one.host, one.container.as_ref());
             format!("{} of {thread}", numbers::time(one.elapsed_ns))
@@ -34,7 +34,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
             format!("{} of {}", numbers::time(report.total_ns), executions(several.len() as u64, report))
         }
     };
-    let mut sentence = format!("{} of {of} was {}", numbers::share(first.share), first.cause.clause());
+    let mut sentence = format!("{} of {subject} was {}", numbers::share(first.share), first.cause.clause());
     if let Some(second) = report.causes.get(1).filter(|second| second.share >= SECOND_SHARE) {
         sentence.push_str(&format!("; {} was {}", numbers::share(second.share), second.cause.clause()));
     }

@@ -141,11 +141,11 @@ pub(crate) const fn step_word(kind: StepKind) -> &'static str {
 
 /// `step 14 of 37`, `steps 14 to 20 of 37`.
 pub(crate) fn step_position(step: &StepGroup) -> String {
-    let of = numbers::count(u64::from(step.steps));
+    let total = numbers::count(u64::from(step.steps));
     if step.step_last > step.step {
-        format!("steps {} to {} of {of}", step.step, step.step_last)
+        format!("steps {} to {} of {total}", step.step, step.step_last)
     } else {
-        format!("step {} of {of}", step.step)
+        format!("step {} of {total}", step.step)
     }
 }
 

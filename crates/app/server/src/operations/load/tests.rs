@@ -121,11 +121,11 @@ fn the_effective_configuration_reads_back_as_itself() {
     assert_eq!(yaml::read(&settings.to_yaml()).unwrap(), settings);
     let default = ServeSettings::default();
     assert_eq!(yaml::read(&default.to_yaml()).unwrap(), default);
-    let mut odd = ServeSettings::default();
-    odd.tenants.default = Some("null".to_owned());
-    odd.data = "a: \"b\"".into();
-    odd.alerts.exec_arguments = vec!["a,b".to_owned(), "[c]".to_owned(), String::new()];
-    assert_eq!(yaml::read(&odd.to_yaml()).unwrap(), odd);
+    let mut unusual = ServeSettings::default();
+    unusual.tenants.default = Some("null".to_owned());
+    unusual.data = "a: \"b\"".into();
+    unusual.alerts.exec_arguments = vec!["a,b".to_owned(), "[c]".to_owned(), String::new()];
+    assert_eq!(yaml::read(&unusual.to_yaml()).unwrap(), unusual);
 }
 
 #[test]

@@ -151,11 +151,11 @@ fn services_of<'a>(context: &'a Context<'_>, suspect: &'a FoundSuspect) -> BTree
         let mut is_inside: Vec<bool> = Vec::with_capacity(positions.len());
         for position in positions {
             let is_called = position.parent.is_some_and(|parent| is_inside[parent as usize]);
-            let of = service(position.operation);
+            let service_id = service(position.operation);
             if is_called {
-                services.insert(of);
+                services.insert(service_id);
             }
-            is_inside.push(position.operation == suspect.operation || (is_called && of == own));
+            is_inside.push(position.operation == suspect.operation || (is_called && service_id == own));
         }
     }
     services

@@ -146,16 +146,16 @@ fn the_latest_value_of_each_gauge_is_used() {
 #[test]
 fn processors_of_a_host_are_counted_and_idle_time_is_not() {
     let mut reader = RemoteWrite::new(&[]);
-    let of = |cpu: &str, mode: &str, points: &[(i64, f64)]| {
+    let cpu_series = |cpu: &str, mode: &str, points: &[(i64, f64)]| {
         series(
             &[("__name__", "node_cpu_seconds_total"), ("cpu", cpu), ("instance", "n1:9100"), ("mode", mode)],
             points,
         )
     };
     let all = [
-        of("0", "user", &[(0, 50.0), (15, 52.0)]),
-        of("0", "idle", &[(0, 900.0), (15, 910.0)]),
-        of("1", "system", &[(0, 5.0), (15, 6.5)]),
+        cpu_series("0", "user", &[(0, 50.0), (15, 52.0)]),
+        cpu_series("0", "idle", &[(0, 900.0), (15, 910.0)]),
+        cpu_series("1", "system", &[(0, 5.0), (15, 6.5)]),
     ];
     let expected = [
         "0 Cores [n1:9100]  = 2",

@@ -55,10 +55,13 @@ fn only_calls_in_the_requested_interval_count() {
     let load = Load { sites: 1, shares: [1.0, 0.0, 0.0], ..Load::default() };
     let factor = |_: usize, at: usize| if at >= 100 { 4.0 } else { 1.0 };
     let table = load.table(&mut Random(9), 200, factor);
-    let of = |from: usize, to: usize| find_onset(&table, site(0), second(from), second(to));
-    assert!(of(50, 150).is_some_and(|onset| onset.earliest >= second(90) && onset.latest <= second(110)));
-    assert_eq!(of(110, 200), None, "slow all the time");
-    assert_eq!(of(0, 100), None, "never slow");
-    assert_eq!(of(96, 105), None, "nine requests");
+    let onset_between = |from: usize, to: usize| find_onset(&table, site(0), second(from), second(to));
+    assert!(
+        onset_between(50, 150)
+            .is_some_and(|onset| onset.earliest >= second(90) && onset.latest <= second(110))
+    );
+    assert_eq!(onset_between(110, 200), None, "slow all the time");
+    assert_eq!(onset_between(0, 100), None, "never slow");
+    assert_eq!(onset_between(96, 105), None, "nine requests");
     assert_eq!(find_onset(&table, site(5), second(0), second(200)), None, "nobody calls it");
 }

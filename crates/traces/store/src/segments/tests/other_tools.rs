@@ -63,8 +63,8 @@ async fn write(folder: &Path) {
 
 #[tokio::test]
 async fn the_examples_of_the_manual_run_in_duckdb_and_polars() {
-    let there = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
-    if !there.is_ok_and(|output| output.status.success()) {
+    let modules = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
+    if !modules.is_ok_and(|output| output.status.success()) {
         let reason = "python3 with duckdb and polars is not here";
         return laggard_testkit::skip(laggard_testkit::Missing::Machine, reason);
     }

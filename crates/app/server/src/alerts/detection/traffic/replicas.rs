@@ -297,8 +297,8 @@ mod tests {
     fn a_replica_that_repeatedly_gets_no_calls_is_found() {
         let absent = |interval: usize| interval % 9 > 5;
         let found = |is_absent: &dyn Fn(usize) -> bool| {
-            let of = |own: usize, interval: usize| if is_absent(interval) { [15, 0, 15][own] } else { 10 };
-            calls(of).interrupted(LATEST, at).map(|(_, replica, shown)| (replica, shown.rate, shown.onset))
+            let count = |own: usize, interval: usize| if is_absent(interval) { [15, 0, 15][own] } else { 10 };
+            calls(count).interrupted(LATEST, at).map(|(_, replica, shown)| (replica, shown.rate, shown.onset))
         };
         let since = Some(at(54));
         assert_eq!(found(&|interval| interval < 60 && absent(interval)), Some((replica(1), 6.0, since)));

@@ -136,7 +136,7 @@ pub(super) fn odd_frames(mut attack: Attack<'_>) {
     let headers = call();
     while attack.should_continue() {
         let Some(mut stream) = connection(&attack) else { continue };
-        let piece = match attack.random.below(7) {
+        let bytes = match attack.random.below(7) {
             0 => frame(PING, 0, 0, &[7; 8]).repeat(1000),
             1 => frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]).repeat(1000),
             2 => frame(WINDOW_UPDATE, 0, 0, &0x7FFF_FFFF_u32.to_be_bytes()).repeat(3),
@@ -150,7 +150,7 @@ pub(super) fn odd_frames(mut attack: Attack<'_>) {
             _ => (0..2000).map(|_| attack.random.below(256) as u8).collect(),
         };
         for _ in 0..20 {
-            if stream.write_all(&piece).is_err() || is_closed(&mut stream) {
+            if stream.write_all(&bytes).is_err() || is_closed(&mut stream) {
                 break;
             }
         }

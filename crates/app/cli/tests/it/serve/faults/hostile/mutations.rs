@@ -128,8 +128,8 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut SplitMix) {
             }
             3 => bytes.truncate(at),
             _ => {
-                let odd = ODD[random.below(ODD.len() as u64) as usize];
-                bytes.splice(at..end, odd.iter().copied());
+                let inserted = ODD[random.below(ODD.len() as u64) as usize];
+                bytes.splice(at..end, inserted.iter().copied());
             }
         }
     }
