@@ -1,4 +1,4 @@
-// Alerts and incidents: what is listed, where it leads, what the navigation says, and a page that says when nobody looked.
+// Alerts and incidents: lists, links, the navigation, and the page of a server without evaluations.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -29,7 +29,7 @@ describe("alerts", () => {
   const heading = (page) => page.locator("main h1").first().textContent();
   const entry = (page) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Incidents/ });
 
-  test("one that fires leads to the verdict that found it", async () => {
+  test("a firing alert links to its verdict", async () => {
     const page = await alerts("one");
     assert.equal(await heading(page), "1 alert firing, 0 pending, 0 resolved");
     assert.match(await entry(page).innerText(), /1\s+open/);
@@ -45,14 +45,14 @@ describe("alerts", () => {
     assert.match(submitted.parts[0].text, /"baseline-since":"2026-01-12T07:45:00Z"/);
   });
 
-  test("no alerts: the page says so, and that there was an evaluation", async () => {
+  test("an empty list states that there are no alerts and when the last evaluation was", async () => {
     const page = await alerts("none");
     assert.equal(await heading(page), "No alerts in this window");
     assert.doesNotMatch(await entry(page).innerText(), /open/);
     assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*Nobody is notified\./);
   });
 
-  test("an incident leads to its verdict, clause by clause", async () => {
+  test("an incident shows its verdict clause by clause", async () => {
     const page = await open(stubs.get("one").url);
     pages.push(page);
     await visit(page, `/incidents?${HOUR}`);
@@ -67,7 +67,7 @@ describe("alerts", () => {
     assert.equal(new URL(page.url()).pathname, "/verdict");
   });
 
-  test("deployments are listed and lead to the hour after them", async () => {
+  test("deployments are listed and link to the hour after them", async () => {
     const page = await open(stubs.get("one").url);
     pages.push(page);
     await visit(page, `/deployments?${HOUR}`);
@@ -78,7 +78,7 @@ describe("alerts", () => {
     assert.equal(new URL(page.url()).searchParams.get("baseline-since"), "2026-01-12T08:35:00Z");
   });
 
-  test("a thousand can be counted, filtered and sorted", async () => {
+  test("a thousand alerts can be counted, filtered and sorted", async () => {
     const page = await alerts("thousand");
     assert.equal(await heading(page), "250 alerts firing, 250 pending, 500 resolved");
     const table = page.getByRole("table", { name: "Alerts" });
@@ -88,9 +88,9 @@ describe("alerts", () => {
     assert.equal(await table.getByRole("row").count(), 2);
   });
 
-  test("a server that could not evaluate, or has alerts disabled, says so", async () => {
-    const said = (page) => page.locator("main .notice").first().innerText();
-    assert.match(await said(await alerts("empty")), /3 complete requests/);
-    assert.match(await said(await alerts("insufficient")), /alerts\.enabled/);
+  test("failed evaluations and disabled alerts are reported", async () => {
+    const notice = (page) => page.locator("main .notice").first().innerText();
+    assert.match(await notice(await alerts("empty")), /3 complete requests/);
+    assert.match(await notice(await alerts("insufficient")), /alerts\.enabled/);
   });
 });

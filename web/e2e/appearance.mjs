@@ -1,4 +1,4 @@
-// Every page at both widths, light and dark: no errors, nothing sticks out, nothing that axe calls serious.
+// Every page at both widths, light and dark: no errors, no overflow, no serious findings of axe.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -6,7 +6,7 @@ import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
 import { PLACES } from "./views.mjs";
 
-/** Each theme and each width is examined once by axe, which is slow; all are looked at. */
+/** Each theme and each width is examined once by axe, which is slow; screenshots are taken of all. */
 const LOOKS = [
   { look: "wide-light", size: WIDE, theme: "light", examined: true },
   { look: "wide-dark", size: WIDE, theme: "dark" },
@@ -14,10 +14,10 @@ const LOOKS = [
   { look: "narrow-light", size: NARROW, theme: "light" },
 ];
 
-/** Which scenario is seen where; `one` is everywhere. */
-const FULL = PLACES.map((place) => ({ ...place, scenario: "one", looks: LOOKS }));
+/** Which pages are shown in which scenario; `one` is shown everywhere. */
+const FULL = PLACES.map((view) => ({ ...view, scenario: "one", looks: LOOKS }));
 const some = (scenario, names, looks) =>
-  PLACES.filter((place) => names.includes(place.name)).map((place) => ({ ...place, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
+  PLACES.filter((view) => names.includes(view.name)).map((view) => ({ ...view, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
 
 const OTHERS = [
   ...some("none", ["overview", "verdict", "categories", "compare", "changes", "alerts"], ["wide-light", "narrow-dark"]),
@@ -38,7 +38,7 @@ async function look(page, { name, scenario }, { look, size, theme, examined }) {
   if (examined) assert.deepEqual(await findings(page), [], look);
 }
 
-describe("looks", () => {
+describe("appearance", () => {
   const stubs = new Map();
   before(async () => {
     for (const { scenario } of [...FULL, ...OTHERS]) {
@@ -49,12 +49,12 @@ describe("looks", () => {
     for (const stub of stubs.values()) stub.close();
   });
 
-  for (const place of [...FULL, ...OTHERS]) {
-    test(`${place.name}, ${place.scenario}`, async () => {
-      const page = await open(stubs.get(place.scenario).url, place.looks[0]);
+  for (const view of [...FULL, ...OTHERS]) {
+    test(`${view.name}, ${view.scenario}`, async () => {
+      const page = await open(stubs.get(view.scenario).url, view.looks[0]);
       try {
-        await visit(page, place.path);
-        for (const each of place.looks) await look(page, place, each);
+        await visit(page, view.path);
+        for (const each of view.looks) await look(page, view, each);
         assert.deepEqual(page.wrong, []);
       } finally {
         await page.done();

@@ -1,4 +1,4 @@
-// One Chromium for all tests, and pages that remember what went wrong in them.
+// One Chromium for all tests, and pages that record their errors.
 
 import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +15,7 @@ export const PAGES = process.env.LAGGARD_BUILT_PAGES ?? new URL("../dist", impor
 
 const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-default-browser-check"];
 
-/** Chromium's place: `CHROMIUM`, or where distributions put it. */
+/** Path of Chromium: `CHROMIUM`, or where distributions install it. */
 export function executable() {
   const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
   const found = places.find((place) => place && existsSync(place));
@@ -40,7 +40,7 @@ export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 400, height: 800 };
 
 /**
- * A page of a server, in a profile of its own. `page.wrong` collects console errors, exceptions, requests that leave
+ * A page of a server, in a separate profile. `page.wrong` collects console errors, exceptions, requests that leave
  * the server, and violations of its content security policy. The clock stands at the end of the stub's hour.
  */
 export async function open(url, { size = WIDE, theme = "light", touch = false, clock = UNTIL_NS / 1e6 } = {}) {
@@ -50,7 +50,7 @@ export async function open(url, { size = WIDE, theme = "light", touch = false, c
   if (clock !== null) await page.clock.setSystemTime(clock);
   page.wrong = [];
   page.on("console", (message) => {
-    // A failed request is told by the page itself; tests of errors look there.
+    // The page shows failed requests itself, which the tests of errors check.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) page.wrong.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => page.wrong.push(`exception: ${error.message}`));
@@ -64,7 +64,7 @@ export async function open(url, { size = WIDE, theme = "light", touch = false, c
   return page;
 }
 
-/** Goes to a path and waits until it shows its answers. */
+/** Opens a path and waits until its responses are shown. */
 export async function visit(page, path) {
   await page.goto(path);
   await settled(page).catch((error) => {
@@ -72,7 +72,7 @@ export async function visit(page, path) {
   });
 }
 
-/** Waits until the heading is there, nothing is on its way, and the canvases are drawn. */
+/** Waits until the heading exists, no request is pending, and the canvases are drawn. */
 export async function settled(page) {
   await page.locator("main h1").first().waitFor();
   await page.waitForFunction(() => !document.querySelector("main [aria-busy=true], main[aria-busy=true]"));
@@ -80,7 +80,7 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
 }
 
-/** Keeps a picture of the whole page, cut at 4,000 pixels. */
+/** Saves a screenshot of the whole page, cropped at 4,000 pixels. */
 export async function shoot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
@@ -103,7 +103,7 @@ export async function findings(page) {
     .map(({ id, help, nodes, count }) => `${id} (${count}): ${help}: ${nodes.join(" | ")}`);
 }
 
-/** How far the page is wider than its window: 0 unless something sticks out. */
+/** Horizontal overflow of the page in pixels. */
 export async function overhang(page) {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
 }

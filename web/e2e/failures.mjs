@@ -1,4 +1,4 @@
-// Errors of the server, a slow server, no server; addresses that nobody wrote.
+// Errors of the server, a slow server, no server, and invalid addresses.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -6,7 +6,7 @@ import { startStub } from "../stub/server.mjs";
 import { findings, open, PAGES, settled, shoot, visit } from "./browser.mjs";
 import { HOUR, PLACES } from "./views.mjs";
 
-describe("trouble", () => {
+describe("failures", () => {
   let stub;
   let page;
   before(async () => {
@@ -23,9 +23,9 @@ describe("trouble", () => {
     stub.close();
   });
 
-  test("every page tells what the server says is wrong", async () => {
-    const told = { status: 503, title: "Not ready", detail: "The log is being replayed; try again in a minute." };
-    stub.failing.push({ path: "/api/v1/", ...told });
+  test("every page shows the server's error message", async () => {
+    const problem = { status: 503, title: "Not ready", detail: "The log is being replayed; try again in a minute." };
+    stub.failing.push({ path: "/api/v1/", ...problem });
     for (const { name, path } of PLACES.filter((place) => !["kernel", "import"].includes(place.name))) {
       await page.goto(path);
       await page.getByRole("alert").first().waitFor();
@@ -37,7 +37,7 @@ describe("trouble", () => {
     }
   });
 
-  test("after an error one can try again", async () => {
+  test("a failed request can be retried", async () => {
     stub.failing.push({ path: "/api/v1/search", status: 500, title: "Broken", detail: "" });
     await page.goto(`/search?${HOUR}`);
     await page.getByRole("alert").first().waitFor();
@@ -47,7 +47,7 @@ describe("trouble", () => {
     assert.equal(await page.getByRole("alert").count(), 0);
   });
 
-  test("a question that cannot be answered says why", async () => {
+  test("a rejected question shows the reason", async () => {
     for (const path of ["/compare", "/verdict"]) {
       await page.goto(`${path}?${HOUR}&service=nobody&before-since=2026-01-12T08:00:00Z&before-until=2026-01-12T09:00:00Z&run=1`);
       await page.getByRole("alert").first().waitFor();
@@ -55,20 +55,20 @@ describe("trouble", () => {
     }
   });
 
-  test("a job that fails says why", async () => {
+  test("a failed job shows the reason", async () => {
     await page.goto(`/verdict?${HOUR}&service=breaks`);
     await page.getByRole("alert").first().waitFor();
     assert.match(await page.getByRole("alert").first().innerText(), /more spans than fit/);
   });
 
-  test("a slow server is waited for, and the page says so", async () => {
+  test("a slow response is shown as pending", async () => {
     stub.slow.push({ path: "/api/v1/search", ms: 700 });
     await page.goto(`/search?${HOUR}`);
     await page.locator("main [aria-busy=true]").first().waitFor();
     await page.getByRole("table", { name: "Requests found" }).waitFor();
   });
 
-  test("a server that is gone is told", async () => {
+  test("a lost connection is shown", async () => {
     const gone = await startStub({ pages: PAGES });
     const other = await open(gone.url);
     await visit(other, `/search?${HOUR}`);
@@ -79,7 +79,7 @@ describe("trouble", () => {
     await other.done();
   });
 
-  test("pages that do not exist say so", async () => {
+  test("unknown pages are not found", async () => {
     for (const path of ["/nonsense", "/traces/", "/categories/%E0%A4%A", "/traces/a/b/c"]) {
       await page.goto(path);
       await page.locator("main h1").first().waitFor();
@@ -91,7 +91,7 @@ describe("trouble", () => {
     }
   });
 
-  test("broken addresses break nothing", async () => {
+  test("invalid addresses cause no errors", async () => {
     const wrong = ["since=banana", "since=-999999999d", "since=2026-13-45T99:00:00Z", `service=${encodeURIComponent("x".repeat(3000))}`, "since=%00&until=%22%3E%3Cscript%3E", "limit=-5&min_ms=NaN", "span=zzz&zoom=zzz&view=zzz"];
     for (const query of wrong) {
       for (const path of ["/", "/search", "/compare", "/capacity", "/traces/5b8efff798038103d269b633813fc60c"]) {
@@ -102,7 +102,7 @@ describe("trouble", () => {
     await settled(page);
   });
 
-  test("the policy holds: nothing inline runs", async () => {
+  test("the content security policy blocks inline scripts", async () => {
     const policy = (await page.goto("/")).headers()["content-security-policy"];
     assert.match(policy, /default-src 'self'/);
     assert.doesNotMatch(policy, /unsafe/);

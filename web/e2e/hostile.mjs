@@ -1,4 +1,4 @@
-// Names from traces may hold anything: markup, controls, marks that turn the direction, a thousand characters.
+// Names from traces may contain anything: markup, control characters, direction marks, a thousand characters.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

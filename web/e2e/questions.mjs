@@ -26,7 +26,7 @@ describe("questions", () => {
     stub.close();
   });
 
-  test("two windows are compared, with the names of the flags", async () => {
+  test("two windows are compared with settings named like the flags", async () => {
     await visit(page, `/compare?${HOUR}`);
     assert.equal(stub.submitted.length, 0, "nothing is submitted yet");
     await page.getByRole("button", { name: "A day earlier" }).click();
@@ -38,7 +38,7 @@ describe("questions", () => {
     await page.getByRole("treegrid", { name: "Call paths" }).waitFor();
   });
 
-  test("capacity wants a target, and takes several what-ifs", async () => {
+  test("capacity requires a target and accepts several what-ifs", async () => {
     await visit(page, `/capacity?${HOUR}`);
     await page.getByRole("button", { name: "Compute the capacity" }).click();
     assert.equal(stub.submitted.length, 0);
@@ -51,7 +51,7 @@ describe("questions", () => {
     assert.deepEqual([settings["latency-max"], settings["what-if"]], ["500ms", ["front.servers=5", "cart.demand=-30%"]]);
   });
 
-  test("a question about samples in a file has a result with an address", async () => {
+  test("the result of a question about a file of samples has an address", async () => {
     await visit(page, `/changes?${HOUR}`);
     await page.getByLabel("Complete files").check();
     await page.getByLabel("Samples, traces or access logs").setInputFiles([file("samples.csv", "time,server\n"), file("more.csv", "time\n")]);
@@ -80,7 +80,7 @@ describe("questions", () => {
     });
   }
 
-  test("kernel traces: which executions are slow wants both sets", async () => {
+  test("kernel traces: the question about slow executions requires both sets", async () => {
     await visit(page, "/kernel");
     await page.getByRole("button", { name: "Why are some executions slow?" }).click();
     await page.getByLabel("Trace of the executions in question").setInputFiles(file("bad.dat", "x"));
@@ -109,7 +109,7 @@ describe("questions", () => {
     assert.equal(jobs[0].state, "cancelled");
   });
 
-  test("leaving a page calls its work off", async () => {
+  test("leaving a page cancels its job", async () => {
     stub.jobs.pace(1500);
     await page.goto(`/signature?${HOUR}&run=1`);
     await page.getByRole("progressbar").waitFor();
@@ -128,7 +128,7 @@ describe("questions", () => {
     assert.match(download.suggestedFilename(), /\.json$/);
   });
 
-  test("files are imported one after the other; one that is no trace does not stop the others", async () => {
+  test("files are imported one by one, and an unrecognized one does not stop the others", async () => {
     await visit(page, "/import");
     await page.getByLabel("Files").setInputFiles([file("good.json", "{}"), file("bad.txt", "not a trace"), file("more.json", "{}")]);
     await page.getByRole("button", { name: "Import 3 files" }).click();
@@ -144,7 +144,7 @@ describe("questions", () => {
   });
 });
 
-/** A page that only a click leads to, at both widths and in both themes. */
+/** A page reachable only by a click, at both widths and in both themes. */
 async function seen(page, name) {
   for (const [look, size, colorScheme] of [["wide-light", WIDE, "light"], ["narrow-dark", NARROW, "dark"]]) {
     await page.setViewportSize(size);

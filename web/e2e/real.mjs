@@ -1,4 +1,4 @@
-// The same pages against `laggard serve` itself, with a simulated incident sent in through them. Needs LAGGARD_BINARY.
+// The same pages against `laggard serve` itself, with a simulated incident imported through them. Needs LAGGARD_BINARY.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -12,33 +12,33 @@ import { HOUR } from "./views.mjs";
 
 const binary = process.env.LAGGARD_BINARY;
 
-/** Variables with the program's name are settings of it. */
+/** The environment without variables that start with the program's name, which would be settings. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("LAGGARD_")));
 
-/** Starts a server in a folder; the address of its pages is what it says first. */
+/** Starts a server in a folder; the first line of its log has the address of the pages. */
 async function start(folder) {
   const off = ["--otlp-grpc", "off", "--otlp-http", "off", "--zipkin", "off"];
   const set = ["--set", "store.keep_for=3650d", "--set", "logs.form=json"];
   const server = spawn(binary, ["serve", "--http", "127.0.0.1:0", "--data", folder, ...off, ...set], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
-  const said = [];
+  const lines = [];
   const address = await new Promise((known, failed) => {
     createInterface({ input: server.stderr }).on("line", (line) => {
-      said.push(line);
+      lines.push(line);
       const found = /"address":"([^"]+)"/.exec(line);
       if (found) known(found[1]);
     });
-    server.on("exit", (status) => failed(new Error(`laggard serve ended with ${status}: ${said.join("\n")}`)));
+    server.on("exit", (status) => failed(new Error(`laggard serve ended with ${status}: ${lines.join("\n")}`)));
   });
-  /** It saves its state before it ends. */
+  /** Stops the server, which saves its state. */
   const stop = () => {
     const ended = new Promise((resolve) => server.once("exit", resolve));
     server.kill("SIGTERM");
     return ended;
   };
-  return { url: `http://${address}`, stop, said };
+  return { url: `http://${address}`, stop, lines };
 }
 
-describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
+describe("the real server", { skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
   const folder = mkdtempSync(join(tmpdir(), "laggard-pages-"));
   const traces = join(folder, "incident", "traces");
   let server;
@@ -54,7 +54,7 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("an empty server says that it has nothing", async () => {
+  test("an empty server states that it has no data", async () => {
     for (const path of [`/?${HOUR}`, `/verdict?${HOUR}`, `/categories?${HOUR}`, `/search?${HOUR}`, `/alerts?${HOUR}`, "/status", "/jobs"]) {
       await visit(page, path);
       assert.equal(await overhang(page), 0, path);
@@ -86,7 +86,7 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
     await seen(page, "real-trace");
   });
 
-  test("overview, categories and search show it, and lead on", async () => {
+  test("overview, categories and search show the incident and link to details", async () => {
     await visit(page, `/?${HOUR}`);
     await seen(page, "real-overview");
     await visit(page, `/categories?${HOUR}`);
@@ -108,7 +108,7 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
     await seen(page, "real-compare");
   });
 
-  test("questions about samples are answered or say what is missing", async () => {
+  test("questions about samples are answered or list missing data", async () => {
     for (const path of [`/changes?${HOUR}&run=1`, `/signature?${HOUR}&run=1`, `/capacity?${HOUR}&run=1&latency-max=500ms`]) {
       await page.goto(path);
       await page.getByRole("region", { name: "Answer" }).or(page.getByRole("alert")).first().waitFor({ timeout: 120_000 });
@@ -116,7 +116,7 @@ describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not se
     }
   });
 
-  test("jobs and status list what was done", async () => {
+  test("jobs and status list the finished work", async () => {
     await visit(page, "/jobs");
     assert.match(await page.locator("main").innerText(), /compare/);
     await seen(page, "real-jobs");

@@ -1,4 +1,4 @@
-// Every page with an address that shows it filled.
+// Every page with an address that shows it with data.
 
 import { diagnosis } from "../stub/answers.mjs";
 

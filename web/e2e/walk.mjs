@@ -6,7 +6,7 @@ import { startStub } from "../stub/server.mjs";
 import { NARROW, open, PAGES, settled, visit } from "./browser.mjs";
 import { HOUR, PLACES } from "./views.mjs";
 
-/** What has the focus: its role or tag, and its words. */
+/** Role or tag and text of the focused element. */
 const focused = (page) =>
   page.evaluate(() => {
     const at = document.activeElement;
@@ -26,7 +26,7 @@ describe("without a mouse", () => {
     stub.close();
   });
 
-  test("the first stop skips to the page, the next ones are the navigation", async () => {
+  test("the first tab stop skips to the content, and the navigation follows", async () => {
     await visit(page, `/?${HOUR}`);
     await page.keyboard.press("Tab");
     assert.equal((await focused(page)).text, "Skip to the page");
@@ -36,7 +36,7 @@ describe("without a mouse", () => {
     assert.equal((await focused(page)).main, false, "before the page come navigation and window");
   });
 
-  test("a link of the navigation leads there, and the focus goes along", async () => {
+  test("navigation links move the focus to the new page", async () => {
     await visit(page, `/?${HOUR}`);
     await page.getByRole("navigation").getByRole("link", { name: "Search" }).focus();
     await page.keyboard.press("Enter");
@@ -47,7 +47,7 @@ describe("without a mouse", () => {
     assert.equal(await page.title(), "Search · Laggard");
   });
 
-  test("every focus can be seen, and tabbing through a page comes to an end", async () => {
+  test("every focus is visible, and tabbing through a page ends", async () => {
     for (const { name, path } of PLACES) {
       await visit(page, path);
       const stops = await tabThrough(page, 400);
@@ -57,7 +57,7 @@ describe("without a mouse", () => {
     }
   });
 
-  test("two keys lead to pages, and a question mark lists them", async () => {
+  test("two-key shortcuts open pages, and a question mark lists them", async () => {
     await visit(page, "/status");
     await page.keyboard.press("g");
     await page.keyboard.press("d");
@@ -71,7 +71,7 @@ describe("without a mouse", () => {
     await dialog.waitFor({ state: "hidden" });
   });
 
-  test("a tree is walked, folded and opened by arrow keys", async () => {
+  test("a tree is navigated, folded and unfolded by arrow keys", async () => {
     await visit(page, "/traces/5b8efff798038103d269b633813fc60c");
     const tree = page.getByRole("treegrid", { name: "Spans" });
     const rows = async () => Number(await tree.getAttribute("aria-rowcount"));
@@ -92,7 +92,7 @@ describe("without a mouse", () => {
     await page.getByRole("region", { name: "Span" }).getByText(chosen).waitFor();
   });
 
-  test("a form is filled and sent with the keyboard alone", async () => {
+  test("a form can be filled and submitted by keyboard", async () => {
     await visit(page, `/search?${HOUR}`);
     await page.getByLabel("From, ms").focus();
     await page.keyboard.type("100");
@@ -110,7 +110,7 @@ describe("without a mouse", () => {
     assert.equal(await page.getByLabel("From, ms").inputValue(), "100");
   });
 
-  test("a table is sorted with the keyboard and says so", async () => {
+  test("a table is sorted by keyboard and announces the order", async () => {
     await visit(page, `/search?${HOUR}`);
     const head = page.getByRole("columnheader", { name: "Latency" });
     await head.getByRole("button").focus();
@@ -137,7 +137,7 @@ describe("without a mouse", () => {
   });
 });
 
-/** Presses Tab until the focus leaves the page; whether each stop has a size and an outline. */
+/** Presses Tab until the focus leaves the page; returns whether each stop has a size and an outline. */
 async function tabThrough(page, most) {
   await page.evaluate(() => document.querySelector("#main").focus());
   const stops = [];

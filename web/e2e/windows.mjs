@@ -22,7 +22,7 @@ describe("windows", () => {
     stub.close();
   });
 
-  test("a drag over a chart chooses the stretch", async () => {
+  test("a drag over a chart selects the interval", async () => {
     await visit(page, `/?${HOUR}`);
     const chart = page.getByRole("application").first();
     const over = await chart.locator(".u-over").boundingBox();
@@ -41,7 +41,7 @@ describe("windows", () => {
     assert.equal(params(page).since, "2026-01-12T09:00:00Z");
   });
 
-  test("the same with arrow keys", async () => {
+  test("arrow keys select an interval", async () => {
     await visit(page, `/?${HOUR}`);
     await page.getByRole("application").first().focus();
     for (let step = 0; step < 5; step += 1) await page.keyboard.press("ArrowLeft");
@@ -66,7 +66,7 @@ describe("windows", () => {
     assert.equal(length(params(page)), 1_800_000);
   });
 
-  test("ends are typed; what is no time is refused", async () => {
+  test("ends can be typed, and invalid times are rejected", async () => {
     await visit(page, `/?${HOUR}`);
     await page.keyboard.press("w");
     const from = page.getByLabel("From", { exact: true });
@@ -79,7 +79,7 @@ describe("windows", () => {
     assert.equal(params(page).since, "-30m");
   });
 
-  test("a relative window is that of the server's clock", async () => {
+  test("a relative window uses the server's clock", async () => {
     stub.requests.length = 0;
     await visit(page, "/?since=-1h");
     const request = stub.requests.find(({ path }) => path === "/api/v1/overview")?.query;
@@ -88,7 +88,7 @@ describe("windows", () => {
     assert.equal(Math.round((until - since) / 1000), 3600);
   });
 
-  test("a reloaded page shows the same", async () => {
+  test("a reloaded page shows the same window", async () => {
     for (const { name, path } of PLACES.filter((place) => !["jobs", "status"].includes(place.name))) {
       await visit(page, path);
       const first = await page.locator("main").innerText();

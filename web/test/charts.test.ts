@@ -45,7 +45,7 @@ test("rows of a matrix are ordered by start, latency and excess", () => {
   assert.deepEqual(rowOrder({ ...MATRIX, sparse: [[9, 0], [0, 2]] }, "excess"), [0, 1]);
 });
 
-test("a picture has its cells in the order of the rows", () => {
+test("an image has its cells in the order of the rows", () => {
   const inks = { more: (share: number) => ({ red: Math.round(share * 255), green: 0, blue: 0 }), less: () => ({ red: 0, green: 0, blue: 9 }) };
   const ends = endsOf(MATRIX);
   assert.deepEqual(ends, { low: 1, high: 80 });
@@ -60,17 +60,17 @@ test("excess is summed by position", () => {
   assert.deepEqual([found?.position, found?.excess_ns, found?.share, found?.requests, others.length], [4, 60, 1, 1, 0]);
 });
 
-test("positions are to scale and inside", () => {
+test("positions are to scale and inside the chart", () => {
   const axis = { scale: "linear" as const, from: 1000, to: 3000, ticks: [] };
   assert.deepEqual([1000, 1500, 9e9, -9e9, Number.NaN].map((value) => position(axis, value)), [0, 0.25, 1, 0, 0]);
   assert.ok(Math.abs(position({ ...axis, scale: "log", from: 1e3, to: 1e9 }, 1e6) - 0.5) < 1e-9);
 });
 
-test("labels that would overlap are left out", () => {
+test("overlapping labels are omitted", () => {
   assert.deepEqual(spaced([0, 0.05, 0.3, 0.31, 0.6, 0.99], (at) => at, 0.2), [0.3, 0.6]);
 });
 
-test("lines have gaps, bands two edges", () => {
+test("lines have gaps and bands have two edges", () => {
   const series = { name: "", color: "quiet", shape: "line" as const, x: [0, 1, 2, 3], y: [1, 2, null, 4] };
   const same = (value: number) => value;
   assert.equal(pathOf(series, same, same, 0), "M0.0 1.0L1.0 2.0M3.0 4.0h0");

@@ -12,7 +12,7 @@ function themes(): Record<string, string>[] {
   return all.filter((tokens) => tokens.text !== undefined);
 }
 
-test("text reaches WCAG AA on its ground in every theme", () => {
+test("text reaches WCAG AA on its background in every theme", () => {
   const pairs: [string, string, number][] = [
     ["text", "ground", 7], ["text", "card", 7], ["muted", "ground", 4.5], ["muted", "card", 4.5], ["muted", "bar-ground", 4.5],
     ["link", "ground", 4.5], ["link", "card", 4.5], ["link", "link-ground", 4.5], ["card", "link", 4.5],
@@ -30,7 +30,7 @@ test("text reaches WCAG AA on its ground in every theme", () => {
   }
 });
 
-test("contrast is that of the standard", () => {
+test("contrast follows the standard", () => {
   assert.equal(contrast(rgbOf("#000000"), rgbOf("#ffffff")).toFixed(2), "21.00");
   assert.equal(contrast(rgbOf("#777777"), rgbOf("#ffffff")).toFixed(2), "4.48");
 });

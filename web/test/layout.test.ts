@@ -10,17 +10,17 @@ function span(id: string, parent: string | null, start_ns: number, inclusive_ns:
   return { span: id, parent, start_ns, inclusive_ns, ...plain, ...rest };
 }
 
-test("rows know their level, their children and all below them", () => {
+test("rows have their level, their children and all descendants", () => {
   const rows = treeRows(["root", "a", "a1", "b"], (_, at) => [-1, 0, 1, 0][at] ?? -1);
   assert.deepEqual(rows.map((row) => [row.level, row.children, row.below]), [[0, 2, 3], [1, 1, 1], [2, 0, 0], [1, 0, 0]]);
 });
 
-test("a parent that does not come before its child is none", () => {
+test("a parent after its child is ignored", () => {
   const rows = treeRows([1, 2, 3], (_, at) => [2, 1, 99][at] ?? -1);
   assert.deepEqual(rows.map((row) => row.parent), [-1, -1, -1]);
 });
 
-test("folded rows hide all below them and nothing else", () => {
+test("folded rows hide only their descendants", () => {
   const rows = treeRows(["root", "a", "a1", "a2", "b"], (_, at) => [-1, 0, 1, 1, 0][at] ?? -1);
   const names = (folded: string[]) => unfolded(rows, (row) => folded.includes(row.value)).map((row) => row.value);
   assert.deepEqual(names([]), ["root", "a", "a1", "a2", "b"]);
@@ -29,7 +29,7 @@ test("folded rows hide all below them and nothing else", () => {
   assert.deepEqual(names(["b"]), ["root", "a", "a1", "a2", "b"], "a leaf cannot be folded");
 });
 
-test("of a long list only what is in sight is drawn", () => {
+test("only the visible part of a long list is rendered", () => {
   const part = seen(100_000, 20, 1_000_000, 400);
   assert.ok(part.first <= 50_000 && part.last >= 50_020 && part.last - part.first < 50, JSON.stringify(part));
   assert.deepEqual(seen(0, 20, 0, 400), { first: 0, last: 0 });
@@ -40,14 +40,14 @@ test("the extent goes from the first start to the last end", () => {
   assert.equal(extent([]).length_ns, 1);
 });
 
-test("bars are cut to what is shown", () => {
+test("bars are clipped to the visible interval", () => {
   const shown = { since_ns: 100, length_ns: 100 };
   assert.deepEqual(bar(span("a", null, 150, 25), shown), { left: 50, width: 25 });
   assert.deepEqual(bar(span("a", null, 50, 1000), shown), { left: 0, width: 100 });
   assert.equal(bar(span("a", null, 300, 10), shown), null);
 });
 
-test("a call on a host whose clock is wrong is drawn in the middle of its caller, with what it called there", () => {
+test("a call on a host with a wrong clock is centered in its caller, with its callees on that host", () => {
   const day = 86_400e9;
   const spans = [
     span("root", null, 0, 100_000),
@@ -61,7 +61,7 @@ test("a call on a host whose clock is wrong is drawn in the middle of its caller
   assert.equal(spans[1]?.start_ns, day, "what was recorded stays");
 });
 
-test("clocks that can be right are believed", () => {
+test("consistent clocks are trusted", () => {
   const spans = [
     span("root", null, 0, 100_000),
     span("far", "root", 70_000, 29_000, { replica: "host-2" }),
@@ -75,7 +75,7 @@ test("a waterfall keeps orphans as roots", () => {
   assert.deepEqual(rows.map((row) => row.level), [0, 1, 0]);
 });
 
-test("a call tree sums up calls of one operation from one place", () => {
+test("a call tree aggregates calls of one operation from one position", () => {
   const spans = [
     span("root", null, 0, 100, { self_ns: 10 }),
     span("1", "root", 0, 10, { operation: "read", self_ns: 3, status: "error" }),
@@ -96,6 +96,6 @@ test("a call tree sums up calls of one operation from one place", () => {
   assert.deepEqual([rows[1]?.value.errors, rows[1]?.value.replicas.size], [1, 2]);
 });
 
-test("services come by the time spent in them", () => {
+test("services are ordered by self time", () => {
   assert.deepEqual(servicesByTime([span("a", null, 0, 9, { self_ns: 2 }), span("b", "a", 0, 3, { service: "db", self_ns: 3 })]), ["db", "shop"]);
 });

@@ -4,7 +4,7 @@ import { match } from "../src/app/match.ts";
 import { label, sentence } from "../src/format/names.ts";
 import { settingsFromText, settingsToText } from "../src/questions/settings_text.ts";
 
-test("names cannot hide what they hold", () => {
+test("names cannot contain hidden characters", () => {
   assert.equal(label("a\u202Eb\u0007c\n"), "a\\u{202e}b\\u{7}c\\u{a}");
   assert.deepEqual([label("  "), label(""), label("a b")], ["(blank)", "", "a b"]);
   assert.equal(label("abcdefghij", 5), "ab…ij");
@@ -25,7 +25,7 @@ test("paths lead to pages", () => {
   assert.equal(match("/jobs", "/job"), null);
 });
 
-test("thresholds are in the address by name", () => {
+test("thresholds in the address are named", () => {
   const settings = { mode: "paper", "replica-level": "1e-4" };
   assert.deepEqual(settingsFromText(settingsToText(settings)), settings);
   assert.deepEqual(settingsFromText("  "), {});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as n from "../src/format/numbers.ts";
 
-test("numbers read as in the reports of the command line", () => {
+test("numbers are formatted as in the reports of the command line", () => {
   // The same cases as in crates/app/report/src/numbers.rs and crates/base/model/src/time.rs.
   const cases: [string, string][] = [
     [n.count(0), "0"], [n.count(999), "999"], [n.count(1_000), "1,000"], [n.count(1_234_567), "1,234,567"],

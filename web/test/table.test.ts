@@ -13,7 +13,7 @@ const COLUMNS: Column<Row>[] = [
   { id: "size", title: "Size", value: (row) => row.size },
 ];
 
-test("rows are ordered, unknown values last, equal ones as they were", () => {
+test("sorting is stable, with unknown values last", () => {
   const names = (column: string, direction: "ascending" | "descending") => ordered(ROWS, COLUMNS, { column, direction }).map((row) => row.name);
   assert.deepEqual(names("name", "ascending"), ["a", "b9", "b10", "c"]);
   assert.deepEqual(names("size", "ascending"), ["b10", "c", "a", "b9"]);
@@ -21,7 +21,7 @@ test("rows are ordered, unknown values last, equal ones as they were", () => {
   assert.deepEqual(names("unknown", "ascending"), ROWS.map((row) => row.name));
 });
 
-test("anomalies lie in lanes within the window, the longest first", () => {
+test("anomalies are placed in lanes within the window, the longest first", () => {
   const one = (category: string, since: number, until: number) => ({ category, service: "s", operation: "o", reason: "r", since_ns: since * 1e6, until_ns: until * 1e6 });
   const found = lanes([one("x", 0, 30), one("y", 50, 300), one("x", 90, 120), one("z", 400, 500)], { sinceMs: 20, untilMs: 120 });
   assert.deepEqual(found.map((lane) => [lane.category, lane.bars.map((bar) => [bar.left, bar.width])]), [

@@ -5,7 +5,7 @@ import { nsText, range, rfc3339 } from "../src/format/times.ts";
 
 const NOW = Date.UTC(2026, 0, 12, 10);
 
-test("times are read as people and addresses write them", () => {
+test("times are parsed in all input formats", () => {
   const cases: [string, number | null][] = [
     ["now", NOW],
     ["-15m", NOW - 900_000],
@@ -29,7 +29,7 @@ test("times are read as people and addresses write them", () => {
   assert.equal(parseLength("2w"), 1_209_600_000);
 });
 
-test("a window is in order, not empty and not endless", () => {
+test("a window is ordered, not empty, and bounded", () => {
   assert.deepEqual(resolve("", "", NOW), { sinceMs: NOW - 3_600_000, untilMs: NOW });
   assert.deepEqual(resolve("now", "-1h", NOW), { sinceMs: NOW - 3_600_000, untilMs: NOW });
   assert.deepEqual(resolve("now", "now", NOW), { sinceMs: NOW, untilMs: NOW + 1 });
@@ -44,7 +44,7 @@ test("windows move by their length and zoom around their middle", () => {
   assert.deepEqual(zoomed(zoomed(hour, 0.5), 2), hour);
 });
 
-test("times are written exactly and without what is not needed", () => {
+test("times are written exactly and as short as possible", () => {
   assert.equal(nsText(NOW), "1768212000000000000");
   assert.equal(rfc3339(NOW), "2026-01-12T10:00:00Z");
   assert.equal(rfc3339(NOW + 5), "2026-01-12T10:00:00.005Z");

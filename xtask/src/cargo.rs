@@ -26,8 +26,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 pub(crate) fn output(arguments: &[&str]) -> io::Result<String> {
     let output = cargo(arguments).output()?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(io::Error::other(format!("cargo {} failed:\n{said}", arguments.join(" "))));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(format!("cargo {} failed:\n{text}", arguments.join(" "))));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -35,13 +35,13 @@ pub(crate) fn output(arguments: &[&str]) -> io::Result<String> {
 fn judge(arguments: &[&str], environment: &[(&str, &str)]) -> Judgment {
     let ran = cargo(arguments).envs(environment.iter().copied()).output();
     let output = ran.map_err(|error| vec![format!("cargo {}: {error}", arguments.join(" "))])?;
-    let said = [&output.stderr[..], &output.stdout[..]].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    if output.status.success() { Ok(said) } else { Err(last_lines(&said)) }
+    let text = [&output.stderr[..], &output.stdout[..]].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if output.status.success() { Ok(text) } else { Err(last_lines(&text)) }
 }
 
-pub(crate) fn last_lines(said: &str) -> Vec<String> {
-    let lines: Vec<&str> = said.lines().collect();
+pub(crate) fn last_lines(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LINES_SHOWN)..].iter().map(|line| (*line).to_owned()).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
+//! Pages of the manual generated from the program, so that they match it.
 
 use crate::repository::{Judgment, Repository, judge};
 use crate::{cargo, json_pages, limits, samples, typescript};
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_with_a_page_are_listed() {
+    fn commands_with_a_manual_page_are_listed() {
         let repository = Repository::from_files(&[("docs/manual/one.md", "")]);
         let table = commands_with_pages(&fake, &repository).unwrap();
         assert!(table.ends_with("| [one.md](one.md) | `laggard one` | First |\n"), "{table}");

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_that_is_not_in_the_table_fails() {
+    fn a_dependency_missing_from_the_table_fails() {
         let engine = r#"{"name": "laggard-engine", "path": "x", "kind": null}"#;
         assert_eq!(violations_of("laggard-diagnose", engine), Vec::<String>::new());
         assert_eq!(violations_of("laggard-localize", engine).len(), 1);
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn areas_build_downwards() {
+    fn areas_depend_only_on_lower_areas() {
         let package = |name: &str, folder: &str, used: &str| {
             format!(
                 r#"{{"name": "{name}", "manifest_path": "/x/{folder}/a/Cargo.toml", "dependencies":

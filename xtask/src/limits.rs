@@ -115,13 +115,14 @@ mod tests {
     #[test]
     fn a_comment_without_a_constant_fails() {
         let page = format!("{OPEN}{CLOSE}");
-        let of = |code: &str| super::page(&Repository::from_files(&[("crates/a/x.rs", code), (PAGE, &page)]));
-        assert!(of("// Limit: a | b\nfn nothing() {}\n").is_err());
-        assert!(of("// Limit: a\nconst A: u32 = 1;\n").is_err());
+        let page_of =
+            |code: &str| super::page(&Repository::from_files(&[("crates/a/x.rs", code), (PAGE, &page)]));
+        assert!(page_of("// Limit: a | b\nfn nothing() {}\n").is_err());
+        assert!(page_of("// Limit: a\nconst A: u32 = 1;\n").is_err());
     }
 
     #[test]
-    fn values_are_written_as_people_write_them() {
+    fn values_are_printed_in_readable_units() {
         assert_eq!(
             (size(1 << 20), size(1_000), grouped(1_440)),
             ("1 MiB".into(), "1,000".into(), "1,440".into())

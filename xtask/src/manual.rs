@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_listed_must_be_explained() {
+    fn every_listed_name_needs_an_explanation() {
         let good = repository("`bad_record` `cut_off`", "| `serde` |");
         assert_eq!(check(&good), Ok("3 losses and dependencies explained".to_owned()));
         assert_eq!(check(&repository("`bad_record`", "`serde`")).unwrap_err().len(), 1);

@@ -40,7 +40,7 @@ const FORBIDDEN: &[&str] = &[
 struct Exception {
     path: &'static str,
     what: &'static str,
-    #[expect(dead_code, reason = "it is there to be read")]
+    #[expect(dead_code, reason = "documents the exception")]
     reason: &'static str,
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_is_for_one_file_and_one_thing() {
+    fn an_exception_covers_one_file_and_one_rule() {
         let threads = "use std::thread;";
         assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", threads), 0);
         assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", "use std::fs;"), 1);

@@ -93,7 +93,7 @@ pub(crate) fn is_sample(path: &str) -> bool {
     ["/samples/", "/golden/"].iter().any(|folder| path.contains(folder))
 }
 
-/// The judgment of some violations; `summary` is said when there are none.
+/// The judgment of some violations; `summary` is printed if there are none.
 pub(crate) fn judge(violations: Vec<String>, summary: impl FnOnce() -> String) -> Judgment {
     if violations.is_empty() { Ok(summary()) } else { Err(violations) }
 }

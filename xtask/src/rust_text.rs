@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_of_tests_in_their_own_file_are_no_product() {
+    fn test_modules_in_separate_files_are_not_product_code() {
         let repository = Repository::from_files(&[
             ("crates/a/src/lib.rs", "#[cfg(test)]\nmod checks;\nmod real;"),
             ("crates/a/src/checks.rs", "fn t() {}"),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_alone() {
+    fn only_whole_words_match() {
         assert_eq!(word_offsets("a std::fs b std::fsx", "std::fs").collect::<Vec<_>>(), [2]);
         assert_eq!(word_offsets("x.unwrap() unwrap_or()", ".unwrap()").collect::<Vec<_>>(), [1]);
     }

@@ -20,8 +20,8 @@ const CLOSE: &str = "\n```";
 /// When the program cannot be built or fails.
 pub(crate) fn demo() -> io::Result<String> {
     let folder = std::env::temp_dir().join(format!("laggard-sample-{}", std::process::id()));
-    let place = folder.display().to_string();
-    let printed = cargo::output(&["run", "--quiet", "--package", "laggard", "--", "demo", &place]);
+    let folder_name = folder.display().to_string();
+    let printed = cargo::output(&["run", "--quiet", "--package", "laggard", "--", "demo", &folder_name]);
     // It may not have got so far as to make the folder.
     let _ = std::fs::remove_dir_all(&folder);
     Ok(diagnosis(&printed?))
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_is_put_in_its_place() {
+    fn the_sample_replaces_its_placeholder() {
         let renewed = renewed("# L\n```text\n[!] old\n```\nmore\n", SAMPLE).unwrap();
         assert_eq!(renewed, "# L\n```text\n[!] Found\n\n  a is slow\n```\nmore\n");
     }
 
     #[test]
-    fn the_folder_is_left_out() {
+    fn the_folder_is_omitted() {
         assert_eq!(diagnosis("[!] Found\n\nMade for this demonstration: x\n"), "[!] Found");
     }
 }

@@ -12,7 +12,7 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Endings of files of code.
 const CODE: &[&str] = &[".rs", ".js", ".ts", ".css", ".py", ".sh"];
 
-/// Files that a program writes and nobody reads from top to bottom.
+/// Generated files, which are not read from top to bottom.
 const GENERATED: &str = "/generated.ts";
 
 /// Measures files and functions.

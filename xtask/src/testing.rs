@@ -46,7 +46,7 @@ pub(crate) fn run(areas: &[&str]) -> io::Result<bool> {
     if let Some(lines) = child.stdout.take() {
         for line in BufReader::new(lines).lines() {
             let line = line?;
-            passed += passed_in(&line);
+            passed += passed_count(&line);
             say(&line);
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn check(_: &Repository) -> Judgment {
     let ran = cargo(&ALL).env("LAGGARD_SKIPPED", &record).output();
     let ran = ran.map_err(|error| vec![format!("cargo test: {error}")])?;
     let text = String::from_utf8_lossy(&[&ran.stderr[..], &ran.stdout[..]].concat()).into_owned();
-    let passed = text.lines().map(passed_in).sum();
+    let passed = text.lines().map(passed_count).sum();
     let skipped = read_record(&record);
     if ran.status.success() { Ok(closing_line(passed, true, &skipped)) } else { Err(failures(&text)) }
 }
@@ -155,7 +155,7 @@ fn closing_line(passed: u64, all_passed: bool, skipped: &[Skipped]) -> String {
 }
 
 /// How many tests passed, from the last line of a binary: `test result: ok. 12 passed; …`.
-fn passed_in(line: &str) -> u64 {
+fn passed_count(line: &str) -> u64 {
     let counts = line.strip_prefix("test result: ").and_then(|result| result.split_once(". "));
     counts.and_then(|(_, counts)| counts.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn passed_tests_are_counted() {
-        assert_eq!(passed_in("test result: ok. 12 passed; 0 failed"), 12);
-        assert_eq!(passed_in("test result: FAILED. 3 passed; 1 failed"), 3);
-        assert_eq!(passed_in("running 3 tests"), 0);
+        assert_eq!(passed_count("test result: ok. 12 passed; 0 failed"), 12);
+        assert_eq!(passed_count("test result: FAILED. 3 passed; 1 failed"), 3);
+        assert_eq!(passed_count("running 3 tests"), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-/// What the pages are built from.
+/// Sources of the pages.
 pub(crate) const SOURCES: &[&str] = &[
     "../crates/app/report/assets/colors.css",
     "index.html",

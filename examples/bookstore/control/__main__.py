@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def drive(shop: Shop, options: argparse.Namespace) -> None:
-    """The driver replaces this process, or runs in the background."""
+    """Replaces this process by the driver, or starts the driver in the background."""
     values = {name: getattr(options, name) for name in ("mix", "clients", "think", "paper", "rate", "seconds", "seed")}
     words = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     words += ["--data", str(shop.layout.data), "--port", str(shop.layout.front)]

@@ -1,4 +1,4 @@
-"""The database cluster of a data folder: made once, with the data of the shop."""
+"""The database cluster of a data folder, created once with the data of the shop."""
 
 import os
 import pwd
@@ -23,12 +23,12 @@ SETTINGS = {
 
 
 def user() -> str | None:
-    """PostgreSQL refuses to run as root; then it runs as the user that its package made."""
+    """PostgreSQL refuses to run as root, so root runs it as the user created by its package."""
     return POSTGRES_USER if os.geteuid() == 0 else None
 
 
 def make(layout: Layout) -> None:
-    """Makes the cluster unless it is there."""
+    """Creates the cluster unless it exists."""
     cluster = layout.data / "postgres"
     if (cluster / "PG_VERSION").is_file():
         return
@@ -54,7 +54,7 @@ def command(layout: Layout) -> list[object]:
 
 
 def fill(layout: Layout) -> None:
-    """The tables and their rows, unless they are there."""
+    """Creates the tables and their rows unless they exist."""
     if "bookstore" in sql(layout, "SELECT datname FROM pg_database", "postgres").split():
         return
     sql(layout, "CREATE DATABASE bookstore", "postgres")
@@ -62,7 +62,7 @@ def fill(layout: Layout) -> None:
 
 
 def sql(layout: Layout, text: str, database: str = "bookstore") -> str:
-    """What psql answers to statements, which are one transaction unless there is one."""
+    """Output of psql for statements, which are one transaction unless there is only one."""
     address = f"host={HOST} port={layout.postgres} user=bookstore dbname={database}"
     done = subprocess.run(
         ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", address],

@@ -1,4 +1,4 @@
-"""Where the sources are, what was installed from them, and what the machine lacks."""
+"""Folders of the sources, installed dependencies, and missing packages."""
 
 import fcntl
 import glob
@@ -35,7 +35,7 @@ def postgres_programs() -> Path | None:
 
 
 def program(name: str) -> str | None:
-    """nginx is in a folder that is not on everybody's path."""
+    """Path of nginx, which may be in a folder outside of PATH."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
 
 

@@ -1,4 +1,4 @@
-"""Starts processes that outlive the command, remembers them in the data folder, and ends only those."""
+"""Starts processes that outlive the command, records them in the data folder, and stops only those."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Processes:
     def start(
         self, name: str, command: Sequence[object], environment: Mapping[str, str], user: str | None = None
     ) -> int:
-        """Starts a process in a session of its own; its output is in logs/NAME.log."""
+        """Starts a process in a new session; its output is in logs/NAME.log."""
         if self.pid(name) is not None:
             raise SystemExit(f"{name} is running already; `bookstore down` stops it")
         with open(self._logs / f"{name}.log", "ab") as log:
@@ -43,7 +43,7 @@ class Processes:
         return child.pid
 
     def pid(self, name: str) -> int | None:
-        """The process id, if it still is the process that was started."""
+        """The process id, if the process with this id is still the one that was started."""
         try:
             known = json.loads(self._file(name).read_text())
         except FileNotFoundError:
@@ -53,7 +53,7 @@ class Processes:
         return int(known["pid"])
 
     def stop(self, name: str, how: signal.Signals = signal.SIGTERM) -> None:
-        """Ends a process and what it started."""
+        """Stops a process and its children."""
         pid = self.pid(name)
         if pid is not None:
             signal_group(pid, how)
@@ -67,7 +67,7 @@ class Processes:
         self._file(name).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
-        """Those that were started, the newest first."""
+        """Started processes, the newest first."""
         files = sorted(self._run.glob("*.json"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
         return [file.stem for file in files]
 
@@ -76,7 +76,7 @@ class Processes:
 
 
 def started(pid: int) -> str | None:
-    """When a process was started, in the kernel's words: ids are used again, these are not."""
+    """Start time of a process according to the kernel, since process ids are reused."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -92,7 +92,7 @@ def signal_group(pid: int, how: signal.Signals) -> None:
 
 
 def reap(pid: int) -> None:
-    """Takes the status of a child of this command; others are not ours to wait for."""
+    """Reaps a child of this command; other processes are reaped by their parents."""
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -1,4 +1,4 @@
-"""A fault from its beginning to its end, and the truth about it."""
+"""Runs of faults with their ground truth."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from faults.fault import Fault
 
 
 def begin(shop: Shop, fault: Fault) -> Path:
-    """Breaks the shop. The truth is written now, and again at the end."""
+    """Injects a fault. The truth is written now and again at the end."""
     since = time.time_ns()
     shop.log(f"{fault.name} begins")
     fault.start(shop)
@@ -21,7 +21,7 @@ def begin(shop: Shop, fault: Fault) -> Path:
 
 
 def end(shop: Shop, fault: Fault) -> Path | None:
-    """Mends it, and completes the newest truth of this fault."""
+    """Removes the fault and completes its latest truth."""
     fault.stop(shop)
     shop.effects(fault.name)
     shop.load(fault.name)

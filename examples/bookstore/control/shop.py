@@ -1,4 +1,4 @@
-"""A bookstore in its data folder: what starts, stops, and breaks it."""
+"""A bookstore in its data folder: start, stop, and fault injection."""
 
 import json
 import os
@@ -24,7 +24,7 @@ EXCLUDED_METRICS = "system.*,process.runtime.*,process.cpu.utilization"
 
 
 class Shop:
-    """Everything that commands and faults do to a bookstore."""
+    """Operations of commands and faults on a bookstore."""
 
     def __init__(self, data: Path, first_port: int) -> None:
         self.layout = Layout(data.resolve(), first_port)
@@ -42,7 +42,7 @@ class Shop:
     # Starting and stopping
 
     def up(self, otlp: str, record: bool) -> None:
-        """Starts everything; `otlp` is where traces and metrics are sent, by way of the recorder if there is to be one."""
+        """Starts everything; `otlp` is the endpoint of traces and metrics, which are sent through the recorder if enabled."""
         install()
         self.layout.switches.write_text('{"effects": {}}')
         (self.layout.data / "otlp").write_text(f"http://{HOST}:{self.layout.recorder}" if record else otlp)
@@ -130,7 +130,7 @@ class Shop:
         self.wait_for(self.layout.front, "nginx")
 
     def wait_for(self, port: int, name: str) -> None:
-        """Until something listens; a process that ended before is an error."""
+        """Waits until a port is open; fails if the process has exited."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
             with socket.socket() as sock:
@@ -144,7 +144,7 @@ class Shop:
     # Breaking
 
     def effects(self, fault: str, *effects: Mapping[str, Any]) -> None:
-        """What the processes are to do wrong; none ends it."""
+        """Sets the effects of a fault on the processes; without effects, removes them."""
         switches = self._switches()
         switches["effects"].pop(fault, None)
         if effects:
@@ -152,7 +152,7 @@ class Shop:
         self._write_switches(switches)
 
     def load(self, fault: str, **changes: Any) -> None:
-        """What the driver is to do otherwise; nothing ends it."""
+        """Sets how a fault changes the load; without changes, removes it."""
         switches = self._switches()
         switches.setdefault("load", {}).pop(fault, None)
         if changes:
@@ -174,12 +174,12 @@ class Shop:
             os.kill(pid, signal.SIGHUP)
 
     def background(self, name: str, module: str, *arguments: object) -> None:
-        """A process of a fault, until it is stopped."""
+        """Starts a process of a fault, which runs until it is stopped."""
         environment = self.environment(name, name, FIRST_VERSION)
         self.processes.start(name, [sys.executable, "-m", module, *arguments], environment)
 
     def database_settings(self, **settings: str | None) -> None:
-        """Settings that need no restart; none is the one of the configuration."""
+        """Changes settings that need no restart; None restores the configured value."""
         for name, value in settings.items():
             self.sql(f"ALTER SYSTEM RESET {name}" if value is None else f"ALTER SYSTEM SET {name} = {value}")
         self.sql("SELECT pg_reload_conf()")
@@ -195,7 +195,7 @@ class Shop:
             signal_group(pid, signal.SIGKILL)
 
     def log(self, what: str) -> None:
-        """A line of the fault log: when something was really done."""
+        """Appends a line to the fault log with the actual time of an action."""
         line = {"time_unix_ns": time.time_ns(), "instance": "bookstore", "effect": what}
         with open(self.layout.fault_log, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")

@@ -17,7 +17,7 @@ OPEN_CONNECTIONS = 200
 
 
 class Driver:
-    """Clients that come and go as the load says, and requests of nobody in particular."""
+    """Clients that arrive and leave according to the load, and requests without a session."""
 
     def __init__(self, options: argparse.Namespace, load: Load, log: Log) -> None:
         self._options = options
@@ -64,7 +64,7 @@ class Driver:
         return Client(self._options.port, self._log, random.Random(self._dice.random()), customer)
 
     async def _arrivals(self) -> None:
-        """Open arrivals: a Poisson process that waits for nobody, over connections that are used again."""
+        """Open arrivals: a Poisson process that does not wait for responses, over reused connections."""
         idle: list[Client] = []
         pending: set[asyncio.Task[None]] = set()
 

@@ -16,7 +16,7 @@ THINK_MAX = 10
 
 @dataclass
 class Log:
-    """A line for each answer, as the user saw it: when it was asked for, which page, how long it took, its status."""
+    """A line for each response as seen by the user: time of the request, page, response time, status."""
 
     file: TextIO
     answers: int = 0
@@ -42,7 +42,7 @@ class Client:
         self.customer = self.customer or 1 + self.dice.randrange(CUSTOMERS)
 
     async def shop(self, mix: str, think_s: float) -> None:
-        """Thinks and asks, forever: think times are exponential, at most ten times their mean (clause 5.3.2)."""
+        """Thinks and sends requests forever: think times are exponential, at most ten times their mean (clause 5.3.2)."""
         while True:
             await asyncio.sleep(min(self.dice.expovariate(1 / think_s), THINK_MAX * think_s))
             await self.request(choose(mix, self.dice))

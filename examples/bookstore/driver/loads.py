@@ -1,4 +1,4 @@
-"""How many clients of each mix there are, and when."""
+"""Number of clients of each mix over time."""
 
 import math
 from collections.abc import Callable
@@ -41,6 +41,6 @@ def paper(clients: int, hour_s: float) -> Load:
 
 
 def changed(population: dict[str, int], factor: float, mix: str | None) -> dict[str, int]:
-    """As a fault or a harmless day changes it."""
+    """The load after changes by a fault or a harmless day."""
     scaled = {name: round(factor * population.get(name, 0)) for name in MIXES}
     return scaled if mix is None else {mix: sum(scaled.values())}

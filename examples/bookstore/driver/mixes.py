@@ -43,7 +43,7 @@ def choose(mix: str, dice: random.Random) -> Interaction:
 
 
 def address(interaction: Interaction, dice: random.Random) -> str:
-    """Path and query. A few books are asked for more often than the others."""
+    """Path and query. A few books are requested more often than the others."""
     values = {
         "item": 1 + int(ITEMS * dice.random() ** 3) % ITEMS,
         "subject": f"subject-{dice.randrange(SUBJECTS)}",

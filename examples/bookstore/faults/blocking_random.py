@@ -44,7 +44,7 @@ FAULT = Fault(
 )
 
 if __name__ == "__main__":
-    # Reading and writing, so that it never ends while nobody reads. A number is made when the last one was taken.
+    # Open for reading and writing, so that it stays open without readers. A number is written once the last one was read.
     descriptor = os.open(Path(sys.argv[1]), os.O_RDWR)
     while True:
         time.sleep(EVERY_S)

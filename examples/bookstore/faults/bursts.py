@@ -1,4 +1,4 @@
-"""CloudDiag's case 3: bursts on a few accounts. An account buys one thing at a time, so its orders wait for each other."""
+"""CloudDiag's case 3: bursts on a few accounts. An account has one order at a time, so its orders wait for each other."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a fault is: how it begins and ends, and what is true about it."""
+"""A fault: its start and end, and its ground truth."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a diagnosis should say. Names are those of the spans.
+    """The expected diagnosis. Names are those of the spans.
 
     `cause` is the class of cause as Laggard names it; other right answers are in `also`. Without a service and not
     everywhere (on the whole machine), a change is harmless: whatever is said about it is false.

@@ -1,4 +1,4 @@
-"""Days on which nothing is wrong: whatever is reported is false."""
+"""Days without a fault, on which every report is false."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

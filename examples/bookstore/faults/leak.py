@@ -1,4 +1,4 @@
-"""A replica keeps what it should forget: its memory grows, and so do its collections of garbage."""
+"""A replica leaks memory: its memory grows, and so do its garbage collections."""
 
 from faults.fault import Truth, by_effects
 

@@ -1,4 +1,4 @@
-"""Another process on the machine takes memory, and uses all of it."""
+"""Another process on the machine allocates memory and touches all of it."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Mi's misconfiguration: one replica is started with database connections that are not used again."""
+"""Mi's misconfiguration: one replica is started with database connections that are not reused."""
 
 from typing import TYPE_CHECKING
 

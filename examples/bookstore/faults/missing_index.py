@@ -1,4 +1,4 @@
-"""An index of the database is gone, so that each rating of a book reads all reviews."""
+"""An index of the database is missing, so that each rating of a book reads all reviews."""
 
 from faults.fault import Fault, Truth
 

@@ -1,4 +1,4 @@
-"""The worker is too slow for the orders that come, so that they wait in the queue."""
+"""The worker is too slow for the arriving orders, so that they wait in the queue."""
 
 from faults.fault import Truth, by_effects
 

@@ -1,4 +1,4 @@
-"""Two faults at once, which have nothing to do with each other."""
+"""Two unrelated faults at once."""
 
 from typing import TYPE_CHECKING
 

@@ -32,7 +32,7 @@ async function related(item) {
 async function answer(request, response) {
   const { pathname, searchParams } = new URL(request.url, 'http://recommendations');
   const operation = `${request.method} ${pathname}`;
-  // The instrumentation of bare HTTP knows no routes; frameworks tell it theirs.
+  // The instrumentation of plain HTTP knows no routes; frameworks report theirs.
   trace.getActiveSpan()?.setAttribute('http.route', pathname).updateName(operation);
   let status = 200;
   let body;

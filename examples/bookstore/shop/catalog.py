@@ -1,4 +1,4 @@
-"""What customers look at: pages about books."""
+"""The catalog: pages about books."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the store and the worker call: PostgreSQL, Redis, the recommendations, and the payment gateway."""
+"""Clients of the store and the worker: PostgreSQL, Redis, the recommendations, and the payment gateway."""
 
 import json
 import os
@@ -24,7 +24,7 @@ NAME_TIMEOUT_S = 1.0
 
 
 class Database:
-    """PostgreSQL, by a pool of connections. As in many frameworks, a request has one from its first query to its end."""
+    """PostgreSQL through a connection pool. As in many frameworks, a request holds a connection from its first query to its end."""
 
     def __init__(self, layout: Layout) -> None:
         address = f"host={HOST} port={layout.postgres} user=bookstore dbname=bookstore"
@@ -33,7 +33,7 @@ class Database:
         self._thread = threading.local()
 
     def connection(self) -> Connection[dict[str, Any]]:
-        """That of the request; the first time it waits until one is free."""
+        """The connection of the request; the first call waits until one is free."""
         if getattr(self._thread, "connection", None) is None:
             self._thread.connection = self._pool.getconn()
         return self._thread.connection
@@ -45,7 +45,7 @@ class Database:
         self.connection().execute(sql, values)
 
     def release(self, keep: bool = True) -> None:
-        """At the end of the request. A connection that is not kept is closed, and the pool makes another."""
+        """At the end of the request. A connection that is not reusable is closed, and the pool opens another."""
         connection = getattr(self._thread, "connection", None)
         if connection is not None:
             self._thread.connection = None
@@ -77,7 +77,7 @@ class Recommendations:
 
 
 class Payment:
-    """The payment gateway, which belongs to somebody else: it is looked up by name and sends no spans."""
+    """The payment gateway of a third party: it is looked up by name and sends no spans."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -90,7 +90,7 @@ class Payment:
         return answer.status == 200
 
     def _look_up(self) -> str:
-        """Asks the name server as resolvers do: two tries of a second; then the address known before."""
+        """Queries the name server like a resolver: two tries of a second each, then the previously known address."""
         address, until = self._address
         if time.monotonic() < until:
             return address

@@ -1,4 +1,4 @@
-"""Where everything is: the data folder and the ports, which follow a first port."""
+"""The layout of a shop: its data folder and its ports, numbered from the first one."""
 
 import os
 from dataclasses import dataclass
@@ -57,10 +57,10 @@ class Layout:
 
     @property
     def switches(self) -> Path:
-        """What is broken now: written by `bookstore break`, read by every process."""
+        """The file of current faults, written by `bookstore break` and read by every process."""
         return self.data / "switches.json"
 
     @property
     def fault_log(self) -> Path:
-        """When a fault really began and ended: one JSON object per line."""
+        """The fault log with actual starts and ends: one JSON object per line."""
         return self.data / "faults.log"

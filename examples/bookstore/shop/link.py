@@ -1,4 +1,4 @@
-"""The network between the replicas of the store and the recommendations: a TCP proxy that can delay and lose.
+"""The network between the replicas of the store and the recommendations: a TCP proxy that can add delay and loss.
 
 A lost segment is what TCP makes of it: a pause of its retransmission timeout, twice as long each time (RFC 6298).
 """

@@ -23,7 +23,7 @@ MACHINE: dict[str, list[str] | None] = {
 
 
 def cpu_seconds(pid: int) -> Callable[[], float]:
-    """CPU time of a process and all it ever started, as far as they were seen: it never falls."""
+    """CPU time of a process and all its observed descendants, which never decreases."""
     total = 0.0
     before: dict[tuple[int, float], float] = {}
 

@@ -1,4 +1,4 @@
-"""What customers buy: carts, orders, and their payment."""
+"""Carts, orders, and payments."""
 
 import json
 import time
@@ -23,7 +23,7 @@ tracer = trace.get_tracer("bookstore")
 
 
 class Orders:
-    """Carts are in the cache, orders in the database; what follows an order is done by the worker."""
+    """Carts are in the cache, orders in the database; the worker processes orders."""
 
     def __init__(self, database: Database, cache: "redis.Redis", payment: Payment) -> None:
         self._database = database
@@ -50,7 +50,7 @@ class Orders:
         self._database.execute("UPDATE customer SET last_login = now() WHERE id = %s", customer)
 
     def confirm(self, customer: int) -> int:
-        """Pays and stores the cart. The customer's row is locked meanwhile: an account buys one thing at a time."""
+        """Pays and stores the cart. The customer's row is locked meanwhile, so that an account has one order at a time."""
         cart = self.cart(customer)
         with self._database.connection().transaction():
             self._database.query("SELECT id FROM customer WHERE id = %s FOR UPDATE", customer)

@@ -1,4 +1,4 @@
-"""The payment gateway and the name server that knows it. Both belong to somebody else: nothing is instrumented."""
+"""The payment gateway and its name server. Both belong to a third party and are not instrumented."""
 
 import os
 import random
@@ -19,7 +19,7 @@ switches = Switches(layout)
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Authorizes everything, after some time."""
+    """Authorizes every payment after a delay."""
 
     protocol_version = "HTTP/1.1"
 

@@ -41,7 +41,7 @@ class Recorder(BaseHTTPRequestHandler):
         except urllib.error.HTTPError as error:
             self.answer(error.code, error.read())
         except OSError:
-            # What was written counts: the recording must not depend on who listens.
+            # Only writing matters: the recording must not depend on the receiver.
             self.answer(200, b"")
 
     def body(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What is broken in a process: the effects that a file lists, for those they are meant for.
+"""Fault effects in a process: the effects listed in a file that apply to it.
 
 Nothing here knows a fault by name. An effect is an object with conditions and one action:
 
@@ -26,7 +26,7 @@ class SwitchedError(Exception):
 
 
 class Switches:
-    """The effects on this process, read again whenever the file changes."""
+    """The effects on this process, reloaded whenever the file changes."""
 
     def __init__(self, layout: Layout, operation: str | None = None) -> None:
         self._layout = layout
@@ -44,14 +44,14 @@ class Switches:
         threading.Thread(target=self._poll, daemon=True, name="switches").start()
 
     def apply(self, operation: str, tenant: str | None = None) -> None:
-        """Does what the effects say to one call of an operation."""
+        """Applies the effects to one call of an operation."""
         for effect in self._matching(operation=operation, tenant=tenant):
             if random.random() < effect.get("share", 1):
                 self._log(effect)
                 self._act(effect)
 
     def value(self, name: str, default: Any, **call: str | None) -> Any:
-        """A setting, as an effect says or as it should be."""
+        """A setting, possibly overridden by an effect."""
         for effect in self._matching(**call):
             if name in effect.get("set", {}):
                 self._log(effect)
@@ -84,7 +84,7 @@ class Switches:
             raise SwitchedError(effect["error"])
 
     def _log(self, effect: dict[str, Any]) -> None:
-        """The first time that an effect is met is when the fault began here."""
+        """Logs the first application of an effect, which is the onset of the fault in this process."""
         text = json.dumps(effect, sort_keys=True)
         if text in self._logged:
             return

@@ -1,4 +1,4 @@
-"""What the automatic instrumentation does not record: the thread of a span, and the CPU of servers that have no SDK."""
+"""Telemetry beyond the automatic instrumentation: the thread of a span, and the CPU of servers without an SDK."""
 
 import threading
 

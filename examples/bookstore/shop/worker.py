@@ -1,4 +1,4 @@
-"""What follows an order: takes it from the queue, reduces the stock, and marks it as shipped."""
+"""Processes orders: takes them from the queue, reduces the stock, and marks them as shipped."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from shop.telemetry import add_thread_ids
 
 WAIT_S = 2
 HANDLE = f"process {QUEUE}"
-#: Like TPC-W: what is almost sold out is delivered again (clause 2.7.3).
+#: As in TPC-W, items that are almost sold out are restocked (clause 2.7.3).
 REDUCE = "UPDATE item SET stock = CASE WHEN stock < %s + 10 THEN stock + 21 ELSE stock END - %s WHERE id = %s"
 
 add_thread_ids()

@@ -71,7 +71,7 @@ class Tracefs:
 
 
 def work(command):
-    """Seconds that the work tells, and seconds of CPU that it took."""
+    """Seconds that the workload reports, and its CPU seconds."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -36,7 +36,7 @@ WORKS = {
 
 
 def seconds(output):
-    """Elapsed time that the work itself tells: without the start and the end of the recorder."""
+    """Elapsed time reported by the workload itself, without start and stop of the recorder."""
     for line in output.splitlines():
         words = line.split()
         if "Total time:" in line:

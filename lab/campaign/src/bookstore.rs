@@ -12,7 +12,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Requests of which one must succeed, a second apart.
 const ATTEMPTS: u32 = 10;
 
-/// A shop in its data folder. Dropping it stops it, if it is ours to stop.
+/// A shop in its data folder. Dropping it stops it if it was started by this program.
 pub(crate) struct Bookstore {
     data: PathBuf,
     first_port: u16,

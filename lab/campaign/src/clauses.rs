@@ -2,7 +2,7 @@
 
 use crate::incidents::ListedIncident;
 
-/// What a verdict names first.
+/// The first name in a verdict.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Claim {
     /// Service and operation.
@@ -19,12 +19,12 @@ impl Claim {
     /// Of an incident: its first clause and *Where*; of one without a verdict, its headline.
     pub(crate) fn from_incident(incident: &ListedIncident) -> Claim {
         let what = incident.clause("what").unwrap_or(&incident.headline);
-        let place = incident.clause("where").unwrap_or_default();
+        let location = incident.clause("where").unwrap_or_default();
         Claim {
             operation: operation(what),
             edge: edge(what),
-            replicas: replicas(place),
-            attribute: attribute(place),
+            replicas: replicas(location),
+            attribute: attribute(location),
         }
     }
 }
@@ -54,11 +54,12 @@ fn edge(what: &str) -> Option<(String, String)> {
 }
 
 /// `On 1 of 3 replicas (store-2).` or ``On replica `store-2`.``; of all replicas, none is named.
-fn replicas(place: &str) -> Vec<String> {
-    if let Some((_, name)) = quoted(place).iter().find(|(before, _)| *before == "On replica ") {
+fn replicas(location: &str) -> Vec<String> {
+    if let Some((_, name)) = quoted(location).iter().find(|(before, _)| *before == "On replica ") {
         return vec![(*name).to_owned()];
     }
-    let Some((before, rest)) = place.split_once(" of ").filter(|(before, _)| before.contains("On ")) else {
+    let Some((before, rest)) = location.split_once(" of ").filter(|(before, _)| before.contains("On "))
+    else {
         return Vec::new();
     };
     let is_count = before.rsplit(' ').next().is_some_and(|word| word.parse::<u32>().is_ok());
@@ -69,8 +70,8 @@ fn replicas(place: &str) -> Vec<String> {
 }
 
 /// ``… `KEY` = `VALUE` …``
-fn attribute(place: &str) -> Option<(String, String)> {
-    quoted(place).into_iter().find_map(|(_, name)| {
+fn attribute(location: &str) -> Option<(String, String)> {
+    quoted(location).into_iter().find_map(|(_, name)| {
         let (key, value) = name.split_once('=')?;
         Some((key.trim().to_owned(), value.trim().to_owned()))
     })
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_are_those_that_it_is_limited_to() {
+    fn replicas_of_a_clause_are_parsed() {
         assert_eq!(replicas("On 1 of 3 replicas (store-2)."), ["store-2"]);
         assert_eq!(replicas("On 2 of 3 replicas (store-1 and store-3), 40 % busy."), ["store-1", "store-3"]);
         assert!(replicas("On all 3 replicas.").is_empty());

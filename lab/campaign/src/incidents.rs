@@ -74,7 +74,7 @@ impl Watch<'_> {
     /// Writes the list whenever it changes, until some time after an incident opened.
     ///
     /// # Errors
-    /// When the file cannot be written. A server that is busy is asked again.
+    /// When the file cannot be written. A busy server is polled again.
     pub(crate) fn save(&self, path: &Path) -> Result<(), CampaignError> {
         let mut file = std::fs::File::create(path).map_err(|error| in_file(path, &error))?;
         let started = Instant::now();

@@ -163,9 +163,9 @@ fn false_statements(
     if !wrong.is_empty() {
         out.push(format!("where: it is not limited to {}", wrong.join(", ")));
     }
-    let place = incident.clause("where").unwrap_or_default();
-    if !known.is_empty() && place.contains("On all ") {
-        out.push(format!("where: {place}"));
+    let location = incident.clause("where").unwrap_or_default();
+    if !known.is_empty() && location.contains("On all ") {
+        out.push(format!("where: {location}"));
     }
     let cause =
         incident.clauses.iter().find(|clause| clause.kind == "cause" && clause.certainty != "possible");
@@ -218,22 +218,22 @@ mod tests {
         }
     }
 
-    fn incident(what: &str, place: &str, class: &str) -> ListedIncident {
+    fn incident(what: &str, location: &str, class: &str) -> ListedIncident {
         let clause = |kind: &str, text: &str| StatedClause {
             kind: kind.to_owned(),
             certainty: "likely".to_owned(),
             text: text.to_owned(),
         };
         ListedIncident {
-            clauses: vec![clause("what", what), clause("where", place), clause("cause", "Likely so.")],
+            clauses: vec![clause("what", what), clause("where", location), clause("cause", "Likely so.")],
             class: Some(class.to_owned()),
             ..ListedIncident::default()
         }
     }
 
     /// An incident that rules out one replica.
-    fn incident_with(what: &str, place: &str) -> ListedIncident {
-        let mut incident = incident(what, place, "waiting");
+    fn incident_with(what: &str, location: &str) -> ListedIncident {
+        let mut incident = incident(what, location, "waiting");
         let text = "Not one replica or its machine: it is slow on all 3 replicas alike.".to_owned();
         let certainty = "likely".to_owned();
         incident.clauses.push(StatedClause { kind: "ruled-out".to_owned(), certainty, text });
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_and_the_parts_of_two_faults_are_judged_by_their_names() {
+    fn an_edge_and_the_parts_of_two_faults_are_scored_by_name() {
         let edge = ("store".to_owned(), "recommendations".to_owned());
         let on_edge = FaultTruth { edge: Some(edge.clone()), service: None, ..truth() };
         let claim = Claim { edge: Some(edge), ..Claim::default() };
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_service_an_incident_that_began_before_is_another_one() {
+    fn an_earlier_incident_of_the_service_is_a_different_one() {
         let of_service = FaultTruth { operation: None, replicas: vec![], ..truth() };
         let mut incident = incident("`store` operation `SELECT`: 3 ms.", "On all 3 replicas.", "waiting");
         incident.clauses.push(StatedClause {

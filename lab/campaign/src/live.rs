@@ -1,4 +1,4 @@
-//! Live runs: one shop, one fault after the other, each with a server of its own.
+//! Live runs: one shop, one fault after the other, each with its own server.
 //!
 //! A server that saw one fault would take its time for what is usual before the next. So each fault gets a new server, which is
 //! loaded with all normal operation of the same shop so far; faults, and the time just after them, are left out, and what came
@@ -62,7 +62,7 @@ pub(crate) fn run(
         drop(server);
         let folder = options.folder.join(format!("{fault}-{}", now_ns() / 1_000_000_000));
         server = Server::start(&options.laggard, &folder.join("server"), ports)?;
-        finish(&one(options, &shop, &server, fault, &folder)?)?;
+        finish(&run_one(options, &shop, &server, fault, &folder)?)?;
         sleep(RECOVERY);
         take_recording(&shop, &data.join("dropped"), "")?;
         sleep(NORMAL);
@@ -71,7 +71,7 @@ pub(crate) fn run(
 }
 
 /// A fault from its beginning to its end.
-fn one(
+fn run_one(
     options: &Options,
     shop: &Bookstore,
     server: &Server,

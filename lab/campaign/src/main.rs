@@ -75,7 +75,7 @@ fn judged(options: &Options, recording: &Recording) -> Result<(), CampaignError>
     results::add(&options.results, result)
 }
 
-/// What went wrong with a file.
+/// An error of a file.
 fn in_file(path: &Path, error: &dyn std::fmt::Display) -> CampaignError {
     format!("{}: {error}", path.display())
 }

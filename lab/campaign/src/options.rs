@@ -28,7 +28,7 @@ cargo xtask campaign [OPTION…]
     --write            only writes the page, which every other run does as well
 ";
 
-/// What is to be done.
+/// The requested action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
     /// Faults of the shop.
@@ -96,7 +96,7 @@ impl Options {
     /// Reads the command line.
     ///
     /// # Errors
-    /// What is not understood, with the usage.
+    /// The invalid argument and the usage.
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, CampaignError> {
         let mut out = Options::new();
         let mut words = words.peekable();

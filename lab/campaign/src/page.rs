@@ -98,7 +98,7 @@ fn conditions(out: &mut String, results: &[RunResult]) {
 }
 
 fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
-    let of = |is: &dyn Fn(&Detection) -> bool| {
+    let count = |is: &dyn Fn(&Detection) -> bool| {
         faults.iter().filter(|result| result.detection.as_ref().is_some_and(is)).count()
     };
     let all = faults.len();
@@ -110,25 +110,25 @@ fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
         faults.iter().filter(|result| peer(result, name).is_some_and(|peer| peer.is_right)).count()
     };
     line(out, format_args!("## Summary\n\n| | of {all} runs of {} faults |\n|---|---|", kinds.len()));
-    line(out, format_args!("| detected | {} |", of(&|_| true)));
+    line(out, format_args!("| detected | {} |", count(&|_| true)));
     line(
         out,
         format_args!(
             "| right operation, service, or edge first, in the first verdict | {} |",
-            of(&|said| said.is_target_at_first)
+            count(&|d| d.is_target_at_first)
         ),
     );
-    line(out, format_args!("| … at the end | {} |", of(&|said| said.is_target)));
+    line(out, format_args!("| … at the end | {} |", count(&|d| d.is_target)));
     line(
         out,
         format_args!(
             "| … and the replicas or tenant, none where all are hit | {} |",
-            of(&|said| said.is_target && said.is_replica)
+            count(&|d| d.is_target && d.is_replica)
         ),
     );
     let on_replicas = replicas
         .iter()
-        .filter(|result| result.detection.as_ref().is_some_and(|said| said.is_target && said.is_replica));
+        .filter(|result| result.detection.as_ref().is_some_and(|d| d.is_target && d.is_replica));
     line(
         out,
         format_args!(
@@ -137,15 +137,15 @@ fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
             replicas.len()
         ),
     );
-    line(out, format_args!("| class of cause right | {} |", of(&|said| said.is_cause)));
+    line(out, format_args!("| class of cause right | {} |", count(&|d| d.is_cause)));
     line(
         out,
         format_args!(
             "| onset within two minutes | {} |",
-            of(&|said| said.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0))
+            count(&|d| d.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0))
         ),
     );
-    line(out, format_args!("| no false statement | {} |", of(&|said| said.false_statements.is_empty())));
+    line(out, format_args!("| no false statement | {} |", count(&|d| d.false_statements.is_empty())));
     line(
         out,
         format_args!(
@@ -176,19 +176,19 @@ fn faults_table(out: &mut String, faults: &[&RunResult]) {
         let name = format!("| `{}` | {}; {} |", result.fault, result.expected, result.causes.join(" or "));
         match &result.detection {
             None => line(out, format_args!("{name} **not**, in {:.0} min | | | | | | | |", result.minutes)),
-            Some(said) => line(
+            Some(detection) => line(
                 out,
                 format_args!(
                     "{name} {:.1} min | {} | {} | {} | {} ({}) | {} | {} | {} |",
-                    said.minutes,
-                    mark(said.is_target_at_first),
-                    mark(said.is_target),
-                    mark(said.is_replica),
-                    mark(said.is_cause),
-                    said.class.as_deref().unwrap_or("none"),
-                    onset(said.onset_error_s),
-                    if said.kernel.is_some() { "yes" } else { "none" },
-                    said.false_statements.len(),
+                    detection.minutes,
+                    mark(detection.is_target_at_first),
+                    mark(detection.is_target),
+                    mark(detection.is_replica),
+                    mark(detection.is_cause),
+                    detection.class.as_deref().unwrap_or("none"),
+                    onset(detection.onset_error_s),
+                    if detection.kernel.is_some() { "yes" } else { "none" },
+                    detection.false_statements.len(),
                 ),
             ),
         }
@@ -223,13 +223,13 @@ fn others_table(out: &mut String, faults: &[&RunResult]) {
 fn statements(out: &mut String, faults: &[&RunResult]) {
     line(out, format_args!("## What the incidents said\n"));
     for result in faults {
-        let Some(said) = &result.detection else { continue };
+        let Some(detection) = &result.detection else { continue };
         line(out, format_args!("**{}** ({})\n", result.fault, result.run));
-        for clause in &said.clauses {
+        for clause in &detection.clauses {
             line(out, format_args!("- {} ({}): {}", clause.kind, clause.certainty, clause.text));
         }
-        if said.clauses.is_empty() {
-            line(out, format_args!("- {}", said.headline));
+        if detection.clauses.is_empty() {
+            line(out, format_args!("- {}", detection.headline));
         }
         out.push('\n');
     }
@@ -241,14 +241,14 @@ fn misses(out: &mut String, faults: &[&RunResult]) {
         let mut wrong: Vec<String> = Vec::new();
         match &result.detection {
             None => wrong.push("no incident".to_owned()),
-            Some(said) => {
-                let class = said.class.as_deref().unwrap_or("none");
-                wrong.extend((!said.is_cause).then(|| format!("class of cause: {class}")));
+            Some(detection) => {
+                let class = detection.class.as_deref().unwrap_or("none");
+                wrong.extend((!detection.is_cause).then(|| format!("class of cause: {class}")));
                 wrong.extend(
-                    (!said.is_replica)
-                        .then(|| format!("where: {}", or(&said.place, "no replica or tenant named"))),
+                    (!detection.is_replica)
+                        .then(|| format!("where: {}", or(&detection.place, "no replica or tenant named"))),
                 );
-                wrong.extend(said.false_statements.iter().cloned());
+                wrong.extend(detection.false_statements.iter().cloned());
             }
         }
         if !wrong.is_empty() {
@@ -274,7 +274,8 @@ fn harmless(out: &mut String, days: &[&RunResult]) {
         ),
     );
     for day in days {
-        let incidents = day.detection.as_ref().map_or_else(|| "none".to_owned(), |said| cell(&said.headline));
+        let incidents =
+            day.detection.as_ref().map_or_else(|| "none".to_owned(), |detection| cell(&detection.headline));
         let peers = ["MicroRank", "TraceRCA"]
             .map(|name| peer(day, name).map(|peer| or(&peer.first, "nothing")).unwrap_or_default());
         line(

@@ -21,7 +21,7 @@ impl Process {
         command.spawn().map(Process).map_err(|error| format!("{what}: {error}"))
     }
 
-    /// Whether it ended by itself.
+    /// Whether it exited without being stopped.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.0.try_wait(), Ok(None))
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How often a waiting sender checks whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Replays a recording into a folder of its own: what the server says now is in it, and the same truth, moved.
+/// Replays a recording into a new folder with the server's current verdicts and the time-shifted truth.
 ///
 /// # Errors
 /// When the recording cannot be read, or the server cannot be started.

@@ -7,7 +7,7 @@ use crate::{CampaignError, in_file};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What Laggard said during a fault.
+/// Laggard's output during a fault.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Detection {
     /// From the onset until the incident opened.
@@ -67,7 +67,7 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
-    /// Whether everything is right that is judged: for a harmless day, that nothing is said.
+    /// Whether every scored aspect is right: for a harmless day, that there is no incident.
     pub(crate) fn is_right(&self) -> bool {
         match &self.detection {
             None => self.is_harmless,
@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn runs_accumulate_and_notes_stay() {
+    fn runs_accumulate_and_notes_are_preserved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
         assert_eq!(read(&path), Ok(vec![]));

@@ -49,7 +49,7 @@ impl PageAnswer {
     }
 }
 
-/// What a rule reported.
+/// The alarm of a rule.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RuleAlarm {
     /// Minutes after the fault began; `None` if it did not fire.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn few_answers_have_no_percentile() {
+    fn few_responses_have_no_percentile() {
         let answers = answers(0..20, |index| (index as f64, 200));
         let answers: Vec<&PageAnswer> = answers.iter().collect();
         assert_eq!((p95(&answers), p95(&answers[..19])), (Some(37.0), None));

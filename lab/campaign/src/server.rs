@@ -13,7 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Most bytes of an answer: a recording of a kernel is up to 64 MiB.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
-/// A server with a data folder of its own. Dropping it stops it.
+/// A server with its own data folder. Dropping it stops it.
 pub(crate) struct Server {
     process: Process,
     http: String,
@@ -64,7 +64,7 @@ impl Server {
         &self.http
     }
 
-    /// What the API answers to a path.
+    /// The API's response to a path.
     ///
     /// # Errors
     /// When it does not answer, or with an error.

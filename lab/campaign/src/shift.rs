@@ -28,7 +28,7 @@ static METRIC: Schema = inner(&[(5, &POINTS), (7, &POINTS), (9, &POINTS), (10, &
 static POINTS: Schema = inner(&[(1, &POINT)]);
 static POINT: Schema = Schema { times: &[2, 3], messages: &[] };
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Traces,
@@ -60,7 +60,7 @@ pub(crate) struct Moved {
     pub(crate) latest_ns: Option<i64>,
 }
 
-/// Moves all times of a message by so many nanoseconds.
+/// Shifts all times of a message by a number of nanoseconds.
 ///
 /// # Errors
 /// When it is not a message of this kind.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_spans_and_their_events_are_moved() {
+    fn times_of_spans_and_their_events_are_shifted() {
         let span = |by: i64| {
             let event = nested(&[11], &time(1, 150 + by));
             nested(&[1, 2, 2], &[time(7, 100 + by), time(8, 200 + by), event, time(9, 5)].concat())
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_points_are_moved_and_unknown_ones_stay() {
+    fn times_of_points_are_shifted_and_unknown_ones_unchanged() {
         let point = |start: i64, at: i64| {
             nested(&[1, 2, 2, 7, 1], &[time(2, start), time(3, at), time(4, 7)].concat())
         };
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_was_cut_is_left_out() {
+    fn a_truncated_message_is_dropped() {
         let file = [&[0, 0, 0, 2][..], b"ab", &[0, 0, 0, 3], b"c"].concat();
         assert_eq!(messages(&file), [b"ab"]);
     }

@@ -1,4 +1,4 @@
-//! What is true about a fault, as the bookstore wrote it.
+//! Ground truth of a fault, as written by the bookstore.
 
 use serde::Deserialize;
 

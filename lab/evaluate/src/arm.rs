@@ -1,4 +1,4 @@
-//! What all families of methods have in common: a method under test, its outcome on a case, and the run of a family's
+//! Common parts of all families of methods: a method under test, its outcome on a case, and the run of a family's
 //! methods on one case.
 
 use crate::group::{Group, SetKind};

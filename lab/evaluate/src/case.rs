@@ -29,7 +29,7 @@ impl std::fmt::Display for OperationName {
     }
 }
 
-/// What is true about a case.
+/// Ground truth of a case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Truth {
     /// Nothing is wrong: nothing may be named.
@@ -107,7 +107,7 @@ pub struct Answer {
     pub operations: Vec<OperationName>,
     /// Replicas, the most suspicious first, each once.
     pub replicas: Vec<String>,
-    /// What speaks for each, in words; shown where nothing should have been named.
+    /// Evidence for each as text; shown where nothing should have been named.
     pub reasons: Vec<String>,
     /// What is known about the first operation besides its name.
     pub first: FirstSuspect,

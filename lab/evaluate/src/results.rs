@@ -1,4 +1,4 @@
-//! What was measured, and how pieces of it are put together.
+//! Results of measurements and merging of partial results.
 
 use crate::arm::{Arms, Family, MethodRow, Outcome};
 use crate::changes::{ChangeScore, DemandScore, change_finders, demand_estimators};
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_method_is_the_first_whatever_was_merged_first() {
+    fn the_default_method_is_listed_first_in_any_merge_order() {
         let part = |methods: &[&str], seed: u64| {
             let names = methods.iter().map(|&name| (name.to_owned(), BTreeSet::from([seed])));
             let results = family(methods, &[(0, "a", false)]);

@@ -88,17 +88,17 @@ impl Scores {
     }
 
     fn row(&self) -> String {
-        let of = |value: f64| format!("{:.3}", value / self.runs);
+        let mean = |value: f64| format!("{:.3}", value / self.runs);
         [
             format!("{}/{}", self.verdict, self.runs),
             format!("{}/{}", self.top, self.runs),
-            of(self.precision),
-            of(self.recall),
-            of(self.recall_all),
-            of(self.replica_precision),
-            of(self.replica_recall),
+            mean(self.precision),
+            mean(self.recall),
+            mean(self.recall_all),
+            mean(self.replica_precision),
+            mean(self.replica_recall),
             format!("{}/{}", self.exact, self.runs),
-            of(self.seconds),
+            mean(self.seconds),
         ]
         .join(" | ")
     }

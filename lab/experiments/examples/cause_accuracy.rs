@@ -18,7 +18,7 @@ use laggard_samples::{SampleLimits, SampleTable, WindowSettings};
 use laggard_simulate::{Day, DayFault, DayFaultKind, DaySettings, PROFILES, Profile};
 use std::collections::{BTreeMap, HashMap};
 
-/// What goes wrong, what it does to the CPU, and what should be said.
+/// A fault, its effect on the CPU, and the expected kind of cause.
 struct Kind {
     name: &'static str,
     fault: DayFaultKind,

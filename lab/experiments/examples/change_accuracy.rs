@@ -18,7 +18,7 @@ use laggard_changes::{
 use laggard_numeric::Matrix;
 use laggard_simulate::{ExpectedChange, ExpectedKind, TpcwRun, TpcwScenario, TpcwSettings, tpcw};
 
-/// An alarm so many windows off is still the same.
+/// Maximum distance in windows between an alarm and the true change.
 const NEAR: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -194,9 +194,9 @@ impl Tally {
         true_names.sort();
         self.named += usize::from(names == true_names);
         for changed in &truth.transactions {
-            let of =
+            let is_changed =
                 |t: &&laggard_changes::TransactionChange| run.transactions[t.transaction] == changed.name;
-            if let Some(found) = alarm.transactions.iter().find(of) {
+            if let Some(found) = alarm.transactions.iter().find(is_changed) {
                 self.error_ms += (1e3 * (found.after_s - found.before_s) - changed.difference_ms).abs();
                 self.errors += 1;
             }

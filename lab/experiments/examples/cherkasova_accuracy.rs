@@ -69,7 +69,7 @@ fn describe(run: &TpcwRun, analysis: &Analysis) -> String {
     text + &format!("    {} segments, {} groups", analysis.segments.len(), analysis.groups.len())
 }
 
-/// A front server by itself.
+/// A front server alone.
 fn observations(run: &TpcwRun, server: &ServerSeries) -> Observations {
     let types = run.transactions.len();
     let own = server.own.as_ref().unwrap_or(&run.system);

@@ -1,4 +1,4 @@
-//! How often `compare` finds what is not there, and what is: pairs of simulated hours of one system.
+//! False and true positive rates of `compare`, on pairs of simulated hours of one system.
 //!
 //! ```sh
 //! cargo run --release -p laggard-experiments --example comparison_accuracy -- 40 2000

@@ -16,7 +16,7 @@ const ROWS: u64 = 10_000_000;
 
 fn main() {
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a level"));
-    let ways = [
+    let encodings = [
         ("plain", Encoding::PLAIN, Compression::UNCOMPRESSED),
         ("plain, zstd", Encoding::PLAIN, zstd),
         ("delta", Encoding::DELTA_BINARY_PACKED, Compression::UNCOMPRESSED),
@@ -24,7 +24,7 @@ fn main() {
         ("split, zstd", Encoding::BYTE_STREAM_SPLIT, zstd),
     ];
     for (what, values) in [("log-uniform times", times()), ("half zeros", half_zeros())] {
-        for (name, encoding, compression) in ways {
+        for (name, encoding, compression) in encodings {
             measure(&format!("{what}: {name}"), &values, encoding, compression);
         }
     }

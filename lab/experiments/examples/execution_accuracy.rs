@@ -39,12 +39,12 @@ fn sequences(set: &[SimulatedExecution]) -> Vec<StateSequence> {
 
 /// The most frequent true kind of each found one.
 fn true_kinds(diagnosis: &Diagnosis, drawn: &SimulatedExecutions) -> Vec<usize> {
-    let of = |kind: &laggard_align::Kind| {
+    let label_of = |kind: &laggard_align::Kind| {
         let mut counts = vec![0; 64];
         kind.members.iter().for_each(|&at| counts[drawn.normal[at].kind] += 1);
         (0..counts.len()).max_by_key(|&at| counts[at]).unwrap_or(0)
     };
-    diagnosis.normal_kinds.iter().map(of).collect()
+    diagnosis.normal_kinds.iter().map(label_of).collect()
 }
 
 fn add(tally: &mut Tally, diagnosis: &Diagnosis, drawn: &SimulatedExecutions) {

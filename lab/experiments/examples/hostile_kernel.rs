@@ -43,10 +43,10 @@ fn spoil(path: &Path, budget: u64) -> std::io::Result<()> {
                 break;
             }
             fs::write(target, &case.bytes)?;
-            let begun = Instant::now();
+            let started = Instant::now();
             let opened = if path.is_dir() { scratch.path() } else { target };
             check_hostile(opened, case.bytes.len() as u64 + sample.len() as u64 * 8);
-            let elapsed = begun.elapsed();
+            let elapsed = started.elapsed();
             if elapsed > slowest.0 {
                 slowest = (elapsed, case.name);
             }

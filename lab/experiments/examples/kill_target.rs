@@ -11,7 +11,7 @@ use kill_run::{KillRun, child_from_environment};
 use std::io::Write;
 use std::process::Command;
 
-/// Kills between two looks at everything.
+/// Number of kills between two checks.
 const CHECK_EVERY: u64 = 20;
 
 fn main() {

@@ -18,7 +18,7 @@ const SPANS_PER_BATCH: u64 = 1_000_000;
 /// Spans a second of the data's own time.
 const RATE: u64 = 20_000;
 
-/// A small generator of numbers that look random (splitmix64).
+/// A small pseudo-random generator (splitmix64).
 struct Draw(u64);
 
 impl Draw {

@@ -1,6 +1,6 @@
 //! Measures how fast files are read: `cargo run --release -p laggard-experiments --example throughput -- FILE...`
 //!
-//! Two figures for each file: the reader alone on bytes in memory (one thread), and the whole road from the
+//! Two figures for each file: the reader alone on bytes in memory (one thread), and the whole pipeline from the
 //! path, with decompression in its own thread. Rates are by the clock and, on Linux, by the processor time of
 //! the parsing thread, which other programs disturb less.
 #![expect(clippy::print_stdout, reason = "a command-line program")]

@@ -1,4 +1,4 @@
-//! What a scenario of the shop looks like: by phase, utilization and signature against the truth.
+//! Utilization and signature of a scenario of the shop by phase, against the truth.
 //!
 //! ```text
 //! cargo run --release -p laggard-experiments --example tpcw -- tpcw 1

@@ -190,14 +190,14 @@ impl Shop {
         let at = self.replica(entry / OPERATIONS);
         for call in 0..4 {
             let callee = (category * 7 + call * 13 + category / 3) % (SERVICES * OPERATIONS);
-            let place = self.replica(callee / OPERATIONS);
-            let slow = (callee, place) == SLOW;
+            let replica_index = self.replica(callee / OPERATIONS);
+            let slow = (callee, replica_index) == SLOW;
             let served = self.time(2_000_000 + 500_000 * callee) * if slow { 3 } else { 1 };
             let waited = served + self.time(300_000);
             let client = handles.clients[callee as usize];
             row(2 + 2 * call, 1, now, waited, client, handles.replicas[at], SpanKind::Client);
             let server = handles.servers[callee as usize];
-            let replica = handles.replicas[place];
+            let replica = handles.replicas[replica_index];
             row(3 + 2 * call, 2 + 2 * call, now + 100_000, served, server, replica, SpanKind::Server);
             now += waited as i64 + self.time(200_000) as i64;
         }
@@ -213,7 +213,7 @@ impl Shop {
         (service * each + self.below(each)) as usize
     }
 
-    /// A time of about so many nanoseconds, now and then several times as many.
+    /// A random time around a mean in nanoseconds, occasionally several times as long.
     fn time(&mut self, usual: u64) -> u64 {
         let spread = (0..4).map(|_| self.below(1000)).sum::<u64>();
         let usual = usual * (1000 + spread) / 3000;

@@ -29,6 +29,10 @@ enum Kind {
     File,
     /// A function's whole name.
     Function,
+    /// A word of a test function's name.
+    Test,
+    /// The whole name of a variable bound by `let`.
+    Variable,
 }
 
 /// A row of the list.
@@ -85,6 +89,8 @@ impl<'a> Words<'a> {
                 ["last", _, _] => Kind::Last,
                 ["file", _, _] => Kind::File,
                 ["fn", _, _] => Kind::Function,
+                ["test", _, _] => Kind::Test,
+                ["let", _, _] => Kind::Variable,
                 _ => return Err(format!("xtask/words.txt:{}: not a row: {line}", index + 1)),
             };
             words.rows.push(Row { kind, name: fields[1], instead: fields[2] });
@@ -99,7 +105,7 @@ impl<'a> Words<'a> {
             Kind::Any => has_word(&parts, row.name),
             Kind::Type => row.name == name,
             Kind::Last => parts.last().is_some_and(|last| last.eq_ignore_ascii_case(row.name)),
-            Kind::File | Kind::Function => false,
+            Kind::File | Kind::Function | Kind::Test | Kind::Variable => false,
         })
     }
 
@@ -109,12 +115,23 @@ impl<'a> Words<'a> {
         self.rows.iter().find(|row| match row.kind {
             Kind::Any => has_word(&parts, row.name),
             Kind::File => row.name == stem,
-            Kind::Type | Kind::Last | Kind::Function => false,
+            Kind::Type | Kind::Last | Kind::Function | Kind::Test | Kind::Variable => false,
         })
     }
 
     fn function_row(&self, name: &str) -> Option<&Row<'a>> {
         self.rows.iter().find(|row| row.kind == Kind::Function && row.name == name)
+    }
+
+    /// The row that forbids the name of a test.
+    fn test_row(&self, name: &str) -> Option<&Row<'a>> {
+        let parts = name_words(name);
+        self.rows.iter().find(|row| row.kind == Kind::Test && has_word(&parts, row.name))
+    }
+
+    /// The row that forbids the name of a local variable.
+    fn variable_row(&self, name: &str) -> Option<&Row<'a>> {
+        self.rows.iter().find(|row| row.kind == Kind::Variable && row.name == name)
     }
 
     fn allows(&self, path: &str, name: &str) -> bool {
@@ -168,6 +185,8 @@ pub(super) fn check(repository: &Repository, words: &Words<'_>) -> Vec<String> {
             let code = code_only(&file.text);
             violations.extend(type_violations(file, &code, RUST_ITEMS, words));
             violations.extend(function_violations(file, &code, words));
+            violations.extend(test_violations(file, &code, words));
+            violations.extend(variable_violations(file, &code, words));
         } else {
             violations.extend(type_violations(file, &file.text, SCRIPT_ITEMS, words));
         }
@@ -206,18 +225,15 @@ fn type_violations(file: &TextFile, code: &str, items: &[&str], words: &Words<'_
 /// Names that follow a keyword, with the byte they start at.
 fn names_after<'a>(code: &'a str, item: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     word_offsets(code, item).filter_map(move |at| {
-        let rest = &code[at + item.len()..];
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        rest.starts_with(char::is_uppercase).then_some((at + item.len(), &rest[..end]))
+        let name = identifier(&code[at + item.len()..]);
+        name.starts_with(char::is_uppercase).then_some((at + item.len(), name))
     })
 }
 
 fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
     for at in word_offsets(code, "fn ") {
-        let rest = &code[at + 3..];
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let name = &rest[..end];
+        let name = identifier(&code[at + 3..]);
         let row = words.function_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
             let line = line_of(code, at);
@@ -230,6 +246,46 @@ fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<St
         }
     }
     out
+}
+
+/// Names of tests with a word on the list.
+fn test_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    for at in TEST_ATTRIBUTES.iter().flat_map(|attribute| word_offsets(code, attribute)) {
+        let Some(function) = word_offsets(&code[at..], "fn ").next() else { continue };
+        let name = identifier(&code[at + function + 3..]);
+        let row = words.test_row(name).filter(|row| !words.allows(&file.path, row.name));
+        if let Some(row) = row {
+            let line = line_of(code, at + function);
+            let Row { name: word, instead, .. } = row;
+            out.push(format!("{}:{line}: test `{name}` has the word `{word}`; better: {instead}", file.path));
+        }
+    }
+    out
+}
+
+/// Starts of the attributes of tests.
+const TEST_ATTRIBUTES: &[&str] = &["#[test]", "#[tokio::test"];
+
+/// Variables on the list.
+fn variable_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    for at in word_offsets(code, "let ") {
+        let binding = &code[at + 4..];
+        let name = identifier(binding.strip_prefix("mut ").unwrap_or(binding));
+        let row = words.variable_row(name).filter(|row| !words.allows(&file.path, row.name));
+        if let Some(row) = row {
+            let line = line_of(code, at);
+            out.push(format!("{}:{line}: variable `{name}`; better: {}", file.path, row.instead));
+        }
+    }
+    out
+}
+
+/// The identifier that a text starts with, possibly empty.
+fn identifier(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
 }
 
 /// A function inside a block that takes no `self` and returns its own type.
@@ -327,6 +383,27 @@ mod tests {
             2
         );
         assert_eq!(violations("web/src/b.ts", "export interface FoundBlock {}\n").len(), 1);
+    }
+
+    #[test]
+    fn words_of_test_names_fail() {
+        let count = |text: &str| violations("crates/a/tests/it/b.rs", text).len();
+        assert_eq!(count("#[test]\nfn a_loss_is_told() {}"), 1);
+        assert_eq!(count("#[tokio::test(flavor = \"multi_thread\")]\nasync fn whoever_asks_waits() {}"), 1);
+        assert_eq!(count("#[test]\n#[should_panic(expected = \"x\")]\nfn nobody_is_notified() {}"), 1);
+        assert_eq!(count("#[test]\nfn a_toldster_is_reported() {}\nfn said_by_helper() {}"), 0);
+        assert_eq!(count("// #[test]\nfn a_loss_is_told() {}"), 0);
+        assert_eq!(
+            violations("crates/a/src/b.rs", "#[cfg(test)] mod t { #[test] fn a_dearer_call() {} }").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn names_of_variables_fail() {
+        let count = |text: &str| violations("crates/a/tests/it/b.rs", text).len();
+        assert_eq!(count("fn f() { let said = g(); let mut told = 1; }"), 2);
+        assert_eq!(count("fn f() { let stderr = said.g(); let said_so = 1; if let Some(x) = y {} }"), 0);
     }
 
     #[test]

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_others_are_allowed() {
+    fn foreign_words_are_allowed() {
         let attribute = ["aria-label", "ledby"].concat();
         assert_eq!(count("web/src/a.svelte", &attribute), 0);
         assert_eq!(count("crates/a/tests/samples/a.csv", &["col", "our"].concat()), 0);

@@ -1,4 +1,4 @@
-//! The agent's rounds: poll, follow the rule, hand over what is requested.
+//! The agent's rounds: poll, follow the rule, upload requested recordings.
 
 use crate::budget::{BudgetDecision, CpuBudget};
 use crate::client::{Client, ServerAccess, UploadOutcome};
@@ -22,12 +22,12 @@ pub struct AgentSettings {
     pub spool: PathBuf,
 }
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Round {
     /// Time until the next round.
     pub pause: Duration,
-    /// What changed, a sentence each, for a log.
+    /// Changes for the log, one sentence each.
     pub messages: Vec<String>,
 }
 
@@ -35,11 +35,11 @@ pub struct Round {
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Shortest and longest time between polls, whatever the server wants.
+/// Minimum and maximum time between polls, regardless of the server's request.
 const POLL_MIN: Duration = Duration::from_millis(100);
 const POLL_MAX: Duration = Duration::from_secs(60);
 
-/// A rule is obeyed for so long after the server was last reached. Then nothing is recorded.
+/// How long a rule remains valid after the last contact with the server. Then nothing is recorded.
 const RULE_AGE_MAX: Duration = Duration::from_secs(300);
 
 /// Time until a recorder that could not be started is tried again.
@@ -57,7 +57,7 @@ pub struct Agent {
     active: Option<ActiveRecorder>,
     /// Why nothing is recorded although it should be, and since when.
     not_started: Option<(Instant, String)>,
-    /// Requests that cannot be met, until the server knows.
+    /// Requests that cannot be fulfilled and that the server does not know of yet.
     missed: Vec<MissedRequest>,
     last_contact: Option<Instant>,
     failures: u32,
@@ -107,7 +107,7 @@ impl Agent {
                 self.last_contact = Some(at);
                 self.missed.clear();
                 self.follow_rule(answer.record, (at, now), &mut messages);
-                self.hand_over(&answer.requests, now, &mut messages);
+                self.upload_recordings(&answer.requests, now, &mut messages);
                 let pause = Duration::from_millis(answer.next_poll_ms).clamp(POLL_MIN, POLL_MAX);
                 Round { pause, messages }
             }
@@ -135,12 +135,12 @@ impl Agent {
         self.client.poll(&Poll { host: &self.host, recording, note, missed: &self.missed })
     }
 
-    /// Pauses or continues recording, by what it takes.
+    /// Pauses or continues recording, depending on its CPU use.
     fn limit_cost(&mut self, at: Instant, messages: &mut Vec<String>) {
         let Some(active) = &mut self.active else { return };
         let events = active.recorder.recorded_events();
         let done = match active.budget.decide(at, events) {
-            // Somebody else may have switched it off.
+            // Another process may have switched it off.
             BudgetDecision::Record => {
                 active.note.clear();
                 active.recorder.resume()
@@ -204,11 +204,16 @@ impl Agent {
         }
     }
 
-    /// Sends what is requested and over; what is left of earlier requests is removed.
-    fn hand_over(&mut self, requests: &[RequestedInterval], now: Timestamp, messages: &mut Vec<String>) {
+    /// Uploads requested intervals that have ended; leftovers of earlier requests are deleted.
+    fn upload_recordings(
+        &mut self,
+        requests: &[RequestedInterval],
+        now: Timestamp,
+        messages: &mut Vec<String>,
+    ) {
         self.spool.retain(|id| requests.iter().any(|request| request.id == id));
         for request in requests.iter().filter(|request| request.has_valid_id() && request.until() <= now) {
-            match self.hand_over_one(request) {
+            match self.upload_recording(request) {
                 Ok(message) => messages.push(message),
                 Err(reason) => {
                     messages.push(format!("recording {}: {reason}", request.id));
@@ -219,8 +224,8 @@ impl Agent {
         }
     }
 
-    /// What was done; an error is the reason why the request cannot be met.
-    fn hand_over_one(&mut self, request: &RequestedInterval) -> Result<String, String> {
+    /// Describes the upload; the error is the reason why the request cannot be fulfilled.
+    fn upload_recording(&mut self, request: &RequestedInterval) -> Result<String, String> {
         let id = &request.id;
         let file = match self.spool.get(id) {
             Some(file) => file,

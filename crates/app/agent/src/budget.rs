@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What recording one event takes, in nanoseconds: more than was measured (`docs/manual/agent.md`).
+/// CPU time of recording one event in nanoseconds: more than was measured (`docs/manual/agent.md`).
 pub const EVENT_COST_NS: f64 = 1_000.0;
 
 /// Estimates the cost of recording from the number of events.
@@ -15,7 +15,7 @@ pub(crate) struct CpuBudget {
     resume_at: Option<Instant>,
 }
 
-/// What to do.
+/// Whether to record or to pause.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum BudgetDecision {
     Record,
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn within_the_limit_it_never_pauses() {
+    fn recording_never_pauses_within_the_cpu_budget() {
         let (start, mut budget) = (Instant::now(), CpuBudget::new(0.03, 2));
         for second in 0..100 {
             let decision = budget.decide(start + Duration::from_secs(second), second * events(0.0299));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_it_pauses_until_the_average_is_within_it() {
+    fn recording_beyond_the_cpu_budget_pauses_until_the_average_recovers() {
         let (start, mut budget) = (Instant::now(), CpuBudget::new(0.03, 2));
         let (mut recorded, mut paused) = (0, false);
         for second in 0..3_000 {

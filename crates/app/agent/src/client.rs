@@ -29,14 +29,14 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
 /// Most bytes that are read of an answer.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// What became of an upload.
+/// Outcome of an upload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum UploadOutcome {
     /// The server has it, from now on or already.
     Stored,
     /// The server does not want it any more.
     Unwanted,
-    /// The server rejects it for what it is.
+    /// The server rejects it permanently.
     Rejected(String),
 }
 
@@ -133,7 +133,7 @@ fn read(mut answer: Response<Body>) -> std::io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// What the server says about a problem.
+/// The server's description of a problem.
 fn detail(answer: Response<Body>) -> String {
     let document: serde_json::Value =
         read(answer).ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What agent and server say to each other (`docs/manual/agent.md`).
+//! The protocol between agent and server (`docs/manual/agent.md`).
 
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl RequestedInterval {
         Timestamp::from_unix_ns(self.until_ns)
     }
 
-    /// Whether its id is one that a server of ours makes: it becomes the name of a file.
+    /// Whether its id has the server's format, since it becomes the name of a file.
     pub(crate) fn has_valid_id(&self) -> bool {
         self.id.len() == 32 && self.id.bytes().all(|byte| byte.is_ascii_hexdigit())
     }

@@ -1,4 +1,4 @@
-//! What the agent needs of a recorder.
+//! The interface of a recorder.
 
 use crate::protocol::RecordRule;
 use laggard_model::Timestamp;
@@ -9,7 +9,7 @@ pub trait Recorder {
     /// Events recorded since the start.
     fn recorded_events(&self) -> u64;
 
-    /// Stops recording for a while; what is in memory stays.
+    /// Stops recording temporarily; events in memory are retained.
     ///
     /// # Errors
     /// When that fails.

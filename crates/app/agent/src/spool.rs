@@ -64,11 +64,11 @@ impl Spool {
 
     /// Removes a recording.
     pub(crate) fn remove(&self, id: &str) {
-        // What stays is removed with what nobody requests.
+        // A leftover file is removed with unrequested recordings later.
         let _ = fs::remove_file(self.path(id));
     }
 
-    /// Removes what is not of these requests.
+    /// Deletes recordings of other requests.
     pub(crate) fn retain(&self, is_requested: impl Fn(&str) -> bool) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -96,7 +96,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn a_recording_is_there_completely_or_not_at_all() {
+    fn a_failed_write_leaves_no_recording() {
         let folder = tempfile::tempdir().unwrap();
         let spool = Spool::open(folder.path()).unwrap();
         let write = |file: &mut File| file.write_all(b"12345").map_err(|error| error.to_string());

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &AgentArguments) -> Result<Status, CommandError> {
     loop {
         let round = agent.round(Instant::now(), now());
         for message in &round.messages {
-            // That nobody listens changes nothing.
+            // A closed standard error does not matter.
             let _ = writeln!(io::stderr(), "laggard agent: {message}");
         }
         if signals.wait(round.pause) {

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mix_may_be_in_a_file() {
+    fn a_mix_can_be_read_from_a_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "cart=1\n\nhome = 3").unwrap();
         assert_eq!(mix_of(&file.path().display().to_string()).unwrap(), "cart=1\n\nhome = 3\n");

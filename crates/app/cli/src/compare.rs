@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     Ok(verdicts.status(&comparison.verdict()))
 }
 
-/// What is compared with what.
+/// The two sets that are compared.
 #[derive(Debug)]
 struct Question {
     before: Vec<PathBuf>,

@@ -169,7 +169,7 @@ fn add_evidence(
     Ok(())
 }
 
-/// What `--baseline` means to a server, which reads no files.
+/// `--baseline` as a parameter of a server, which reads no files.
 fn baseline_of_server(paths: &[PathBuf]) -> Result<BaselineMode, CommandError> {
     match paths {
         [] => Ok(BaselineMode::Auto),
@@ -203,7 +203,7 @@ fn kept_of_baseline(settings: &DiagnoseSettings, limits: IngestSettings) -> Inge
     IngestSettings { since: since.minus(WINDOW_MARGIN), until: until.plus(WINDOW_MARGIN), ..limits }
 }
 
-/// The report of what was loaded.
+/// The report on the loaded requests.
 pub(crate) fn report(
     loaded: Loaded,
     baseline: Option<Loaded>,
@@ -224,7 +224,7 @@ pub(crate) fn report(
     Ok(report)
 }
 
-/// What reading the baseline lost; the losses that the report counts are those of the window's files.
+/// Losses while reading the baseline; the report counts only those of the window's files.
 fn baseline_losses(requests: &Requests) -> Option<String> {
     let losses = requests.import_losses();
     let lost = losses.iter().map(|(loss, found)| format!("{} {}", found.count, loss.name()));

@@ -26,7 +26,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// What a verdict means for the exit status.
+/// Exit status of a verdict.
 pub(crate) struct Verdicts {
     /// Verdicts, as in the JSON, for which `--exit-code` exits with 1.
     pub(crate) alarming: &'static [&'static str],

@@ -51,7 +51,7 @@ impl FromText for HostTrace {
     }
 }
 
-/// What is read, and with how much of the machine.
+/// Inputs, and limits of threads and memory.
 pub(crate) struct KernelFiles<'a> {
     pub(crate) traces: Vec<HostTrace>,
     /// Distributed traces, those of the baseline included.
@@ -178,7 +178,7 @@ fn calendar(run: &KernelRun) -> Option<Window> {
     Some(Window { since: clock.to_unix(run.window.from), until: clock.to_unix(run.window.to) })
 }
 
-/// A suspect's executions on one of its replicas, and what they are compared with.
+/// A suspect's executions on one of its replicas, and the executions they are compared with.
 struct SlowExecutions<'a> {
     files: &'a KernelFiles<'a>,
     lead: &'a Suspect,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Most spans.
 pub(crate) const SPANS_MAX: usize = 10_000;
 
-/// Why spans have no place in a trace.
+/// Why spans cannot be located in a trace.
 pub(crate) const NO_CALENDAR: &str = "the kernel trace does not relate its clock to calendar time, so the span's time cannot be located in it; \
      `laggard record` stores that relation";
 
@@ -137,9 +137,9 @@ pub(crate) fn span_interval(span: &SpanRecord<'_>, thread: Option<Tid>) -> SpanI
 
 impl Sink for SpanCollector {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        let meant =
+        let is_selected =
             self.span.is_none_or(|id| id == span.span_id) && self.trace.is_none_or(|id| id == span.trace_id);
-        if !meant || self.spans.len() >= SPANS_MAX {
+        if !is_selected || self.spans.len() >= SPANS_MAX {
             return;
         }
         self.spans.push(span_interval(span, self.thread));

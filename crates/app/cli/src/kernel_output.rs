@@ -1,4 +1,4 @@
-//! What the commands about kernel traces share.
+//! Output shared by the commands about kernel traces.
 
 use crate::exit::CommandError;
 use crate::output::RunOptions;

@@ -4,7 +4,7 @@ use crate::exit::{CommandError, Status};
 use crate::output::print;
 use clap::Args;
 use laggard_record::StopSignals;
-use laggard_server::client::{ServerAddress, WantedForm, ask};
+use laggard_server::client::{ServerAddress, WantedForm, query_server};
 use laggard_system::http::ClientOptions;
 use serde_json::Value;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings of the server. By default it evaluates a quarter of an hour, once a minute; here nobody is to wait so long.
+/// Settings of the server: shorter windows and intervals than the defaults, so that the demonstration is quick.
 const SERVER_SETTINGS: [&str; 4] =
     ["alerts.every=10s", "alerts.window=2m", "alerts.short_window=1m", "recordings.hosts=store-*"];
 /// Replicas of the store with an agent: the one that most faults hit, and one that they do not.
@@ -158,7 +158,7 @@ impl Shop {
         }
     }
 
-    /// Runs a command of the shop: what it prints.
+    /// Runs a command of the shop and returns its output.
     fn run(&self, arguments: &[&str]) -> Result<String, CommandError> {
         let mut command = Command::new(&self.program);
         command.arg("--data").arg(&self.data).args(["--port", &self.port]).args(arguments);
@@ -168,11 +168,11 @@ impl Shop {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(CommandError::unreadable(format!("bookstore {}: {}", arguments.join(" "), said.trim())))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(CommandError::unreadable(format!("bookstore {}: {}", arguments.join(" "), stderr.trim())))
     }
 
-    /// What a fault is, in words.
+    /// A description of a fault.
     fn summary(&self, fault: &str) -> Result<String, CommandError> {
         let listed = self.run(&["faults"])?;
         let mut lines = listed.lines().filter_map(|line| line.split_once(char::is_whitespace));
@@ -191,11 +191,11 @@ impl Drop for Shop {
     }
 }
 
-/// This program with other arguments, in a process of its own. Dropping it stops it.
+/// This program with other arguments, in a separate process. Dropping it stops it.
 struct Process(Child);
 
 impl Process {
-    /// Starts it; what it says goes to a file.
+    /// Starts it with its output in a file.
     fn start(arguments: &[&str], log: &Path) -> Result<Process, CommandError> {
         let unreadable = |error| CommandError::unreadable(format!("{}: {error}", log.display()));
         let mut command = Command::new(std::env::current_exe().map_err(unreadable)?);
@@ -226,7 +226,7 @@ struct Server {
 impl Server {
     fn start(demo: &LiveDemo, folder: &Path) -> Result<Server, CommandError> {
         let unreadable = |error| CommandError::unreadable(format!("{}: {error}", folder.display()));
-        // What an earlier demonstration left would be taken for normal operation.
+        // Data of an earlier demonstration would count as normal operation.
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).map_err(unreadable)?;
         let (log, store) = (folder.join("serve.log"), folder.join("store").display().to_string());
@@ -238,8 +238,8 @@ impl Server {
         let started = Instant::now();
         while server.get("/api/v1/status").is_none() {
             if server.process.has_ended() || started.elapsed() > START {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                let last = said.lines().last().unwrap_or("it says nothing");
+                let log_text = std::fs::read_to_string(&log).unwrap_or_default();
+                let last = log_text.lines().last().unwrap_or("its log is empty");
                 return Err(CommandError::unreadable(format!("laggard serve does not start: {last}")));
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -258,7 +258,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// What the API answers; `None` if it does not.
+    /// The API's response; `None` on failure.
     fn get(&self, path: &str) -> Option<Value> {
         let agent = ClientOptions::new(Duration::from_secs(30)).agent().ok()?;
         let mut answer = agent.get(format!("{}{path}", self.url())).call().ok()?;
@@ -282,7 +282,7 @@ impl Server {
             .collect();
         let server = ServerAddress { url: self.url(), token: None, tenant: None, authorities_pem: None };
         let form = WantedForm { output: "json", width: 80, color: false };
-        let answer = ask(&server, "diagnose", &settings, form).ok()?;
+        let answer = query_server(&server, "diagnose", &settings, form).ok()?;
         let report: Value = serde_json::from_slice(&answer.report).ok()?;
         let suspect = &report["suspects"][0];
         let trace = suspect["trace_ids"][0].as_str()?;

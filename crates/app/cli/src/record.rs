@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, CommandError> {
     }
     match laggard_record::record(&settings) {
         Ok(recording) => {
-            // That nobody listens changes nothing about the recording.
+            // A closed standard error does not affect the recording.
             let _ = writeln!(io::stderr(), "laggard: {}", recording.summary);
             Ok(ExitCode::from(recording.end.status()))
         }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_have_units() {
+    fn durations_have_units() {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));

@@ -1,4 +1,4 @@
-//! What commands share: facts about their input.
+//! Facts about the input, shared by commands.
 
 use laggard_formats::Outcome;
 use laggard_report::{InputFacts, NamedCount};

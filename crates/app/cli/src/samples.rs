@@ -37,7 +37,7 @@ pub(crate) struct SampleInput {
     pub(crate) memory: usize,
 }
 
-/// What was loaded.
+/// Loaded samples.
 pub(crate) struct LoadedSamples {
     pub(crate) table: WindowTable,
     pub(crate) facts: SampleFacts,

@@ -4,7 +4,7 @@ use crate::exit::{CommandError, Status, Verdicts};
 use crate::output::RunOptions;
 use crate::small_files::text_of;
 use clap::Args;
-use laggard_server::client::{QueryError, ServerAddress, ask};
+use laggard_server::client::{QueryError, ServerAddress, query_server};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -59,11 +59,12 @@ impl Server {
             authorities_pem: self.ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
         };
         let settings = serde_json::to_value(settings).map_err(CommandError::usage)?;
-        let answer = ask(&server, question, &settings, run.wanted()).map_err(|error| match error {
-            QueryError::Invalid(_) => CommandError::usage(error),
-            QueryError::TooLittleData(_) => CommandError::too_little(error),
-            QueryError::Unanswered(_) => CommandError::unreadable(error),
-        })?;
+        let answer =
+            query_server(&server, question, &settings, run.wanted()).map_err(|error| match error {
+                QueryError::Invalid(_) => CommandError::usage(error),
+                QueryError::TooLittleData(_) => CommandError::too_little(error),
+                QueryError::Unanswered(_) => CommandError::unreadable(error),
+            })?;
         run.write_bytes(&answer.report)?;
         Ok(verdicts.status(&answer.verdict))
     }

@@ -58,7 +58,7 @@ const FAULT_S: u32 = 12 * 60;
 /// Share of the calls that fail or return early.
 const FAULT_SHARE: f64 = 0.5;
 
-/// What only simulated traces have.
+/// Options of simulated traces only.
 #[derive(Args, Clone, PartialEq, Debug)]
 struct SimulateTraces {
     /// Traces: sampled requests of each of the three services (about 108 spans each) [default: 8000]
@@ -223,7 +223,7 @@ fn describe_samples(summary: &SamplesSummary) -> String {
     )
 }
 
-/// A sentence on what was written and what to do next.
+/// A sentence about the written files and the next step.
 pub(crate) fn describe(summary: &Summary) -> String {
     let counts = [summary.truth.requests, summary.truth.spans, summary.files];
     describe_traces(counts, &summary.traces, &summary.truth_file)

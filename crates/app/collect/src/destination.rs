@@ -21,7 +21,7 @@ pub struct Chunk<'a> {
     pub placement: ChunkPlacement,
 }
 
-/// What a destination does with a chunk.
+/// How a destination stores a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChunkPlacement {
     /// Append it to the earlier chunks.

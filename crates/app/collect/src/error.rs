@@ -15,7 +15,7 @@ pub enum CollectError {
         /// The pause that its `Retry-After` requests.
         retry_after: Option<Duration>,
     },
-    /// The destination rejected what was read.
+    /// The destination rejected the data.
     Destination {
         /// The cause.
         reason: String,

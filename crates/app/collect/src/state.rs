@@ -40,7 +40,7 @@ impl State {
     pub(crate) fn open(path: &Path, destination: String) -> Result<State, CollectError> {
         let failed =
             |reason: &dyn std::fmt::Display| CollectError::State(format!("{}: {reason}", path.display()));
-        let lock = File::create(beside(path, "lock")).map_err(|error| failed(&error))?;
+        let lock = File::create(sibling_path(path, "lock")).map_err(|error| failed(&error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(failed(&"another laggard collect uses this state")),
@@ -93,7 +93,7 @@ impl State {
     }
 
     fn write(&self) -> io::Result<()> {
-        let new = beside(&self.path, "new");
+        let new = sibling_path(&self.path, "new");
         let mut file = File::create(&new)?;
         file.write_all(&serde_json::to_vec_pretty(&self.document)?)?;
         file.sync_all()?;
@@ -106,7 +106,7 @@ impl State {
 }
 
 /// The path of a file next to the state file.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(ending);

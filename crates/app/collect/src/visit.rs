@@ -52,7 +52,7 @@ enum File {
     Finished,
 }
 
-/// What became of the unread end of a file that was rotated away.
+/// Outcome of collecting the unread end of a rotated file.
 enum RotatedEnd {
     Collected,
     Lost,
@@ -75,7 +75,7 @@ impl<D: Destination> Visit<'_, D> {
             // Several large files at a time would need too much memory.
             let _lock = self.context.whole_file_lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             return match self.context.fetcher.whole(&self.known)? {
-                FetchResult::More(more) => self.deliver_whole(&more).map(|()| Step::Done),
+                FetchResult::More(more) => self.deliver_whole_file(&more).map(|()| Step::Done),
                 FetchResult::Missing => Err(CollectError::host("the file does not exist: status 404")),
                 FetchResult::Nothing | FetchResult::Another => Ok(Step::Done),
             };
@@ -155,7 +155,7 @@ impl<D: Destination> Visit<'_, D> {
         }
     }
 
-    fn deliver_whole(&mut self, more: &More) -> Result<(), CollectError> {
+    fn deliver_whole_file(&mut self, more: &More) -> Result<(), CollectError> {
         let is_first =
             self.known.whole.is_none_or(|whole| whole == Tail::default()) && self.known.written == 0;
         let mut next = if is_first { self.known.clone() } else { self.known.rotated() };

@@ -159,7 +159,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_mix_is_read() {
+    fn a_mix_is_parsed() {
         let read = mix("cart=20%, GET /a=b=0.8").unwrap();
         assert_eq!(read, [("cart".to_owned(), 20.0), ("GET /a=b".to_owned(), 0.8)]);
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_and_factors_have_ranges() {
+    fn durations_and_factors_have_ranges() {
         assert_eq!(SomeSeconds::from_text("500ms"), Ok(SomeSeconds(0.5)));
         assert!(SomeSeconds::from_text("0").is_err());
         assert_eq!(Seconds::from_text("0"), Ok(Seconds(0.0)));

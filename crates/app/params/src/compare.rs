@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_data_set_what_is_not_after_was_before() {
+    fn within_one_data_set_before_is_everything_outside_the_after_window() {
         let found = windows(json!({"since": 100}), ComparedData::One).unwrap();
         assert_eq!(found, [window(None, Some(99)), window(Some(100), None)]);
         let found = windows(json!({"before-until": 50, "until": 70}), ComparedData::One).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_needed_and_begin_before_they_end() {
+    fn windows_are_required_and_start_before_they_end() {
         assert!(windows(json!({}), ComparedData::One).is_err());
         assert_eq!(windows(json!({}), ComparedData::Two).unwrap(), [Window::ALL, Window::ALL]);
         let message = windows(json!({"since": 9, "until": 8}), ComparedData::Two).unwrap_err().to_string();

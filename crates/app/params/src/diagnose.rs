@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn written_parameters_are_read_back() {
+    fn parameters_survive_serialization() {
         let raw = json!({"since": 17, "top": 4, "mode": "paper", "cv-min": 0.5, "baseline-rest": true});
         let read = DiagnoseParams::from_json(raw).unwrap();
         let written = serde_json::to_value(&read).unwrap();

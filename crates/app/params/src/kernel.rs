@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn instants_are_of_three_kinds() {
+    fn instants_are_clock_relative_or_calendar_times() {
         assert_eq!(Instant::from_text("8578.07"), Ok(Instant::Clock(KernelTime::from_ns(8_578_070_000_000))));
         assert_eq!(Instant::from_text("+1.5s"), Ok(Instant::AfterStart(Nanos::from_ms(1_500))));
         assert_eq!(Instant::from_text("+250us"), Ok(Instant::AfterStart(Nanos::from_us(250))));

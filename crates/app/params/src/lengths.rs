@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_are_above_none_and_at_most_all() {
+    fn probabilities_are_above_0_and_at_most_1() {
         assert_eq!(Probability::from_text("0.25"), Ok(Probability(0.25)));
         for text in ["0", "1.1", "nan", "x"] {
             assert!(Probability::from_text(text).is_err(), "{text}");

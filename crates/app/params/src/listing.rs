@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_read_back_and_has_a_range() {
+    fn every_setting_round_trips_and_has_a_range() {
         round_trip::<DiagnoseSettings>();
         round_trip::<CompareSettings>();
         round_trip::<ChangesSettings>();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_one_setting_in_each_group() {
+    fn setting_names_are_unique_in_each_group() {
         for question in SettingsListing::questions() {
             let settings = SettingsListing::from_question(question).unwrap().settings;
             let names: BTreeSet<_> = settings.iter().map(|entry| (entry.group, entry.name)).collect();

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_times_or_before_now() {
+    fn moments_are_absolute_or_relative_to_now() {
         let now = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
         let ns = |text: &str| text.parse::<Moment>().map(|moment| moment.at(now).unix_ns());
         assert_eq!(ns("-15m"), Ok(1_768_207_500_000_000_000));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_write_nanoseconds() {
+    fn integers_are_unix_nanoseconds() {
         let read = |json: &str| serde_json::from_str::<Moment>(json).map(|moment| moment.at(Timestamp::MIN));
         for json in ["12", "\"12\""] {
             assert_eq!(read(json).unwrap(), Timestamp::from_unix_ns(12), "{json}");

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn each_group_reads_its_own() {
+    fn each_group_reads_its_own_settings() {
         let read = Both::from_json(json!({"rows-max": 3, "share-min": 0.5})).unwrap();
         assert_eq!(read, Both(First { share_min: Some(0.5), name: String::new() }, Second { rows_max: 3 }));
         assert_eq!(Both::from_json(json!({"most": 4})).unwrap().1.rows_max, 4);

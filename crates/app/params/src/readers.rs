@@ -214,7 +214,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn questions_about_files_have_the_settings_of_both() {
+    fn file_questions_accept_settings_of_reader_and_method() {
         let read = SampleQuery::<crate::ChangesParams>::from_json(json!({
             "window": "5m", "format": "sample-csv", "column": "time=Zeit", "page-gap": "2s", "log-time": "ms"
         }));

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_one_instant_is_the_same() {
+    fn every_spelling_of_an_instant_is_equal() {
         for text in [
             "2026-01-12T09:00:00Z",
             "2026-01-12T10:00:00+01:00",
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_explained() {
+    fn invalid_times_are_explained() {
         for text in ["", "yesterday", "nan", "1e300", "2026-13-01"] {
             assert!(parse(text).unwrap_err().contains("is not a time"), "{text}");
         }

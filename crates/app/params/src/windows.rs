@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cores_have_a_name_or_are_of_all() {
+    fn cores_belong_to_a_name_or_to_all_servers() {
         assert_eq!(CoresOf::from_text("app=1=1.5"), Ok(CoresOf { name: "app=1".to_owned(), cores: 1.5 }));
         assert_eq!(CoresOf::from_text("4"), Ok(CoresOf { name: String::new(), cores: 4.0 }));
         for text in ["", "app=", "app=0", "app=-1", "app=inf", "app=nan"] {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_lose_their_middle() {
+    fn long_names_are_shortened_in_the_middle() {
         assert_eq!(shorten("checkout-service", 16), "checkout-service");
         assert_eq!(shorten("checkout-service", 9), "chec…vice");
         assert_eq!(shorten("checkout", 1), "…");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn piled_accents_do_not_pile_up_output() {
+    fn stacked_combining_marks_are_limited() {
         let pile = format!("a{}", "\u{301}".repeat(10_000));
         assert!(shorten(&pile, 10).chars().count() <= 10 * CHARS_PER_COLUMN + 1);
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_say_what_they_leave_out() {
+    fn lists_count_omitted_items() {
         let names: Vec<String> = ["a", "b", "", "d"].iter().map(|n| n.to_string()).collect();
         assert_eq!(list(&names, 3, 20), "a, b, (unnamed) and 1 more");
         assert_eq!(list(&names[..1], 3, 20), "a");

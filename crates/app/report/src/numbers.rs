@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_never_round_to_nothing_or_everything() {
+    fn shares_never_round_to_0_or_100_percent() {
         let cases = [
             (0.0, "0 %"),
             (0.0004, "<0.1 %"),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_date_is_written_where_it_is_not_known() {
+    fn the_date_is_written_only_where_it_changes() {
         let known = Calendar { day: Some("2022-08-22".to_owned()) };
         let unknown = Calendar { day: None };
         assert_eq!(known.time(START), "04:27");

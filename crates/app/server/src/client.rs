@@ -77,7 +77,7 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 ///
 /// # Errors
 /// See [`QueryError`].
-pub fn ask(
+pub fn query_server(
     server: &ServerAddress,
     question: &str,
     settings: &serde_json::Value,

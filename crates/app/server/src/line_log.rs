@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file has many of.
+/// A record of a line log.
 pub(crate) trait LogRecord: Sized + Clone {
     /// The name of the file, without `.log`.
     const NAME: &'static str;
@@ -21,7 +21,7 @@ pub(crate) trait LogRecord: Sized + Clone {
     /// Most records; the first are deleted.
     const RECORDS_MAX: usize;
 
-    /// What records are sorted by.
+    /// Sort key of records.
     fn order(&self) -> i64;
 
     /// The record as JSON, without the end of a line in it.
@@ -50,14 +50,14 @@ pub(crate) struct LineLog<T> {
     file: Option<File>,
 }
 
-/// What is left of a file.
+/// The readable part of a file.
 struct Recovered<T> {
     records: Vec<T>,
     damaged: u64,
 }
 
 impl<T: LogRecord> LineLog<T> {
-    /// Opens the file in a folder, if it is there. One whose first line is unknown is renamed, so that it neither gets lost
+    /// Opens the file in a folder, if it exists. One whose first line is unknown is renamed, so that it neither gets lost
     /// nor blocks the start.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl<T: LogRecord> LineLog<T> {
         if recovered.damaged > 0 {
             self.damaged += recovered.damaged;
             tracing::warn!(file = %self.path.display(), lines = recovered.damaged, "damaged lines were left out");
-            // Whoever wants to can look at what was there.
+            // The renamed file remains available for inspection.
             std::fs::copy(&self.path, self.path.with_extension("log.damaged"))?;
         }
         if recovered.damaged > 0 || bytes.len() < T::HEAD.len() {

@@ -90,7 +90,7 @@ mod tests {
         body: Vec<u8>,
     }
 
-    fn ask(method: &str, path: &str, headers: &[(HeaderName, &str)]) -> Answer {
+    fn send(method: &str, path: &str, headers: &[(HeaderName, &str)]) -> Answer {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -115,7 +115,7 @@ mod tests {
             "/index.html",
             "/%00/..",
         ] {
-            let answer = ask("GET", path, &[]);
+            let answer = send("GET", path, &[]);
             assert_eq!(answer.status, StatusCode::OK, "{path}");
             assert_eq!(answer.body, laggard_ui::index().identity, "{path}");
             assert_eq!(answer.headers[CACHE_CONTROL], REVALIDATE, "{path}");
@@ -124,11 +124,11 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_are_not_found() {
+    fn unknown_paths_are_not_found() {
         for path in ["/api/v2/status", "/api", "/assets/gone.js", "/robots.txt", "/metrics", "/favicon.ico"] {
-            assert_eq!(ask("GET", path, &[]).status, StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(send("GET", path, &[]).status, StatusCode::NOT_FOUND, "{path}");
         }
-        let posted = ask("POST", "/verdict", &[]);
+        let posted = send("POST", "/verdict", &[]);
         assert_eq!(
             (posted.status, &posted.headers[ALLOW]),
             (StatusCode::METHOD_NOT_ALLOWED, &HeaderValue::from_static("GET, HEAD"))
@@ -139,19 +139,19 @@ mod tests {
     fn files_are_compressed_where_accepted_and_revalidated() {
         for asset in laggard_ui::assets() {
             let path = format!("/{}", asset.path);
-            let plain = ask("GET", &path, &[(ACCEPT_ENCODING, "gzip;q=0, identity")]);
+            let plain = send("GET", &path, &[(ACCEPT_ENCODING, "gzip;q=0, identity")]);
             assert_eq!((plain.status, plain.headers.get(CONTENT_ENCODING)), (StatusCode::OK, None));
             assert_eq!(plain.body, asset.identity);
             assert_eq!(plain.headers[CACHE_CONTROL], REVALIDATE, "{path}");
             if let Some(gzip) = asset.gzip {
-                let packed = ask("GET", &path, &[(ACCEPT_ENCODING, "br, deflate, GZIP;q=0.9")]);
+                let packed = send("GET", &path, &[(ACCEPT_ENCODING, "br, deflate, GZIP;q=0.9")]);
                 assert_eq!(
                     (&packed.headers[CONTENT_ENCODING], &*packed.body),
                     (&HeaderValue::from_static("gzip"), gzip)
                 );
             }
             let known = format!("\"other\", W/{}", asset.etag);
-            let again = ask("GET", &path, &[(IF_NONE_MATCH, &known)]);
+            let again = send("GET", &path, &[(IF_NONE_MATCH, &known)]);
             assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0), "{path}");
         }
     }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_forms_hold_the_same() {
+    fn compressed_variants_have_the_same_content() {
         for known in assets() {
             if let Some(gzip) = known.gzip {
                 let mut unpacked = Vec::new();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_nothing_inline_and_load_nothing_from_elsewhere() {
+    fn pages_have_no_inline_code_and_load_no_external_resources() {
         let page = std::str::from_utf8(index().identity).unwrap();
         assert!(
             !page.contains("<style") && !page.contains("style=") && !page.contains(" onclick="),

@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn framing_separates_neighbors() {
-        let of = |parts: &[&str]| {
+        let fingerprint = |parts: &[&str]| {
             let mut builder = FingerprintBuilder::new();
             parts.iter().for_each(|part| builder.bytes(part.as_bytes()));
             builder.finish()
         };
-        assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
-        assert_ne!(of(&["a", ""]), of(&["a"]));
+        assert_ne!(fingerprint(&["ab", "c"]), fingerprint(&["a", "bc"]));
+        assert_ne!(fingerprint(&["a", ""]), fingerprint(&["a"]));
         assert_ne!(Fingerprint::from_bytes(b"a"), Fingerprint::from_bytes(b"a\0"));
     }
 

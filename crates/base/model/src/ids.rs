@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(uuid.id, long.id);
         assert!(!uuid.is_canonical);
         assert!(!TraceId::parse_text("CE70DFF6C9393836").unwrap().is_canonical);
-        let odd = TraceId::parse_text("7f677c0a2cf3f80a551987167911b").unwrap();
-        assert_eq!(odd.id.value(), 0x7_f677_c0a2_cf3f_80a5_5198_7167_911b);
+        let odd_length = TraceId::parse_text("7f677c0a2cf3f80a551987167911b").unwrap();
+        assert_eq!(odd_length.id.value(), 0x7_f677_c0a2_cf3f_80a5_5198_7167_911b);
     }
 
     #[test]

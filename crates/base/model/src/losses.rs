@@ -1,4 +1,4 @@
-//! What went wrong on the way in, as a value.
+//! Losses of the input as values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_listed_in_order() {
+    fn loss_names_are_unique_and_listed_in_order() {
         let names: std::collections::HashSet<_> = Loss::ALL.iter().map(|loss| loss.name()).collect();
         assert_eq!(names.len(), Loss::ALL.len());
         assert!(Loss::ALL.is_sorted());

@@ -1,4 +1,4 @@
-//! Where readers put what they read.
+//! Destination of the records of readers.
 
 use crate::CallFlag;
 use crate::{

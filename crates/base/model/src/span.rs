@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_read_as_the_wild_writes_them() {
+    fn span_kinds_are_parsed_in_all_common_spellings() {
         assert_eq!(SpanKind::parse("SPAN_KIND_SERVER"), Some(SpanKind::Server));
         assert_eq!(SpanKind::parse("client"), Some(SpanKind::Client));
         assert_eq!(SpanKind::parse("4"), Some(SpanKind::Producer));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_print_with_three_digits() {
+    fn durations_print_with_three_digits() {
         for (ns, text) in [
             (870, "870 ns"),
             (12_400, "12.4 µs"),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked_columns() {
+    fn columns_worked_by_hand() {
         // Columns: same direction, 45 degrees, zero original, zero low rank.
         let original = Matrix::from_row_major(2, 4, vec![1.0, 1.0, 0.0, 2.0, 2.0, 0.0, 0.0, 2.0]);
         let low_rank = Matrix::from_row_major(2, 4, vec![-2.0, 3.0, 5.0, 0.0, -4.0, 3.0, 5.0, 0.0]);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_no_evidence() {
+    fn invalid_arguments_have_p_value_one() {
         assert_eq!(f_upper_tail(f64::NAN, 1.0, 5.0), 1.0);
         assert_eq!(f_upper_tail(2.0, 1.0, 0.0), 1.0);
         assert_eq!(f_upper_tail(-2.0, 1.0, 5.0), 1.0);

@@ -161,20 +161,20 @@ mod tests {
     #[test]
     fn distances_of_extremes() {
         assert_eq!(jensen_shannon_distance(&[0.3, 0.7], &[0.3, 0.7]), 0.0);
-        let apart = jensen_shannon_distance(&[1.0, 0.0], &[0.0, 1.0]);
-        assert!((apart - 2.0_f64.ln().sqrt()).abs() < 1e-15);
+        let distance = jensen_shannon_distance(&[1.0, 0.0], &[0.0, 1.0]);
+        assert!((distance - 2.0_f64.ln().sqrt()).abs() < 1e-15);
     }
 
     #[test]
-    fn the_odd_one_of_four_has_half_of_the_distance() {
+    fn the_outlier_of_four_has_half_of_the_distance() {
         let mut distributions = vec![vec![1.0, 0.0]; 3];
         distributions.push(vec![0.0, 1.0]);
-        let apart = 2.0_f64.ln().sqrt();
+        let distance_max = 2.0_f64.ln().sqrt();
         let wanted = [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5].into_iter();
         for (found, wanted) in dissimilarities(&distributions).iter().zip(wanted) {
             assert!((found.ratio - wanted).abs() < 1e-15);
             // The odd one is that far from all three, each of the others from one of three.
-            assert!((found.distance - 2.0 * wanted * apart).abs() < 1e-15);
+            assert!((found.distance - 2.0 * wanted * distance_max).abs() < 1e-15);
         }
         let ratios = |distributions: &[Vec<f64>]| -> Vec<f64> {
             dissimilarities(distributions).iter().map(|found| found.ratio).collect()

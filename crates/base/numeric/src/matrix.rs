@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_and_go() {
+    fn rows_can_be_appended_and_dropped() {
         let mut matrix = two_by_three();
         matrix.push_row(&[7.0, 8.0, 9.0]);
         matrix.drop_first_row();

@@ -25,13 +25,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
+    fn worked_by_hand() {
         // Sorted .01 .02 .04 of 3: .03, .03, .04; .02 is pulled from .03 to .03.
         assert_eq!(benjamini_hochberg(&[0.04, 0.01, 0.02]), [0.04, 0.03, 0.03]);
     }
 
     #[test]
-    fn nothing_and_nonsense() {
+    fn empty_and_nan_p_values() {
         assert_eq!(benjamini_hochberg(&[]), []);
         assert_eq!(benjamini_hochberg(&[f64::NAN, 0.2]), [1.0, 0.4]);
     }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_and_go() {
+    fn rows_can_be_appended_and_dropped() {
         let (x, y) = three_rows();
         let mut sums = PrefixSums::with_intercept(&x, &y);
         sums.push(&[7.0, 8.0], 50.0);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "only rows that were added")]
-    fn more_than_was_added_cannot_be_subtracted() {
+    fn subtracting_more_rows_than_were_added_fails() {
         let (x, y) = three_rows();
         NormalEquations::zeros(3).subtract(&NormalEquations::with_intercept(&x, &y));
     }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_the_order_of_the_items() {
+    fn results_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         for threads in [1, 2, 7] {
             let threads = NonZeroUsize::new(threads).expect("not zero");

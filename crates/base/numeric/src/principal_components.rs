@@ -130,14 +130,14 @@ impl PrincipalComponents {
     /// in order, the column with the largest loading in magnitude that was not selected before (of several, the
     /// first). Distinct columns.
     pub fn principal_columns(&self, count: usize) -> Vec<usize> {
-        let mut taken: Vec<usize> = Vec::with_capacity(count);
+        let mut selected: Vec<usize> = Vec::with_capacity(count);
         for component in 0..count.min(self.loadings.rows()) {
             let loading = self.loadings.row(component);
-            let free = (0..loading.len()).filter(|column| !taken.contains(column));
+            let free = (0..loading.len()).filter(|column| !selected.contains(column));
             let best = free.min_by(|&a, &b| loading[b].abs().total_cmp(&loading[a].abs()).then(a.cmp(&b)));
-            taken.extend(best);
+            selected.extend(best);
         }
-        taken
+        selected
     }
 }
 
@@ -210,13 +210,13 @@ mod tests {
         }
         assert!(found.residual_variances(1).is_empty());
         // (1, 2, 7) + (−4, 3, 2): 5² across the line, and 2².
-        let beside = Matrix::from_row_major(1, 3, vec![-3.0, 5.0, 9.0]);
-        assert!((found.squared_prediction_errors(&beside, 1)[0] - 29.0).abs() < 1e-10);
+        let off_line = Matrix::from_row_major(1, 3, vec![-3.0, 5.0, 9.0]);
+        assert!((found.squared_prediction_errors(&off_line, 1)[0] - 29.0).abs() < 1e-10);
         assert_eq!(found.principal_columns(1), [1]);
     }
 
     #[test]
-    fn what_does_not_vary_has_no_component() {
+    fn constant_columns_have_no_component() {
         for matrix in [Matrix::zeros(5, 3), Matrix::zeros(0, 3), Matrix::zeros(1, 3), Matrix::zeros(4, 0)] {
             let found = principal_components(&matrix);
             assert_eq!((found.components_holding(0.95), found.loadings.rows()), (0, 0));
@@ -238,7 +238,7 @@ mod tests {
 
     /// With fewer rows than columns the other Gram matrix is used; the result must be the same.
     #[test]
-    fn both_sides_agree() {
+    fn both_gram_matrices_give_the_same_components() {
         let wide =
             Matrix::from_row_major(3, 4, vec![1.0, 5.0, 2.0, 0.5, 4.0, 1.0, 1.0, 3.0, 2.0, 2.0, 9.0, 1.0]);
         let mut tall = wide.clone().into_data();

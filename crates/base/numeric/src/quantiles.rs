@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_not_a_number() {
+    fn invalid_probabilities_give_nan() {
         assert!(chi_square_quantile(0.5, 0.0).is_nan() && chi_square_quantile(2.0, 3.0).is_nan());
         assert!(
             chi_square_upper_tail(1.0, -1.0).is_nan() && chi_square_quantile(0.5, f64::INFINITY).is_nan()

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_no_evidence() {
+    fn invalid_arguments_have_p_value_one() {
         assert_eq!(student_upper_tail(f64::NAN, 5.0), 1.0);
         assert_eq!(student_upper_tail(3.0, 0.0), 1.0);
         assert_eq!(student_upper_tail(f64::INFINITY, 5.0), 0.0);

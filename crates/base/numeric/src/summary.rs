@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked_sample() {
+    fn sample_worked_by_hand() {
         // Mean 5; squared deviations 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32.
         let sample = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
         assert_eq!(mean(&sample), 5.0);

@@ -27,10 +27,10 @@ mod tests {
     #[test]
     fn one_index_of_each_interval_in_order() {
         for (all, keep) in [(0, 5), (1, 1), (10, 3), (10, 9), (20_001, 20_000), (1000, 7)] {
-            let places: Vec<usize> = spread_evenly(all, keep).collect();
-            assert_eq!(places.len(), keep.min(all));
-            assert!(places.is_sorted_by(|a, b| a < b) && places.iter().all(|&at| at < all));
-            let largest = places.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let indices: Vec<usize> = spread_evenly(all, keep).collect();
+            assert_eq!(indices.len(), keep.min(all));
+            assert!(indices.is_sorted_by(|a, b| a < b) && indices.iter().all(|&at| at < all));
+            let largest = indices.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
             assert!(largest <= 2 * all.div_ceil(keep), "{all} {keep}: {largest}");
         }
         assert_eq!(spread_evenly(4, 4).collect::<Vec<_>>(), [0, 1, 2, 3]);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked_sample() {
+    fn sample_worked_by_hand() {
         // 1, 1, 1, 5: mean 2, median 1, distances 0 0 0 4.
         let (values, weights) = ([5.0, 1.0], [1.0, 3.0]);
         let weights = Weights::from_slice(&weights);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_heavy_value_leaves_little_to_go_by() {
+    fn one_heavy_weight_leaves_a_small_effective_sample() {
         let mut weights = vec![1.0; 100];
         assert_eq!(effective_sample_size(&weights), 100.0);
         weights.push(1e6);

@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
 use laggard_numeric::levenshtein_within;
 
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_are_suggested_and_far_ones_are_not() {
+    fn only_similar_names_are_suggested() {
         let names = ["cv-min", "tail-mad", "share-min"];
         assert_eq!(nearest("cv_min", &names), Some("cv-min"));
         assert_eq!(nearest("cvmin", &names), Some("cv-min"));

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_read_with_their_units() {
+    fn durations_are_read_with_their_units() {
         for (text, seconds) in [
             ("60s", 60.0),
             ("5m", 300.0),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_read_and_written() {
+    fn durations_are_read_and_written() {
         for (text, milliseconds, shown) in [
             ("500ms", 500, "500ms"),
             ("30s", 30_000, "30s"),

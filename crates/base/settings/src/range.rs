@@ -1,4 +1,4 @@
-//! What values a setting may have.
+//! Ranges of settings.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_inside_or_outside_as_written() {
+    fn range_ends_are_inclusive_or_exclusive_as_written() {
         for (range, inside, outside, text) in [
             (at_least(1.0), vec![1.0, 1e300], vec![0.9, f64::INFINITY], "at least 1"),
             (within(0.0, 1.0), vec![0.0, 1.0], vec![-0.1, 1.1], "0 to 1"),

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_none_by_their_word() {
+    fn optional_values_are_none_by_keyword() {
         let mut address: Option<SocketAddr> = None;
         assert!(address.read("127.0.0.1:80") && address.text() == "127.0.0.1:80");
         assert!(!address.read("localhost") && address.is_some(), "unchanged");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_with_commas() {
+    fn lists_are_separated_by_commas() {
         for (text, entries) in [
             ("a,b", vec!["a", "b"]),
             (r"a\,b,c\\", vec!["a,b", r"c\"]),

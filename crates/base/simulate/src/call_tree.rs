@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_callee_comes_first_and_moves_the_rest() {
+    fn a_new_callee_comes_first_and_shifts_the_rest() {
         let tree = shape(&[0, 0, 1, 0], &[9, 5, 6, 5]).with_first_callee(7, |operation| operation == 5);
         assert_eq!(tree, shape(&[0, 0, 1, 1, 0, 4], &[9, 5, 7, 6, 5, 7]));
     }

@@ -52,11 +52,11 @@ pub(crate) const WRITE_CHUNK: &str = "WriteChunk";
 pub(crate) const BEGIN: &str = "Begin";
 pub(crate) const READ_ENTRY: &str = "ReadEntry";
 pub(crate) const WRITE_ENTRY: &str = "WriteEntry";
-/// What one of two front ends does slowly.
+/// Slow operation of one of two front ends.
 pub(crate) const ROUTE_REQUEST: &str = "RouteRequest";
-/// What the faulty upgrade slows down.
+/// Operation slowed by the faulty upgrade.
 pub(crate) const CHECK_ACCESS: &str = "CheckAccess";
-/// What the faulty upgrade adds.
+/// Operation added by the faulty upgrade.
 pub(crate) const SCAN_ATTACHMENTS: &str = "ScanAttachments";
 
 /// Operations that touch a disk: their median is 2 ms instead of being drawn.
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sound() {
+    fn the_component_table_is_valid() {
         assert_eq!(COMPONENTS[CHUNK_STORE].name, "chunk-store");
         assert_eq!(COMPONENTS[NOTIFY].name, "notify");
         assert_eq!(camel_case("chunk-store"), "ChunkStore");

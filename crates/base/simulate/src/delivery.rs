@@ -8,7 +8,7 @@ use crate::simulation::Simulation;
 use crate::truth::RecordCounts;
 use laggard_model::{SpanKind, Status, TraceId};
 
-/// Every process hands on its finished spans this often: the default of OpenTelemetry's batch span
+/// Every process exports its finished spans this often: the default of OpenTelemetry's batch span
 /// processor (`OTEL_BSP_SCHEDULE_DELAY`).
 const FLUSH_NS: i64 = 5_000_000_000;
 /// How late the late host is.
@@ -61,7 +61,7 @@ pub(crate) enum Arrangement {
     ByTrace,
 }
 
-/// What becomes of a record.
+/// Fate of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Delivery {
     Lost,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_arrival_however_often_it_is_drained() {
+    fn records_are_in_order_of_arrival_however_often_drained() {
         let base = Settings { requests_per_service: 40, window_s: 30, ..Settings::new(Scenario::Quiet, 1) };
         for late_host in [false, true] {
             let rows = arrivals(&Settings { late_host, ..base.clone() });
@@ -237,8 +237,8 @@ mod tests {
             // Each trace is split into many parts.
             assert!(torn > 5 * 120, "{torn} of {}", rows.len());
             // Spans of a process come in the order of their ends, with at most a flush between two of any.
-            let behind = rows.windows(2).map(|pair| pair[0].true_end - pair[1].true_end).max().unwrap();
-            assert_eq!(behind > FLUSH_NS, late_host, "{behind}");
+            let disorder = rows.windows(2).map(|pair| pair[0].true_end - pair[1].true_end).max().unwrap();
+            assert_eq!(disorder > FLUSH_NS, late_host, "{disorder}");
         }
     }
 }

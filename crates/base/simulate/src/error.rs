@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A request that cannot be met.
+/// Why an incident cannot be generated.
 #[derive(Debug)]
 pub enum Error {
     /// A setting is outside its range.

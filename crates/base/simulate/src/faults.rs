@@ -18,7 +18,7 @@ pub(crate) const WRITES: usize = 2;
 /// The strength of a mild fault relative to a full one.
 const MILD: f64 = 1.0 / 3.0;
 
-/// What a fault hits.
+/// Target of a fault.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultPlan {
     pub(crate) scenario: Scenario,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_culprit_exists_and_sits_where_stated() {
+    fn every_culprit_exists_on_its_stated_hosts() {
         for scenario in Scenario::ALL {
             let (plan, system) = plan(scenario);
             let replicated = scenario.scope() == crate::FaultScope::Replicas;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_cases() {
+    fn fault_shares_match_the_cases() {
         assert_eq!(hit(&plan(Scenario::RandomDevice).0), 16);
         assert_eq!(hit(&plan(Scenario::Bursts).0), 7);
         let (thread_pool, system) = plan(Scenario::ThreadPool);

@@ -23,7 +23,7 @@ pub const TRACES_FOLDER: &str = "traces";
 /// The file with the truth, inside the output folder.
 pub const TRUTH_FILE: &str = "truth.json";
 
-/// What was generated.
+/// Summary of generated files.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// The folder with nothing but trace files.

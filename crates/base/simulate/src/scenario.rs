@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn names_survive_parsing() {
         for scenario in Scenario::ALL {
             assert_eq!(Scenario::parse(scenario.name()), Some(scenario));
             assert!(scenario.summary().ends_with('.'));

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn format_names_are_read_back() {
+    fn format_names_survive_parsing() {
         for format in OutputFormat::ALL {
             assert_eq!(OutputFormat::parse(format.name()), Some(format));
         }

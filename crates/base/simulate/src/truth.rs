@@ -1,4 +1,4 @@
-//! What is true about generated traces.
+//! Ground truth of generated traces.
 
 use crate::Error;
 use crate::scenario::FaultScope;
@@ -35,7 +35,7 @@ pub struct Truth {
     pub late_host: Option<String>,
     /// The services (components).
     pub services: Vec<String>,
-    /// What a diagnosis should say.
+    /// The expected diagnosis.
     pub expected: Expected,
     /// The categories with at least one request.
     pub categories: Vec<CategoryTruth>,
@@ -45,7 +45,7 @@ pub struct Truth {
     pub injections: String,
 }
 
-/// What became of the records: spans, or lines of the call log (two per span).
+/// Counts of written and lost records: spans, or lines of the call log (two per span).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RecordCounts {
     /// Written, repetitions included.
@@ -56,7 +56,7 @@ pub struct RecordCounts {
     pub duplicated: u64,
 }
 
-/// What a diagnosis should say.
+/// The expected diagnosis.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Expected {
     /// Whether there is anything to find.

@@ -1,4 +1,4 @@
-//! What tests share: traces in a line of text, reference results, measured data, programs beside Rust, and the record
+//! Shared by tests: traces in a line of text, reference results, measured data, programs beside Rust, and the record
 //! of tests that were skipped.
 
 mod reference;

@@ -16,8 +16,8 @@ pub fn golden(name: &str) -> serde_json::Value {
 
 /// The folder of measured data: `../shared/data` beside the repository, or `LAGGARD_DATA`.
 pub fn measured_data() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
-    std::env::var_os("LAGGARD_DATA").map_or_else(beside, PathBuf::from)
+    let default_folder = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
+    std::env::var_os("LAGGARD_DATA").map_or_else(default_folder, PathBuf::from)
 }
 
 /// A folder of the measured data; `None`, and the test counts as skipped, when it is not there.

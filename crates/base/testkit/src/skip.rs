@@ -10,7 +10,7 @@ const RECORD: &str = "LAGGARD_SKIPPED";
 /// Debian packages that must be there; a test that lacks one of them fails.
 const REQUIRED: &str = "LAGGARD_REQUIRE";
 
-/// What a test lacks.
+/// A missing prerequisite of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missing {
     /// Measured data, which is not part of the repository.

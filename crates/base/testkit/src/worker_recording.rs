@@ -6,7 +6,7 @@ const MS: u64 = 1_000_000;
 pub const WORKER: u64 = 100;
 const OTHER: u64 = 200;
 
-/// What the worker waits for in a call, for so many milliseconds.
+/// The wait of the worker in a call, with its milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkerWait {
     /// The other thread, which runs, and then wakes it.
@@ -75,24 +75,24 @@ pub fn worker_recording(calls: &[(u64, WorkerWait)], calendar: Option<RecordedIn
     let first = calls.first().map_or(0, |call| call.0);
     let (mut switches, mut wakings) = (vec![(first.saturating_sub(10), 0, RUNS)], Vec::new());
     for &(start, wait) in calls {
-        let asked = start + 5 * MS;
-        let answered = asked + wait.ms() * MS;
+        let wait_start = start + 5 * MS;
+        let wait_end = wait_start + wait.ms() * MS;
         wakings.push((start - 1_000, WORKER));
         switches.push((start, WORKER, RUNS));
         match wait {
             WorkerWait::Lock(_) => {
-                wakings.push((asked - 1_000, OTHER));
-                switches.push((asked, OTHER, SLEEPS));
-                wakings.push((answered - 1_000, WORKER));
-                switches.push((answered, WORKER, SLEEPS));
+                wakings.push((wait_start - 1_000, OTHER));
+                switches.push((wait_start, OTHER, SLEEPS));
+                wakings.push((wait_end - 1_000, WORKER));
+                switches.push((wait_end, WORKER, SLEEPS));
             }
             WorkerWait::Processor(_) => {
-                wakings.push((asked - 1_000, OTHER));
-                switches.push((asked, OTHER, RUNS));
-                switches.push((answered, WORKER, SLEEPS));
+                wakings.push((wait_start - 1_000, OTHER));
+                switches.push((wait_start, OTHER, RUNS));
+                switches.push((wait_end, WORKER, SLEEPS));
             }
         }
-        switches.push((answered + MS, 0, SLEEPS));
+        switches.push((wait_end + MS, 0, SLEEPS));
     }
     let names = ["swapper", "worker", "other"];
     let name_of = |tid: u64| [0, WORKER, OTHER].iter().position(|one| *one == tid).unwrap_or(0) as u64;

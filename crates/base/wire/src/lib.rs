@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_passed_over() {
+    fn groups_are_skipped() {
         // Group 8 with field 1, a group 9 inside, then field 2.
         let bytes = b"\x43\x08\x01\x4B\x12\x01x\x4C\x44\x10\x05";
         assert_eq!(Fields::new(bytes).collect::<Vec<_>>(), [Ok((2, Value::Varint(5)))]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_ends_a_message() {
+    fn damage_ends_the_message() {
         for bytes in [
             &b"\x12\x07test"[..],                                // cut
             b"\x44",                                             // a group ends that has not started
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_wait_for_their_last_byte() {
+    fn incomplete_headers_need_more_bytes() {
         let bytes = b"\xC2\x3E\x80\x01";
         for cut in 0..bytes.len() {
             assert_eq!(header(&bytes[..cut]), Ok(None));

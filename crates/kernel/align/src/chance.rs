@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 pub(crate) fn chance_of_outliers(count: usize, sample: usize, normal: usize) -> f64 {
     let all = sample + normal;
     (0..count)
-        .map(|taken| sample.saturating_sub(taken) as f64 / all.saturating_sub(taken).max(1) as f64)
+        .map(|drawn_before| {
+            sample.saturating_sub(drawn_before) as f64 / all.saturating_sub(drawn_before).max(1) as f64
+        })
         .product()
 }
 
@@ -52,7 +54,7 @@ mod tests {
     use super::chance_of_outliers;
 
     #[test]
-    fn one_of_a_hundred_is_no_evidence_against_a_set_and_many_are() {
+    fn one_outlier_in_a_hundred_is_no_evidence_but_many_are() {
         assert_eq!(chance_of_outliers(1, 100, 100), 0.5);
         assert!((chance_of_outliers(3, 10, 15) - 120.0 / 2300.0).abs() < 1e-12);
         assert!(chance_of_outliers(1, 10, 1000) < 0.01, "normal executions are many, and none is like it");

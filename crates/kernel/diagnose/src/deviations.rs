@@ -185,8 +185,8 @@ fn missing_step(
     occurrence: &Occurrence,
 ) -> OccurrenceSummary {
     let own = worker_name(graph, path.worker);
-    let piece = steps.get(occurrence.steps.start).and_then(|step| path.segments.get(step.first));
-    let since = piece.map_or(path.window.to, |piece| piece.window.from);
+    let segment = steps.get(occurrence.steps.start).and_then(|step| path.segments.get(step.first));
+    let since = segment.map_or(path.window.to, |segment| segment.window.from);
     let example = StepDeviation {
         execution: occurrence.execution as u64 + 1,
         thread: own.name.clone(),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn executions_that_waited_for_as_much_other_load_as_normal_ones_are_not_counted() {
+    fn executions_with_as_much_foreign_load_as_normal_ones_are_excused() {
         let mut after = usual_waits();
         after[3] = 30e6;
         let mut excesses = vec![None; 50];
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_out_where_other_load_has_grown() {
+    fn no_execution_is_excused_if_foreign_load_has_grown() {
         let after: Vec<f64> = usual_waits().iter().map(|waited| waited + 10e6).collect();
         let load = ForeignLoad::from_waits(&usual_waits(), &after, &vec![Some(10e6); 50]);
         assert!(load.is_raised && load.excused.is_empty());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_other_load_nothing_is_said() {
+    fn without_foreign_load_there_is_no_caution() {
         let load = ForeignLoad::from_waits(&[0.0; 20], &[0.0; 20], &[Some(5e6); 20]);
         assert!(load.excused.is_empty());
         assert_eq!(load.caution(), None);

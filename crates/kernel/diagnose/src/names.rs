@@ -86,7 +86,7 @@ mod tests {
     use laggard_model::{KernelTime, Tid};
 
     #[test]
-    fn a_key_is_left_out_of_a_label_only_if_it_is_one_of_its_words() {
+    fn a_key_is_omitted_from_a_label_only_if_the_label_contains_it() {
         let execution = |label: &str, key: &str| Execution {
             label: label.to_owned(),
             key: Some(key.to_owned()),

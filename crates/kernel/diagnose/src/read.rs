@@ -10,7 +10,7 @@ use laggard_model::{ClockMap, HostSnapshot, KernelEvent, KernelTexts, KernelTime
 use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
-/// What is built from a trace.
+/// Structures built from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadingSettings {
     /// What begins and ends executions; `None`: no executions.
@@ -116,7 +116,7 @@ impl KernelRun {
         (count, why)
     }
 
-    /// Drops executions whose thread does not run meanwhile, as whoever begins and ends a span does; and all of them if these are
+    /// Drops executions whose thread does not run meanwhile, unlike a thread that starts and ends a span; and all of them if these are
     /// many, because the threads of a runtime are numbered from 1 and may be called like any of the kernel's.
     fn retain_running(&self, executions: &mut Vec<Execution>) -> Option<SpanExecutionError> {
         let graph = self.graph.as_ref()?;

@@ -86,10 +86,10 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
     out
 }
 
-/// Minimum share of waits for which a further event would tell the reason.
+/// Minimum share of waits whose reason an additional event would reveal.
 const WAIT_SHARE: f64 = 0.1;
 
-/// What events that are not in the traces would tell of the waits: `share` is that of each cause in the time, 0..1.
+/// Remarks on missing events that would explain the waits: `share` is the share of each cause in the time, 0..1.
 fn not_recorded(runs: &[KernelRun], share: &impl Fn(WaitCause) -> f64) -> Vec<String> {
     use WaitCause::{Disk, Network, OtherThread, Timer, Unresolved};
     let mut out = Vec::new();

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_reads_texts_that_end_with_zero() {
+    fn a_cursor_reads_null_terminated_strings() {
         let mut cursor = Cursor::new(b"none\0\0\x07\0rest", ByteOrder::Little);
         assert_eq!(cursor.zero_ended(), Some(&b"none"[..]));
         assert_eq!(cursor.zero_ended(), Some(&b""[..]));

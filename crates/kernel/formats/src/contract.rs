@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`check_hostile`] | no panic, events in time order, no more events than bytes, messages of bounded size |
 //! | [`check_bytes`] | the same, for any bytes as an input of one format |
-//! | [`check_truncated`] | the same, and no event is invented for what was cut off |
+//! | [`check_truncated`] | the same, and no event is invented for the truncated part |
 
 use crate::format::open;
 use crate::interface::{KernelFormat, SampleShape};
@@ -14,15 +14,15 @@ use laggard_model::{EventKind, KernelEvent, KernelTexts};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Longest message a reader may make out of an input's text.
+/// Maximum length of a message that quotes input, in characters.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
-/// What reading a path gave.
+/// The result of reading a path.
 #[derive(Debug)]
 pub struct Transcript {
-    /// Time, CPU and what an event says, with texts instead of handles.
+    /// Time, CPU, and description of an event, with strings instead of handles.
     pub events: Vec<String>,
-    /// What is left.
+    /// The end of the reading, with losses.
     pub read: ReadTrace,
 }
 
@@ -62,7 +62,7 @@ fn describe(event: &KernelEvent, texts: &KernelTexts) -> String {
     format!("{} {} {text}", event.time.ns(), event.cpu.0)
 }
 
-/// Any bytes: nothing but the promises of every reader.
+/// Checks the properties of every reader on any bytes.
 ///
 /// # Panics
 /// When one is broken.
@@ -70,10 +70,10 @@ pub fn check_hostile(path: &Path, bytes: u64) {
     let _ = transcript(path, bytes);
 }
 
-/// Any bytes, written to `folder` in the shape that a format is read in.
+/// Checks any bytes, written to `folder` in the layout of a format.
 ///
 /// # Panics
-/// When a promise is broken, or the files cannot be written.
+/// When a property does not hold, or the files cannot be written.
 pub fn check_bytes(format: &KernelFormat, bytes: &[u8], folder: &Path) {
     let path = match format.sample {
         SampleShape::File(magic) => write(folder.join("trace"), &[magic, bytes].concat()),
@@ -92,7 +92,7 @@ fn write(path: PathBuf, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A path that is a copy of a trace cut off somewhere: its events are events of the complete trace, but for the one at the
+/// Checks a truncated copy of a trace: its events are events of the complete trace, except for the one at the
 /// cut. `complete` is the transcript of the trace before the cut.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! What a format of kernel traces provides.
+//! Interface of a format of kernel traces.
 
 use crate::error::KernelTraceError;
 use crate::options::OpenOptions;

@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_small_disorder_always_sorted(
+        fn no_event_is_lost_and_small_disorder_is_sorted(
             steps in prop::collection::vec((0_u64..400_000, 0_u64..REORDER_WINDOW_NS), 0..300),
             batch_size in 1_usize..40,
         ) {

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_wanted_by_name_or_by_system_and_name() {
+    fn events_are_requested_by_name_or_by_system_and_name() {
         let options = OpenOptions { also: vec!["handle".to_owned(), "block:block_rq_issue".to_owned()] };
         assert!(options.wants("probe_app", "handle"));
         assert!(options.wants("block", "block_rq_issue"));

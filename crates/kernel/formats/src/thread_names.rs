@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_the_handles_of_the_table_of_texts() {
+    fn names_have_the_handles_of_the_string_table() {
         let (mut names, mut texts) = (ThreadNames::default(), KernelTexts::default());
         for round in 0..2 {
             for number in 0..5000 {

@@ -12,7 +12,7 @@ pub struct ThreadName {
     pub name: String,
 }
 
-/// What a trace says of itself.
+/// Facts that a trace states about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceFacts {
     /// The format's name (`trace.dat v7`).
@@ -76,7 +76,7 @@ pub struct KernelTrace {
     pub streams: Vec<Box<dyn EventStream>>,
 }
 
-/// What is left when a trace has been read.
+/// Result of reading a trace.
 #[derive(Debug, Default)]
 pub struct ReadTrace {
     /// What the trace states about itself.

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn both_compressions_unpack_and_several_parts_are_one() {
+    fn both_compressions_and_multiple_frames_are_decompressed() {
         let mut packed = gzipped(b"one ");
         packed.extend(gzipped(b"two"));
         assert_eq!(unpacked(&packed), (b"one two".to_vec(), Losses::none()));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_or_damaged_file_gives_what_comes_before() {
+    fn a_truncated_or_damaged_file_yields_its_beginning() {
         let text: Vec<u8> =
             (0..200_000_u32).flat_map(|number| number.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
         for packed in [gzipped(&text), zstd::encode_all(text.as_slice(), 1).unwrap()] {
@@ -185,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_refused() {
+    fn too_large_files_are_rejected() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(copy(&mut io::repeat(0), &mut file, 1 << 20).unwrap(), CopyResult::TooLarge);
     }
 
     #[test]
-    fn the_temporary_file_lives_as_long_as_its_streams() {
+    fn the_temporary_file_exists_as_long_as_its_streams() {
         struct Nothing;
         impl EventStream for Nothing {
             fn read(&mut self, _: &mut EventBatch) -> StreamState {

@@ -16,7 +16,7 @@ pub struct Membership {
     pub(crate) is_known: bool,
 }
 
-/// What a CPU quota applies to, as far as it is known.
+/// Scope of a CPU quota, if known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum GroupKey {
     /// A control group.

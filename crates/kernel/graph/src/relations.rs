@@ -133,7 +133,7 @@ mod tests {
     use super::container_name;
 
     #[test]
-    fn containers_are_named_by_what_their_engines_write() {
+    fn containers_are_named_by_their_cgroup_paths() {
         let id = "4f5c2a9be1d04f5c2a9be1d04f5c2a9be1d04f5c2a9be1d04f5c2a9be1d0abcd";
         for path in [
             format!("/docker/{id}"),

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_owed_after_the_timer_was_off() {
+    fn no_quota_is_charged_after_the_timer_was_off() {
         let periods = periods(&[(1000, 1014), (2000, 2006)], &[1000, 1100, 2100]);
         assert_eq!(periods.used_ns(2, at(2050)), 6 * MS);
     }
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_the_share_of_the_period() {
+    fn the_probability_is_the_share_of_the_period() {
         assert_eq!(chance(&[at(0), at(100), at(200)]), 0.02);
         assert_eq!(chance(&[at(7)]), 0.0);
     }

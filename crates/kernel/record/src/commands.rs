@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_run_is_waited_for() {
+    fn commands_wait_for_existing_processes_and_durations() {
         let text = |target, seconds: Option<u64>| {
             let duration = seconds.map(Duration::from_secs);
             equivalent_commands(&RecordSettings { duration, ..settings(target) })

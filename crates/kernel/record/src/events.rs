@@ -38,7 +38,7 @@ impl FromStr for EventName {
     }
 }
 
-/// What happens when an event does not exist.
+/// Consequence of a missing event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
     /// Nothing is recorded.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_two_names() {
+    fn an_event_is_a_system_and_a_name() {
         let event: EventName = "sched:sched_switch".parse().unwrap();
         assert_eq!((event.system.as_str(), event.name.as_str()), ("sched", "sched_switch"));
         assert_eq!(event.to_string(), "sched:sched_switch");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_recorder_sees_no_paths() {
+    fn a_flight_recorder_omits_exec_events() {
         let names: Vec<&str> = flight_events().iter().map(|event| event.name).collect();
         assert!(names.contains(&"sched_switch") && names.contains(&"sched_waking"), "{names:?}");
         assert!(!names.contains(&"sched_process_exec"), "{names:?}");

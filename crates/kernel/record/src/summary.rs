@@ -1,4 +1,4 @@
-//! What a recording came to.
+//! Summary of a recording.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ impl CommandEnd {
     }
 }
 
-/// What was recorded of one CPU.
+/// Counts of one CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuSummary {
     /// The CPU's number.
@@ -37,7 +37,7 @@ pub struct CpuSummary {
     pub lost: u64,
 }
 
-/// What a recording came to; its text is a paragraph.
+/// Summary of a recording; its text is a paragraph.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecordSummary {
     /// The file.
@@ -104,13 +104,13 @@ fn shorten(cpus: &[String]) -> String {
 /// A finished recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recording {
-    /// What it came to.
+    /// Summary of the recording.
     pub summary: RecordSummary,
     /// How the command ended.
     pub end: CommandEnd,
 }
 
-/// What a snapshot of a flight recorder came to.
+/// Summary of a snapshot of a flight recorder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlightSnapshot {
     /// Size of the file in bytes.

@@ -14,7 +14,7 @@ pub struct ExactMva<'a> {
     solution: Solution,
 }
 
-/// What is remembered of a station.
+/// State of a station in the recursion.
 #[derive(Clone, Debug)]
 enum StationState {
     /// Nothing queues.

@@ -51,7 +51,7 @@ impl Station {
         Station { demand_s, replicas: 1, service: Service::Delay, answered: 1.0 }
     }
 
-    /// The same station, as so many load-balanced replicas.
+    /// The same station as a number of load-balanced replicas.
     pub const fn replicated(self, replicas: u32) -> Station {
         Station { replicas, ..self }
     }

@@ -8,29 +8,29 @@ const HOURS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 48.0, 96.0, 168.0];
 const PARTS: usize = 8;
 /// Points needed.
 const POINTS_MIN: usize = 2 * PARTS;
-/// The slope is more than so many standard errors; at six degrees of freedom one in 2,000 by chance.
+/// Minimum slope in standard errors; at six degrees of freedom exceeded once in 2,000 by chance.
 const SCORE_MIN: f64 = 6.0;
 /// The use grew by at least this share of the size.
 const GROWTH_MIN: f64 = 0.02;
 /// Growth that slows down does not fill anything: slope of the second half over that of all.
 const STEADY_MIN: f64 = 0.6;
-/// The time left is at most so many times the time over which growth was observed …
+/// The time left is at most this multiple of the time over which growth was observed …
 const AHEAD_MAX: f64 = 4.0;
-/// … and so many times where the day before is not known: growth may be that of the time of day.
+/// … and this multiple if the previous day is unknown, since growth may depend on the time of day.
 const AHEAD_MAX_FIRST_DAY: f64 = 0.25;
 const DAY_S: f64 = 86_400.0;
 /// Where it is known, the use beyond that of the day before grows by at least this part of the slope …
 const DAILY_PART_MIN: f64 = 0.5;
-/// … and by so many standard errors.
+/// … and by at least this many standard errors.
 const DAILY_SCORE_MIN: f64 = 3.0;
 /// Points at the same time of day are at most so far apart.
 const SAME_TIME_S: f64 = 150.0;
-/// The use is so much higher than it ever was.
+/// Minimum excess over the previous maximum.
 const ABOVE_MIN: f64 = 0.01;
 /// What a known trend needs to last: less certain, and with so much time left.
 const HELD_SCORE_MIN: f64 = 2.0;
 const HELD_AHEAD_MAX: f64 = 16.0;
-/// It is over when the use falls by so much below what it was.
+/// A trend is over when the use falls by this much below its maximum.
 const HELD_DROP_MAX: f64 = 0.02;
 
 /// The use of a resource at a time.
@@ -72,7 +72,7 @@ pub fn fill_trend(points: &[UsePoint], is_known: bool) -> Option<FillTrend> {
         let from = points.partition_point(|point| point.time_s < since);
         let line = Line::new(&points[from..], since, last.time_s)?;
         let is_trend = match is_known {
-            true => line.goes_on(&points[from..]),
+            true => line.continues(&points[from..]),
             false => line.is_new(&points[..from], DayBefore::new(points, from, since)),
         };
         is_trend.then_some(line)
@@ -179,7 +179,7 @@ impl Line {
             && self.left_s() <= ahead * self.observed_s
     }
 
-    fn goes_on(&self, points: &[UsePoint]) -> bool {
+    fn continues(&self, points: &[UsePoint]) -> bool {
         let most = points.iter().map(|point| point.used).fold(0.0, f64::max);
         let last = points.iter().rev().take(3).map(|point| point.used).fold(0.0, f64::max);
         self.score() >= HELD_SCORE_MIN
@@ -240,7 +240,7 @@ mod tests {
         (0..=count).map(point).collect()
     }
 
-    /// 40 % with a daily cycle of 10 %; from hour 30 on it grows to 100 % in so many hours.
+    /// 40 % with a daily cycle of 10 %; from hour 30 on it grows to 100 % in a number of hours.
     fn leak(hours: f64) -> impl Fn(f64) -> f64 {
         move |at| {
             let daily = 0.05 * (at / 24.0 * std::f64::consts::TAU).sin();

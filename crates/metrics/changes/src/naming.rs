@@ -17,7 +17,7 @@ const GAIN_MIN: f64 = 25.0;
 /// Types whose remaining `Σ e²/variance` differs by less than this, times the overdispersion of the best, are
 /// indistinguishable (9: three standard errors).
 const CONFUSED_WITHIN: f64 = 9.0;
-/// Minimum reduction by further types, as a share of the largest reduction by one type (ours).
+/// Minimum reduction by further types, as a share of the largest reduction by one type (unpublished).
 const NEXT_SHARE_MIN: f64 = 0.05;
 /// Maximum number of types named.
 const NAMED_MAX: usize = 3;

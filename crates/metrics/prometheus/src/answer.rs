@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_text_and_may_be_no_numbers() {
+    fn values_are_strings_and_may_be_nan() {
         let body = br#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"up"},
             "values":[[1768208400.123,"1.5"],[1768208401,"NaN"],[1768208402,"+Inf"],[1768208403,"-Inf"],[1768208404,"x"]]}]},
             "warnings":["half\u0007 an answer"]}"#;

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_addresses_are_refused_and_passwords_not_repeated() {
+    fn invalid_addresses_are_rejected_without_revealing_passwords() {
         for url in ["localhost:9090", "ftp://h", "http://", "http://h?x=1", "http://h a"] {
             assert!(endpoint(url).is_err(), "{url}");
         }

@@ -17,7 +17,7 @@ pub struct TimeRange {
     pub step: Nanos,
 }
 
-/// What came of one query.
+/// Result of one query.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fetched {
     /// Bytes of all responses, decompressed.

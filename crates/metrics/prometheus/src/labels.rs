@@ -49,7 +49,7 @@ impl Default for LabelMap {
     }
 }
 
-/// What a series is about.
+/// Subject of a series.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct SeriesNames {
     pub(crate) server: String,

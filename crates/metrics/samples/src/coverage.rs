@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_samples_make_windows_known_from_three_quarters() {
+    fn dense_samples_make_windows_known_above_three_quarters() {
         let mut coverage = empty_coverage();
         for at in 0..256 {
             // The third window misses a quarter of its samples, the fourth half of them.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn single_events_make_a_window_known_but_for_the_ends() {
+    fn single_events_make_all_windows_but_the_ends_known() {
         let mut coverage = empty_coverage();
         for ns in [5000, 6500, 9000, 14_000, 19_300] {
             coverage.event(ns);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_gap() {
+    fn windows_without_samples_are_gaps() {
         assert_eq!(empty_coverage().known(), [WindowKnown::Gap; 4]);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_of_one_instant_are_different_transactions() {
+    fn completions_at_one_instant_are_separate_transactions() {
         let mut losses = Losses::none();
         let mut log = series(Measure::Completion, &[(5, 1.0), (5, 1.0), (4, f64::NAN)]);
         log.tidy(&mut losses);

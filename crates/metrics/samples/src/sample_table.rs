@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn late_samples_are_counted_by_series() {
+    fn late_samples_are_counted_per_series() {
         let mut table = SampleTable::default();
         for (name, ns) in [("a", 5), ("b", 1), ("a", 4), ("b", 2), ("a", 6)] {
             push(&mut table, name, ns);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_equal_concatenations_are_different_series() {
+    fn equal_concatenations_of_labels_are_different_series() {
         let mut table = SampleTable::default();
         push(&mut table, "ab", 0);
         table.sample(&SampleRecord {

@@ -3,7 +3,7 @@
 use laggard_model::{Loss, Measure, SampleRecord, Timestamp};
 use std::collections::BTreeMap;
 
-/// Points are means of so much time.
+/// Length of the intervals that points are means of.
 const BUCKET_NS: i64 = 300_000_000_000;
 
 // Limit: memory and file systems whose use is watched, by tenant | `series_limit`

@@ -95,19 +95,20 @@ impl<'f, 's> WindowFiller<'f, 's> {
 
     fn fill_type(&mut self, series: &[&Series], shortest: Option<i64>) {
         let has = |wanted: SeriesForm| series.iter().any(|series| form(series) == wanted);
-        let of = |wanted: SeriesForm| series.iter().copied().filter(move |series| form(series) == wanted);
+        let with_form =
+            |wanted: SeriesForm| series.iter().copied().filter(move |series| form(series) == wanted);
         // If recorded in several kinds, the first is used.
         let counted = [SeriesForm::Counts, SeriesForm::Total, SeriesForm::Rate, SeriesForm::Event]
             .into_iter()
             .find(|&form| has(form));
-        for series in counted.into_iter().flat_map(of) {
+        for series in counted.into_iter().flat_map(with_form) {
             self.count_series(series, shortest);
         }
         let timed = [SeriesForm::Seconds, SeriesForm::SecondsTotal, SeriesForm::Mean]
             .into_iter()
             .find(|&form| has(form));
-        let siblings: Vec<&Series> = counted.into_iter().flat_map(of).collect();
-        for series in timed.into_iter().flat_map(of) {
+        let siblings: Vec<&Series> = counted.into_iter().flat_map(with_form).collect();
+        for series in timed.into_iter().flat_map(with_form) {
             match timed {
                 Some(SeriesForm::Mean) => self.time_means(series, &siblings, shortest),
                 _ => self.time_sums(series, shortest),
@@ -254,7 +255,7 @@ impl<'f, 's> WindowFiller<'f, 's> {
     }
 }
 
-/// What a mass is added to.
+/// Target of an added mass.
 #[derive(Clone, Copy)]
 enum SumTarget {
     Counts,

@@ -90,7 +90,7 @@ impl Children {
             awaited: Nanos::ZERO,
         }));
         let covered = self.covered(parent.inclusive);
-        self.share_out(links, covered, parent);
+        self.distribute_time(links, covered, parent);
         covered
     }
 
@@ -166,7 +166,7 @@ impl Children {
 
     /// Divides the covered time among the callees: children whose times can be compared by a walk along the
     /// caller's critical path, the others in proportion to their length. The parts sum to what is covered.
-    fn share_out(&mut self, links: &Links<'_>, covered: Covered, parent: &SpanRow) {
+    fn distribute_time(&mut self, links: &Links<'_>, covered: Covered, parent: &SpanRow) {
         let Covered::Length(covered) = covered else {
             let awaited = |row: &SpanRow| if is_message(parent, row) { 0 } else { row.inclusive.ns() };
             let lengths: Vec<u64> = self.ordered.iter().map(|child| awaited(links.row(child.at))).collect();

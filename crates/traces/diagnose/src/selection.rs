@@ -180,7 +180,7 @@ mod tests {
     use laggard_model::{OperationKey, TraceId};
 
     #[test]
-    fn reads_that_wait_for_work_are_no_requests() {
+    fn polling_reads_are_not_requests() {
         let traces = ["1 - BLPOP@w 0..9 client", "1 - take@w 0..9 internal\n2 1 BLPOP@w 1..2 client"];
         let slice = |(number, text): (usize, &str)| {
             let laggard_testkit::ParsedSpans { mut rows, mut names } = laggard_testkit::parse_spans(text);

@@ -8,7 +8,7 @@ use laggard_model::{
 };
 
 /// The contents of one message or file, with handles into its own names: what a receiver passes to a store, and
-/// what a write-ahead log stores. Nothing is dropped here except what a reader counted as lost; whoever fills a
+/// what a write-ahead log stores. Nothing is dropped here except what a reader counted as lost; the code that fills a
 /// batch bounds its size by bounding the message.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {

@@ -64,10 +64,10 @@ const NAMES_MAX: usize = 200_000;
 /// Maximum length of a name in bytes; longer ones are truncated.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// What names beyond [`NAMES_MAX`] become.
+/// Name that replaces names beyond [`NAMES_MAX`].
 const OTHER: &str = "(other)";
 
-/// What the text of one trace id takes, about, in bytes.
+/// Approximate size of the text of one trace id in bytes.
 const TEXT_BYTES: usize = 96;
 
 impl Ingest {
@@ -344,7 +344,7 @@ mod tests {
     use laggard_model::{SpanAttributes, SpanId, Status};
 
     #[test]
-    fn few_rows_in_many_buckets_are_held_to_the_limit_too() {
+    fn the_limit_applies_to_few_rows_in_many_buckets() {
         let limit = 100 * size_of::<SpanRow>();
         let mut ingest = Ingest::new(IngestSettings { memory_bytes: limit, ..IngestSettings::default() });
         for trace in 1..=1000 {

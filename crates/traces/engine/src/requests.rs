@@ -312,7 +312,7 @@ impl Requests {
         self.import_notes.outside_window
     }
 
-    /// 1, or 2, 4, 8, … when only one in so many traces was retained to stay within the memory limit.
+    /// 1, or 2, 4, 8, … when only one in this many traces was retained to stay within the memory limit.
     pub fn thinning_factor(&self) -> u64 {
         self.import_notes.thinning_factor
     }

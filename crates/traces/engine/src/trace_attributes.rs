@@ -120,7 +120,7 @@ impl TraceAttributes {
         self.limit.merge(&later.limit);
     }
 
-    /// The sets of some traces, as texts of [`AttributeText`]; their number is bounded by whoever made them.
+    /// The sets of some traces, as texts of [`AttributeText`]; their number is bounded by the writer.
     pub fn from_texts(texts: &[(TraceId, Box<str>)], names: &mut Names) -> TraceAttributes {
         let sets = texts.iter().map(|(trace, text)| (*trace, names.attribute_set(text)));
         TraceAttributes { sets: sets.collect(), ..TraceAttributes::default() }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_the_limit_are_counted_and_left_out() {
+    fn values_beyond_the_limit_are_counted_and_dropped() {
         let (mut names, mut losses) = (Names::new(), Losses::none());
         let mut attributes = TraceAttributes::default();
         for number in 1..=1500_u128 {

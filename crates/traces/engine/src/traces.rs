@@ -75,7 +75,7 @@ impl Traces {
         self.outside_window
     }
 
-    /// 1, or 2, 4, 8, … when only one in so many traces was retained to stay within the memory limit.
+    /// 1, or 2, 4, 8, … when only one in this many traces was retained to stay within the memory limit.
     pub fn thinning_factor(&self) -> u64 {
         self.thinning_factor
     }

@@ -74,19 +74,19 @@ impl<'a> RequestView<'a> {
         part: &'a MappedSlice,
     ) -> RequestView<'a> {
         let calls = &part.slice.calls;
-        let places = request.first_call as usize..request.first_call as usize + tree.len();
+        let range = request.first_call as usize..request.first_call as usize + tree.len();
         RequestView {
             number,
             request,
             structure,
             tree,
-            replicas: &calls.replica[places.clone()],
+            replicas: &calls.replica[range.clone()],
             common: &part.replicas,
-            call_status: &calls.status[places.clone()],
+            call_status: &calls.status[range.clone()],
             attributes: part.attribute_sets[request.attributes.index()],
-            self_time: &calls.self_time[places.clone()],
-            inclusive_time: &calls.inclusive_time[places.clone()],
-            path_time: &calls.path_time[places],
+            self_time: &calls.self_time[range.clone()],
+            inclusive_time: &calls.inclusive_time[range.clone()],
+            path_time: &calls.path_time[range],
         }
     }
 

@@ -10,7 +10,7 @@ use laggard_model::{ParsedTraceId, TraceId};
 /// Most columns a header may have.
 pub(crate) const COLUMNS_MAX: usize = 4_096;
 
-/// A column of ours. Names are compared without regard to case, `_`, `-`, spaces and a leading `attr.`.
+/// A known column. Names are compared without regard to case, `_`, `-`, spaces and a leading `attr.`.
 pub(crate) struct Column {
     /// The name in the manual.
     pub(crate) name: &'static str,

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_waits_for_its_end() {
+    fn an_incomplete_first_line_needs_more_bytes() {
         assert!(matches!(first_line(b""), FirstText::NeedMore));
         assert!(matches!(first_line(b"\xEF\xBB\xBF\n\na,b"), FirstText::NeedMore));
         assert!(matches!(first_line(b"\xEF\xBB\xBF\r\n\na,b\r\n1"), FirstText::Line("a,b")));

@@ -18,7 +18,7 @@ pub enum Sniff {
     NeedMore,
 }
 
-/// What the records of a format fill.
+/// Kind of table that the records of a format fill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroundTable {
     /// Spans, directly or by way of call records.

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn reals_round_and_nonsense_is_missing() {
+    fn reals_are_rounded_and_invalid_numbers_missing() {
         assert_eq!(number("12.5").scaled(1000), Some(12_500));
         assert_eq!(number("\"1e3\"").scaled(1000), Some(1_000_000));
         assert_eq!(number("-0.0004").scaled(1000), Some(0));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_whatever_reads_as_text() {
+    fn numbers_and_booleans_are_read_as_text() {
         let texts: Vec<LaxText> =
             serde_json::from_str(r#"["a","\u0062",3,-4,1.5,true,null,{},[[]]]"#).unwrap();
         let texts: Vec<_> = texts.iter().map(LaxText::as_str).collect();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf8_is_replaced() {
         let mut repaired = String::new();
         let text: LaxText = parse(b"\"caf\xE9\"", &mut repaired).unwrap();
         assert_eq!(text.as_str(), "caf\u{fffd}");

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn words_carry_their_units() {
+    fn units_are_read_from_column_titles() {
         check("Utilization", Measure::Utilization, 1.0);
         check("CpuUsageRate(%)", Measure::Utilization, 0.01);
         check("utilization_percent", Measure::Utilization, 0.01);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn names_follow_words() {
+    fn prefixes_select_measure_transaction_and_callee() {
         let measured = parse_measured("calls:GET /a:b:db").unwrap();
         assert_eq!((&*measured.transaction, &*measured.callee), ("GET /a:b", "db"));
         let measured = parse_measured("count:GET /a:b").unwrap();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn file_names_tell_measures_and_servers() {
+    fn measures_and_servers_are_read_from_file_names() {
         let measure =
             |name| measure_of_file(&[], Some(name)).map(|measure| (measure.what.measure, measure.server));
         let host = Some((Measure::Utilization, "host1".to_owned()));
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_like_names() {
+    fn patterns_match_like_names() {
         for (pattern, name, expected) in [
             ("*", "a", true),
             ("a*c", "abc", true),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_come_back_as_they_were() {
+    fn pending_spans_are_returned_unchanged() {
         let mut sink = Collect::default();
         let mut pending = PendingSpans::default();
         pending.push(&span(1), "p1", &mut sink);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_and_what_does_not_fit_is_counted() {
+    fn pending_spans_are_limited_and_dropped_ones_counted() {
         let mut sink = Collect::default();
         let mut pending = PendingSpans::default();
         for id in 1..=20_000 {

@@ -11,7 +11,7 @@ use laggard_model::{Collect, Loss, SpanKind, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is counted in a file.
+/// Counts of a file.
 #[derive(PartialEq, Eq, Debug)]
 struct Counts {
     spans: usize,
@@ -152,7 +152,7 @@ fn sniffed(input: &[u8], expected: &str) -> Open {
 }
 
 #[test]
-fn files_of_other_projects_read_as_another_program_reads_them() {
+fn files_of_other_projects_match_an_independent_reader() {
     let Some(data) = data() else { return };
     for (file, expected) in FILES {
         let input = std::fs::read(data.join("formats").join(file)).unwrap();

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strange_inputs_are_described() {
+    fn unrecognized_inputs_are_described() {
         assert_eq!(looks_like(b" \n"), "it is empty");
         assert_eq!(looks_like(b"\x01\x02"), "it starts with the bytes 01 02");
         assert_eq!(looks_like(b"\nhello \"you\"\nthere"), r#"it starts with "hello \"you\"""#);

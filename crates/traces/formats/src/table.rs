@@ -7,7 +7,7 @@ use crate::delimited::{
 use crate::format::{FormatError, Reader};
 use laggard_model::{Loss, Sink};
 
-/// What a table's first line is.
+/// Kind of a table's first line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FirstLine {
     /// Names of columns.

@@ -231,7 +231,7 @@ mod tests {
 
     /// A name is read up to a limit; the rest is skipped.
     #[test]
-    fn names_of_any_claimed_length_use_little_memory() {
+    fn huge_claimed_name_lengths_use_little_memory() {
         let length = 3 * NAME_BYTES_MAX as usize;
         let long = header("././@LongLink", b'L', format!("{length:o}").as_bytes());
         let text = vec![b'n'; length.next_multiple_of(BLOCK)];
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn spoilt_archives_end_in_an_error_or_an_end() {
+    fn damaged_archives_end_with_or_without_an_error() {
         let mut random = SeededRng::new(5);
         for _ in 0..20_000 {
             let mut bytes =

@@ -52,7 +52,7 @@ pub(crate) struct ClockWatch {
 /// Differences up to this are corrections, not jumps.
 const JUMP_MIN: Nanos = Nanos::from_secs(30);
 
-/// A clock that has not jumped for so long is trusted again.
+/// A clock is trusted again after this time without a jump.
 const TRUSTED_AFTER: Duration = Duration::from_secs(3600);
 
 impl ClockWatch {

@@ -17,7 +17,7 @@ pub struct StoreSettings {
     pub upkeep: Nanos,
     /// Data older than this are deleted; `None` for no limit.
     pub keep_for: Option<Nanos>,
-    /// Beyond so many bytes of segments the oldest are deleted; `None` for no limit.
+    /// Maximum total size of segments in bytes, beyond which the oldest are deleted; `None` for no limit.
     pub keep_bytes: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a transaction costs, from counts and utilization.
+//! Estimators of the cost of transactions from counts and utilization.
 
 use crate::arm::{Arm, Arms};
 use laggard_changes::{FittedModel, ModelSettings, Observations, fit_model, nnls_model};

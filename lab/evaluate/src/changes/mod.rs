@@ -29,7 +29,7 @@ pub struct ChangeCase {
     pub truth: ChangeTruth,
 }
 
-/// What is true about a case. Windows are numbered as in [`Observations::windows`].
+/// Ground truth of a case. Windows are numbered as in [`Observations::windows`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ChangeTruth {
     /// Changes of the application, in order of time.

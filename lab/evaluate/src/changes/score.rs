@@ -41,7 +41,7 @@ pub struct ChangeScore {
 }
 
 impl ChangeScore {
-    /// Whether every alarm, every region and every name and size is right, and nothing else is there.
+    /// Whether every alarm, every region and every name and size is right, and nothing else is reported.
     pub fn is_right(&self) -> bool {
         let all_found = self.is_answered && self.found == self.expected && self.sized == self.expected;
         all_found
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn all_right_is_right() {
+    fn a_correct_answer_has_full_score() {
         let alarm = |window, ms| ReportedAlarm {
             window,
             interval: Some([window - 1, window + 1]),

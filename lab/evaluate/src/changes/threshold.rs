@@ -1,4 +1,4 @@
-//! What most monitoring does: an alarm when the CPU is busy.
+//! The most common monitoring rule: an alarm when the CPU is busy.
 
 use super::{ChangeAnswer, ReportedAlarm};
 use crate::arm::Arm;

@@ -6,7 +6,7 @@ use laggard_simulate::{Day, DaySettings, DayTruth};
 use std::collections::{BTreeMap, HashMap};
 
 const SECOND: i64 = 1_000_000_000;
-/// Logarithms are limited to so many standard deviations (by quartiles) from their median.
+/// Logarithms are clipped at this many standard deviations (by quartiles) from their median.
 const CLIP: f64 = 3.0;
 /// Fewest calls of a category in the baseline with a level of its own.
 const OWN_LEVEL_MIN: usize = 20;

@@ -36,7 +36,7 @@ pub struct DaysOptions {
     pub lost_later: Option<f64>,
     /// Whether only one replica loses spans later.
     pub one_replica: bool,
-    /// Days have a fault, and its target takes so many times as long; without it, nothing is wrong.
+    /// The factor by which the target of the fault is slower; `None` for days without a fault.
     pub factor: Option<f64>,
     /// Only faults of the kind of this name.
     pub kind: Option<String>,
@@ -85,7 +85,7 @@ impl DaysOptions {
     }
 }
 
-/// Judges the days; `print` gets one line for each kind of system, one for all, and what was asked for besides.
+/// Judges the days; `print` gets one line for each kind of system, one for all, and additionally requested lines.
 ///
 /// # Errors
 /// When the options are no valid days.

@@ -1,4 +1,4 @@
-//! What was named on ordinary days, in numbers.
+//! Totals of verdicts on ordinary days.
 
 use laggard_report::Verdict;
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_counted_by_way_and_kind() {
+    fn totals_are_counted_by_method_and_kind() {
         let named = |any, first_right| AlarmCounts { any, first_right };
         let mut one = DayTotals { windows: 2, minutes: 30, ..DayTotals::default() };
         one.count(0, Verdict::InsufficientData, named(0, 0));

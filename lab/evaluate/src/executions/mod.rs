@@ -25,7 +25,7 @@ pub struct ExecutionCase {
     pub truth: ExecutionTruth,
 }
 
-/// What is true about a case.
+/// Ground truth of a case.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ExecutionTruth {
     /// Kind of each normal execution.

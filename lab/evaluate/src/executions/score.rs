@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
+    fn worked_by_hand() {
         let truth = ExecutionTruth {
             normal_kinds: vec![0, 0, 1],
             sample_kinds: vec![Some(0), Some(1), None],

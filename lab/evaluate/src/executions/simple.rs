@@ -1,4 +1,4 @@
-//! What one would do without kinds and alignment.
+//! Simple methods without kinds and alignment.
 
 use super::{ExecutionAnswer, ExecutionCase};
 use crate::arm::Arm;

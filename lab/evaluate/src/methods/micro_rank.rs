@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_only_abnormal_requests_visit_rank_first() {
+    fn operations_visited_only_by_abnormal_requests_rank_first() {
         let mut names = NameTable::default();
         for operation in ["enter", "fine", "slow"] {
             names.operation(OperationName::new("s", operation));

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_every_request_visits_outweighs_those_only_one_visits() {
+    fn a_node_visited_by_every_request_outweighs_others() {
         // Requests {0, 1} and {0, 2}: by symmetry 1 and 2 are equal; 0 gets what both get.
         let visited = vec![vec![0, 1], vec![0, 2]];
         let weights = personalized_page_rank(3, &visited, &BTreeMap::new(), &[0.5, 0.5]);
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn preferred_requests_lift_their_nodes() {
+    fn preferred_requests_raise_the_rank_of_their_nodes() {
         let visited = vec![vec![0, 1], vec![0, 2]];
         let weights = personalized_page_rank(3, &visited, &BTreeMap::new(), &[0.9, 0.1]);
         assert!(weights[1] > weights[2], "{weights:?}");
     }
 
     #[test]
-    fn a_callee_gains_a_little() {
+    fn a_callee_gains_a_little_rank() {
         let visited = vec![vec![0, 1, 2]];
         let calls = BTreeMap::from([(0, BTreeSet::from([2]))]);
         let weights = personalized_page_rank(3, &visited, &calls, &[1.0]);

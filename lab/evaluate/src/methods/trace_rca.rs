@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_that_abnormal_invocations_enter_and_none_leave_comes_first() {
+    fn the_service_where_abnormal_invocations_end_ranks_first() {
         let history: Vec<_> = (0..20).map(|position| request(100 + position % 2, 50)).collect();
         let target: Vec<_> =
             (0..10).map(|position| request(if position < 5 { 900 } else { 100 }, 50)).collect();

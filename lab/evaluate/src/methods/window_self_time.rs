@@ -78,9 +78,9 @@ fn totals(requests: &[Arc<RequestCalls>]) -> Means {
     for request in requests {
         let waits_for = only_remote_callees(request);
         for (call, waits_for) in request.calls.iter().zip(waits_for) {
-            let place = waits_for.map_or(call, |callee| &request.calls[callee as usize]);
+            let blamed = waits_for.map_or(call, |callee| &request.calls[callee as usize]);
             let own_total = Total { calls: u64::from(waits_for.is_none()), sum_ns: call.self_ns as f64 };
-            out.entry((place.operation, place.replica)).or_default().add(own_total);
+            out.entry((blamed.operation, blamed.replica)).or_default().add(own_total);
         }
     }
     out

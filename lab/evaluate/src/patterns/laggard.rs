@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_is_none_is_refused() {
+    fn an_invalid_matrix_is_rejected() {
         let matrix =
             RequestMatrix { latency_ms: vec![1.0], times_ms: vec![vec![]], ..RequestMatrix::default() };
         assert!(LatencyPatterns.answer(&matrix).is_err());

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_are_passed_over_and_damaged_rows_refused() {
+    fn other_tables_are_skipped_and_damaged_rows_rejected() {
         assert_eq!(parse("m", "trace_id,span_id\n1,2\n"), Ok(None));
         assert_eq!(parse("m", ""), Ok(None));
         assert!(parse("m", "Latency,a,anomaly\n7,1\n").unwrap_err().contains("row 1"));

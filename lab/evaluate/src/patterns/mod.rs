@@ -33,7 +33,7 @@ impl RequestMatrix {
         self.cause.iter().any(|&cause| cause > 0)
     }
 
-    /// The requests that nothing hit, as a matrix of their own.
+    /// The unaffected requests, as a separate matrix.
     pub(crate) fn only_normal(&self) -> RequestMatrix {
         let rows: Vec<usize> = (0..self.cause.len()).filter(|&row| self.cause[row] == 0).collect();
         let only = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();

@@ -95,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_scores_nothing() {
+    fn no_findings_score_zero() {
         assert_eq!(score_patterns(&matrix(&[0, 1]), &[]), PatternScore::default());
     }
 
     #[test]
-    fn wrong_requests_cost_precision() {
+    fn wrong_requests_lower_the_precision() {
         let score = score_patterns(&matrix(&[0, 0, 1, 1]), &[vec![0, 2]]);
         assert_eq!((score.precision, score.recall, score.f1), (0.5, 0.5, 0.5));
     }

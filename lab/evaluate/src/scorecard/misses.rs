@@ -1,4 +1,4 @@
-//! What went wrong, by name; and where another method did better than ours.
+//! Misses by name, and cases in which another method is better than Laggard.
 
 use super::groups_of;
 use super::hits::hit_miss;

@@ -1,4 +1,4 @@
-//! The simulated days once more, by kind of system.
+//! The simulated days by kind of system.
 
 use crate::arm::{Family, Outcome};
 use crate::results::LocalizerScore;

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_executions_become_a_case_with_its_truth() {
+    fn generated_executions_become_a_case_with_its_truth() {
         let drawn = draw_executions(&ExecutionSettings::scenario(ExecutionScenario::CpuLimit, 1));
         let case = case("one", &drawn);
         assert_eq!((case.normal.len(), case.sample.len()), (100, 10));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_compared_with_their_own_kind() {
+    fn requests_are_compared_within_their_category() {
         let usual = [request(0, 10), request(0, 30), request(1, 200)];
         // Expected 20 + 20 + 200; the third kind is new.
         let now = [request(0, 40), request(0, 40), request(1, 280), request(2, 9_000)];

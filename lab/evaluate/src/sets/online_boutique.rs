@@ -98,7 +98,7 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
     let performance: Vec<&Fault> = faults.iter().filter(|fault| fault.performance).collect();
     let due: Vec<Vec<i64>> =
         performance.iter().map(|fault| slices_to_detect(fault, shop.slices.keys())).collect();
-    let mut heard: BTreeMap<(usize, usize), FaultAnswers> = BTreeMap::new();
+    let mut answers: BTreeMap<(usize, usize), FaultAnswers> = BTreeMap::new();
     for &slice in shop.slices.keys() {
         let concerned: Vec<usize> = (0..due.len()).filter(|&index| due[index].contains(&slice)).collect();
         let is_free = is_fault_free(slice, faults);
@@ -118,18 +118,18 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
         }
         for answered in runner.answers(&case) {
             for &index in &concerned {
-                listen(&mut heard, (index, answered.method), &answered);
+                listen(&mut answers, (index, answered.method), &answered);
             }
         }
     }
-    for ((index, method), heard) in heard {
+    for ((index, method), answers) in answers {
         let fault = performance[index];
-        runner.push(outcome(on_faults, fault, method, &heard));
+        runner.push(outcome(on_faults, fault, method, &answers));
     }
 }
 
-fn listen(heard: &mut BTreeMap<(usize, usize), FaultAnswers>, key: (usize, usize), answered: &Answered) {
-    let entry = heard.entry(key).or_insert_with(|| FaultAnswers {
+fn listen(answers: &mut BTreeMap<(usize, usize), FaultAnswers>, key: (usize, usize), answered: &Answered) {
+    let entry = answers.entry(key).or_insert_with(|| FaultAnswers {
         alarms: vec![],
         got: vec![],
         cost: Cost::default(),
@@ -140,10 +140,10 @@ fn listen(heard: &mut BTreeMap<(usize, usize), FaultAnswers>, key: (usize, usize
     entry.cost = entry.cost.plus(answered.cost);
 }
 
-fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) -> Outcome<LocalizerScore> {
-    let found = detection(&heard.alarms);
+fn outcome(group: &Group, fault: &Fault, method: usize, answers: &FaultAnswers) -> Outcome<LocalizerScore> {
+    let found = detection(&answers.alarms);
     let right = found.rank == Some(1);
-    let miss = (!right).then(|| Miss { expected: fault.pod.clone(), got: heard.got.join("; then ") });
+    let miss = (!right).then(|| Miss { expected: fault.pod.clone(), got: answers.got.join("; then ") });
     Outcome {
         group: group.clone(),
         case: fault.title(),
@@ -155,6 +155,6 @@ fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) ->
             judgment: Judgment { rank: Some(found.rank), right, miss, ..Judgment::default() },
         },
         error: None,
-        cost: heard.cost,
+        cost: answers.cost,
     }
 }

@@ -1,4 +1,4 @@
-//! The simulated incidents once more: which requests were hit, and by how much.
+//! Affected requests of the simulated incidents and their additional time.
 
 use super::{Group, SetKind};
 use crate::case::OperationName;

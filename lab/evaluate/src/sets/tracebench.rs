@@ -119,7 +119,7 @@ fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mu
         return;
     }
     for draw in 1..=DRAWS {
-        let selected = drawn(traces, draw);
+        let selected = sampled_traces(traces, draw);
         let part = Arc::new(select(traces, runner.threads(), |rows| selected.contains(&rows[0].trace)));
         let truth = Truth::Replicas(slow_nodes(&part, slow));
         runner.run(group, 0.0, case(format!("{} draw {draw}", run.name()), part, None, truth));
@@ -127,7 +127,7 @@ fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mu
 }
 
 /// The traces whose mixed id is smallest.
-fn drawn(traces: &Traces, draw: u64) -> BTreeSet<TraceId> {
+fn sampled_traces(traces: &Traces, draw: u64) -> BTreeSet<TraceId> {
     let mixed = |id: TraceId| {
         let value = id.value();
         mix(mix(value as u64 ^ (value >> 64) as u64).wrapping_add(draw))
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_run_of_another_workload_serves_only_when_it_is_the_only_one() {
+    fn a_quiet_run_of_another_workload_is_used_only_as_a_fallback() {
         let run = || Arc::new(Traces::default());
         let single_run = BTreeMap::from([("w".to_owned(), run())]);
         assert!(baseline_of(&single_run, "w").is_some() && baseline_of(&single_run, "rpc").is_some());

@@ -91,12 +91,12 @@ fn evaluated(only: &str) -> Results {
 /// Right cases of a method in groups whose name contains a text, and all of them.
 fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
     let method = results.localizers.position(method).unwrap();
-    let of = results
+    let outcomes = results
         .localizers
         .outcomes
         .iter()
         .filter(|one| one.method == method && one.group.name.contains(group));
-    let judged: Vec<bool> = of.map(|one| one.score.judgment.right).collect();
+    let judged: Vec<bool> = outcomes.map(|one| one.score.judgment.right).collect();
     (judged.iter().filter(|&&right| right).count(), judged.len())
 }
 
@@ -137,16 +137,17 @@ fn faults_are_searched_in_their_window_and_minute_by_minute() {
 fn matrices_are_recognized_by_their_header() {
     let results = evaluated("delag");
     assert!(results.localizers.outcomes.is_empty());
-    let of = |finder: &str| {
+    let outcome_of = |finder: &str| {
         let at = results.patterns.position(finder).unwrap();
         results.patterns.outcomes.iter().filter(move |one| one.method == at)
     };
     for finder in ["slowest fifth", "best column"] {
-        let f1: Vec<f64> = of(finder).filter_map(|one| one.score.score).map(|score| score.f1).collect();
-        assert_eq!((f1, of(finder).count()), (vec![1.0], 1), "{finder}");
+        let f1: Vec<f64> =
+            outcome_of(finder).filter_map(|one| one.score.score).map(|score| score.f1).collect();
+        assert_eq!((f1, outcome_of(finder).count()), (vec![1.0], 1), "{finder}");
     }
     // Five rows are too few for Laggard; only it runs on those that nothing hit.
-    let found: Vec<usize> = of("latency patterns").map(|one| one.score.groups).collect();
+    let found: Vec<usize> = outcome_of("latency patterns").map(|one| one.score.groups).collect();
     assert_eq!(found, [0, 0]);
     assert!(scorecard(&results).contains("| system (1) | slowest fifth |"));
 }

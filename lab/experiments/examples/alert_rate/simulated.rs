@@ -33,7 +33,7 @@ pub(crate) fn quiet(seed: u64, hours: u32, rate: u32) -> History {
     let start = Timestamp::from_unix_ns(settings.start_unix_ns);
     let end = start.plus(Nanos::from_secs(u64::from(settings.window_s)));
     let fault = Window { since: end, until: end };
-    History { requests: drawn(&[settings]), start, end, fault, culprits: Vec::new() }
+    History { requests: simulated_requests(&[settings]), start, end, fault, culprits: Vec::new() }
 }
 
 /// Four quiet hours, two with a fault, a quiet one.
@@ -52,7 +52,13 @@ pub(crate) fn faulty(scenario: Scenario, seed: u64, rate: u32) -> History {
     let time = Timestamp::from_unix_ns;
     let window = Window { since: time(at(0)), until: time(at(i64::from(FAULT_S))) };
     let (start, end) = (time(before.start_unix_ns), time(at(i64::from(FAULT_S + AFTER_S))));
-    History { requests: drawn(&[before, fault, after]), start, end, fault: window, culprits: Vec::new() }
+    History {
+        requests: simulated_requests(&[before, fault, after]),
+        start,
+        end,
+        fault: window,
+        culprits: Vec::new(),
+    }
 }
 
 /// What is injected into an ordinary day.
@@ -144,7 +150,7 @@ fn of(scenario: Scenario, seed: u64, length_s: u32, rate: u32) -> Settings {
     }
 }
 
-fn drawn(periods: &[Settings]) -> Arc<Requests> {
+fn simulated_requests(periods: &[Settings]) -> Arc<Requests> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut ingest = Ingest::new(IngestSettings::default());
     for settings in periods {

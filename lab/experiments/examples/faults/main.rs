@@ -1,4 +1,4 @@
-//! What the tests of `serve/faults` do for seconds, for as long as wanted.
+//! The tests of `serve/faults`, for any length of time.
 //!
 //! ```text
 //! cargo run -p laggard-experiments --example faults -- kills target/debug/laggard 200 [SEED]
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Kills between two looks at everything.
+/// Number of kills between two checks.
 const CHECK_EVERY: u64 = 20;
 
 fn main() {

@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const CPUS: usize = 8;
 const CLIENTS: usize = 1000;
 const THREADS: usize = 4000;
-/// A client's execution ends after so many runs.
+/// Number of runs of a client's execution.
 const RUNS_PER_EXECUTION: u32 = 16;
 const CALL_DEPTH_MAX: u32 = 5;
 
@@ -159,7 +159,7 @@ impl Simulation {
         let slice = 3_000 + self.draw(30_000);
         self.cpus[cpu].clock += slice;
         let current = self.cpus[cpu].current;
-        let place = current - 1;
+        let index = current - 1;
         match self.draw(100) {
             0..10 if !self.cpus[cpu].queue.is_empty() => {
                 let next = self.cpus[cpu].queue.pop_front().expect("the queue is not empty");
@@ -168,9 +168,9 @@ impl Simulation {
             10..35 => self.tick(cpu),
             35..50 => self.block(cpu, Wait::Disk),
             50..55 => self.block(cpu, Wait::Timer),
-            55..80 if self.threads[place].depth < CALL_DEPTH_MAX => self.call(cpu, place),
-            _ if place < CLIENTS => self.call(cpu, place),
-            _ => self.reply(cpu, place),
+            55..80 if self.threads[index].depth < CALL_DEPTH_MAX => self.call(cpu, index),
+            _ if index < CLIENTS => self.call(cpu, index),
+            _ => self.reply(cpu, index),
         }
     }
 

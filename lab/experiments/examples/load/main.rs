@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 struct Arguments {
     address: SocketAddr,
     seconds: u64,
-    /// Stops after so many spans; 0 for no limit.
+    /// Maximum number of spans; 0 for no limit.
     spans: u64,
     connections: usize,
     streams: usize,
@@ -68,8 +68,8 @@ fn read_arguments() -> Result<Arguments, String> {
 async fn run(arguments: &Arguments) -> Result<(), String> {
     let templates: Arc<[Template]> = (0..8).map(|at| Template::new(arguments.seed + at)).collect();
     let counts = Arc::new(Counts::default());
-    let begun = Instant::now();
-    let until = begun + Duration::from_secs(arguments.seconds);
+    let started = Instant::now();
+    let until = started + Duration::from_secs(arguments.seconds);
     let budget = Arc::new(AtomicU64::new(match arguments.spans {
         0 => u64::MAX,
         spans => spans.div_ceil(SPANS_A_MESSAGE as u64),
@@ -92,7 +92,7 @@ async fn run(arguments: &Arguments) -> Result<(), String> {
     for task in tasks {
         task.await.map_err(|error| error.to_string())??;
     }
-    report(&counts, begun.elapsed());
+    report(&counts, started.elapsed());
     Ok(())
 }
 

@@ -44,7 +44,7 @@ struct FieldOffsets {
     node: usize,
 }
 
-/// A generator of numbers that look random: SplitMix64.
+/// A pseudo-random generator: SplitMix64.
 fn mix(state: u64) -> u64 {
     let z = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

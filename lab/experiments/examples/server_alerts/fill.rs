@@ -14,7 +14,7 @@ const DAYS_HOURS: f64 = 240.0;
 /// Hours until a leak has filled the memory.
 const LEAKS: [f64; 6] = [3.0, 6.0, 12.0, 24.0, 72.0, 168.0];
 
-/// Numbers between 0 and 1 that look random: xorshift64*.
+/// Pseudo-random numbers between 0 and 1: xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -58,9 +58,9 @@ fn watch(used: &[f64]) -> Vec<(f64, String)> {
     let time =
         |step: usize| Timestamp::from_unix_ns(1_768_176_000_000_000_000 + step as i64 * 300_000_000_000);
     let (mut alerts, mut fired) = (AlertList::default(), Vec::new());
-    let kept = (detection.baseline.ns() / 300_000_000_000) as usize + STEPS_AN_HOUR;
+    let retained_steps = (detection.baseline.ns() / 300_000_000_000) as usize + STEPS_AN_HOUR;
     for step in 1..=used.len() {
-        let from = step.saturating_sub(kept.max(STORED_STEPS));
+        let from = step.saturating_sub(retained_steps.max(STORED_STEPS));
         let points = (from..step).map(|at| (time(at), used[at]));
         let resource = StorageUse { key: key.clone(), points: points.collect() };
         let evaluation = detection.evaluate(&alerts, None, &[resource], time(step));

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_run() {
+    fn runs_are_determined_by_their_seed() {
         assert_eq!(drawn(ExecutionScenario::ShortWaits), drawn(ExecutionScenario::ShortWaits));
         let other = draw_executions(&ExecutionSettings::scenario(ExecutionScenario::ShortWaits, 2));
         assert_ne!(drawn(ExecutionScenario::ShortWaits), other);

@@ -1,4 +1,4 @@
-//! Who sleeps, and what wakes them.
+//! Sleeping threads and their wake-ups.
 
 use super::log::EventContext;
 use super::machine::{Machine, ThreadActivity, TimedEvent};

@@ -62,7 +62,7 @@ fn cpus_switch_between_threads_in_order_of_time() {
 }
 
 #[test]
-fn hits_take_longer() {
+fn affected_executions_take_longer() {
     let fault = KernelFault::SlowServer { extra_ns: 1_000_000 };
     let scenario = KernelScenario {
         fault,

@@ -1,4 +1,4 @@
-//! An agent that is killed at any time: each request is answered once, with its recording or with the reason why there is none.
+//! An agent killed at any time ends each request once, with its recording or with a reason.
 
 use crate::stand_in::{Server, agent_at, log};
 use laggard_model::Timestamp;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const KILLS: u64 = 30;
 
-/// Address and spool of the agent that this program is when it is started by the test.
+/// Environment variable with address and spool of the agent that runs in a child process of the test.
 const AGENT: &str = "LAGGARD_TEST_AGENT";
 
 fn now_ns() -> i64 {
@@ -19,7 +19,7 @@ fn now_ns() -> i64 {
 
 fn start(server: &Server, spool: &Path) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "kills::agent_in_a_process_of_its_own"]);
+    command.args(["--exact", "kills::agent_in_a_child_process"]);
     command.env(AGENT, format!("{} {}", server.address, spool.display()));
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -29,7 +29,7 @@ fn kill(mut agent: Child) {
     agent.wait().unwrap();
 }
 
-/// Waits until no request of these is open.
+/// Waits until none of these requests is pending.
 fn until_answered(server: &Server, is_one: impl Fn(&Value) -> bool) {
     let begun = Instant::now();
     while server.change(|state| state.requests.as_array().unwrap().iter().any(&is_one)) {
@@ -39,8 +39,8 @@ fn until_answered(server: &Server, is_one: impl Fn(&Value) -> bool) {
 }
 
 #[test]
-fn agent_in_a_process_of_its_own() {
-    // Among the other tests it does nothing.
+fn agent_in_a_child_process() {
+    // Does nothing unless started as a child process.
     let Ok(settings) = std::env::var(AGENT) else { return };
     let (address, spool) = settings.split_once(' ').unwrap();
     let mut agent = agent_at(address, Path::new(spool), &log());
@@ -51,7 +51,7 @@ fn agent_in_a_process_of_its_own() {
 }
 
 #[test]
-fn a_killed_agent_answers_each_request_once() {
+fn a_killed_agent_uploads_each_requested_recording_once() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     server.change(|state| state.next_poll_ms = 100);
     let ids: Vec<String> = (0..KILLS).map(|number| format!("{number:032x}")).collect();
@@ -60,7 +60,7 @@ fn a_killed_agent_answers_each_request_once() {
         let until_ns = now_ns() + 60_000_000;
         let request = json!({"id": id, "since_ns": until_ns - 1_000_000_000, "until_ns": until_ns});
         server.change(|state| state.requests.as_array_mut().unwrap().push(request));
-        // Every third one lives until it has answered; the others die anywhere before.
+        // Every third agent runs until it has uploaded; the others are killed earlier.
         if number % 3 == 0 {
             until_answered(&server, |request| request["id"] == **id);
         } else {

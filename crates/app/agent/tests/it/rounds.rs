@@ -1,4 +1,4 @@
-//! What an agent does in its rounds.
+//! Rounds of an agent: polling, recording, uploading.
 
 use crate::stand_in::{Server, actions, agent, log};
 use laggard_agent::Agent;
@@ -34,7 +34,7 @@ impl Rounds {
 }
 
 #[test]
-fn without_a_rule_nothing_is_recorded_or_sent() {
+fn without_a_rule_the_agent_neither_records_nor_uploads() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     server.change(|state| {
         state.rule = Value::Null;
@@ -51,7 +51,7 @@ fn without_a_rule_nothing_is_recorded_or_sent() {
 }
 
 #[test]
-fn a_rule_starts_a_recorder_and_its_end_ends_it() {
+fn a_recorder_starts_and_stops_with_its_rule() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     assert_eq!(rounds.at(0), Duration::from_secs(3));
@@ -67,7 +67,7 @@ fn a_rule_starts_a_recorder_and_its_end_ends_it() {
 }
 
 #[test]
-fn a_recorder_ends_when_the_server_is_gone_for_long() {
+fn a_recorder_stops_after_a_long_server_outage() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(0);
@@ -83,7 +83,7 @@ fn a_recorder_ends_when_the_server_is_gone_for_long() {
 }
 
 #[test]
-fn an_interval_is_sent_when_it_is_over_and_again_until_it_arrives() {
+fn a_finished_interval_is_uploaded_and_retried_until_accepted() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(50);
@@ -95,7 +95,7 @@ fn an_interval_is_sent_when_it_is_over_and_again_until_it_arrives() {
     assert_eq!(actions(&log), ["start 33554432"], "its end is in the future");
     rounds.at(111);
     rounds.at(113);
-    // As after a kill: another agent finds the recording, and takes none again.
+    // As after a kill: a new agent finds the recording and does not record again.
     drop(rounds);
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(200);
@@ -109,7 +109,7 @@ fn an_interval_is_sent_when_it_is_over_and_again_until_it_arrives() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_reported_until_the_server_knows() {
+fn missing_recordings_are_reported_until_the_server_acknowledges() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     let mut reason = |seconds: [u64; 3], expected: &str| {
@@ -143,7 +143,7 @@ fn what_cannot_be_sent_is_reported_until_the_server_knows() {
 }
 
 #[test]
-fn what_is_no_longer_wanted_is_removed() {
+fn recordings_of_withdrawn_requests_are_deleted() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(50);
@@ -157,7 +157,7 @@ fn what_is_no_longer_wanted_is_removed() {
         rounds.at(123);
         assert_eq!(server.last_poll()["missed"], json!([]));
     }
-    // No id of ours: it would be a path.
+    // Not a valid id, since it would be a path.
     server.change(|state| state.requests = request("../../0123456789abcdef0123456789"));
     rounds.at(126);
     assert_eq!(actions(&log), ["start 33554432", "snapshot", "snapshot"]);
@@ -165,7 +165,7 @@ fn what_is_no_longer_wanted_is_removed() {
 }
 
 #[test]
-fn recording_pauses_when_it_takes_too_much() {
+fn recording_pauses_above_its_cpu_budget() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(0);
@@ -178,7 +178,7 @@ fn recording_pauses_when_it_takes_too_much() {
 }
 
 #[test]
-fn a_recorder_that_cannot_start_is_reported_and_tried_again() {
+fn a_recorder_start_failure_is_reported_and_retried() {
     let (server, folder, log) = (Server::start(), tempfile::tempdir().unwrap(), log());
     log.lock().unwrap().refuses = true;
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What the server answers, and what it received.
+/// Prepared responses and received requests of the server.
 pub(crate) struct ServerState {
     pub(crate) rule: Value,
     pub(crate) requests: Value,
@@ -82,7 +82,7 @@ fn answer(stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<()> 
         head.iter().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    // The head of a client that was killed is not whole.
+    // The header of a killed client may be incomplete.
     let Some(path) = head.first().and_then(|line| line.split(' ').nth(1)) else { return Ok(()) };
     let path = path.to_owned();
     let mut state = state.lock().unwrap();
@@ -111,7 +111,7 @@ fn answer(stream: TcpStream, state: &Mutex<ServerState>) -> std::io::Result<()> 
     reader.get_mut().write_all(text.as_bytes())
 }
 
-/// What was done with recorders.
+/// Log of the calls of recorders.
 #[derive(Default)]
 pub(crate) struct RecorderLog {
     pub(crate) actions: Vec<String>,

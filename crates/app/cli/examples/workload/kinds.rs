@@ -1,4 +1,4 @@
-//! What executions do.
+//! Kinds of executions.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -87,8 +87,8 @@ struct Task {
 impl Stage {
     pub(crate) fn set(with_server: bool, folder: Option<&Path>) -> Stage {
         let folder = folder.filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        let place = |name: &str| folder.join(format!("workload-{}-{name}", std::process::id()));
-        let paths = [place("read"), place("write")];
+        let path = |name: &str| folder.join(format!("workload-{}-{name}", std::process::id()));
+        let paths = [path("read"), path("write")];
         let mut read = File::options()
             .read(true)
             .write(true)
@@ -121,17 +121,17 @@ impl Stage {
                 (0..times(10.0)).for_each(|_| std::thread::sleep(pause));
             }
             Kind::Read => (0..times(if slow { 36.0 } else { 12.0 })).for_each(|_| self.read()),
-            Kind::Query => (0..times(8.0)).for_each(|_| self.server.as_mut().expect("a server").ask(slow)),
+            Kind::Query => (0..times(8.0)).for_each(|_| self.server.as_mut().expect("a server").query(slow)),
             // Far more often than a read: a flush waits for the disk twice, and on a fast disk as long as a read.
             Kind::Write => (0..times(if slow { 60.0 } else { 20.0 })).for_each(|_| self.write()),
             Kind::Compute => compute(times(if slow { 300.0 } else { 100.0 })),
-            Kind::Handoff => (0..times(10.0)).for_each(|_| self.hand_over(slow)),
+            Kind::Handoff => (0..times(10.0)).for_each(|_| self.run_in_worker(slow)),
         }
     }
 
-    /// One question and what is done with the answer; with a file, it is written and read again from the page cache.
+    /// One query and the processing of its response; with a file, it is written and read again from the page cache.
     pub(crate) fn request(&mut self, with_file: bool) {
-        self.server.as_mut().expect("a server").ask(false);
+        self.server.as_mut().expect("a server").query(false);
         if with_file {
             self.write.write_all(&[7; 4096]).expect("a block");
             self.read.seek(SeekFrom::Start(0)).expect("the begin");
@@ -140,7 +140,7 @@ impl Stage {
     }
 
     fn read(&mut self) {
-        // What is read must come from the disk.
+        // The read must go to the disk.
         let all = 0..BLOCKS * BLOCK as u64;
         rustix::fs::fadvise(&self.read, all.start, all.end.try_into().ok(), rustix::fs::Advice::DontNeed)
             .expect("advice");
@@ -157,7 +157,7 @@ impl Stage {
         compute(1);
     }
 
-    fn hand_over(&mut self, slow: bool) {
+    fn run_in_worker(&mut self, slow: bool) {
         let pause = if slow { SLOW_PAUSE } else { Duration::ZERO };
         self.tasks.send(Task { tenths: 5, pause }).expect("the thread lives");
         self.done.recv().expect("the thread answers");
@@ -180,16 +180,16 @@ impl Server {
             Command::new(this).arg("serve").stdout(Stdio::piped()).spawn().expect("the server starts");
         let mut port = String::new();
         let out = process.stdout.take().expect("its output is piped");
-        BufReader::new(out).read_line(&mut port).expect("the server tells its port");
+        BufReader::new(out).read_line(&mut port).expect("the server prints its port");
         let connection =
             TcpStream::connect(format!("127.0.0.1:{}", port.trim())).expect("the server listens");
         connection.set_nodelay(true).expect("no delay");
         Server { process, connection }
     }
 
-    fn ask(&mut self, slow: bool) {
-        self.connection.write_all(&[u8::from(slow); 64]).expect("a question goes");
-        self.connection.read_exact(&mut [0; 64]).expect("an answer comes");
+    fn query(&mut self, slow: bool) {
+        self.connection.write_all(&[u8::from(slow); 64]).expect("the query is sent");
+        self.connection.read_exact(&mut [0; 64]).expect("the response is received");
         compute(1);
     }
 }

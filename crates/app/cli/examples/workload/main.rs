@@ -7,7 +7,7 @@
 //!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
 //! workload requests 2000          a client and a server over loopback, with some work and files
-//! workload serve                  the server that `run` asks; started by itself
+//! workload serve                  the server that `run` queries and starts itself
 //! ```
 
 mod kinds;
@@ -61,7 +61,7 @@ fn requests(count: u32) {
     }
 }
 
-/// What `run` is told.
+/// Arguments of `run`.
 struct Settings {
     truth: PathBuf,
     /// Before the sets' names in markers: markers come from everywhere.
@@ -100,7 +100,7 @@ impl Settings {
     }
 }
 
-/// Executions of all kinds in mixed order. Of the slow kinds, a share is slow: which ones is drawn too.
+/// Executions of all kinds in random order. A random share of the slow kinds is slow.
 fn run(settings: &Settings) {
     let mut marker =
         std::fs::OpenOptions::new().write(true).open(marker()).expect("trace_marker can be written");
@@ -155,14 +155,14 @@ fn throttled_ns(group: &Path) -> u64 {
     time.expect("a group with a quota").parse().expect("a number")
 }
 
-/// Where markers are written: at whichever place tracefs is mounted.
+/// The marker file of the mounted tracefs.
 fn marker() -> PathBuf {
     let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts can be read");
-    let place = mounts.lines().find_map(|line| {
+    let mount_point = mounts.lines().find_map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         (words.get(2) == Some(&"tracefs")).then(|| PathBuf::from(words[1]))
     });
-    place.expect("tracefs is mounted").join("trace_marker")
+    mount_point.expect("tracefs is mounted").join("trace_marker")
 }
 
 /// Two threads that pass a byte to and fro: nothing but switches and wake-ups.
@@ -183,7 +183,7 @@ fn ping_pong(rounds: u32) {
     echo.join().expect("the other thread ends");
 }
 
-/// Numbers that look random: Vigna's SplitMix64 (2014).
+/// Pseudo-random numbers: Vigna's SplitMix64 (2014).
 struct Random(u64);
 
 impl Random {

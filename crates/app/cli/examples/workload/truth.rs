@@ -12,7 +12,7 @@ pub(crate) struct Execution {
     pub(crate) time_for_size: Duration,
 }
 
-/// A usual execution that took so many times as long as its kind does was disturbed, by whatever the machine did.
+/// A normal execution that took this many times as long as its kind was disturbed by other load of the machine.
 const DISTURBED: f64 = 1.25;
 
 /// Writes `{"executions": [{"set": "v1", "type": "poll", "anomalous": false, "disturbed": false}, …]}` in the order of time.

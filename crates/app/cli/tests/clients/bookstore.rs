@@ -1,4 +1,4 @@
-//! The bookstore of `examples/bookstore`: real processes in two languages, broken in a known way, and what is said about it.
+//! The bookstore of `examples/bookstore`, real processes in two languages with an injected fault, and its diagnosis.
 
 use crate::install::{command, folder};
 use crate::server::Server;
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 pub(crate) const PROGRAM: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/bookstore/bookstore");
 
-/// Ports that a bookstore uses, from its first one on, and two for a server.
+/// Number of consecutive ports that a bookstore uses, including two for a server.
 const PORTS: u16 = 16;
 
-/// Answers of the shop with the fault: 17 % are for the slow page, a third of these by the slow replica.
+/// Responses of the shop with the fault: 17 % are for the slow page, a third of these from the slow replica.
 const ANSWERS: usize = 700;
 
-/// Answers before it, and after it, until all processes have sent their spans, which they do each second.
+/// Responses before the fault and after it, so that all processes have exported their spans, which they do each second.
 const WARM_UP: usize = 150;
 
-/// Longest time until so many answers are there.
+/// Maximum time to wait for responses.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A bookstore that is stopped when the test ends.
@@ -44,12 +44,12 @@ impl Shop {
     #[track_caller]
     fn run(&self, arguments: &[&str]) -> String {
         let output = self.command().args(arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "bookstore {arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "bookstore {arguments:?}: {stderr}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Waits until the driver has so many answers more.
+    /// Waits until the driver has received this many further responses.
     fn serve(&self, answers: usize) {
         let file = self.data.join("answers.csv");
         let known = || fs::read_to_string(&file).unwrap_or_default().lines().count();
@@ -64,7 +64,10 @@ impl Shop {
 impl Drop for Shop {
     fn drop(&mut self) {
         let ended = self.command().arg("down").status();
-        assert!(ended.is_ok_and(|status| status.success()) || std::thread::panicking(), "it can be stopped");
+        assert!(
+            ended.is_ok_and(|status| status.success()) || std::thread::panicking(),
+            "the bookstore can be stopped"
+        );
     }
 }
 
@@ -77,13 +80,13 @@ pub(crate) fn missing() -> Option<&'static str> {
     (!listed.trim().is_empty()).then(|| &*listed.trim().to_owned().leak())
 }
 
-/// The first of as many ports that are free.
+/// The first of [`PORTS`] consecutive free ports.
 pub(crate) fn free_ports() -> u16 {
     let free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
     let first = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut candidates = std::iter::repeat_with(first).take(100);
     let usable = |first: &u16| *first < u16::MAX - PORTS && (*first..*first + PORTS).all(free);
-    candidates.find(usable).expect("some ports in a row are free")
+    candidates.find(usable).expect("there are enough consecutive free ports")
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn the_slow_replica_of_the_bookstore_is_named() {
     // PostgreSQL, which does not run as root, must be able to enter it.
     fs::set_permissions(temporary.path(), Permissions::from_mode(0o755)).unwrap();
     if let Some(packages) = missing() {
-        return skip(Missing::Packages(packages), "not all programs of the bookstore are there");
+        return skip(Missing::Packages(packages), "not all programs of the bookstore are installed");
     }
     let shop = Shop { data: temporary.path().join("data"), first_port: free_ports() };
     let server = Server::start(&temporary.path().join("laggard"));
@@ -113,14 +116,15 @@ fn the_slow_replica_of_the_bookstore_is_named() {
     assert_eq!(services.find(|name| !recorded.windows(name.len()).any(|part| part == name.as_bytes())), None);
 }
 
-/// What is true about the only fault.
+/// The ground truth of the only fault.
 fn truth(data: &Path) -> Value {
     let mut files = fs::read_dir(data.join("truth")).unwrap().map(|entry| entry.unwrap().path());
     let truth = fs::read(files.next().expect("there was a fault")).unwrap();
     serde_json::from_slice(&truth).unwrap()
 }
 
-/// What is said about the time of the fault by itself: replicas are compared with each other. Before it, the shop was cold.
+/// The diagnosis of the fault's window without a baseline, since the shop was cold before it: replicas are compared with each
+/// other.
 fn diagnose(server: &Server, truth: &Value) -> Value {
     server.flush();
     let [since, until] = ["onset_unix_ns", "end_unix_ns"].map(|field| truth[field].to_string());

@@ -1,4 +1,4 @@
-//! Clients and what they need, in pinned versions, below `target`.
+//! Installs clients and their dependencies, in pinned versions, below `target`.
 
 use laggard_testkit::{Missing, skip};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// Where a client is installed; nothing in it is missed when it is deleted.
+/// Where a client is installed; the folder can be deleted at any time.
 pub(crate) fn folder(client: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients").join(client)
 }
 
-/// A command that knows nothing of the environment's exporters and proxies.
+/// A command without the environment's exporter and proxy variables.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -29,7 +29,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Whether a tool is there. Says so if not, and fails where all must be.
+/// Whether a tool is installed. Prints if not, and fails where all tools are required.
 pub(crate) fn has(tool: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(tool);
     let quiet = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -46,7 +46,7 @@ pub(crate) fn has(tool: &str, arguments: &[&str]) -> bool {
     false
 }
 
-/// A virtual environment with the SDK of Python: its interpreter.
+/// The interpreter of a virtual environment with the Python SDK.
 pub(crate) fn python() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     let install = || {
@@ -54,19 +54,19 @@ pub(crate) fn python() -> Option<&'static Path> {
             return None;
         }
         let folder = folder("python");
-        let wanted = sources().join("python/requirements.txt");
+        let expected = sources().join("python/requirements.txt");
         let python = folder.join("bin/python");
-        once(&folder, &wanted, || {
+        install_once(&folder, &expected, || {
             run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
             let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
-            run(Command::new(&python).args(pip).arg(&wanted));
+            run(Command::new(&python).args(pip).arg(&expected));
         });
         Some(python)
     };
     INSTALLED.get_or_init(install).as_deref()
 }
 
-/// The agent that comes with the packages of Python.
+/// The agent that is part of the Python packages.
 pub(crate) fn agent(python: &Path) -> PathBuf {
     let where_it_is = "import os, rotel; print(os.path.dirname(rotel.__file__), end='')";
     let output = Command::new(python).args(["-c", where_it_is]).output().unwrap();
@@ -79,7 +79,7 @@ pub(crate) fn python_program(name: &str) -> PathBuf {
     sources().join("python").join(name)
 }
 
-/// The SDK of JavaScript: the folder that holds it and the programs that use it.
+/// The folder with the JavaScript SDK and the programs that use it.
 pub(crate) fn node() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     let install = || {
@@ -93,7 +93,7 @@ pub(crate) fn node() -> Option<&'static Path> {
             let name = entry.unwrap().file_name();
             fs::copy(from.join(&name), folder.join(&name)).unwrap();
         }
-        once(&folder, &from.join("package-lock.json"), || {
+        install_once(&folder, &from.join("package-lock.json"), || {
             let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
             run(Command::new("npm").args(quiet).current_dir(&folder));
         });
@@ -102,7 +102,7 @@ pub(crate) fn node() -> Option<&'static Path> {
     INSTALLED.get_or_init(install).as_deref()
 }
 
-/// The program that uses the SDK of Rust.
+/// The program that uses the Rust SDK.
 pub(crate) fn rust() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -115,7 +115,7 @@ pub(crate) fn rust() -> &'static Path {
     })
 }
 
-/// Prometheus: the one of this machine, else Debian's, unpacked.
+/// Prometheus: the installed one, otherwise Debian's package, unpacked.
 pub(crate) fn prometheus() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || {
@@ -127,7 +127,7 @@ pub(crate) fn prometheus() -> Option<&'static Path> {
         if program.is_file() {
             return Some(program);
         }
-        // With its package come a service that starts by itself and the libraries of its pages. Only the program is wanted.
+        // The package also has a service that starts by itself and web libraries. Only the program is needed.
         if !has("apt-get", &["--version"]) || !has("dpkg-deb", &["--version"]) {
             return None;
         }
@@ -135,7 +135,7 @@ pub(crate) fn prometheus() -> Option<&'static Path> {
         run(Command::new("apt-get").args(["download", "--quiet", "prometheus"]).current_dir(&folder));
         let package = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let mut package = package.filter(|path| path.extension().is_some_and(|end| end == "deb"));
-        let package = package.next().expect("it was downloaded");
+        let package = package.next().expect("the package was downloaded");
         run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&folder));
         fs::remove_file(package).unwrap();
         Some(program)
@@ -143,26 +143,27 @@ pub(crate) fn prometheus() -> Option<&'static Path> {
     FOUND.get_or_init(find).as_deref()
 }
 
-/// Installs, unless what is there was installed from the same list.
-fn once(folder: &Path, list: &Path, install: impl FnOnce()) {
+/// Installs unless the folder was installed from the same list.
+fn install_once(folder: &Path, list: &Path, install: impl FnOnce()) {
     let mark = folder.join(".installed-from");
-    let wanted = fs::read(list).unwrap();
-    if fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+    let expected = fs::read(list).unwrap();
+    if fs::read(&mark).is_ok_and(|installed| installed == expected) {
         return;
     }
     install();
-    fs::write(mark, wanted).unwrap();
+    fs::write(mark, expected).unwrap();
 }
 
-/// Runs an installer, which must not fail.
+/// Runs an installer and panics if it fails.
 fn run(command: &mut Command) {
-    let what = format!("{command:?}");
-    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{what}: {error}"));
-    let said = [output.stdout, output.stderr].concat();
+    let command_line = format!("{command:?}");
+    let output =
+        command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command_line}: {error}"));
+    let output_text = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
-        "a client could not be installed (can its registry be reached?): {what}: {}\n{}",
+        "a client could not be installed (can its registry be reached?): {command_line}: {}\n{}",
         output.status,
-        String::from_utf8_lossy(&said)
+        String::from_utf8_lossy(&output_text)
     );
 }

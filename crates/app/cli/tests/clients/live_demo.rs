@@ -1,4 +1,4 @@
-//! The tour, shortened: `laggard demo --live` starts the bookstore, breaks it, and prints what the server says about it.
+//! A shortened `laggard demo --live`: it starts the bookstore, injects a fault, and prints the server's diagnosis.
 
 use crate::bookstore::{PROGRAM, free_ports, missing};
 use crate::install::{command, folder};
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-/// Runs it below a folder, with some flags.
+/// Runs the demonstration in a folder with additional flags.
 fn demo(directory: &Path, flags: &[&str]) -> Output {
     let mut laggard = command(env!("CARGO_BIN_EXE_laggard"));
     laggard.env("BOOKSTORE_INSTALLED", folder("bookstore"));
@@ -16,9 +16,9 @@ fn demo(directory: &Path, flags: &[&str]) -> Output {
 }
 
 #[test]
-fn the_live_demonstration_names_what_it_breaks() {
+fn the_live_demonstration_names_the_injected_fault() {
     if let Some(packages) = missing() {
-        return skip(Missing::Packages(packages), "not all programs of the bookstore are there");
+        return skip(Missing::Packages(packages), "not all programs of the bookstore are installed");
     }
     let temporary = tempfile::tempdir().unwrap();
     // PostgreSQL, which does not run as root, must be able to enter it.
@@ -29,20 +29,25 @@ fn the_live_demonstration_names_what_it_breaks() {
     let flags =
         ["--bookstore", PROGRAM, "--port", &port, "--http", &http, "--otlp-http", &otlp, "--warm-up", "90"];
     let output = demo(temporary.path(), &flags);
-    let [said, complaints] =
+    let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert!(output.status.success(), "{said}{complaints}");
-    let what =
-        said.lines().find(|line| line.trim_start().starts_with("What")).unwrap_or_else(|| panic!("{said}"));
-    assert!(what.contains("`store` operation `GET /item`"), "{said}");
-    assert!(said.contains("(store-2)") && said.contains("/incidents/") && said.contains("Mended."), "{said}");
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let cause = stdout
+        .lines()
+        .find(|line| line.trim_start().starts_with("What"))
+        .unwrap_or_else(|| panic!("{stdout}"));
+    assert!(cause.contains("`store` operation `GET /item`"), "{stdout}");
+    assert!(
+        stdout.contains("(store-2)") && stdout.contains("/incidents/") && stdout.contains("Mended."),
+        "{stdout}"
+    );
 }
 
 #[test]
-fn without_a_checkout_the_live_demonstration_says_what_it_needs() {
+fn without_a_checkout_the_live_demonstration_lists_its_requirements() {
     let temporary = tempfile::tempdir().unwrap();
     let output = demo(temporary.path(), &["--bookstore", "no/such/bookstore"]);
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{complaints}");
-    assert!(complaints.contains("checkout") && complaints.contains("--bookstore"), "{complaints}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("checkout") && stderr.contains("--bookstore"), "{stderr}");
 }

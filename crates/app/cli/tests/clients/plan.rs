@@ -1,4 +1,4 @@
-//! A small shop with one slow operation on one replica, span by span: what clients are told to send.
+//! A plan that clients play: every span of a small shop with one slow operation on one replica.
 
 use serde::Serialize;
 use std::path::Path;
@@ -15,13 +15,13 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Time from the start of a plan to that of the next one.
 const PLAN_NS: u64 = 600_000_000_000;
 
-/// When the first plan starts: 2026-01-12T09:00:00Z.
+/// Start of the first plan: 2026-01-12T09:00:00Z.
 const START_NS: u64 = 1_768_208_400_000_000_000;
 
-/// What the slow operation takes longer on the slow replica.
+/// Additional time of the slow operation on the slow replica.
 const FAULT_US: u64 = 20_000;
 
-/// All spans of a minute, and what is wrong in it.
+/// All spans of one minute and the injected fault.
 #[derive(Serialize)]
 pub(crate) struct Plan {
     pub(crate) requests: Vec<Vec<PlannedSpan>>,
@@ -31,10 +31,10 @@ pub(crate) struct Plan {
     number: u64,
 }
 
-/// A span; times in ns since the Unix epoch, whole microseconds.
+/// A span; times are in nanoseconds since the Unix epoch, in whole microseconds.
 #[derive(Serialize)]
 pub(crate) struct PlannedSpan {
-    /// Index in the request.
+    /// Index of the parent span in the request.
     parent: Option<usize>,
     service: &'static str,
     replica: String,
@@ -45,29 +45,29 @@ pub(crate) struct PlannedSpan {
     error: bool,
 }
 
-/// What is to be found.
+/// The injected fault, which the diagnosis must name.
 pub(crate) struct Fault {
     pub(crate) service: &'static str,
     pub(crate) operation: &'static str,
     pub(crate) replica: String,
 }
 
-/// Operations with work of their own, each of which may be the slow one.
+/// Operations with their own work, each of which may be the slow one.
 const OPERATIONS: [(&str, &str); 3] = [("cart", "price"), ("db", "read basket"), ("frontend", "GET /cart")];
 
-/// The plan of a number, from 0: each has a time, a slow operation and a slow replica of its own.
+/// The plan with a number, from 0: each has a different window, slow operation, and slow replica.
 pub(crate) fn plan(number: u64) -> Plan {
     let (service, operation) = OPERATIONS[(number % 3) as usize];
     let replica = format!("{service}-{}", (number / 3 + number) % REPLICAS);
     let fault = Fault { service, operation, replica };
-    let mut dice = Dice(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let mut random = SplitMix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     let start = START_NS + number * PLAN_NS;
-    let requests = (0..REQUESTS).map(|at| request(start + at * PAUSE_NS, &fault, &mut dice)).collect();
+    let requests = (0..REQUESTS).map(|at| request(start + at * PAUSE_NS, &fault, &mut random)).collect();
     Plan { requests, fault, number }
 }
 
 impl Plan {
-    /// Writes it where a client reads it.
+    /// Writes the plan as JSON for a client.
     pub(crate) fn write(&self, file: &Path) {
         std::fs::write(file, serde_json::to_vec(self).unwrap()).unwrap();
     }
@@ -76,7 +76,7 @@ impl Plan {
         self.requests.iter().map(|request| request.len() as u64).sum()
     }
 
-    /// Replicas at which requests enter: as many clients send metrics.
+    /// Number of replicas that requests enter at, which is the number of clients that send metrics.
     pub(crate) fn entry_replicas(&self) -> u64 {
         let mut names: Vec<&str> = self.requests.iter().map(|request| request[0].replica.as_str()).collect();
         names.sort_unstable();
@@ -84,39 +84,39 @@ impl Plan {
         names.len() as u64
     }
 
-    /// `--since` and `--until` of its time.
+    /// `--since` and `--until` of the plan, in nanoseconds.
     pub(crate) fn window(&self) -> [String; 2] {
         let start = START_NS + self.number * PLAN_NS;
         [start, start + PLAN_NS - 1].map(|ns| ns.to_string())
     }
 }
 
-/// The call tree: the frontend asks the cart, which prices what the database holds.
+/// One request: the frontend calls the cart, which reads the basket from the database and prices it.
 ///
-/// Operations take a fixed time, a random tenth of it more, and their callees' time; a call takes 50 µs each way.
-fn request(start: u64, fault: &Fault, dice: &mut Dice) -> Vec<PlannedSpan> {
+/// Operations take a fixed time plus up to a random 10 % and the time of their callees; the network takes 50 µs each way.
+fn request(start: u64, fault: &Fault, random: &mut SplitMix) -> Vec<PlannedSpan> {
     let [frontend, cart, db] =
-        ["frontend", "cart", "db"].map(|service| format!("{service}-{}", dice.below(REPLICAS)));
+        ["frontend", "cart", "db"].map(|service| format!("{service}-{}", random.below(REPLICAS)));
     let mut work = |service: &str, operation: &str, replica: &str, us: u64| {
         let is_slow =
             (service, operation, replica) == (fault.service, fault.operation, fault.replica.as_str());
-        us + dice.below(us / 10) + if is_slow { FAULT_US } else { 0 }
+        us + random.below(us / 10) + if is_slow { FAULT_US } else { 0 }
     };
     let read = work("db", "read basket", &db, 2_000);
     let price = work("cart", "price", &cart, 1_500);
     let add = work("cart", "cart.Add", &cart, 800);
     let get = work("frontend", "GET /cart", &frontend, 1_000);
-    let asked = start + get / 2 * 1_000;
-    let taken = asked + 50_000;
-    let priced = taken + add / 2 * 1_000;
-    let queried = priced + price * 1_000;
-    let reading = queried + 50_000;
-    let was_read = reading + read * 1_000;
-    let query_end = was_read + 50_000;
-    let answered = query_end + add / 2 * 1_000;
-    let back = answered + 50_000;
-    let end = back + get / 2 * 1_000;
-    let error = dice.below(50) == 0;
+    let call_start = start + get / 2 * 1_000;
+    let cart_start = call_start + 50_000;
+    let price_start = cart_start + add / 2 * 1_000;
+    let query_start = price_start + price * 1_000;
+    let read_start = query_start + 50_000;
+    let read_end = read_start + read * 1_000;
+    let query_end = read_end + 50_000;
+    let cart_end = query_end + add / 2 * 1_000;
+    let call_end = cart_end + 50_000;
+    let end = call_end + get / 2 * 1_000;
+    let error = random.below(50) == 0;
     let span = |parent, service, replica: &str, name, kind, start_ns, end_ns| {
         let replica = replica.to_owned();
         PlannedSpan {
@@ -132,18 +132,18 @@ fn request(start: u64, fault: &Fault, dice: &mut Dice) -> Vec<PlannedSpan> {
     };
     vec![
         span(None, "frontend", &frontend, "GET /cart", "server", start, end),
-        span(Some(0), "frontend", &frontend, "cart.Add", "client", asked, back),
-        span(Some(1), "cart", &cart, "cart.Add", "server", taken, answered),
-        span(Some(2), "cart", &cart, "price", "internal", priced, queried),
-        span(Some(2), "cart", &cart, "read basket", "client", queried, query_end),
-        span(Some(4), "db", &db, "read basket", "server", reading, was_read),
+        span(Some(0), "frontend", &frontend, "cart.Add", "client", call_start, call_end),
+        span(Some(1), "cart", &cart, "cart.Add", "server", cart_start, cart_end),
+        span(Some(2), "cart", &cart, "price", "internal", price_start, query_start),
+        span(Some(2), "cart", &cart, "read basket", "client", query_start, query_end),
+        span(Some(4), "db", &db, "read basket", "server", read_start, read_end),
     ]
 }
 
-/// Random numbers that are the same everywhere (SplitMix64, Steele et al. 2014).
-struct Dice(u64);
+/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
+struct SplitMix(u64);
 
-impl Dice {
+impl SplitMix {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,11 +1,11 @@
-//! Prometheus scrapes the server's own figures and writes them back to it.
+//! Prometheus scrapes the server's own metrics and remote-writes them back to it.
 
 use crate::install::{command, prometheus};
 use crate::server::Server;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Scrapes every half second, and writes what it got at once.
+/// Scrapes twice a second and remote-writes immediately.
 fn configuration(server: &Server) -> String {
     let address = server.url("http");
     let target = address.trim_start_matches("http://");
@@ -21,22 +21,22 @@ remote_write:
     )
 }
 
-/// A process that ends with the test.
-struct Ended(Child);
+/// A process that is killed when the test ends.
+struct KillOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Longest time until samples are there.
+/// Maximum time until samples are received.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
-fn prometheus_writes_what_it_scrapes() {
+fn prometheus_remote_writes_its_scraped_samples() {
     let Some(prometheus) = prometheus() else { return };
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("data"));
@@ -47,21 +47,21 @@ fn prometheus_writes_what_it_scrapes() {
     running.arg(format!("--config.file={}", file.display()));
     running.arg(format!("--storage.tsdb.path={}", folder.path().join("tsdb").display()));
     running.arg("--web.listen-address=127.0.0.1:0").stdout(Stdio::null()).stderr(log);
-    let mut running = Ended(running.spawn().unwrap());
+    let mut running = KillOnDrop(running.spawn().unwrap());
     let started = Instant::now();
-    // Of its own figures the server knows CPU time, as a counter: its first point says nothing.
-    let taken = loop {
-        let taken = server.received("remote_write");
-        if taken["samples"].as_u64().unwrap() >= 4 {
-            break taken;
+    // Of its own metrics the server recognizes CPU time, a counter, whose first point yields no sample.
+    let received = loop {
+        let received = server.received("remote_write");
+        if received["samples"].as_u64().unwrap() >= 4 {
+            break received;
         }
         let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
         assert_eq!(running.0.try_wait().unwrap(), None, "it ended: {}", log());
-        assert!(started.elapsed() < PATIENCE, "{taken} {}", log());
+        assert!(started.elapsed() < PATIENCE, "{received} {}", log());
         std::thread::sleep(Duration::from_millis(100));
     };
-    let refused = ["refused", "deferred", "rejected"].map(|field| taken[field].as_u64().unwrap());
-    assert_eq!(refused, [0; 3], "{taken}");
+    let refused = ["refused", "deferred", "rejected"].map(|field| received[field].as_u64().unwrap());
+    assert_eq!(refused, [0; 3], "{received}");
     drop(running);
     server.stop();
 }

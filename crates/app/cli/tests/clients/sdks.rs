@@ -1,6 +1,6 @@
-//! The OpenTelemetry SDKs, over everything they speak.
+//! The OpenTelemetry SDKs, over every protocol they support.
 
-use crate::arrived::{Repeats, check};
+use crate::delivered::{Duplicates, check};
 use crate::install::{command, node, python, python_program, rust};
 use crate::plan::plan;
 use crate::server::Server;
@@ -8,47 +8,51 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// Samples that the metrics of one replica give: number and sum of response times, and CPU time; and that each of these
-/// counters began with 0.
+/// Samples from the metrics of one replica: number and sum of response times, and CPU time; and that each of these
+/// counters started at 0.
 const SAMPLES_EACH: u64 = 6;
 
-/// Samples that say so of the counters that the server sees first: they may have been there before it was.
+/// Start samples missing for the first counters that the server receives: those may be older than the server.
 const UNKNOWN_STARTS: u64 = 3;
 
-/// A way to send.
-struct Road {
+/// How a client exports.
+struct ExportOptions {
     transport: &'static str,
     compression: &'static str,
 }
 
-const fn road(transport: &'static str, compression: &'static str) -> Road {
-    Road { transport, compression }
+const fn options(transport: &'static str, compression: &'static str) -> ExportOptions {
+    ExportOptions { transport, compression }
 }
 
-/// Sends a plan over each road, one after the other, to one server, and looks at what arrived.
+/// Sends a plan over each transport, one after the other, to one server, and checks what the server received.
 #[track_caller]
-fn over_all(roads: &[Road], client: impl Fn() -> Command) {
+fn check_exports(variants: &[ExportOptions], client: impl Fn() -> Command) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("data"));
-    for (number, road) in (0..).zip(roads) {
-        let what = format!("{} {}", road.transport, road.compression);
+    for (number, options) in (0..).zip(variants) {
+        let context = format!("{} {}", options.transport, options.compression);
         let plan = plan(number);
         let file = folder.path().join("plan.json");
         plan.write(&file);
-        let receiver = receiver(road.transport);
+        let receiver = receiver(options.transport);
         let before = server.received(receiver);
-        let sent = play(client(), &file, road, &server.url(receiver));
-        assert_eq!(sent, json!({"taken": plan.spans(), "failed": 0}), "{what}");
+        let sent = play(client(), &file, options, &server.url(receiver));
+        assert_eq!(sent, json!({"accepted": plan.spans(), "failed": 0}), "{context}");
         let now = server.received(receiver);
-        let grown = |field: &str| now[field].as_u64().unwrap() - before[field].as_u64().unwrap();
-        assert_eq!(grown("spans"), plan.spans(), "{what}: {now}");
-        assert_eq!([grown("rejected"), grown("refused"), grown("deferred")], [0; 3], "{what}: {now}");
+        let increase = |field: &str| now[field].as_u64().unwrap() - before[field].as_u64().unwrap();
+        assert_eq!(increase("spans"), plan.spans(), "{context}: {now}");
+        assert_eq!(
+            [increase("rejected"), increase("refused"), increase("deferred")],
+            [0; 3],
+            "{context}: {now}"
+        );
         if receiver != "zipkin" {
             let unknown = if number == 0 { UNKNOWN_STARTS } else { 0 };
             let samples = plan.entry_replicas() * SAMPLES_EACH - unknown;
-            assert_eq!(grown("samples"), samples, "{what}: {now}");
+            assert_eq!(increase("samples"), samples, "{context}: {now}");
         }
-        check(&what, &server, &plan, Repeats::None);
+        check(&context, &server, &plan, Duplicates::None);
     }
     server.stop();
 }
@@ -62,22 +66,26 @@ pub(crate) fn receiver(transport: &str) -> &'static str {
     }
 }
 
-/// Runs a client to its end: what it says it sent.
+/// Runs a client to its end and returns the last line that it printed: counts of accepted and failed spans.
 #[track_caller]
-fn play(mut client: Command, plan: &Path, road: &Road, endpoint: &str) -> Value {
-    let output = client.arg(plan).args([road.transport, endpoint, road.compression]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{} {}: {said}", road.transport, road.compression);
-    let told = String::from_utf8(output.stdout).unwrap();
-    serde_json::from_str(told.lines().last().unwrap()).unwrap()
+fn play(mut client: Command, plan: &Path, options: &ExportOptions, endpoint: &str) -> Value {
+    let output = client.arg(plan).args([options.transport, endpoint, options.compression]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} {}: {stderr}", options.transport, options.compression);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    serde_json::from_str(stdout.lines().last().unwrap()).unwrap()
 }
 
 #[test]
-fn python_sends() {
+fn python_exports_are_received() {
     let Some(python) = python() else { return };
-    let roads =
-        [road("grpc", "none"), road("grpc", "gzip"), road("http-proto", "none"), road("http-proto", "gzip")];
-    over_all(&roads, || {
+    let variants = [
+        options("grpc", "none"),
+        options("grpc", "gzip"),
+        options("http-proto", "none"),
+        options("http-proto", "gzip"),
+    ];
+    check_exports(&variants, || {
         let mut client = command(python);
         client.arg(python_program("shop.py"));
         client
@@ -85,18 +93,18 @@ fn python_sends() {
 }
 
 #[test]
-fn javascript_sends() {
+fn javascript_exports_are_received() {
     let Some(node) = node() else { return };
-    let roads = [
-        road("grpc", "none"),
-        road("grpc", "gzip"),
-        road("http-proto", "none"),
-        road("http-proto", "gzip"),
-        road("http-json", "none"),
-        road("http-json", "gzip"),
-        road("zipkin", "none"),
+    let variants = [
+        options("grpc", "none"),
+        options("grpc", "gzip"),
+        options("http-proto", "none"),
+        options("http-proto", "gzip"),
+        options("http-json", "none"),
+        options("http-json", "gzip"),
+        options("zipkin", "none"),
     ];
-    over_all(&roads, || {
+    check_exports(&variants, || {
         let mut client = command("node");
         client.arg(node.join("shop.mjs"));
         client
@@ -104,14 +112,14 @@ fn javascript_sends() {
 }
 
 #[test]
-fn rust_sends() {
-    let roads = [
-        road("grpc", "none"),
-        road("grpc", "gzip"),
-        road("http-proto", "none"),
-        road("http-proto", "gzip"),
-        road("http-json", "none"),
-        road("http-json", "gzip"),
+fn rust_exports_are_received() {
+    let variants = [
+        options("grpc", "none"),
+        options("grpc", "gzip"),
+        options("http-proto", "none"),
+        options("http-proto", "gzip"),
+        options("http-json", "none"),
+        options("http-json", "gzip"),
     ];
-    over_all(&roads, || command(rust()));
+    check_exports(&variants, || command(rust()));
 }

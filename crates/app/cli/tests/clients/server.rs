@@ -20,17 +20,17 @@ const LISTENERS: [(&str, &str); 4] =
     [("http", "--http"), ("otlp_grpc", "--otlp-grpc"), ("otlp_http", "--otlp-http"), ("zipkin", "--zipkin")];
 
 impl Server {
-    /// Starts one on ports that are free and waits until it listens.
+    /// Starts a server on free ports and waits until it listens.
     pub(crate) fn start(data: &Path) -> Server {
         let free = LISTENERS.map(|(name, _)| (name.to_owned(), "127.0.0.1:0".to_owned()));
         Server::start_at(data, &BTreeMap::from(free))
     }
 
-    /// Starts one at addresses that another had.
+    /// Starts a server at the addresses of an earlier one.
     pub(crate) fn start_at(data: &Path, addresses: &BTreeMap<String, String>) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_laggard"));
         command.arg("serve").arg("--data").arg(data);
-        // The spans are of January, the metrics of today.
+        // The spans date from January, the metrics from today.
         command.args(["--set", "logs.form=json", "--set", "store.keep_for=off"]);
         for (name, flag) in LISTENERS {
             command.args([flag, &addresses[name]]);
@@ -40,30 +40,30 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut addresses = BTreeMap::new();
         while addresses.len() < LISTENERS.len() {
-            let line = lines.next().expect("it says where it listens").unwrap();
-            let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
-            if let (Some(name), Some(address)) = (said["name"].as_str(), said["address"].as_str()) {
+            let line = lines.next().expect("the server logs its addresses").unwrap();
+            let entry: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+            if let (Some(name), Some(address)) = (entry["name"].as_str(), entry["address"].as_str()) {
                 addresses.insert(name.to_owned(), address.to_owned());
             }
         }
-        // Whoever does not read what it says makes it wait.
+        // The pipe must be read, since the server would block on a full one.
         std::thread::spawn(move || lines.for_each(drop));
         Server { child, addresses }
     }
 
-    /// The address of a listener, as a URL.
+    /// The URL of a listener.
     pub(crate) fn url(&self, listener: &str) -> String {
         format!("http://{}", self.addresses[listener])
     }
 
-    /// All its addresses, for another one.
+    /// All addresses, by the name of the listener.
     pub(crate) fn addresses(&self) -> BTreeMap<String, String> {
         self.addresses.clone()
     }
 
-    /// What it answers to a request without a body.
+    /// The response body of a request without a body.
     #[track_caller]
-    pub(crate) fn ask(&self, method: &str, path: &str) -> String {
+    pub(crate) fn request(&self, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.addresses["http"]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let request = format!(
@@ -77,30 +77,30 @@ impl Server {
         body.to_owned()
     }
 
-    /// Takes open traces as whole.
+    /// Finalizes open traces.
     pub(crate) fn flush(&self) {
-        self.ask("POST", "/api/v1/flush");
+        self.request("POST", "/api/v1/flush");
     }
 
-    /// What it took and keeps.
+    /// Ingest and storage counters.
     pub(crate) fn status(&self) -> Value {
-        serde_json::from_str(&self.ask("GET", "/api/v1/status")).unwrap()
+        serde_json::from_str(&self.request("GET", "/api/v1/status")).unwrap()
     }
 
-    /// What one receiver took, from the status.
+    /// Counters of one receiver, from the status.
     pub(crate) fn received(&self, receiver: &str) -> Value {
         let status = self.status();
         let row = status["receivers"].as_array().unwrap().iter().find(|row| row["name"] == receiver);
         row.unwrap_or_else(|| panic!("no receiver {receiver}: {status}")).clone()
     }
 
-    /// Ends it at once, as a loss of power would.
+    /// Kills the server with SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Ends it as an operator would.
+    /// Stops the server with SIGTERM.
     pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
@@ -109,7 +109,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The right answer, whatever the format, and every field that the schema promises.
+//! The right answer in every format, and every field of the schema.
 
 use crate::outcome::{diagnose, input_count, losses};
 use crate::workshop::{
@@ -13,7 +13,7 @@ const ENDINGS: [(&str, &str); 3] = [("plain", ""), ("gzip", ".gz"), ("zstd", ".z
 fn check(recipe: Recipe, format: &str) -> Value {
     let incident = incident(recipe, &["--format", format]);
     let report = diagnose(&incident.traces(), &[]).json();
-    assert_eq!(Answer::from_report(&report), Answer::true_one(&incident), "{recipe:?} as {format}");
+    assert_eq!(Answer::from_report(&report), Answer::expected(&incident), "{recipe:?} as {format}");
     let truth = incident.truth();
     assert_eq!(report["input"]["spans"], truth["spans"]);
     assert_eq!(report["input"]["traces"], truth["requests"]);
@@ -24,12 +24,12 @@ fn check(recipe: Recipe, format: &str) -> Value {
 }
 
 #[test]
-fn the_true_replicas_are_named() {
+fn the_faulty_replicas_are_named() {
     check(RANDOM_DEVICE, "span-csv");
 }
 
 #[test]
-fn every_format_gives_the_same_numbers() {
+fn every_format_yields_the_same_numbers() {
     let reports = FORMATS.map(|format| {
         let report = diagnose(&incident(FEW, &["--format", format]).traces(), &[]).json();
         assert_eq!(
@@ -54,14 +54,14 @@ fn every_format_gives_the_same_numbers() {
 }
 
 #[test]
-fn every_format_finds_that_no_replica_is_to_blame() {
+fn no_format_blames_a_replica_for_a_fault_on_all_of_them() {
     for format in FORMATS {
         check(THREAD_POOL, format);
     }
 }
 
 #[test]
-fn every_format_finds_nothing_where_nothing_is() {
+fn every_format_reports_a_quiet_system_as_healthy() {
     for format in FORMATS {
         let report = check(QUIET, format);
         assert_eq!(report["verdict"], "healthy");
@@ -95,10 +95,10 @@ fn bursts_are_found_on_three_hosts_of_sixty() {
 }
 
 #[test]
-fn a_slow_host_is_named_and_nothing_else_is() {
+fn only_the_slow_host_is_named() {
     let incident = incident(SLOW_HOST, &[]);
     let report = diagnose(&incident.traces(), &[]).json();
-    let (given, expected) = (Answer::from_report(&report), Answer::true_one(&incident));
+    let (given, expected) = (Answer::from_report(&report), Answer::expected(&incident));
     assert_eq!((&given.verdict, &given.replicas), (&expected.verdict, &expected.replicas));
     assert!(given.operations.is_subset(&expected.operations), "{given:?}");
     let replicas = report["replicas"].as_array().unwrap();
@@ -107,7 +107,7 @@ fn a_slow_host_is_named_and_nothing_else_is() {
 }
 
 #[test]
-fn a_call_log_is_spread_over_the_hosts() {
+fn a_call_log_of_one_file_per_host_is_read() {
     let incident = incident(RANDOM_DEVICE, &["--format", "call-log"]);
     assert_eq!(incident.files().len(), 100);
     let report = diagnose(&incident.traces(), &[]).json();
@@ -119,7 +119,7 @@ fn a_call_log_is_spread_over_the_hosts() {
     );
 }
 
-/// What a field must hold.
+/// The JSON type of a field.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Text,
@@ -177,7 +177,7 @@ const REPLICA: &[(&str, Kind)] = &[
 ];
 
 #[test]
-fn the_json_holds_every_field_of_schema_version_2() {
+fn the_json_has_every_field_of_schema_version_2() {
     let incident = incident(SLOW_HOST, &[]);
     let report = diagnose(&incident.traces(), &[]).json();
     assert_eq!(report["schema_version"], 2);

@@ -1,4 +1,4 @@
-//! What is compared with what: --baseline, its window, and the rest of the same files.
+//! Baselines: files, their window, and the rest of the same files.
 
 use crate::outcome::{diagnose, laggard};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const START_S: u64 = 1_768_208_400; // 2026-01-12T09:00:00Z
 const HEADER: &str = "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n";
 
-/// A request every second from 09:00 on; `store` takes `usual_ns`, a little more or less.
+/// A request every second from 09:00 on; `store` takes about `usual_ns`.
 fn table(seconds: std::ops::Range<u64>, usual_ns: impl Fn(u64) -> u64) -> String {
     let mut table = HEADER.to_owned();
     for at in seconds {
@@ -44,7 +44,7 @@ fn baseline_requests(report: &Value) -> u64 {
 }
 
 #[test]
-fn files_are_compared_with_earlier_files() {
+fn traces_are_compared_with_baseline_files() {
     let (folder, before, after) = files();
     let before = before.to_str().unwrap();
     let report = diagnose(&after, &["--baseline", before]).json();
@@ -57,15 +57,15 @@ fn files_are_compared_with_earlier_files() {
     let faster = diagnose(Path::new(before), &["--baseline", after.to_str().unwrap()]).json();
     assert_eq!(faster["verdict"], "healthy");
     for form in ["text", "markdown", "html"] {
-        let said =
+        let cautions =
             laggard(&["diagnose", after.to_str().unwrap(), "--baseline", before, "--output", form]).text();
-        assert!(said.contains("read"), "{form}: {said}");
+        assert!(cautions.contains("read"), "{form}: {cautions}");
     }
     drop(folder);
 }
 
 #[test]
-fn several_baselines_and_a_window_of_theirs() {
+fn several_baseline_files_and_a_baseline_window() {
     let (folder, before, after) = files();
     let older = write(folder.path(), "older.csv", &table(1_000_000..1_000_100, |_| 2_000_000));
     let paths = [before.to_str().unwrap(), older.to_str().unwrap()];
@@ -79,18 +79,18 @@ fn several_baselines_and_a_window_of_theirs() {
 }
 
 #[test]
-fn a_time_of_the_same_files_is_compared_with_another_time_or_the_rest() {
+fn a_window_is_compared_with_another_window_or_the_rest_of_the_same_files() {
     let folder = tempfile::tempdir().unwrap();
     let slow = |at| if (300..420).contains(&at) { 6_000_000 } else { 2_000_000 };
     let path = write(folder.path(), "all.csv", &table(0..1200, slow));
-    let asked = ["--since", "2026-01-12T09:05:00Z", "--until", "2026-01-12T09:06:59Z"];
+    let window = ["--since", "2026-01-12T09:05:00Z", "--until", "2026-01-12T09:06:59Z"];
     for (further, requests) in [
         (&["--baseline-rest"][..], 1080),
         (&["--baseline-until", "2026-01-12T09:04:59Z"], 300),
         (&["--baseline-since", "2026-01-12T09:10:00Z"], 600),
         (&["--baseline-since", "2026-01-12T09:01:00Z", "--baseline-until", "2026-01-12T09:02:59Z"], 120),
     ] {
-        let report = diagnose(&path, &[&asked, further].concat()).json();
+        let report = diagnose(&path, &[&window, further].concat()).json();
         assert_eq!(
             (first(&report), baseline_requests(&report)),
             (("store", "read"), requests),
@@ -109,7 +109,7 @@ fn a_time_of_the_same_files_is_compared_with_another_time_or_the_rest() {
 }
 
 #[test]
-fn baselines_that_cannot_be_are_usage_errors() {
+fn impossible_baselines_are_usage_errors() {
     let (_folder, before, after) = files();
     let before = before.to_str().unwrap();
     let since = ["--since", "2026-01-12T09:10:00Z"];
@@ -142,7 +142,7 @@ fn baselines_that_cannot_be_are_usage_errors() {
 }
 
 #[test]
-fn a_baseline_without_enough_requests_is_said_to_be() {
+fn a_baseline_with_too_few_requests_is_reported() {
     let (folder, _before, after) = files();
     let tiny = write(folder.path(), "tiny.csv", &table(0..3, |_| 2_000_000));
     for (flags, count) in [
@@ -156,7 +156,7 @@ fn a_baseline_without_enough_requests_is_said_to_be() {
 }
 
 #[test]
-fn what_could_not_be_read_of_the_baseline_is_said() {
+fn losses_while_reading_the_baseline_are_reported() {
     let (folder, _before, after) = files();
     let broken = table(0..100, |_| 2_000_000) + "t900,a,,shop,pod-1,buy,yesterday,12\n";
     let broken = write(folder.path(), "broken.csv", &broken);
@@ -166,7 +166,7 @@ fn what_could_not_be_read_of_the_baseline_is_said() {
 }
 
 #[test]
-fn requests_at_the_ends_of_time_do_no_harm() {
+fn extreme_timestamps_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
     for start in [i64::MIN, i64::MIN + 1, 0, i64::MAX - 1, i64::MAX] {
         let mut text = table(0..60, |_| 2_000_000);

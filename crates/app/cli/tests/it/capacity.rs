@@ -1,4 +1,4 @@
-//! `laggard capacity` as people run it.
+//! `laggard capacity` end to end.
 
 use crate::outcome::{Outcome, laggard};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn clients(answer: &Value) -> f64 {
 }
 
 #[test]
-fn the_answer_in_every_form() {
+fn the_answer_in_every_output_format() {
     let folder = tempfile::tempdir().unwrap();
     let file = samples(folder.path(), 60);
     let report = capacity(&file, &["--latency-max", "200ms"]).json();
@@ -50,7 +50,7 @@ fn the_answer_in_every_form() {
     assert_eq!(report["accuracy"]["trust"], "good", "{}", report["headline"]);
     let think_s = report["model"]["think"]["seconds"].as_f64().unwrap();
     assert!((think_s - 7.0).abs() < 0.05, "{think_s}");
-    // The dearest mix has 30 % cart: 16 ms, so 62.5 a second at most, and the target is met a little below.
+    // The costliest mix has 30 % cart: 16 ms, so at most 62.5 requests/s; the target is met slightly below that.
     let answer = &report["answer"];
     assert!((400.0..438.0).contains(&clients(answer)), "{}", report["headline"]);
     assert!((answer["mix"][0].as_f64().unwrap() - 0.3).abs() < 0.01);
@@ -68,7 +68,7 @@ fn the_answer_in_every_form() {
 }
 
 #[test]
-fn what_if_flags_reach_the_answer() {
+fn what_if_flags_change_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let file = samples(folder.path(), 60);
     let report = capacity(
@@ -92,7 +92,7 @@ fn what_if_flags_reach_the_answer() {
 }
 
 #[test]
-fn exit_statuses_say_what_happened() {
+fn exit_statuses_distinguish_outcomes() {
     let folder = tempfile::tempdir().unwrap();
     let file = samples(folder.path(), 60);
     assert_eq!(capacity(&file, &["--latency-max", "200ms", "--exit-code"]).status, 0);

@@ -1,21 +1,21 @@
-//! `laggard changes` as people run it.
+//! `laggard changes` end to end.
 
 use crate::outcome::laggard;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What happens in the middle of [`samples`].
+/// The change in the middle of [`samples`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Story {
     Nothing,
     /// `buy` takes 10 ms more from window 120 on.
     MoreExpensive,
-    /// Something takes a random 5 to 35 % of the CPU from window 100 to 160.
+    /// Another process uses a random 5 to 35 % of the CPU from window 100 to 160.
     Foreign,
 }
 
-/// Even, but not regular: in 0..1.
+/// An evenly distributed, irregular sequence in 0..1.
 fn noise(seed: u64) -> f64 {
     let mut z = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -64,7 +64,7 @@ fn changes_of(story: Story, windows: usize, flags: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn a_dearer_transaction_is_named_by_both_methods() {
+fn a_costlier_transaction_is_named_by_both_methods() {
     let deployment = "2026-01-12T10:59:48Z=v2.4";
     for method in ["adaptive", "cherkasova"] {
         let flags = ["--method", method, "--exit-code", "--deployment", deployment];
@@ -91,7 +91,7 @@ fn a_quiet_server_is_steady_and_the_status_is_0() {
 }
 
 #[test]
-fn something_foreign_is_an_anomaly() {
+fn cpu_use_of_another_process_is_an_anomaly() {
     for method in ["adaptive", "cherkasova"] {
         let (status, text) = changes_of(Story::Foreign, 240, &["--method", method, "--exit-code"]);
         assert_eq!(status, 1, "{method}: {text}");
@@ -100,14 +100,14 @@ fn something_foreign_is_an_anomaly() {
 }
 
 #[test]
-fn too_little_data_has_its_own_status_and_is_no_verdict() {
+fn too_little_data_has_its_own_status_and_no_verdict() {
     let (status, text) = changes_of(Story::MoreExpensive, 4, &[]);
     assert_eq!(status, 4, "{text}");
     assert!(text.starts_with("[?] Not enough data"), "{text}");
 }
 
 #[test]
-fn every_form_is_written_and_tells_the_same() {
+fn all_output_formats_agree() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), Story::MoreExpensive, 240);
     let path = path.to_str().unwrap();
@@ -122,13 +122,13 @@ fn every_form_is_written_and_tells_the_same() {
     assert!(markdown.contains(headline) && markdown.lines().count() <= 40, "{markdown}");
     assert!(form("html").contains("<title>Application change: "));
     let page = folder.path().join("page.html");
-    let said = laggard(&["changes", path, "--output", "html", "-o", page.to_str().unwrap()]);
-    assert_eq!((said.status, said.stdout.as_str()), (0, ""));
+    let outcome = laggard(&["changes", path, "--output", "html", "-o", page.to_str().unwrap()]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, ""));
     assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>\n"));
 }
 
 #[test]
-fn a_signature_of_two_applications_says_so() {
+fn a_signature_across_an_application_change_has_a_caution() {
     let mixed = "changed within this period, last at 2026-01-12T11:00:00";
     for (story, is_mixed) in [(Story::MoreExpensive, true), (Story::Nothing, false)] {
         let folder = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ fn a_signature_of_two_applications_says_so() {
 }
 
 #[test]
-fn a_wrong_command_line_says_what_is_allowed() {
+fn usage_errors_list_the_allowed_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), Story::Nothing, 30);
     let path = path.to_str().unwrap();

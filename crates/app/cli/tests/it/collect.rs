@@ -1,4 +1,4 @@
-//! `laggard collect` into a folder: from logs on hosts to a diagnosis, killed or not.
+//! `laggard collect` into a folder: from logs on hosts to a diagnosis, with and without kills.
 
 use crate::hosts::Hosts;
 use crate::outcome::{command, laggard};
@@ -17,7 +17,7 @@ pub(crate) fn simulated(folder: &Path) -> PathBuf {
     into.join("traces")
 }
 
-/// Shows so many hundredths of every log.
+/// Reveals a percentage of every log.
 pub(crate) fn show(hosts: &Hosts, logs: &Path, hundredths: usize) {
     for entry in std::fs::read_dir(logs).unwrap() {
         let path = entry.unwrap().path();
@@ -32,7 +32,7 @@ fn report(traces: &Path) -> Value {
 }
 
 #[test]
-fn logs_of_a_hundred_hosts_are_diagnosed_as_if_they_were_here() {
+fn logs_collected_from_a_hundred_hosts_are_diagnosed_like_local_files() {
     let folder = tempfile::tempdir().unwrap();
     let (hosts, logs) = (Hosts::start(), simulated(folder.path()));
     let [into, list] = ["into", "hosts.txt"].map(|name| folder.path().join(name));
@@ -54,13 +54,13 @@ fn logs_of_a_hundred_hosts_are_diagnosed_as_if_they_were_here() {
     }
 }
 
-/// Random instants, the same in every run as far as the machine allows.
+/// Reproducible random durations.
 pub(crate) fn instants(count: u64) -> impl Iterator<Item = Duration> {
     (1..=count).map(|number| Duration::from_millis(20 + number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 90))
 }
 
 #[test]
-fn whoever_is_killed_goes_on_without_a_gap_or_a_repetition() {
+fn a_killed_collector_resumes_without_gaps_or_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = Hosts::start();
     let names = ["a", "b", "c"];

@@ -1,4 +1,4 @@
-//! `laggard compare` as people run it.
+//! `laggard compare` end to end.
 
 use crate::outcome::{Outcome, laggard};
 use crate::shop;
@@ -37,7 +37,7 @@ fn slower(comparison: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn two_sets_in_two_formats_are_compared_in_every_form() {
+fn two_data_sets_of_different_formats_are_compared_in_every_output_format() {
     let folder = tempfile::tempdir().unwrap();
     let [before, after] = &upgrade(folder.path());
     let comparison = compare(&[before, after], &[]).json();
@@ -61,7 +61,7 @@ fn two_sets_in_two_formats_are_compared_in_every_form() {
 }
 
 #[test]
-fn the_exit_status_says_slower_when_asked() {
+fn with_exit_code_a_slowdown_has_status_1() {
     let folder = tempfile::tempdir().unwrap();
     let [before, after] = &upgrade(folder.path());
     assert_eq!(compare(&[before, after], &["--exit-code"]).status, 1);
@@ -90,7 +90,7 @@ fn one_data_set_is_split_in_time() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_explained() {
+fn incomparable_inputs_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.csv");
     std::fs::write(&file, "x").unwrap();
@@ -102,7 +102,7 @@ fn what_cannot_be_compared_is_explained() {
     compare(&[&file, &folder.path().join("missing")], &[]).fails(3, &[]);
 }
 
-/// 10 ms more network delay on every node (the 0 ms run before): operations, and hardly anything faster.
+/// 10 ms of network delay on every node against the run without: operations are slower and hardly any is faster.
 #[test]
 fn a_delay_on_all_nodes_of_a_real_cluster_is_described() {
     let Some(data) = data_folder("tracebench") else { return };
@@ -120,7 +120,7 @@ fn a_delay_on_all_nodes_of_a_real_cluster_is_described() {
     );
 }
 
-/// The minutes of a fault against minutes before it: the pod's calls are slower, by a hundred milliseconds.
+/// The minutes of a fault against earlier minutes: the calls of the pod are slower by a hundred milliseconds.
 #[test]
 fn a_fault_in_a_real_shop_is_described() {
     let Some(spans) = shop::spans(shop::CHECKOUT) else { return };
@@ -140,7 +140,7 @@ fn a_fault_in_a_real_shop_is_described() {
         .filter(|found| found["change"] == "slower" && found["time"]["ratio"].as_f64() > Some(5.0))
         .map(|found| format!("{} {}", found["service"], found["operation"]))
         .collect();
-    // Its own calls, and the call of it.
+    // Calls by the pod and the call of the pod.
     let own = slow.iter().filter(|name| name.starts_with("\"checkoutservice")).count();
     assert!(own >= 5 && slow.iter().all(|name| name.contains("heckout")), "{slow:?}");
 }

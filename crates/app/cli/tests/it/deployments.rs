@@ -1,4 +1,4 @@
-//! Deployments next to the onset of a suspect, as people see them: in every form of the report, and not where they do not fit.
+//! Deployments near the onset of a suspect are named in every output format.
 
 use crate::outcome::{diagnose, laggard};
 use serde_json::Value;
@@ -8,7 +8,7 @@ const START_S: u64 = 1_768_208_400; // 2026-01-12T09:00:00Z
 const HEADER: &str =
     "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns,version\n";
 
-/// Two requests a second for 25 minutes from 09:00 on, over four pods of `store`; its version and its time at a second.
+/// Two requests per second for 25 minutes from 09:00 on, over four pods of `store`, whose version depends on the second.
 fn table(version: impl Fn(u64) -> &'static str, slow_from: u64) -> String {
     let mut table = HEADER.to_owned();
     for at in 0..3_000_u64 {
@@ -41,7 +41,7 @@ fn of_first(report: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_form_of_the_report_says_what_a_slow_time_follows() {
+fn every_output_format_names_the_deployment_before_a_slowdown() {
     let folder = tempfile::tempdir().unwrap();
     let version = |second| if second < 900 { "1.4.2" } else { "1.4.3" };
     let path = write(folder.path(), &table(version, 900));
@@ -58,7 +58,7 @@ fn every_form_of_the_report_says_what_a_slow_time_follows() {
 }
 
 #[test]
-fn declared_deployments_are_named_if_they_fit() {
+fn declared_deployments_are_named_if_they_precede_the_onset() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), &table(|_| "", 900));
     let with = |deployments: &[&str]| {
@@ -81,7 +81,7 @@ fn declared_deployments_are_named_if_they_fit() {
 }
 
 #[test]
-fn nothing_is_said_without_a_suspect() {
+fn deployments_are_not_mentioned_without_a_suspect() {
     let folder = tempfile::tempdir().unwrap();
     let version = |second| if second < 900 { "1.4.2" } else { "1.4.3" };
     let path = write(folder.path(), &table(version, 9_999));

@@ -1,4 +1,4 @@
-//! The same input gives the same bytes, whatever the threads and the order of files.
+//! The same input gives the same bytes for any number of threads and any order of files.
 
 use crate::outcome::laggard;
 use crate::workshop::{FEW, incident};

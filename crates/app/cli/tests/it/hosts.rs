@@ -1,4 +1,4 @@
-//! Hosts whose logs grow, in this process.
+//! HTTP servers in this process that serve growing logs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Serves files from memory, with ranges; its threads end with the process.
+/// Serves files from memory with range requests; its threads end with the process.
 pub(crate) struct Hosts {
     address: SocketAddr,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
@@ -17,11 +17,11 @@ impl Hosts {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let files: Arc<Mutex<BTreeMap<String, Vec<u8>>>> = Arc::default();
-        let kept = Arc::clone(&files);
+        let served = Arc::clone(&files);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whoever asked may have been killed.
-                let _ = answer(stream, &kept);
+                // The client may have been killed.
+                let _ = answer(stream, &served);
             }
         });
         Hosts { address, files }
@@ -39,7 +39,7 @@ impl Hosts {
         String::from_utf8(self.files.lock().unwrap()[name].clone()).unwrap()
     }
 
-    /// A source for the command line.
+    /// A source argument for the command line.
     pub(crate) fn source(&self, name: &str) -> String {
         format!("{name}=http://{}/{name}.log", self.address)
     }
@@ -54,7 +54,7 @@ impl Hosts {
 
 fn answer(mut stream: TcpStream, files: &Mutex<BTreeMap<String, Vec<u8>>>) -> std::io::Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
-    let asked = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    let request_line = lines.next().unwrap_or_else(|| Ok(String::new()))?;
     let mut range = None;
     for line in lines {
         let line = line?.to_lowercase();
@@ -63,7 +63,7 @@ fn answer(mut stream: TcpStream, files: &Mutex<BTreeMap<String, Vec<u8>>>) -> st
         }
         range = range.or(line.strip_prefix("range: bytes=").map(str::to_owned));
     }
-    let name = asked.split(' ').nth(1).unwrap_or_default();
+    let name = request_line.split(' ').nth(1).unwrap_or_default();
     let file = files.lock().unwrap().get(name.trim_matches('/').trim_end_matches(".log")).cloned();
     let Some(file) = file else { return write!(stream, "HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n") };
     let range = range.unwrap();

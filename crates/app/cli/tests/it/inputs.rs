@@ -1,18 +1,18 @@
-//! The same traces by every way in.
+//! The same traces through every kind of input.
 
 use crate::outcome::{command, diagnose, finish, input_count, laggard, laggard_with_stdin};
 use crate::workshop::{Answer, RANDOM_DEVICE, SMALL, incident};
 use serde_json::Value;
 use std::process::Stdio;
 
-/// A report without what depends on the way the input was named.
+/// A report without fields that depend on how the input was named.
 fn bare(mut report: Value) -> Value {
     report["input"]["files"] = Value::Null;
     report
 }
 
 #[test]
-fn a_folder_a_file_a_pattern_and_a_pipe_give_the_same_report() {
+fn a_folder_file_pattern_and_pipe_give_the_same_report() {
     let incident = incident(SMALL, &[]);
     let (traces, file) = (incident.traces(), incident.file());
     let by_folder = diagnose(&traces, &[]).text();
@@ -28,7 +28,7 @@ fn a_folder_a_file_a_pattern_and_a_pipe_give_the_same_report() {
 }
 
 #[test]
-fn a_compressed_pipe_is_unpacked() {
+fn a_compressed_pipe_is_decompressed() {
     let packed = incident(SMALL, &["--compression", "zstd"]).file();
     let bytes = std::fs::read(&packed).unwrap();
     let by_pipe = laggard_with_stdin(&["diagnose", "--output", "json"], &bytes).text();
@@ -44,13 +44,13 @@ fn a_file_named_twice_is_read_once() {
 }
 
 #[test]
-fn spans_spread_over_files_are_joined() {
+fn traces_spread_over_files_are_joined() {
     let spread = incident(RANDOM_DEVICE, &["--files", "7"]);
     assert_eq!(spread.files().len(), 7);
     let one = diagnose(&incident(RANDOM_DEVICE, &[]).traces(), &[]).json();
     let seven = diagnose(&spread.traces(), &[]).json();
     assert_eq!(input_count(&seven, "files"), 7);
-    assert_eq!(Answer::from_report(&seven), Answer::true_one(&spread));
+    assert_eq!(Answer::from_report(&seven), Answer::expected(&spread));
     for field in ["verdict", "headline", "categories", "suspects", "replicas"] {
         assert_eq!(bare(one.clone())[field], bare(seven.clone())[field], "{field}");
     }
@@ -62,13 +62,13 @@ fn a_format_can_be_forced() {
     let incident = incident(SMALL, &["--format", "zipkin"]);
     let recognized = diagnose(&incident.traces(), &[]).text();
     assert_eq!(diagnose(&incident.traces(), &["--format", "zipkin"]).text(), recognized);
-    // A folder may hold files that are something else, but then there must be one that is not.
+    // A folder may contain unrecognized files if at least one is recognized.
     let wrong = diagnose(&incident.traces(), &["--format", "span-csv"]);
     wrong.fails(3, &["span-csv", "trace_id"]);
 }
 
 #[test]
-fn somebody_elses_table_is_read_with_its_columns_named() {
+fn a_foreign_table_is_read_with_mapped_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("spans.csv");
     let mut table = "TraceID;Span;Up;App;Pod;Call;Begin;Took\n".to_owned();
@@ -98,7 +98,7 @@ fn somebody_elses_table_is_read_with_its_columns_named() {
 }
 
 #[test]
-fn a_folder_of_mixed_files_is_read_as_far_as_it_can_be() {
+fn unrecognized_files_in_a_folder_are_skipped_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let small = incident(SMALL, &[]);
     std::fs::copy(small.file(), folder.path().join("b.csv")).unwrap();
@@ -106,14 +106,14 @@ fn a_folder_of_mixed_files_is_read_as_far_as_it_can_be() {
     std::fs::write(folder.path().join("c-empty.json"), "").unwrap();
     std::fs::write(folder.path().join(".hidden"), "secret\n").unwrap();
     let report = diagnose(folder.path(), &[]).json();
-    assert_eq!(Answer::from_report(&report), Answer::true_one(&small));
+    assert_eq!(Answer::from_report(&report), Answer::expected(&small));
     assert_eq!(input_count(&report, "files"), 1);
     let cautions = report["cautions"].to_string();
     assert!(cautions.contains("2 files were skipped") && cautions.contains("a-notes.txt"), "{cautions}");
 }
 
 #[test]
-fn a_byte_order_mark_is_no_obstacle() {
+fn a_byte_order_mark_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     for format in ["span-csv", "otlp-json", "jaeger", "zipkin"] {
         let plain = incident(SMALL, &["--format", format]).file();

@@ -1,21 +1,21 @@
-//! Kernel traces as people ask about them: written here as tracefs writes them, with a known answer.
+//! Questions about kernel traces in the text format of tracefs, with known answers.
 
 use crate::outcome::laggard;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What an execution of the generated program waits for more than usual.
+/// Additional wait of an execution of the generated program.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
     /// A CPU quota holds it back for 8 ms.
     Quota,
-    /// The thread it asks works for 6 ms more.
+    /// The server thread works for 6 ms longer.
     Server,
 }
 
-/// A trace while it is written: times in nanoseconds.
+/// A trace under construction; times are in nanoseconds.
 pub(crate) struct Writer {
     pub(crate) text: String,
     now: u64,
@@ -27,7 +27,7 @@ impl Writer {
         Writer { text: "# tracer: nop\n#\n".to_owned(), now: 1_000_000_000_000, wobble: seed * 7_919 + 1 }
     }
 
-    /// Lets `us` microseconds pass, up to 10 % more.
+    /// Advances the clock by `us` microseconds plus up to 10 %.
     pub(crate) fn pass(&mut self, us: u64) {
         self.wobble =
             self.wobble.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -54,7 +54,7 @@ impl Writer {
         self.line(by.0, by.1, cpu, &event);
     }
 
-    /// One request of `app`, which asks `db` on the other CPU.
+    /// One request of `app`, which calls `db` on the other CPU.
     fn execution(&mut self, number: u64, label: &str, fault: Fault) {
         const APP: (&str, u32) = ("app", 100);
         const DB: (&str, u32) = ("db", 200);
@@ -110,7 +110,7 @@ fn numbers(report: &Value, list: &str) -> Vec<u64> {
 }
 
 #[test]
-fn statistics_tell_what_could_delimit_executions() {
+fn stats_lists_possible_delimiters_of_executions() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "normal.txt", &trace(1, every_third(Fault::None)));
     let report = json(&["stats", &file]);
@@ -122,7 +122,7 @@ fn statistics_tell_what_could_delimit_executions() {
 }
 
 #[test]
-fn paths_tile_their_executions_and_name_what_they_wait_for() {
+fn paths_tile_their_executions_and_name_the_waits() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "slow.txt", &trace(2, (0..10).map(|_| Fault::Quota)));
     let report = json(&["path", &file, "--executions", "marker"]);
@@ -149,17 +149,21 @@ fn paths_tile_their_executions_and_name_what_they_wait_for() {
 fn a_waiting_thread_is_shown_with_the_thread_it_waits_for() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "server.txt", &trace(3, (0..10).map(|_| Fault::Server)));
-    for asked in [&["--thread", "app"][..], &["--thread", "100"], &["--executions", "marker:request"]] {
-        let report = json(&[&["path", &file], asked].concat());
+    for arguments in [&["--thread", "app"][..], &["--thread", "100"], &["--executions", "marker:request"]] {
+        let report = json(&[&["path", &file], arguments].concat());
         let first = &report["waits"][0];
-        assert_eq!((&first["cause"], &first["waker"]), (&"other_thread".into(), &"db".into()), "{asked:?}");
+        assert_eq!(
+            (&first["cause"], &first["waker"]),
+            (&"other_thread".into(), &"db".into()),
+            "{arguments:?}"
+        );
     }
     let one = json(&["path", &file, "--executions", "marker", "--execution", "3"]);
     assert_eq!(numbers(&one, "executions"), [3]);
 }
 
 #[test]
-fn a_window_cuts_a_thread_and_chooses_executions() {
+fn a_window_clips_a_thread_and_selects_executions() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "normal.txt", &trace(4, every_third(Fault::None)));
     let report = json(&["path", &file, "--thread", "app", "--from", "+1ms", "--to", "1000.003"]);
@@ -170,7 +174,7 @@ fn a_window_cuts_a_thread_and_chooses_executions() {
 }
 
 #[test]
-fn a_quota_is_found_in_the_executions_that_have_it() {
+fn a_cpu_quota_is_found_in_the_throttled_executions() {
     let folder = tempfile::tempdir().unwrap();
     let normal = write(folder.path(), "normal.txt", &trace(5, (0..40).map(|_| Fault::None)));
     let sample = write(folder.path(), "sample.txt", &trace(6, every_third(Fault::Quota)));
@@ -199,7 +203,7 @@ fn a_slow_server_is_named_and_a_second_normal_set_is_not() {
 }
 
 #[test]
-fn one_trace_can_hold_both_sets() {
+fn one_trace_can_contain_both_sets() {
     let folder = tempfile::tempdir().unwrap();
     let faults = (0..60).map(|at| if at >= 40 && at % 2 == 0 { Fault::Server } else { Fault::None });
     let mut writer = Writer::new(10);
@@ -249,7 +253,7 @@ fn a_span_selects_its_execution() {
 }
 
 #[test]
-fn failures_say_what_to_try() {
+fn errors_suggest_a_fix() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "normal.txt", &trace(13, every_third(Fault::None)));
     let nothing = write(folder.path(), "nothing.bin", "\u{1}\u{2}not a trace\n");
@@ -272,7 +276,7 @@ fn failures_say_what_to_try() {
 }
 
 #[test]
-fn too_few_executions_are_no_verdict() {
+fn too_few_executions_give_no_verdict_status() {
     let folder = tempfile::tempdir().unwrap();
     let one = write(folder.path(), "one.txt", &trace(14, (0..2).map(|_| Fault::None)));
     let outcome = laggard(&["kernel", "diagnose", "--normal", &one, "--sample", &one]);
@@ -280,16 +284,16 @@ fn too_few_executions_are_no_verdict() {
 }
 
 #[test]
-fn every_form_is_written() {
+fn every_output_format_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let normal = write(folder.path(), "normal.txt", &trace(15, (0..30).map(|_| Fault::None)));
     let sample = write(folder.path(), "sample.txt", &trace(16, every_third(Fault::Quota)));
-    for asked in
+    for arguments in
         [&["path", &sample][..], &["stats", &sample], &["diagnose", "--normal", &normal, "--sample", &sample]]
     {
         for (form, first) in [("text", "["), ("markdown", "### Laggard"), ("html", "<!doctype html>")] {
-            let outcome = laggard(&[&["kernel"], asked, &["--output", form]].concat());
-            assert!(outcome.status == 0 && outcome.stdout.starts_with(first), "{asked:?} {form}");
+            let outcome = laggard(&[&["kernel"], arguments, &["--output", form]].concat());
+            assert!(outcome.status == 0 && outcome.stdout.starts_with(first), "{arguments:?} {form}");
         }
     }
 }

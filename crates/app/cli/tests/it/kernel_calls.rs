@@ -1,4 +1,4 @@
-//! Waits with the system calls they are in, and with whom they are for: traces written as tracefs writes them.
+//! Waits with their system calls and wakers, in traces in the text format of tracefs.
 
 use crate::kernel::{Writer, json, write};
 use crate::outcome::laggard;
@@ -10,7 +10,7 @@ const HOLDER: (&str, u32) = ("app", 101);
 const OTHER: (&str, u32) = ("batch", 300);
 const IDLE: [(&str, u32); 2] = [("swapper/0", 0), ("swapper/1", 0)];
 
-/// Calls of `app`, each with its waits, in an execution of its own.
+/// Calls of `app` with their waits, each in its own execution.
 struct Calls {
     writer: Writer,
     executions: u32,
@@ -36,7 +36,7 @@ impl Calls {
         self.writer.pass(50);
     }
 
-    /// A worker of the kernel writes, and waits for the disk.
+    /// A kernel worker writes and waits for the disk.
     fn fsync(&mut self) {
         self.execution(74, |writer| {
             writer.wake(0, APP, KWORKER, 1);
@@ -56,7 +56,7 @@ impl Calls {
         });
     }
 
-    /// A lock is asked for again after 5 ms.
+    /// A lock wait that times out after 5 ms and is repeated.
     fn lock_timeout(&mut self) {
         self.execution(202, |writer| {
             writer.switch(0, APP, "S", IDLE[0]);
@@ -69,7 +69,7 @@ impl Calls {
         });
     }
 
-    /// Another thread of the same name has the lock; it is pre-empted twice before it releases it.
+    /// Another thread of the same name holds the lock and is preempted twice before it releases it.
     fn lock_held(&mut self) {
         self.execution(202, |writer| {
             writer.wake(0, APP, HOLDER, 1);
@@ -95,7 +95,7 @@ impl Calls {
     }
 }
 
-/// The rows of a list as texts of some of their members.
+/// The rows of a list as strings of some of their fields.
 fn rows(report: &Value, list: &str, members: &[&str]) -> Vec<String> {
     let text = |row: &Value, member: &&str| match &row[*member] {
         Value::String(text) => text.clone(),
@@ -106,7 +106,7 @@ fn rows(report: &Value, list: &str, members: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_work_behind_a_call_is_counted_under_the_call() {
+fn waits_for_kernel_workers_are_attributed_to_the_system_call() {
     let mut calls = Calls::new();
     (0..5).for_each(|_| calls.fsync());
     let report = calls.report();
@@ -127,32 +127,32 @@ fn the_work_behind_a_call_is_counted_under_the_call() {
 }
 
 #[test]
-fn a_wait_for_a_lock_is_not_called_a_sleep_and_names_who_had_it() {
+fn a_lock_wait_is_not_a_sleep_and_names_the_holder() {
     let mut calls = Calls::new();
     (0..4).for_each(|_| calls.lock_timeout());
     let report = calls.report();
     assert_eq!(rows(&report, "waits", &["call", "cause"])[0], "futex lock");
-    let said = report["waits"][0]["description"].as_str().unwrap();
-    assert!(said.ends_with("in `futex` for a lock or a condition, until a timeout"), "{said}");
+    let description = report["waits"][0]["description"].as_str().unwrap();
+    assert!(description.ends_with("in `futex` for a lock or a condition, until a timeout"), "{description}");
     assert!(rows(&report, "causes", &["cause"]).iter().all(|cause| cause != "timer"), "{report:#}");
 
     let mut calls = Calls::new();
     (0..4).for_each(|_| calls.lock_held());
     let report = calls.report();
     let waits = rows(&report, "waits", &["call", "cause", "waker", "count"]);
-    // Four waits, although the path has three pieces of work in each.
+    // Four waits, although the path has three segments in each.
     assert_eq!(waits[..2], ["futex cpu_busy app 4", "futex other_thread app 4"]);
-    let said = report["waits"][1]["description"].as_str().unwrap();
-    assert!(said.contains("in `futex` for `app` (tid 101), which ran"), "{said}");
+    let description = report["waits"][1]["description"].as_str().unwrap();
+    assert!(description.contains("in `futex` for `app` (tid 101), which ran"), "{description}");
     assert_eq!(report["waits"][0]["cpu_users"][0]["thread"], "batch");
     assert_eq!(report["calls"][0]["waker"], "app");
-    // The longest wait is one with all its pieces.
+    // The longest wait includes all its segments.
     let longest_ns = report["waits"][0]["longest_ns"].as_u64().unwrap();
     assert!(longest_ns > 4_000_000, "{longest_ns}");
 }
 
 #[test]
-fn without_system_calls_the_report_says_once_what_they_would_tell() {
+fn a_trace_without_system_calls_has_one_caution() {
     let mut calls = Calls::new();
     (0..5).for_each(|_| calls.fsync());
     let lines = calls.writer.text.lines().filter(|line| !line.contains(": sys_"));
@@ -161,8 +161,8 @@ fn without_system_calls_the_report_says_once_what_they_would_tell() {
     let file = write(folder.path(), "trace.txt", &text);
     let report = json(&["path", &file, "--executions", "marker"]);
     let cautions = report["cautions"].as_array().unwrap().iter();
-    let said = cautions.filter(|caution| caution.as_str().unwrap().contains("record --syscalls")).count();
-    assert_eq!((said, &report["calls"]), (1, &Value::Array(Vec::new())));
+    let matching = cautions.filter(|caution| caution.as_str().unwrap().contains("record --syscalls")).count();
+    assert_eq!((matching, &report["calls"]), (1, &Value::Array(Vec::new())));
     assert_eq!(report["waits"][0]["call"], Value::Null);
     assert!(calls.report()["cautions"].as_array().unwrap().is_empty());
     let outcome = laggard(&["kernel", "path", &file, "--executions", "marker"]);

@@ -1,22 +1,22 @@
-//! Slow calls with the kernel traces of their replicas: what they wait for, and what is said where that is not known.
+//! Slow calls with kernel traces of their replicas: what they wait for, and cautions where that is unknown.
 
 use crate::outcome::{Outcome, laggard};
 use laggard_testkit::{RecordedInstant, WORKER, WorkerWait as Wait, worker_recording};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// When the traces begin, in calendar time and on the clock of the kernel traces.
+/// Start of the traces in calendar time and on the clock of the kernel traces.
 const START_NS: u64 = 1_768_208_400_000_000_000;
 const CLOCK_NS: u64 = 50_000_000_000;
 const MS: u64 = 1_000_000;
-/// Calls of each replica, and seconds from one to the next.
+/// Calls of each replica and seconds between them.
 const CALLS: u64 = 120;
 const EVERY_S: u64 = 10;
 const CALL_NS: u64 = EVERY_S * 1_000 * MS;
-/// When the culprit becomes slow.
+/// Onset of the slowness of the culprit.
 const ONSET: u64 = 60;
 
-/// The wait of a call by its number: usual until the onset.
+/// The wait of a call by its number: the usual one until the onset.
 fn wait_of(number: u64, slow: Option<Wait>) -> Wait {
     match slow {
         Some(slow) if number >= ONSET => slow,
@@ -62,7 +62,7 @@ fn spans(slow: Wait, has_threads: bool) -> String {
     json!({ "resourceSpans": resources }).to_string()
 }
 
-/// The CPU of the three machines of one core, of which the second is in use by half a core more since the onset.
+/// CPU use of three single-core machines; on the second, another process uses half a core since the onset.
 fn cpu() -> String {
     let mut text = "time_s,server,tier,utilization,count:buy\n".to_owned();
     let start = START_NS / 1_000_000_000;
@@ -118,7 +118,7 @@ fn clause<'a>(report: &'a Value, kind: &str) -> Option<&'a str> {
 }
 
 fn of_kernel(report: &Value) -> Option<&Value> {
-    report["cause"]["evidence"].as_array().unwrap().iter().find(|piece| piece["source"] == "kernel")
+    report["cause"]["evidence"].as_array().unwrap().iter().find(|evidence| evidence["source"] == "kernel")
 }
 
 fn cautions(report: &Value) -> String {
@@ -131,7 +131,7 @@ fn path(path: &Path) -> &str {
 }
 
 #[test]
-fn slow_calls_are_compared_with_those_of_another_replica() {
+fn slow_calls_are_compared_with_calls_of_another_replica() {
     let lock = Wait::Lock(30);
     let inputs = Inputs::new(lock, true);
     let flags = [inputs.kernel("web-2", Some(lock), true), inputs.kernel("web-1", None, true)];
@@ -150,7 +150,7 @@ fn slow_calls_are_compared_with_those_of_another_replica() {
 }
 
 #[test]
-fn one_trace_is_compared_with_its_own_time_before_the_onset() {
+fn a_single_trace_is_compared_with_its_time_before_the_onset() {
     let lock = Wait::Lock(30);
     let inputs = Inputs::new(lock, true);
     let since = format!("--since={}", START_NS + ONSET * CALL_NS);
@@ -160,7 +160,7 @@ fn one_trace_is_compared_with_its_own_time_before_the_onset() {
     let wait = clause(&report, "wait").expect("a clause");
     assert!(wait.starts_with("All 60 executions are"), "{wait}");
     assert!(wait.contains("`other`, which ran"), "{wait}");
-    // The same calls with a trace in which the worker sleeps and nobody else runs.
+    // The same calls with a trace in which the worker sleeps and no other thread runs.
     let asleep = inputs.kernel("web-2", None, true);
     let report = inputs.json(&[&window[..], &[&asleep]].concat());
     assert!(!clause(&report, "wait").unwrap_or_default().contains("`other`"), "{}", report["clauses"]);
@@ -169,13 +169,16 @@ fn one_trace_is_compared_with_its_own_time_before_the_onset() {
 }
 
 #[test]
-fn threads_are_compared_where_spans_do_not_tell_theirs() {
+fn all_threads_are_compared_if_spans_have_no_thread_id() {
     let lock = Wait::Lock(30);
     let inputs = Inputs::new(lock, false);
     let flags = [inputs.kernel("web-2", Some(lock), true), inputs.kernel("web-1", None, true)];
     let report = inputs.json(&[&flags[0], &flags[1]]);
-    let said = cautions(&report);
-    assert!(said.contains("thread.id") && said.contains("All threads were compared"), "{said}");
+    let cautions_text = cautions(&report);
+    assert!(
+        cautions_text.contains("thread.id") && cautions_text.contains("All threads were compared"),
+        "{cautions_text}"
+    );
     let alone = cautions(&inputs.json(&[&flags[0]]));
     assert!(alone.contains("thread.id") && alone.contains("not suspected"), "{alone}");
 }
@@ -191,9 +194,9 @@ fn a_lock_in_the_kernel_contradicts_samples_of_another_process() {
     };
     let agreed = with(busy);
     assert_eq!(agreed["cause"]["class"], "foreign-load", "{}", agreed["cause"]);
-    let piece = of_kernel(&agreed).unwrap();
-    assert_eq!(piece["class"], "foreign-load");
-    assert!(piece["text"].as_str().unwrap().contains("a CPU that others used (`other`)"), "{piece}");
+    let evidence = of_kernel(&agreed).unwrap();
+    assert_eq!(evidence["class"], "foreign-load");
+    assert!(evidence["text"].as_str().unwrap().contains("a CPU that others used (`other`)"), "{evidence}");
     let wait = clause(&agreed, "wait").unwrap();
     assert!(wait.contains("for a CPU that `other` (tid 200) used"), "{wait}");
     assert_eq!(clause(&agreed, "contradiction"), None);
@@ -207,15 +210,15 @@ fn a_lock_in_the_kernel_contradicts_samples_of_another_process() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn incomparable_kernel_traces_are_reported() {
     let lock = Wait::Lock(30);
     let inputs = Inputs::new(lock, true);
     let timeless = inputs.kernel("web-2", Some(lock), false);
-    let said = cautions(&inputs.json(&[&timeless]));
-    assert!(said.contains("calendar time"), "{said}");
+    let cautions_text = cautions(&inputs.json(&[&timeless]));
+    assert!(cautions_text.contains("calendar time"), "{cautions_text}");
     let peer = inputs.kernel("web-3", None, true);
-    let said = cautions(&inputs.json(&[&peer]));
-    assert!(said.contains("No suspected replica (web-2) has a kernel trace"), "{said}");
+    let cautions_text = cautions(&inputs.json(&[&peer]));
+    assert!(cautions_text.contains("No suspected replica (web-2) has a kernel trace"), "{cautions_text}");
     let flag = inputs.kernel("web-2", Some(lock), true);
     inputs.diagnose(&[&flag.replace("=web-2=", "=web-9=")]).fails(2, &["web-9", "web-1, web-2, web-3"]);
     inputs.diagnose(&["--kernel=web-2"]).fails(2, &["web-1=trace.dat"]);
@@ -225,7 +228,7 @@ fn what_cannot_be_compared_is_said() {
 }
 
 #[test]
-fn a_trace_of_another_time_is_not_compared() {
+fn a_kernel_trace_outside_the_window_is_not_compared() {
     let lock = Wait::Lock(30);
     let inputs = Inputs::new(lock, true);
     let flag = inputs.kernel("web-2", Some(lock), true);

@@ -3,7 +3,7 @@
 use crate::outcome::laggard;
 use std::path::Path;
 
-/// How far the second host's clock is ahead.
+/// Clock offset of the second host, in nanoseconds.
 const AHEAD_NS: u64 = 1_000_000_000_000;
 const US: u64 = 1_000;
 
@@ -13,7 +13,7 @@ struct Ctf {
     ahead_ns: u64,
 }
 
-/// What both ends see of a packet.
+/// Fields of a packet that both hosts record.
 type Packet = (u32, u32);
 
 impl Ctf {
@@ -43,7 +43,7 @@ impl Ctf {
         self.numbers(&[next.0]);
     }
 
-    /// A packet comes in, and somebody is woken for it.
+    /// Receives a packet and wakes a thread for it.
     fn receive(&mut self, us: u64, packet: Packet, woken: (u32, &str)) {
         self.event(us, 2);
         self.numbers(&[3]);
@@ -96,28 +96,28 @@ impl Ctf {
     }
 }
 
-/// A front end asks a database three times; each packet travels 100 µs, each answer takes 2 ms.
+/// A front end queries a database three times; each packet takes 100 µs, each query 2 ms.
 fn hosts(folder: &Path) -> [String; 2] {
     let (mut front, mut db) = (Ctf::new(0), Ctf::new(AHEAD_NS));
-    let (ask, answer) = ((100, "front"), (200, "db"));
-    front.switch(0, (0, "swapper/0", 0), ask);
-    db.switch(0, (0, "swapper/0", 0), answer);
+    let (client, server) = ((100, "front"), (200, "db"));
+    front.switch(0, (0, "swapper/0", 0), client);
+    db.switch(0, (0, "swapper/0", 0), server);
     db.switch(10, (200, "db", 1), (0, "swapper/0"));
     for round in 0..3 {
         let (us, number) = (1_000 + u64::from(round) * 10_000, 500 + round);
         front.send(us, (number, 7));
         front.switch(us + 10, (100, "front", 1), (0, "swapper/0"));
-        db.receive(us + 100, (number, 7), answer);
+        db.receive(us + 100, (number, 7), server);
         db.send(us + 2_105, (9_000 + number, number));
         db.switch(us + 2_115, (200, "db", 1), (0, "swapper/0"));
-        front.receive(us + 2_205, (9_000 + number, number), ask);
+        front.receive(us + 2_205, (9_000 + number, number), client);
     }
     front.switch(30_000, (100, "front", 1), (0, "swapper/0"));
     [front.write(folder, "shop-1"), db.write(folder, "db-1")]
 }
 
 #[test]
-fn a_path_crosses_to_the_host_that_answers() {
+fn a_path_continues_on_the_host_that_responds() {
     let folder = tempfile::tempdir().unwrap();
     let [front, db] = hosts(folder.path());
     let report = laggard(&["kernel", "path", &front, &db, "--thread", "front", "--output", "json"]).json();
@@ -125,7 +125,7 @@ fn a_path_crosses_to_the_host_that_answers() {
     let workers = report["workers"].as_array().unwrap();
     let on = |host: &str| workers.iter().find(|worker| worker["host"] == host).unwrap();
     assert_eq!((&on("db-1")["thread"], &on("db-1")["own"]), (&"db".into(), &false.into()));
-    // Three answers of 2,000 µs of work, 5 µs until the thread runs and the beginnings of their packets' ways.
+    // Three queries of 2,000 µs of work, 5 µs of scheduling latency, and part of the packets' transit.
     let worked_ns = on("db-1")["total_ns"].as_u64().unwrap();
     assert!((6_000 * US..6_300 * US).contains(&worked_ns), "{worked_ns}");
     let wait =
@@ -136,12 +136,12 @@ fn a_path_crosses_to_the_host_that_answers() {
     );
     let aligned = &report["input"]["traces"][1]["aligned"];
     assert_eq!((&aligned["packets_from_first"], &aligned["packets_to_first"]), (&3.into(), &3.into()));
-    // A packet takes 101 µs until it is told of: so much is uncertain either way.
+    // A packet takes 101 µs until it is recorded, which is the uncertainty in either direction.
     assert!(aligned["bound_ns"].as_u64().unwrap() < 110 * US, "{aligned}");
 }
 
 #[test]
-fn traces_that_cannot_be_joined_are_read_apart_and_say_why() {
+fn unalignable_traces_are_analyzed_separately_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let [front, _] = hosts(folder.path());
     let mut silent = Ctf::new(0);

@@ -1,4 +1,4 @@
-//! Lists, generated pages, and the demonstration.
+//! Lists of formats, methods, and settings; generated pages; the demonstration.
 
 use crate::outcome::{diagnose, laggard};
 use crate::workshop::{Answer, Incident};
@@ -20,7 +20,7 @@ fn formats_and_methods_are_listed() {
 }
 
 #[test]
-fn completions_and_the_man_page_know_the_flags() {
+fn completions_and_the_man_page_contain_the_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = laggard(&["completions", shell]).text();
         for word in ["diagnose", "exit-code", "sampling-probability", "markdown"] {
@@ -52,36 +52,36 @@ fn help_shows_every_subcommand_with_an_example() {
 }
 
 #[test]
-fn the_demonstration_names_the_true_replicas_and_leaves_a_page() {
+fn the_demonstration_names_the_faulty_replicas_and_writes_a_page() {
     let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("demo");
-    let said = laggard(&["demo", place.to_str().unwrap()]).text();
-    let incident = Incident::at(place.clone());
-    let answer = Answer::true_one(&incident);
+    let demo = folder.path().join("demo");
+    let output = laggard(&["demo", demo.to_str().unwrap()]).text();
+    let incident = Incident::at(demo.clone());
+    let answer = Answer::expected(&incident);
     assert_eq!(answer.scope, "replicas");
-    let page = std::fs::read_to_string(place.join("report.html")).unwrap();
+    let page = std::fs::read_to_string(demo.join("report.html")).unwrap();
     for name in answer.replicas.iter().map(String::as_str).chain(["front-end", "QueueWait"]) {
-        assert!(said.contains(name) && page.contains(name), "{name}");
+        assert!(output.contains(name) && page.contains(name), "{name}");
     }
-    assert!(said.contains("report.html") && said.contains("laggard diagnose PATH"));
+    assert!(output.contains("report.html") && output.contains("laggard diagnose PATH"));
     let report = diagnose(&incident.traces(), &[]).json();
     assert_eq!(Answer::from_report(&report), answer);
-    let again = laggard(&["demo", place.to_str().unwrap()]).text();
+    let again = laggard(&["demo", demo.to_str().unwrap()]).text();
     assert!(again.contains("an earlier demonstration left"), "{again}");
-    assert_eq!(again.lines().next(), said.lines().next());
+    assert_eq!(again.lines().next(), output.lines().next());
 }
 
 /// Flags of a command's help, `--help` itself not counted.
 fn flags(command: &[&str]) -> usize {
     let help = laggard(&[command, &["--help"]].concat()).text();
-    // Possible values stand below their flag, behind a dash and a space.
+    // Possible values are listed below their flag after a dash and a space.
     let flags =
         help.lines().map(str::trim_start).filter(|line| line.starts_with('-') && !line.starts_with("- "));
     flags.filter(|line| !line.contains("--help")).count()
 }
 
 #[test]
-fn help_shows_few_flags() {
+fn help_shows_only_the_common_flags() {
     for command in [&["diagnose"][..], &["compare"], &["kernel", "diagnose"]] {
         let count = flags(command);
         assert!((5..=25).contains(&count), "{command:?}: {count}");
@@ -111,9 +111,9 @@ fn settings_are_listed_with_range_default_and_source() {
         .fails(2, &["did you mean cv-min?", "laggard settings diagnose"]);
 }
 
-/// The page of the manual is the record of every default; `cargo xtask docs` writes it.
+/// The manual page lists every default; `cargo xtask docs` generates it.
 #[test]
-fn settings_are_those_of_the_manual() {
+fn listed_settings_match_the_manual() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/manual/settings.md");
     let page = std::fs::read_to_string(page).unwrap();
     let listed = laggard(&["settings", "--output", "markdown"]).text();

@@ -1,4 +1,4 @@
-//! The program as people run it: arguments in; bytes, exit status and files out.
+//! End-to-end tests of the program: arguments in; output, exit status, and files out.
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
@@ -10,7 +10,7 @@ mod collect;
 mod compare;
 mod deployments;
 mod determinism;
-mod exits;
+mod exit_status;
 mod hosts;
 mod inputs;
 mod kernel;

@@ -1,14 +1,14 @@
-//! Every method by its name.
+//! Selection and settings of a diagnosis method.
 
 use crate::outcome::diagnose;
 use crate::workshop::{Answer, RANDOM_DEVICE, incident};
 
 #[test]
-fn principal_components_answer_by_name() {
+fn the_pca_method_can_be_selected_by_name() {
     let simulated = incident(RANDOM_DEVICE, &[]);
     let report = diagnose(&simulated.traces(), &["--method", "pca"]).json();
     assert_eq!((&report["method"], &report["mode"]), (&"pca".into(), &"robust".into()));
-    assert_eq!(Answer::from_report(&report), Answer::true_one(&simulated));
+    assert_eq!(Answer::from_report(&report), Answer::expected(&simulated));
     let suspect = &report["suspects"][0];
     assert!(suspect["score"].as_f64().unwrap() >= 1.0 && suspect["requests_hit"].as_u64().unwrap() > 0);
     assert!(suspect["trace_ids"].as_array().unwrap().len() <= 5);
@@ -20,7 +20,7 @@ fn principal_components_answer_by_name() {
 }
 
 #[test]
-fn its_thresholds_are_set_by_name_within_ranges() {
+fn pca_settings_are_set_by_name_and_range_checked() {
     let traces = incident(RANDOM_DEVICE, &[]).traces();
     let report =
         diagnose(&traces, &["--method", "pca", "--set", "mode=paper", "--set", "pca-coverage=0.5"]).json();

@@ -1,4 +1,4 @@
-//! Running the program, and what a run leaves behind.
+//! Runs the program and checks the outcome.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a run left behind.
+/// Exit status and output of a run.
 pub(crate) struct Outcome {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -14,25 +14,25 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Standard output of a run that must have succeeded.
+    /// Standard output; panics unless the run succeeded.
     #[track_caller]
     pub(crate) fn text(self) -> String {
         assert_eq!(self.status, 0, "{}", self.stderr);
-        assert_eq!(self.stderr, "", "a run that succeeds has nothing to complain about");
+        assert_eq!(self.stderr, "", "a successful run prints no error");
         self.stdout
     }
 
-    /// Standard output, as JSON, of a run that must have succeeded.
+    /// Standard output as JSON; panics unless the run succeeded.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         serde_json::from_str(&self.text()).unwrap()
     }
 
-    /// Checks that the run failed with this status, said all of this, and printed no half of a report.
+    /// Checks that the run failed with this status, that standard error contains these words, and that standard output is empty.
     #[track_caller]
     pub(crate) fn fails(&self, status: i32, words: &[&str]) {
         assert_eq!(self.status, status, "{}\n{}", self.stdout, self.stderr);
-        assert_eq!(self.stdout, "", "a failure belongs on standard error");
+        assert_eq!(self.stdout, "", "errors belong on standard error");
         for word in words {
             assert!(self.stderr.contains(word), "{word:?} is not in: {}", self.stderr);
         }
@@ -56,7 +56,7 @@ pub(crate) fn laggard<S: AsRef<OsStr>>(arguments: &[S]) -> Outcome {
 pub(crate) fn finish(command: &mut Command) -> Outcome {
     let output = command.output().unwrap();
     Outcome {
-        status: output.status.code().expect("no signal ends the program"),
+        status: output.status.code().expect("no signal ended the program"),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
@@ -72,7 +72,7 @@ pub(crate) fn laggard_with_stdin(arguments: &[&str], input: &[u8]) -> Outcome {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let output = std::thread::scope(|scope| {
-        // A program that has read enough closes the pipe; that is its right.
+        // The program may close the pipe early.
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });

@@ -1,8 +1,8 @@
-//! Measurements by others, through the whole program.
+//! Published measurements, end to end.
 //!
 //! The expected counts were computed by Python scripts that read the files by themselves: rows, distinct
-//! traces, repeated ids, parents that are not there, and children on another (or the same) replica that lie
-//! outside their parent. The files are not part of the repository; without them the tests say so and pass.
+//! traces, duplicate ids, missing parents, and children on another (or the same) replica that lie
+//! outside their parent. The files are not part of the repository; without them the tests are skipped.
 
 use crate::outcome::{diagnose, input_count, loss, losses};
 use crate::shop;
@@ -10,12 +10,12 @@ use crate::workshop::Answer;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The folder of measured data, if it is there.
+/// The folder of measured data, if present.
 fn data() -> Option<PathBuf> {
     laggard_testkit::data_folder("")
 }
 
-/// A report on a file with its counts checked.
+/// The report on a file, after checking its counts.
 #[track_caller]
 fn counted(path: &Path, spans: u64, traces: u64) -> Value {
     let run = diagnose(path, &[]);
@@ -41,7 +41,7 @@ fn blamed(report: &Value, operation: &str) -> Vec<String> {
 }
 
 #[test]
-fn five_slow_datanodes_of_fifty_are_named_whatever_the_clocks() {
+fn five_slow_datanodes_of_fifty_are_named_regardless_of_clocks() {
     let Some(data) = data() else { return };
     let slow: Vec<String> = (1..=5).map(|number| format!("datanode{number:03}")).collect();
     let file = |name: &str| data.join("tracebench").join(name);
@@ -72,7 +72,7 @@ fn five_slow_datanodes_of_fifty_are_named_whatever_the_clocks() {
 }
 
 #[test]
-fn of_twenty_slow_datanodes_none_is_a_healthy_one() {
+fn no_healthy_datanode_is_named_among_twenty_slow_ones() {
     let Some(data) = data() else { return };
     let report = counted(&data.join("tracebench/slowdn-w-20ms-20fdn.csv.zst"), 11_774, 66);
     let blamed = blamed(&report, "receiveBlock");
@@ -81,7 +81,7 @@ fn of_twenty_slow_datanodes_none_is_a_healthy_one() {
 }
 
 #[test]
-fn what_slows_all_datanodes_alike_blames_none_of_them() {
+fn a_fault_on_all_datanodes_blames_none_of_them() {
     let Some(data) = data() else { return };
     for (name, spans, traces) in [
         ("slowhdfs-rpc-0600ms", 12_700, 2120),
@@ -96,7 +96,7 @@ fn what_slows_all_datanodes_alike_blames_none_of_them() {
 }
 
 #[test]
-fn a_quarter_of_an_hour_of_a_shop() {
+fn fifteen_minutes_of_a_real_shop_are_read() {
     let Some(spans) = shop::spans(shop::CART) else { return };
     let report = counted(&spans, 180_686, 3943);
     assert_eq!(input_count(&report, "requests"), 3943);
@@ -107,7 +107,7 @@ fn a_quarter_of_an_hour_of_a_shop() {
 }
 
 #[test]
-fn eight_hundred_files_in_an_archive() {
+fn an_archive_of_eight_hundred_files_is_read() {
     let Some(data) = data() else { return };
     let report = counted(&data.join("jaeger-deathstar/hotel.tar.zst"), 8800, 800);
     assert_eq!(input_count(&report, "files"), 800);
@@ -116,7 +116,7 @@ fn eight_hundred_files_in_an_archive() {
     assert_eq!(losses(&report), ["clock_skew"]);
 }
 
-/// Files with one span, or with the number of spans given; every file holds one trace.
+/// Files with the given number of spans (one if none is given); every file has one trace.
 const SPANS: &[(&str, u64)] = &[
     ("jaeger-crisp/10.json", 4),
     ("jaeger-crisp/11.json", 2),
@@ -187,7 +187,7 @@ fn list_json(folder: &Path, prefix: &str, out: &mut Vec<String>) {
 }
 
 #[test]
-fn samples_of_other_projects() {
+fn samples_of_other_projects_are_read() {
     let Some(data) = data() else { return };
     let mut files = Vec::new();
     list_json(&data.join("formats"), "", &mut files);

@@ -1,4 +1,4 @@
-//! Measurements by others, with known truth, asked the default way. Without the files the tests say so and pass.
+//! Published measurements with known truth, with default settings. Without the files the tests are skipped.
 
 use crate::outcome::diagnose;
 use crate::shop;
@@ -15,7 +15,7 @@ fn texts<'a>(list: &'a Value, field: &str) -> BTreeSet<&'a str> {
     list.as_array().unwrap().iter().map(|entry| entry[field].as_str().unwrap()).collect()
 }
 
-/// What is injected on some datanodes is found on exactly these, whatever their clocks.
+/// Faults injected on some datanodes are found on exactly these, regardless of their clocks.
 #[test]
 fn slow_datanodes_are_named_exactly() {
     for (name, count) in
@@ -33,7 +33,7 @@ fn slow_datanodes_are_named_exactly() {
 }
 
 #[test]
-fn where_nothing_was_injected_nothing_is_found() {
+fn runs_without_faults_are_healthy() {
     let Some(path) = traces("slowhdfs-w-00ms") else { return };
     let report = diagnose(&path, &["--exit-code"]).json();
     assert_eq!(
@@ -42,9 +42,9 @@ fn where_nothing_was_injected_nothing_is_found() {
     );
 }
 
-/// What slows all nodes alike shows against the healthy run only, as operations without replicas.
+/// A fault on all nodes is visible only against the healthy run, as operations without replicas.
 #[test]
-fn what_slows_all_nodes_is_found_against_a_healthy_run() {
+fn a_fault_on_all_nodes_is_found_against_a_healthy_run() {
     let Some(healthy) = traces("slowhdfs-w-00ms") else { return };
     let Some(slow) = traces("slowhdfs-w-10ms") else { return };
     let report = diagnose(&slow, &["--baseline", healthy.to_str().unwrap()]).json();

@@ -1,4 +1,4 @@
-//! Samples of every kind on their way into windows: what is read, repaired, counted and refused.
+//! Samples of every kind become windows: what is read, repaired, counted, and rejected.
 
 use crate::outcome::{Outcome, input_count, laggard, laggard_with_stdin, loss};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn changes(input: &str, further: &[&str]) -> Outcome {
     laggard_with_stdin(&arguments, input.as_bytes())
 }
 
-/// The report, also of too little data.
+/// The report, also with too little data.
 #[track_caller]
 fn report(outcome: &Outcome) -> Value {
     assert!(matches!(outcome.status, 0 | 4), "{}", outcome.stderr);
@@ -51,7 +51,7 @@ fn file(name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_table_becomes_windows() {
+fn a_table_of_samples_becomes_windows() {
     let report = report(&changes(&table(120), &[]));
     assert_eq!(input_count(&report, "windows"), 120);
     assert_eq!(input_count(&report, "gaps"), 0);
@@ -61,7 +61,7 @@ fn a_table_becomes_windows() {
 }
 
 #[test]
-fn the_order_of_rows_does_not_matter_and_doubled_rows_are_counted() {
+fn row_order_does_not_matter_and_duplicate_rows_are_counted() {
     let text = table(120);
     let mut rows: Vec<&str> = text.lines().skip(1).collect();
     rows.reverse();
@@ -76,7 +76,7 @@ fn the_order_of_rows_does_not_matter_and_doubled_rows_are_counted() {
 }
 
 #[test]
-fn values_that_cannot_be_are_counted_and_their_windows_left_out() {
+fn impossible_values_are_counted_and_their_windows_excluded() {
     let mut rows: Vec<String> = table(120).lines().map(str::to_owned).collect();
     rows[10] = format!("{},0.2,-5,400,12.5", START + 60 * 9);
     rows[20] = format!("{},NaN,1000,400,12.5", START + 60 * 19);
@@ -86,7 +86,7 @@ fn values_that_cannot_be_are_counted_and_their_windows_left_out() {
 }
 
 #[test]
-fn percent_is_recognized_and_said() {
+fn utilization_in_percent_is_recognized_and_reported() {
     let percent: String = table(120)
         .lines()
         .map(|row| {
@@ -104,7 +104,7 @@ fn percent_is_recognized_and_said() {
 }
 
 #[test]
-fn windows_that_do_not_fit_the_samples_are_refused() {
+fn windows_incompatible_with_the_sampling_interval_are_rejected() {
     changes(&table(60), &["--window", "10s"]).fails(2, &["come every 60 s", "--window 60s"]);
     let long = report(&changes(&table(120), &["--window", "5m"]));
     // The table begins a minute before a multiple of five and ends a minute before another: four of five minutes
@@ -116,7 +116,7 @@ fn windows_that_do_not_fit_the_samples_are_refused() {
 }
 
 #[test]
-fn nothing_in_the_time_asked_for_is_too_little() {
+fn an_empty_time_range_is_too_little_data() {
     changes(&table(60), &["--since", "2030-01-01"]).fails(4, &["none of 240 samples", "--since"]);
     changes(&table(60), &["--since", "2023-11-15", "--until", "2023-11-14"])
         .fails(2, &["--since is not before"]);
@@ -129,14 +129,14 @@ fn unknown_servers_are_reported_with_the_known_ones() {
 }
 
 #[test]
-fn capacities_and_deployments_must_make_sense() {
+fn implausible_capacities_and_deployments_are_usage_errors() {
     changes(&table(60), &["--cores", "app=none"]).fails(2, &["not a number of cores"]);
     changes(&table(60), &["--deployment", "v1"]).fails(2, &["not a deployment"]);
     changes(&table(60), &["--deployment", "noon=v1"]).fails(2, &["not a time"]);
 }
 
 #[test]
-fn traces_and_one_series_of_cpu_are_enough_in_one_command_line() {
+fn traces_and_one_cpu_series_are_enough_for_changes() {
     let mut spans =
         "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n".to_owned();
     let mut cpu = "time_s,server,utilization\n".to_owned();
@@ -161,14 +161,17 @@ fn traces_and_one_series_of_cpu_are_enough_in_one_command_line() {
 }
 
 #[test]
-fn threads_change_no_byte() {
+fn output_does_not_depend_on_threads() {
     let halves: Vec<PathBuf> = ["1", "2", "3"]
         .into_iter()
         .map(|part| {
             let text = table(150);
             let rows = text.lines().enumerate();
-            let mine = rows.filter(|(at, _)| *at == 0 || at % 3 == part.parse::<usize>().unwrap() % 3);
-            file(&format!("part-{part}.csv"), &(mine.map(|row| row.1).collect::<Vec<_>>().join("\n") + "\n"))
+            let part_rows = rows.filter(|(at, _)| *at == 0 || at % 3 == part.parse::<usize>().unwrap() % 3);
+            file(
+                &format!("part-{part}.csv"),
+                &(part_rows.map(|row| row.1).collect::<Vec<_>>().join("\n") + "\n"),
+            )
         })
         .collect();
     let run = |threads: &str| {
@@ -181,14 +184,14 @@ fn threads_change_no_byte() {
     assert_eq!(one, run("4"));
 }
 
-/// A Prometheus server that answers every question with one body.
+/// A Prometheus server that responds to every query with the same body.
 fn stand_in(status: &'static str, body: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
-            let mut asked = [0; 16_384];
-            let _ = connection.read(&mut asked);
+            let mut request = [0; 16_384];
+            let _ = connection.read(&mut request);
             let length = body.len();
             let head =
                 format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
@@ -199,7 +202,7 @@ fn stand_in(status: &'static str, body: &'static str) -> String {
 }
 
 #[test]
-fn a_prometheus_server_that_refuses_is_an_error_with_its_words() {
+fn a_prometheus_error_is_reported_with_its_message() {
     let url = stand_in(
         "400 Bad Request",
         r#"{"status":"error","errorType":"bad_data","error":"unexpected end of input"}"#,

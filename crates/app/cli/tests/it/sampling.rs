@@ -1,4 +1,4 @@
-//! Sampling weights from flags to report.
+//! Sampling weights set by flags, as shown in reports.
 
 use crate::outcome::{diagnose, laggard};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn estimated(report: &Value) -> f64 {
 }
 
 #[test]
-fn attributes_that_the_user_names_are_weights() {
+fn a_named_attribute_is_used_as_sampling_weight() {
     let file = table();
     let plain = diagnose(file.path(), &[]).json();
     assert_eq!(estimated(&plain), 40.0);
@@ -39,7 +39,7 @@ fn attributes_that_the_user_names_are_weights() {
 }
 
 #[test]
-fn a_probability_for_all_that_say_none() {
+fn a_default_probability_applies_to_spans_without_one() {
     let file = table();
     let report = diagnose(file.path(), &["--sampling-probability", "0.01"]).json();
     assert_eq!(estimated(&report), 4000.0);

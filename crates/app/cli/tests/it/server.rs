@@ -1,4 +1,4 @@
-//! The same questions asked of a server.
+//! Questions to a server give the same answers as files.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// A server in a folder of its own; it is killed when this is let go of.
+/// A server with its own data folder; dropping it kills it.
 struct Server {
     process: Child,
     address: String,
@@ -33,12 +33,12 @@ impl Server {
             .unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let address = lines.by_ref().map(Result::unwrap).find_map(|line| {
-            let said: Value = serde_json::from_str(&line).ok()?;
-            let fields = [&said, &said["fields"]];
-            let told = fields.iter().find(|fields| fields["address"].is_string())?;
-            Some(told["address"].as_str()?.to_owned())
+            let entry: Value = serde_json::from_str(&line).ok()?;
+            let fields = [&entry, &entry["fields"]];
+            let address = fields.iter().find(|fields| fields["address"].is_string())?;
+            Some(address["address"].as_str()?.to_owned())
         });
-        // Whoever does not read what it says makes it wait.
+        // The pipe must be read, since the server would block on a full one.
         std::thread::spawn(move || lines.for_each(drop));
         Server { process, address: address.unwrap() }
     }
@@ -73,7 +73,7 @@ const START: i64 = 1_768_208_400_000_000_000;
 
 /// 200 requests, every twentieth slow at the database.
 fn traces() -> String {
-    let of = |service: &str, host: &str, spans: Vec<Value>| {
+    let resource_spans = |service: &str, host: &str, spans: Vec<Value>| {
         json!({
             "resource": {"attributes": [
                 {"key": "service.name", "value": {"stringValue": service}},
@@ -99,7 +99,8 @@ fn traces() -> String {
         web.push(span(at + 1, 2, Some(1), "query", within));
         database.push(span(at + 1, 3, Some(2), "read", within));
     }
-    json!({"resourceSpans": [of("web", "web-1", web), of("db", "db-1", database)]}).to_string()
+    json!({"resourceSpans": [resource_spans("web", "web-1", web), resource_spans("db", "db-1", database)]})
+        .to_string()
 }
 
 fn laggard(arguments: &[&str]) -> Output {
@@ -111,7 +112,7 @@ fn code(output: &Output) -> i32 {
 }
 
 #[test]
-fn a_server_gives_the_same_answers_as_files() {
+fn a_server_and_files_give_the_same_answers() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("traces.json");
     std::fs::write(&file, traces()).unwrap();
@@ -137,7 +138,7 @@ fn a_server_gives_the_same_answers_as_files() {
             String::from_utf8_lossy(&of_server.stderr)
         );
         let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
-        let (mine, theirs) = (read(&of_files), read(&of_server));
+        let (from_files, from_server) = (read(&of_files), read(&of_server));
         for field in [
             "verdict",
             "headline",
@@ -149,7 +150,7 @@ fn a_server_gives_the_same_answers_as_files() {
             "operations",
             "settings",
         ] {
-            assert_eq!(theirs[field], mine[field], "{question:?}: {field}");
+            assert_eq!(from_server[field], from_files[field], "{question:?}: {field}");
         }
     }
     let text = laggard(&["diagnose", "--server", &url, "--color", "always"]);
@@ -163,25 +164,25 @@ fn a_server_gives_the_same_answers_as_files() {
 }
 
 #[test]
-fn what_a_server_cannot_answer_is_an_error() {
+fn questions_that_a_server_does_not_support_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("data"));
     let url = server.url();
-    let told = |arguments: &[&str]| {
+    let run = |arguments: &[&str]| {
         let output = laggard(&[&["diagnose"], arguments].concat());
         (code(&output), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    assert_eq!(told(&["--server", &url]).0, 4, "there is nothing in it");
-    let (status, words) = told(&["--server", &url, "--set=cv-min=-1"]);
+    assert_eq!(run(&["--server", &url]).0, 4, "the store is empty");
+    let (status, words) = run(&["--server", &url, "--set=cv-min=-1"]);
     assert!(status == 2 && words.contains("cv-min is -1"), "{words}");
     for more in
         [["--memory", "1GiB"], ["--format", "zipkin"], ["--baseline", "x"], ["--weight-attribute", "w"]]
     {
-        assert_eq!(told(&["--server", &url, more[0], more[1]]).0, 2, "{more:?}");
+        assert_eq!(run(&["--server", &url, more[0], more[1]]).0, 2, "{more:?}");
     }
-    assert_eq!(told(&["--server", &url, "traces.json"]).0, 2);
-    assert_eq!(told(&["--token-file", "x"]).0, 2, "a token is for a server");
-    assert_eq!(told(&["--server", "localhost:4316"]).0, 2);
+    assert_eq!(run(&["--server", &url, "traces.json"]).0, 2);
+    assert_eq!(run(&["--token-file", "x"]).0, 2, "a token is for a server");
+    assert_eq!(run(&["--server", "localhost:4316"]).0, 2);
     drop(server);
-    assert_eq!(told(&["--server", &url]).0, 3, "nobody is there");
+    assert_eq!(run(&["--server", &url]).0, 3, "the server is down");
 }

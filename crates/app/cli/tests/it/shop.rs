@@ -1,4 +1,4 @@
-//! Parts of the recording of a shop: the whole takes longer to read than a test should.
+//! Excerpts of the recording of a shop, since reading all of it would take too long for a test.
 
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Seconds since 1970, both where nothing was recorded, so that no trace is cut.
+/// Bounds in seconds since 1970, both in gaps of the recording, so that no trace is truncated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Part {
     since: u64,
@@ -19,7 +19,7 @@ pub(crate) const CART: Part = Part { since: 1_661_141_940, until: 1_661_142_780 
 /// With a fault of the checkout from 1661143455 on.
 pub(crate) const CHECKOUT: Part = Part { since: 1_661_143_080, until: 1_661_143_920 };
 
-/// A file with the spans of a part, written by whichever test asks first; nothing without the recording.
+/// A file with the spans of an excerpt, written by the first test that needs it; `None` without the recording.
 pub(crate) fn spans(part: Part) -> Option<PathBuf> {
     static WRITTEN: Mutex<BTreeMap<Part, PathBuf>> = Mutex::new(BTreeMap::new());
     let whole = data_folder("online-boutique")?.join("spans.csv.zst");
@@ -43,7 +43,7 @@ fn write(whole: &Path, part: Part) -> PathBuf {
     path
 }
 
-/// Reads on to the next line of a part; says whether there is one.
+/// Reads up to the next line of an excerpt; returns whether there is one.
 fn next_of(part: Part, lines: &mut impl BufRead, line: &mut Vec<u8>) -> bool {
     loop {
         line.clear();

@@ -1,4 +1,4 @@
-//! `laggard signature` from tables to exit statuses.
+//! `laggard signature` end to end.
 
 use crate::outcome::{Outcome, laggard, laggard_with_stdin};
 use serde_json::Value;
@@ -40,7 +40,7 @@ impl Workshop {
         self.folder.path().join(name)
     }
 
-    /// Writes a table, and its signature beside it.
+    /// Writes a table and its signature.
     fn signature(&self, name: &str, table: &str) -> PathBuf {
         let (csv, json) = (self.path(&format!("{name}.csv")), self.path(&format!("{name}.json")));
         std::fs::write(&csv, table).unwrap();
@@ -82,14 +82,14 @@ fn a_slower_transaction_fails_the_gate() {
     assert!(std::fs::read_to_string(junit).unwrap().contains("failures=\"1\""));
     assert!(std::fs::read_to_string(sarif).unwrap().contains("\"transaction-slower\""));
     assert_eq!(diff(&old, &new, &[]).status, 0);
-    // Backwards it is faster, which fails only when asked for.
+    // In the reverse direction it is faster, which fails only on request.
     assert_eq!(diff(&new, &old, &["--exit-code"]).status, 0);
     assert_eq!(diff(&new, &old, &["--exit-code", "--any"]).status, 1);
     assert_eq!(diff(&old, &old, &["--exit-code", "--any"]).status, 0);
 }
 
 #[test]
-fn too_little_data_is_no_passed_test() {
+fn too_little_data_does_not_pass_the_gate() {
     let workshop = Workshop::new();
     let (old, few) =
         (workshop.signature("old", &table(60, 4.0, 9.0)), workshop.signature("few", &table(20, 40.0, 90.0)));
@@ -103,7 +103,7 @@ fn too_little_data_is_no_passed_test() {
 }
 
 #[test]
-fn signatures_are_the_same_bytes_and_may_come_from_a_pipe() {
+fn signatures_are_reproducible_and_can_be_piped() {
     let workshop = Workshop::new();
     let text = table(60, 4.0, 9.0);
     let (one, two) = (workshop.signature("one", &text), workshop.signature("two", &text));
@@ -117,7 +117,7 @@ fn signatures_are_the_same_bytes_and_may_come_from_a_pipe() {
 }
 
 #[test]
-fn what_is_no_signature_is_refused() {
+fn invalid_signature_files_are_rejected() {
     let workshop = Workshop::new();
     let old = workshop.signature("old", &table(60, 4.0, 9.0));
     let file = |name: &str, text: &str| {
@@ -137,9 +137,9 @@ fn what_is_no_signature_is_refused() {
     laggard(&["signature", "x.csv", "--measure", "speed"]).fails(2, &["speed", "for example"]);
 }
 
-/// One machine, the same code at three loads; and another code.
+/// One machine: the same code at three loads, and different code.
 #[test]
-fn load_alone_is_no_change() {
+fn a_higher_load_alone_passes_the_gate() {
     let Some(root) = laggard_testkit::data_folder("cpu-demands") else { return };
     let workshop = Workshop::new();
     let signature = |run: &str| {

@@ -1,4 +1,4 @@
-//! What the reports look like from outside: colors, widths, pipes, files.
+//! Presentation of reports: colors, widths, pipes, files.
 
 use crate::outcome::{Outcome, command, finish, laggard};
 use crate::workshop::{Answer, QUIET, RANDOM_DEVICE, SLOW_HOST, SMALL, incident};
@@ -12,7 +12,7 @@ fn report(traces: &std::path::Path, flags: &[&str]) -> Outcome {
 }
 
 #[test]
-fn colors_are_for_terminals_and_those_who_ask() {
+fn colors_are_used_on_terminals_or_on_request() {
     let traces = incident(SMALL, &[]).traces();
     let plain = report(&traces, &[]).text();
     assert!(!plain.contains(ESCAPE));
@@ -31,12 +31,12 @@ fn colors_are_for_terminals_and_those_who_ask() {
         let no_color = finish(command(&["diagnose", path]).env("NO_COLOR", value));
         assert_eq!(no_color.text(), plain);
     }
-    let asked = finish(command(&["diagnose", path, "--color", "always"]).env("NO_COLOR", "1"));
-    assert_eq!(asked.text(), colored, "a flag is more specific than the environment");
+    let forced = finish(command(&["diagnose", path, "--color", "always"]).env("NO_COLOR", "1"));
+    assert_eq!(forced.text(), colored, "a flag is more specific than the environment");
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_closed_pipe_is_not_an_error() {
     let incident = incident(SMALL, &[]);
     let path = incident.traces();
     let path = path.to_str().unwrap();
@@ -54,7 +54,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn a_full_disk_is_a_failure() {
+fn writing_to_a_full_disk_fails() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
     let traces = incident(SMALL, &[]).traces();
     let run = finish(command(&["diagnose", traces.to_str().unwrap()]).stdout(full));
@@ -63,7 +63,7 @@ fn a_full_disk_is_a_failure() {
 }
 
 #[test]
-fn text_fits_a_hundred_columns_and_markdown_forty_lines() {
+fn text_fits_in_100_columns_and_markdown_in_40_lines() {
     for recipe in [RANDOM_DEVICE, SLOW_HOST, QUIET, SMALL] {
         let traces = incident(recipe, &[]).traces();
         for line in report(&traces, &[]).text().lines() {
@@ -76,9 +76,9 @@ fn text_fits_a_hundred_columns_and_markdown_forty_lines() {
 }
 
 #[test]
-fn every_form_names_the_suspects() {
+fn every_output_format_names_the_suspects() {
     let incident = incident(RANDOM_DEVICE, &[]);
-    let answer = Answer::true_one(&incident);
+    let answer = Answer::expected(&incident);
     for form in FORMS {
         let report = report(&incident.traces(), &["--output", form]).text();
         assert!(report.contains("QueueWait") && report.contains("front-end"), "{form}");
@@ -90,7 +90,7 @@ fn every_form_names_the_suspects() {
 }
 
 #[test]
-fn the_page_needs_nothing_from_elsewhere() {
+fn the_html_page_loads_no_external_resources() {
     let page = report(&incident(RANDOM_DEVICE, &[]).traces(), &["--output", "html"]).text();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
     for load in ["<link", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
@@ -102,7 +102,7 @@ fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn a_report_goes_to_its_file_and_nowhere_else() {
+fn a_report_file_leaves_standard_output_empty() {
     let folder = tempfile::tempdir().unwrap();
     let traces = incident(SMALL, &[]).traces();
     for form in FORMS {

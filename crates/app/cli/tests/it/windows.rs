@@ -1,4 +1,4 @@
-//! Which requests are looked at.
+//! Selection of requests by window and service.
 
 use crate::outcome::{diagnose, input_count, laggard};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn requests(report: &Value) -> (u64, &str, &str) {
 }
 
 #[test]
-fn requests_are_selected_by_their_start_whatever_the_spelling() {
+fn requests_are_selected_by_start_in_every_time_format() {
     let (_folder, path) = hundred();
     let whole = diagnose(&path, &[]).json();
     assert_eq!(requests(&whole), (100, "2026-01-12T09:00:00.000Z", "2026-01-12T09:01:39.000Z"));
@@ -53,14 +53,14 @@ fn requests_are_selected_by_their_start_whatever_the_spelling() {
 }
 
 #[test]
-fn one_nanosecond_decides() {
+fn windows_are_exact_to_the_nanosecond() {
     let (_folder, path) = hundred();
     let report = diagnose(&path, &["--since", "1768208420000000001"]).json();
     assert_eq!(requests(&report).0, 79);
 }
 
 #[test]
-fn requests_are_selected_by_the_service_they_enter_at() {
+fn requests_are_selected_by_entry_service() {
     let (_folder, path) = hundred();
     let report = diagnose(&path, &["--service", "desk"]).json();
     assert_eq!(requests(&report), (50, "2026-01-12T09:00:01.000Z", "2026-01-12T09:01:39.000Z"));
@@ -69,7 +69,7 @@ fn requests_are_selected_by_the_service_they_enter_at() {
 }
 
 #[test]
-fn a_selection_of_nothing_is_too_little_data() {
+fn an_empty_selection_is_too_little_data() {
     let (_folder, path) = hundred();
     let selections: [&[&str]; 4] = [
         &["--since", "2027-01-01T00:00:00Z"],

@@ -1,4 +1,4 @@
-//! `laggard agent` and a server, for real where tracefs is to be had: a rule, a request, a recording, and kills of both.
+//! `laggard agent` and a server on machines with tracefs: a rule, a request, a recording, and kills of both.
 
 use crate::recorder::{LAGGARD, Tracefs, folder, machine, until};
 use laggard_kernel_formats::open;
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A process that is killed when this is dropped.
+/// A process that is killed when dropped.
 struct Process(Child);
 
 impl Process {
@@ -30,7 +30,7 @@ impl Drop for Process {
     }
 }
 
-/// Starts a server on an address, port 0 for a free one; it and its address.
+/// Starts a server on an address (port 0 for a free one); returns the server and its address.
 fn serve(data: &Path, address: &str, hosts: &str) -> (Process, String) {
     let mut command = Command::new(LAGGARD);
     command.args(["serve", "--http", address, "--set", "logs.form=json", "--set", hosts, "--data"]).arg(data);
@@ -44,7 +44,7 @@ fn serve(data: &Path, address: &str, hosts: &str) -> (Process, String) {
         let fields = [&line, &line["fields"]];
         Some(fields.iter().find_map(|fields| fields["address"].as_str())?.to_owned())
     });
-    // Whoever does not read what it says makes it wait.
+    // The pipe must be read, since the server would block on a full one.
     std::thread::spawn(move || lines.for_each(drop));
     (Process(child), address.unwrap())
 }
@@ -57,7 +57,7 @@ fn agent(address: &str, spool: &Path) -> Process {
     Process(command.stderr(Stdio::null()).spawn().unwrap())
 }
 
-/// Status and body of an answer.
+/// Sends a request; returns status and body of the response.
 fn http(address: &str, method: &str, path: &str, body: &str) -> (u16, Vec<u8>) {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
@@ -81,7 +81,7 @@ fn records(address: &str) -> bool {
     list(address)["agents"].as_array().unwrap().iter().any(|agent| agent["recording"] == json!(true))
 }
 
-/// Requests the last two seconds; the id.
+/// Requests a recording of the last two seconds; returns its id.
 fn request(address: &str) -> String {
     let body = json!({"hosts": ["web-1"], "since": "-2s", "reason": "test"}).to_string();
     let (status, answer) = http(address, "POST", "/api/v1/recordings", &body);
@@ -100,7 +100,7 @@ fn recording(address: &str, id: &str) -> Value {
 const WEB: &str = "recordings.hosts=web-*";
 
 #[test]
-fn a_requested_interval_is_handed_over_and_nothing_else() {
+fn only_the_requested_interval_is_uploaded() {
     let Some(_machine) = machine() else { return };
     let (folder, tracefs) = (folder(), Tracefs::mount());
     let (_server, address) = serve(&folder.path().join("data"), "127.0.0.1:0", WEB);
@@ -159,9 +159,9 @@ fn without_a_rule_nothing_is_recorded() {
     assert!(status == 409 && String::from_utf8_lossy(&answer).contains("may not record"));
 }
 
-/// The guardian dies first: nobody is left to remove the buffer but the next start.
+/// The guardian is killed first, so that only the next agent can remove the buffer.
 #[test]
-fn a_buffer_that_nobody_removed_is_removed_by_the_next_agent() {
+fn a_stale_trace_buffer_is_removed_by_the_next_agent() {
     let Some(_machine) = machine() else { return };
     let (folder, tracefs) = (folder(), Tracefs::mount());
     let spool = folder.path().join("spool");
@@ -180,9 +180,9 @@ fn a_buffer_that_nobody_removed_is_removed_by_the_next_agent() {
     assert!(!tracefs.has_buffer_of(pid));
 }
 
-/// Both sides are killed while requests are on their way: every request ends, with one recording or with a reason.
+/// Server and agent are killed while requests are pending: every request ends with one recording or with a reason.
 #[test]
-fn kills_of_server_and_agent_lose_no_request_and_leave_nothing() {
+fn kills_of_server_and_agent_lose_no_recording_request_and_leave_no_buffers() {
     let Some(_machine) = machine() else { return };
     let (folder, tracefs) = (folder(), Tracefs::mount());
     let (data, spool) = (folder.path().join("data"), folder.path().join("spool"));

@@ -1,10 +1,10 @@
-//! The system calls behind waits, recorded for real, one kind of execution at a time.
+//! System calls of waits in real recordings of one kind of execution each.
 
-use crate::recorder::{BusyLoop, LAGGARD, folder, machine, record, said, workload};
+use crate::recorder::{BusyLoop, LAGGARD, folder, machine, record, stderr_text, workload};
 use serde_json::Value;
 use std::process::Command;
 
-/// What executions of one kind wait for, from a recording of them alone.
+/// The waits of executions of one kind, from a recording of only these.
 fn path(kind: &str) -> Value {
     let folder = folder();
     let (trace, truth) = (folder.path().join("trace.dat"), folder.path().join("truth.json"));
@@ -13,11 +13,11 @@ fn path(kind: &str) -> Value {
     let program = ["--", workload.to_str().unwrap(), "run", "--name", &name, "--kinds", kind, "--v1", "12"];
     let options = ["-o", &trace, "--marker", "--syscalls", "--network"];
     let recorded = record(&[&options[..], &program, &["--truth", truth.to_str().unwrap()]].concat());
-    assert!(recorded.status.success(), "{}", said(&recorded));
+    assert!(recorded.status.success(), "{}", stderr_text(&recorded));
     let executions = format!("marker:{name}v1");
     let arguments = ["kernel", "path", &trace, "--executions", &executions, "--output", "json"];
     let output = Command::new(LAGGARD).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn each_kind_waits_in_its_call(load: &str) {
         let call = main_call(&report);
         println!("{load}, {kind}: {}", report["headline"]);
         assert!(calls.contains(&call["call"].as_str().unwrap()), "{load}, {kind}: {:#}", report["calls"]);
-        // Beside busy loops, the waits for a CPU may be longer than what is waited for.
+        // With busy loops, waits for a CPU may be longer than the expected wait.
         let causes: Vec<&Value> =
             call["waits"].as_array().unwrap().iter().map(|wait| &wait["cause"]).collect();
         assert!(causes.iter().take(2).any(|named| **named == cause), "{load}, {kind}: {causes:?}");
@@ -55,7 +55,7 @@ fn each_kind_waits_in_its_call(load: &str) {
 }
 
 #[test]
-fn waits_name_their_system_call_and_the_thread_that_ends_them() {
+fn waits_name_their_system_call_and_waker() {
     let Some(_machine) = machine() else { return };
     each_kind_waits_in_its_call("as it is");
     let _loop = BusyLoop::start();

@@ -1,19 +1,19 @@
-//! A program with several kinds of execution and a slowed version of it, recorded for real and diagnosed.
+//! A program with several kinds of execution and a slowed version of it, recorded and diagnosed.
 //!
-//! All executions are in one recording, mixed: whatever else the machine does, all sets have the same of it. What it did to
-//! single executions is known too: the program measures them with its own clock. Those that were disturbed are told as slower
-//! with right, and are counted neither for nor against.
+//! All executions are in one recording, interleaved, so that other load affects all sets equally. Its effect on
+//! individual executions is known, since the program measures them with its own clock. Disturbed executions are correctly
+//! reported as slower and are excluded from the score.
 
-use crate::recorder::{diagnose, folder, machine, record, said, workload};
+use crate::recorder::{diagnose, folder, machine, record, stderr_text, workload};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Recordings of which one must be all right. In two of five on a virtual machine something else really made a usual execution
-/// several times as long, and then the usual ones are not without a finding.
+/// Maximum number of recordings until one must be completely right. In two of five on a virtual machine, other load made a normal
+/// execution several times as long, so that normal executions have findings.
 const RECORDINGS: usize = 6;
 
-/// Executions of one set in the order of time.
+/// Executions of one set in chronological order.
 struct Truth {
     kinds: Vec<String>,
     anomalous: BTreeSet<usize>,
@@ -37,13 +37,13 @@ impl Truth {
         }
     }
 
-    /// Share of the executions that are in a cluster most of which are of their kind.
+    /// Share of the executions in clusters whose majority is of their kind.
     fn clustered_right(&self, report: &Value, set: &str) -> f64 {
         let mut clusters: BTreeMap<i64, BTreeMap<&str, usize>> = BTreeMap::new();
         let points = report["projection"]["points"].as_array().unwrap();
         for point in points.iter().filter(|point| point["set"] == set) {
             let kind = &self.kinds[point["number"].as_u64().unwrap() as usize - 1];
-            // One in no cluster is clustered wrong.
+            // An execution without a cluster counts as wrong.
             if let Some(cluster) = point["cluster"].as_i64() {
                 *clusters.entry(cluster).or_default().entry(kind).or_default() += 1;
             }
@@ -53,13 +53,13 @@ impl Truth {
     }
 }
 
-/// The executions that are told to be abnormal: positions in their set.
+/// Positions, within their set, of the executions reported as abnormal.
 fn flagged(report: &Value) -> BTreeSet<usize> {
     let anomalous = report["anomalous"].as_array().unwrap();
     anomalous.iter().map(|one| one["number"].as_u64().unwrap() as usize - 1).collect()
 }
 
-/// Records and diagnoses once; what is wrong, in words.
+/// Records and diagnoses once; returns descriptions of everything wrong.
 fn attempt() -> Vec<String> {
     let folder = folder();
     let name = format!("kinds{}-", std::process::id());
@@ -70,7 +70,7 @@ fn attempt() -> Vec<String> {
     let sets =
         ["--v1", "15", "--v2", "10", "--again", "15", "--slow", "query,handoff", "--truth", &truth_text];
     let recorded = record(&[&program[..], &sets].concat());
-    assert!(recorded.status.success(), "{}", said(&recorded));
+    assert!(recorded.status.success(), "{}", stderr_text(&recorded));
     let normal = format!("{name}v1*");
     let against = |sample: &str| {
         let sample = format!("{name}{sample}*");
@@ -105,14 +105,14 @@ fn attempt() -> Vec<String> {
     expect(report["verdict"] == "slower", format!("verdict {}", report["verdict"]));
     expect(precision >= 0.9 && recall >= 0.9, format!("precision {precision}, recall {recall}"));
     expect(right >= 0.95, format!("{right} clustered right"));
-    // The server sleeps: what asks it waits for the network. The other thread sleeps: a timer.
+    // If the server sleeps, its client waits for the network. If the other thread sleeps, it waits for a timer.
     expect(causes.contains("network") && causes.contains("timer"), format!("causes {causes:?}"));
     expect(second["verdict"] == "nothing-found", format!("usual executions: {}", second["headline"]));
     wrong
 }
 
 #[test]
-fn the_slow_executions_of_a_program_are_found_and_no_others() {
+fn only_the_slow_executions_of_a_program_are_found() {
     let Some(_machine) = machine() else { return };
     let mut wrong = Vec::new();
     for _ in 0..RECORDINGS {

@@ -1,5 +1,5 @@
-//! `laggard record` for real, where tracefs is to be had, and diagnoses of what was recorded: one test at a time, and no other
-//! tests beside them, since what else the machine does is recorded too.
+//! `laggard record` on machines with tracefs, and diagnoses of the recordings. Tests run one at a time and without any other
+//! tests, since all activity of the machine is recorded.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]

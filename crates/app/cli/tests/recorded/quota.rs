@@ -1,21 +1,21 @@
-//! A command limited by a CPU quota against the same command without, recorded for real and diagnosed.
+//! A command with a CPU quota against the same command without one, recorded and diagnosed.
 
 use crate::recorder::{
-    BusyLoop, LAGGARD, Quota, diagnose, folder, idle_share, machine, record, said, workload,
+    BusyLoop, LAGGARD, Quota, diagnose, folder, idle_share, machine, record, stderr_text, workload,
 };
 use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 use std::process::Command;
 
-/// Nanoseconds of abnormal waits for a CPU, and whether one was idle meanwhile.
+/// Abnormal waits for a CPU: their cause and nanoseconds.
 fn waits_for_cpu(report: &Value) -> Vec<(&str, f64)> {
     let waits = report["waits"].as_array().unwrap().iter();
     let waits = waits.map(|wait| (wait["cause"].as_str().unwrap(), wait["total_ns"].as_f64().unwrap()));
     waits.filter(|(cause, _)| cause.starts_with("cpu")).collect()
 }
 
-/// Recordings of which one must attribute the waits. Where a virtual machine itself stands still for a while during the
-/// normal recording, executions that were throttled once resemble normal ones, with reason.
+/// Maximum number of recordings until one must attribute the waits. If the virtual machine is paused during the
+/// normal recording, executions that were throttled once correctly resemble normal ones.
 const RECORDINGS: usize = 4;
 
 #[test]
@@ -45,7 +45,7 @@ fn within_attempts(load: &str) {
     panic!("{attempts:#?}");
 }
 
-/// Records and diagnoses once; the reason why the waits are not attributed.
+/// Records and diagnoses once; the error is the reason why the waits are not attributed.
 fn attempt(quota: &Quota, load: &str) -> Result<(), String> {
     let folder = folder();
     let name = format!("quota{}-", std::process::id());
@@ -58,7 +58,7 @@ fn attempt(quota: &Quota, load: &str) -> Result<(), String> {
             truth.display()
         );
         let recorded = record(&["-o", trace.to_str().unwrap(), "--marker", "--", "sh", "-c", &script]);
-        assert!(recorded.status.success(), "{}", said(&recorded));
+        assert!(recorded.status.success(), "{}", stderr_text(&recorded));
         trace.to_str().unwrap().to_owned()
     };
     let normal = run("normal.dat", "");
@@ -78,7 +78,7 @@ fn attempt(quota: &Quota, load: &str) -> Result<(), String> {
         paths / 1e6,
         waits_for_cpu(&report)
     );
-    // The group's own count is an independent truth.
+    // The statistics of the cgroup are an independent reference.
     if (paths - throttled_ns).abs() > 0.05 * throttled_ns {
         return Err(format!("{load}: {paths} of {throttled_ns} ns"));
     }
@@ -86,18 +86,18 @@ fn attempt(quota: &Quota, load: &str) -> Result<(), String> {
         return Err(format!("{load}: not slower: {}", report["headline"]));
     }
     let has_quota = waits_for_cpu(&report).iter().any(|(cause, _)| *cause == "cpu_quota");
-    // Beside so many others that throttling is the smaller part, other causes may explain the excess.
+    // If throttling is the smaller part of the waits, other causes may explain the excess.
     if !has_quota && idle > 0.2 {
         return Err(format!("{load}: {}", report["waits"]));
     }
     Ok(())
 }
 
-/// Time of the paths of all executions that a CPU quota took, in nanoseconds.
+/// Total time of all executions spent throttled by a CPU quota, in nanoseconds.
 fn path_states(trace: &str, label: &str) -> f64 {
     let arguments = ["kernel", "path", trace, "--executions", "marker", "--output", "json"];
     let output = Command::new(LAGGARD).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{label}: {}", said(&output));
+    assert!(output.status.success(), "{label}: {}", stderr_text(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let causes = report["causes"].as_array().unwrap().iter();
     causes.filter(|row| row["cause"] == "cpu_quota").map(|row| row["total_ns"].as_f64().unwrap()).sum()

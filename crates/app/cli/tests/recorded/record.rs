@@ -1,7 +1,7 @@
-//! `laggard record`, for real where tracefs is to be had.
+//! `laggard record` on machines with tracefs.
 
 use crate::recorder::{
-    LAGGARD, Tracefs, folder, is_installed, machine, record, reported_events, said, until, workload,
+    LAGGARD, Tracefs, folder, is_installed, machine, record, reported_events, stderr_text, until, workload,
 };
 use laggard_kernel_formats::{OpenOptions, open_with};
 use laggard_model::EventKind;
@@ -9,7 +9,7 @@ use laggard_testkit::{Missing, skip};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What our own reader found in a file.
+/// Contents of a file according to Laggard's reader.
 #[derive(Default)]
 struct RecordedEvents {
     events: u64,
@@ -37,7 +37,7 @@ fn read_back(path: &Path) -> RecordedEvents {
         found.events += 1;
     });
     assert_eq!(read.facts.clock, "mono");
-    let offset = read.facts.calendar.expect("a recording tells the calendar").offset_ns();
+    let offset = read.facts.calendar.expect("a recording has the calendar time").offset_ns();
     let calendar =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
     let uptime: f64 =
@@ -47,18 +47,18 @@ fn read_back(path: &Path) -> RecordedEvents {
     found
 }
 
-/// Lines of `trace-cmd report`, in a mount namespace of its own because it mounts tracefs.
+/// Lines of `trace-cmd report`, which runs in its own mount namespace because it mounts tracefs.
 fn reported(path: &Path) -> Vec<String> {
     let output =
         Command::new("unshare").args(["--mount", "trace-cmd", "report", "--nodate", "-t"]).arg(path).output();
     let output = output.unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let lines = String::from_utf8_lossy(&output.stdout);
     lines.lines().filter(|line| line.contains("] ") && line.contains(": ")).map(str::to_owned).collect()
 }
 
 #[test]
-fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
+fn recordings_are_readable_by_laggard_and_trace_cmd() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     for form in ["v6", "v7"] {
@@ -73,9 +73,9 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
             "-c",
             "sleep 0.05; sleep 0.05; exit 7",
         ]);
-        assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
         let found = read_back(&file);
-        assert!(found.switches > 4 && reported_events(&output) > 20, "{}", said(&output));
+        assert!(found.switches > 4 && reported_events(&output) > 20, "{}", stderr_text(&output));
         assert_eq!((found.events, found.lost), (reported_events(&output), 0), "{form}");
         if is_installed("trace-cmd") {
             assert_eq!(reported(&file).len() as u64, found.events, "{form}");
@@ -83,32 +83,32 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
     }
 }
 
-/// More than is collected before it is written, and faster than a reader is woken.
+/// More data than is buffered before a write, and faster than a reader is woken.
 #[test]
-fn many_pages_are_recorded_whole() {
+fn many_pages_are_recorded_completely() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let workload = workload();
     let output =
         record(&["-o", file.to_str().unwrap(), "--", workload.to_str().unwrap(), "ping-pong", "20000"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let found = read_back(&file);
-    // Each round is two switches and two wake-ups, but for switches that this kernel does not record.
+    // Each round has two switches and two wake-ups, except for switches that this kernel does not record.
     assert!(found.events > 60_000, "{}", found.events);
     assert_eq!((found.events, found.lost), (reported_events(&output), 0));
 }
 
 #[test]
-fn markers_come_whole_and_once() {
+fn markers_are_recorded_exactly_once() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let text = format!("hello from {}", std::process::id());
-    // Another recording that had mounted tracefs may end and unmount it before the command has begun.
+    // A concurrent recording that mounted tracefs may end and unmount it before the command starts.
     let script = format!("echo '{text}' > /sys/kernel/tracing/trace_marker");
     let output = record(&["-o", file.to_str().unwrap(), "--marker", "--", "sh", "-c", &script]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let markers = read_back(&file).markers;
     assert_eq!(markers.iter().filter(|marker| **marker == text).count(), 1, "{markers:?}");
 }
@@ -120,7 +120,7 @@ fn functions_of_programs_are_recorded_and_their_probes_removed() {
     let file = folder.path().join("trace.dat");
     let probe = format!("{LAGGARD}:main");
     let output = record(&["-o", file.to_str().unwrap(), "--uprobe", &probe, "--", LAGGARD, "formats"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let others = read_back(&file).others;
     let count = |name: &str| others.iter().filter(|other| *other == name).count();
     // The guardian of another recording is the same program.
@@ -129,19 +129,19 @@ fn functions_of_programs_are_recorded_and_their_probes_removed() {
     let output =
         record(&["-o", file.to_str().unwrap(), "--uprobe", "/bin/sh:no_such_function_", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("no function"), "{}", said(&output));
+    assert!(stderr_text(&output).contains("no function"), "{}", stderr_text(&output));
 }
 
 #[test]
-fn a_flight_recorder_keeps_the_latest_and_tells_what_is_gone() {
+fn a_flight_recorder_keeps_the_latest_events_and_reports_overwritten_ones() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let workload = workload();
     let arguments = ["-o", file.to_str().unwrap(), "--overwrite", "--buffer", "1MiB", "--"];
     let output = record(&[&arguments[..], &[workload.to_str().unwrap(), "ping-pong", "30000"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("older events were overwritten"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("older events were overwritten"), "{}", stderr_text(&output));
     let found = read_back(&file);
     assert_eq!(found.events, reported_events(&output));
     assert!(std::fs::metadata(&file).unwrap().len() < 2 << 20);
@@ -152,7 +152,7 @@ fn begin(arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn a_recorder_that_is_stopped_writes_its_file() {
+fn a_stopped_recorder_writes_its_file() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
@@ -162,13 +162,13 @@ fn a_recorder_that_is_stopped_writes_its_file() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap();
     let output = recorder.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     assert!(!tracefs.has_buffer_of(pid));
     assert_eq!(read_back(&file).events, reported_events(&output));
 }
 
 #[test]
-fn a_recorder_that_is_killed_leaves_nothing_behind() {
+fn a_killed_recorder_leaves_nothing_behind() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
@@ -181,7 +181,7 @@ fn a_recorder_that_is_killed_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
+fn the_global_trace_buffer_is_unchanged_even_after_a_kill() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
@@ -190,10 +190,10 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
     let before = settings();
     let arguments = ["-o", file.to_str().unwrap(), "--top-level"];
     let output = record(&[&arguments[..], &["--", "sleep", "0.05"]].concat());
-    if said(&output).contains("is in use") {
+    if stderr_text(&output).contains("is in use") {
         return skip(Missing::Machine, "somebody else traces this machine");
     }
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     assert_eq!(read_back(&file).events, reported_events(&output));
     assert_eq!(settings(), before);
     let mut recorder = begin(&[&arguments[..], &["--all"]].concat());
@@ -204,7 +204,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
 }
 
 #[test]
-fn other_programs_record_by_the_lines_that_are_printed() {
+fn printed_commands_record_with_trace_cmd_and_perf() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let output = record(&["--print-commands", "--", "sleep", "0.05"]);
@@ -216,7 +216,7 @@ fn other_programs_record_by_the_lines_that_are_printed() {
             continue;
         }
         let line = text.lines().find(|line| line.starts_with(begin)).unwrap();
-        // trace-cmd looks at the usual place only; the namespace is thrown away.
+        // trace-cmd only uses the default mount point; the namespace is discarded.
         let script =
             format!("mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing; {line}");
         let shell = Command::new("unshare")
@@ -225,7 +225,7 @@ fn other_programs_record_by_the_lines_that_are_printed() {
             .output();
         let shell = shell.unwrap();
         let path = folder.path().join(file);
-        assert!(shell.status.success() && path.exists(), "{line}\n{}", said(&shell));
+        assert!(shell.status.success() && path.exists(), "{line}\n{}", stderr_text(&shell));
         let mut switches = 0;
         let trace = open_with(&path, &OpenOptions::default()).unwrap();
         trace.read(|event, _| switches += u64::from(matches!(event.kind, EventKind::Switch { .. })));
@@ -234,7 +234,7 @@ fn other_programs_record_by_the_lines_that_are_printed() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn invalid_record_arguments_are_explained() {
     for (arguments, status, reason) in [
         (&[][..], 2, "how long is to be recorded"),
         (&["--pid", "1", "--all"], 2, "cannot be used with"),
@@ -243,8 +243,8 @@ fn what_cannot_be_is_said() {
         (&["--buffer", "1", "--all"], 2, "too small"),
     ] {
         let output = record(arguments);
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));
-        assert!(said(&output).contains(reason), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr_text(&output));
+        assert!(stderr_text(&output).contains(reason), "{}", stderr_text(&output));
     }
     let Some(_machine) = machine() else { return };
     let folder = folder();
@@ -258,8 +258,8 @@ fn what_cannot_be_is_said() {
     ] {
         for file in [&old, &new] {
             let output = record(&[&["-o", file.to_str().unwrap()], further].concat());
-            assert_eq!(output.status.code(), Some(status), "{further:?}: {}", said(&output));
-            assert!(said(&output).contains(reason), "{}", said(&output));
+            assert_eq!(output.status.code(), Some(status), "{further:?}: {}", stderr_text(&output));
+            assert!(stderr_text(&output).contains(reason), "{}", stderr_text(&output));
         }
     }
     assert_eq!(std::fs::read_to_string(old).unwrap(), "kept");

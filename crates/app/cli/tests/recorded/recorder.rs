@@ -1,4 +1,4 @@
-//! What tests that record the kernel share.
+//! Shared by tests that record the kernel.
 
 use laggard_testkit::{Missing, skip};
 use serde_json::Value;
@@ -6,15 +6,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The program.
+/// Path of the program.
 pub(crate) const LAGGARD: &str = env!("CARGO_BIN_EXE_laggard");
 
-/// A folder for one test, on a real disk.
+/// A temporary folder on a real disk.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The program to be recorded, which `cargo test` builds as an example.
+/// Path of the program to record, which `cargo test` builds as an example.
 pub(crate) fn workload() -> PathBuf {
     let built = Path::new(LAGGARD).parent().unwrap().join("examples/workload");
     assert!(built.exists(), "{} is missing: cargo build -p laggard --examples", built.display());
@@ -26,8 +26,8 @@ pub(crate) fn record(arguments: &[&str]) -> Output {
     Command::new(LAGGARD).arg("record").args(arguments).output().unwrap()
 }
 
-/// The machine for one test alone: its trace buffer is one, and so is its time. `None` where nothing can be recorded; prints
-/// why.
+/// Locks the machine for one test, since tests share its trace buffer and its CPUs. `None` if recording is impossible; prints
+/// the reason.
 pub(crate) fn machine() -> Option<File> {
     let lock = File::create(std::env::temp_dir().join("laggard-record-test.lock")).unwrap();
     lock.lock().unwrap();
@@ -37,15 +37,15 @@ pub(crate) fn machine() -> Option<File> {
     if tried.status.success() {
         return Some(lock);
     }
-    let said = said(&tried);
-    // Anything but a missing right or a missing tracefs is a fault of ours.
+    let message = stderr_text(&tried);
+    // Any reason other than missing permissions or tracefs is a bug.
     let excused = ["needs root", "there is no tracefs", "recording needs Linux"];
-    assert!(excused.iter().any(|reason| said.contains(reason)), "{said}");
-    skip(Missing::Machine, &format!("nothing can be recorded here: {}", said.trim()));
+    assert!(excused.iter().any(|reason| message.contains(reason)), "{message}");
+    skip(Missing::Machine, &format!("nothing can be recorded here: {}", message.trim()));
     None
 }
 
-/// Whether a program is installed; prints if not.
+/// Whether a program is installed; prints a note if not.
 pub(crate) fn is_installed(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -54,27 +54,27 @@ pub(crate) fn is_installed(program: &str) -> bool {
     found
 }
 
-/// `laggard kernel diagnose` with arguments: its report.
+/// The report of `laggard kernel diagnose` with arguments.
 pub(crate) fn diagnose(arguments: &[&str]) -> Value {
     let fixed = ["kernel", "diagnose", "--executions", "marker", "--output", "json"];
     let output = Command::new(LAGGARD).args(fixed).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What was said on standard error.
-pub(crate) fn said(output: &Output) -> String {
+/// Standard error as text.
+pub(crate) fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The number of events that `laggard record` told.
+/// The number of events that `laggard record` printed.
 pub(crate) fn reported_events(output: &Output) -> u64 {
-    let said = said(output);
-    let told = said.split_once("recorded ").and_then(|(_, rest)| rest.split_once(" events"));
-    told.unwrap_or_else(|| panic!("{said}")).0.parse().unwrap()
+    let message = stderr_text(output);
+    let events = message.split_once("recorded ").and_then(|(_, rest)| rest.split_once(" events"));
+    events.unwrap_or_else(|| panic!("{message}")).0.parse().unwrap()
 }
 
-/// tracefs for the test itself, wherever it is mounted, or mounted for it alone.
+/// tracefs for the test: where it is mounted already, or a mount of its own.
 pub(crate) struct Tracefs {
     root: PathBuf,
     _mount: std::os::fd::OwnedFd,
@@ -94,7 +94,7 @@ impl Tracefs {
         std::fs::read_to_string(self.root.join(file)).unwrap()
     }
 
-    /// Whether the buffer of a recorder with this number is there.
+    /// Whether the trace buffer of a recorder process exists.
     pub(crate) fn has_buffer_of(&self, pid: u32) -> bool {
         let names = std::fs::read_dir(self.root.join("instances")).unwrap().flatten();
         let begin = format!("laggard-{pid}-");
@@ -102,7 +102,7 @@ impl Tracefs {
     }
 }
 
-/// Waits until something is so, for as long as a very busy machine may need.
+/// Waits until a condition holds, with a timeout for very busy machines.
 #[track_caller]
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..1500 {
@@ -114,7 +114,7 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     panic!("never: {what}");
 }
 
-/// Ticks of all CPUs since the boot, and the share of them that was idle since an earlier look.
+/// Ticks of all CPUs since boot and the idle share since an earlier measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Idle {
     all: u64,
@@ -131,7 +131,7 @@ pub(crate) fn idle_share(since: Option<Idle>) -> Idle {
     Idle { all, idle, share }
 }
 
-/// A control group that has a tenth of a CPU (cgroup v1; its folder is gone in the end).
+/// A cgroup (v1) with a quota of a tenth of a CPU; dropping it removes the folder.
 pub(crate) struct Quota {
     folder: PathBuf,
 }
@@ -146,7 +146,7 @@ impl Quota {
         Some(quota)
     }
 
-    /// Its folder.
+    /// Path of the cgroup.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -158,7 +158,7 @@ impl Drop for Quota {
     }
 }
 
-/// A process that uses a CPU until it is dropped.
+/// A process that keeps a CPU busy until dropped.
 pub(crate) struct BusyLoop(std::process::Child);
 
 impl BusyLoop {

@@ -56,13 +56,13 @@ fn a_broken_connection_yields_complete_lines() {
 #[test]
 fn an_unreachable_host_does_not_delay_others() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let unused_address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let hangs = Host::start();
     hangs.behaves(Manner::Hangs);
     host.put("/calls.log", "one\n");
     let sources = vec![
         hangs.source("hangs", "/"),
-        parse_source(&format!("gone=http://{gone}/")).unwrap(),
+        parse_source(&format!("gone=http://{unused_address}/")).unwrap(),
         host.source("h", "/calls.log"),
     ];
     let round = collector(folder.path(), sources).round().unwrap();

@@ -1,8 +1,8 @@
-//! Files that grow, are rotated, and are cut.
+//! Files that grow, are rotated, and are truncated.
 
 use crate::stand_in::{Host, Manner, collected, collector, fine};
 
-/// Lines that are longer than what recognizes a file, in all.
+/// Lines that are together longer than the prefix that identifies a file.
 fn lines(from: u32, to: u32) -> String {
     (from..to).map(|number| format!("line {number} of a log\n")).collect()
 }
@@ -24,7 +24,7 @@ fn new_lines_are_collected_once() {
 }
 
 #[test]
-fn a_line_waits_for_its_end() {
+fn incomplete_lines_are_collected_later() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
     for (added, expected) in
@@ -38,7 +38,7 @@ fn a_line_waits_for_its_end() {
 }
 
 #[test]
-fn a_new_collector_goes_on_where_the_last_one_stopped() {
+fn a_new_collector_resumes_where_the_last_one_stopped() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     for step in 0..10 {
         host.append("/calls.log", &lines(step * 7, step * 7 + 7));
@@ -63,7 +63,7 @@ fn hosts_without_ranges_are_read_from_the_start() {
     assert_eq!(collected(folder.path(), "h.1.log"), lines(100, 102));
 }
 
-/// A rotated log may be shorter than what was read, as long, or longer by now.
+/// A rotated log may be shorter than the part already read, equally long, or longer.
 #[test]
 fn rotated_logs_are_recognized_by_their_content() {
     for manner in [Manner::Ranges, Manner::NoRanges] {
@@ -86,7 +86,7 @@ fn rotated_logs_are_recognized_by_their_content() {
 }
 
 #[test]
-fn another_url_is_another_file() {
+fn a_changed_url_is_a_new_file() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     host.put("/a.log", "a\n");
     host.put("/b.log", "b\n");
@@ -96,7 +96,7 @@ fn another_url_is_another_file() {
     assert_eq!(collected(folder.path(), "h.0.log") + &collected(folder.path(), "h.1.log"), "a\nb\n");
 }
 
-/// What was written after the state was, when the program was killed, is cut off again.
+/// Data written after the last saved state, before a kill, is truncated on restart.
 #[test]
 fn bytes_beyond_the_saved_length_are_truncated() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -122,7 +122,7 @@ fn a_truncated_local_file_is_reported() {
     assert_eq!(collected(folder.path(), "h.0.log"), "one\nthree\n");
 }
 
-/// What a log got after it was read last, before it was rotated away.
+/// Lines appended to a log after the last round and before its rotation are collected.
 #[test]
 fn the_end_of_a_rotated_log_is_read_from_its_new_name() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -136,7 +136,7 @@ fn the_end_of_a_rotated_log_is_read_from_its_new_name() {
     assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 60) + "a last line without an end\n");
     assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
 
-    // Rotated twice in between: what is there now is not the file that was read.
+    // Rotated twice in between: the current file is not the one that was read.
     host.put("/calls.log.1", lines(70, 90));
     host.put("/calls.log", lines(90, 91));
     let status = fine(collector.round().unwrap());
@@ -145,7 +145,7 @@ fn the_end_of_a_rotated_log_is_read_from_its_new_name() {
     assert_eq!(collected(folder.path(), "h.2.log"), lines(90, 91));
 }
 
-/// The new log is not begun before the old one's rest is there.
+/// The new log is not read before the rest of the old one is collected.
 #[test]
 fn the_end_of_a_rotated_log_may_need_several_rounds() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());

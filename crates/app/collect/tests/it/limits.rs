@@ -1,4 +1,4 @@
-//! Lines, pieces and files that are too large.
+//! Limits of lines, rounds, and files.
 
 use crate::stand_in::{Host, Manner, collected, collector, fine, only, settings};
 use laggard_collect::{Collector, Folder};

@@ -1,4 +1,4 @@
-//! A host that serves files from memory, and a collector that asks it.
+//! A host that serves files from memory, and a collector for it.
 
 use laggard_collect::{
     ClientSettings, CollectSettings, Collector, Folder, Round, Source, SourceStatus, parse_source,
@@ -10,28 +10,28 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How a host answers.
+/// How a host responds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// As servers of files do.
+    /// With range support.
     Ranges,
-    /// The whole file, always.
+    /// Always with the whole file.
     NoRanges,
-    /// Not at all, once it has the request.
+    /// Not at all.
     Hangs,
-    /// So many bytes of a body, then the connection breaks.
+    /// With a number of bytes of the body; then the connection breaks.
     Breaks(usize),
-    /// So many bytes of a body, then nothing for long.
+    /// With a number of bytes of the body; then the connection stalls.
     Stalls(usize),
-    /// With a status and further header lines.
+    /// With a status and additional header lines.
     Status(u16, &'static str),
     /// Compressed, although the request forbids it.
     Packs,
-    /// Another range than the requested one.
+    /// With another range than the requested one.
     WrongRange,
 }
 
-/// A request that a host or a server got.
+/// A request that a host or server received.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
     pub(crate) line: String,
@@ -99,7 +99,7 @@ impl Host {
     }
 }
 
-/// Reads one request; its body, too.
+/// Reads one request with its body.
 pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<ReceivedRequest> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
@@ -205,7 +205,7 @@ pub(crate) fn only(round: Round) -> SourceStatus {
     round.sources.into_iter().next().unwrap()
 }
 
-/// What happened to the only source, which must have gone well.
+/// The result of the only source, which must be successful.
 #[track_caller]
 pub(crate) fn fine(round: Round) -> SourceStatus {
     let status = only(round);

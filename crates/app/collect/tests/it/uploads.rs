@@ -1,4 +1,4 @@
-//! To a server: what it is sent, and what happens when nobody knows whether it came.
+//! Uploads to a server, including those with an unknown outcome.
 
 use crate::stand_in::{Host, ReceivedRequest, fine, only, request, settings};
 use laggard_collect::{ClientSettings, CollectSettings, Collector, Upload, UploadSettings};
@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What a server says to one import; `None` breaks the connection.
+/// The response to one import; `None` breaks the connection.
 type Response = Option<(u16, &'static str)>;
 
 const TAKEN: Response = Some((
@@ -15,7 +15,7 @@ const TAKEN: Response = Some((
     r#"{"spans":0,"calls":1,"samples":0,"losses":{"malformed_record":{"count":2,"example":"x"}}}"#,
 ));
 
-/// A server that gives these answers, one a request.
+/// A server that sends these responses, one per request.
 fn server(answers: Vec<Response>) -> (String, Receiver<ReceivedRequest>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -105,7 +105,7 @@ fn unacknowledged_data_is_sent_again() {
         let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
         let (url, received) = server(vec![said, TAKEN]);
         host.put("/calls.log", "h,1\n");
-        // The second collector is one that was started again.
+        // The second collector represents a restart.
         let mut first = collector(folder.path(), &host, &url);
         let failure = only(first.round().unwrap()).failure.unwrap().to_string();
         assert!(failure.contains(words), "{failure}");

@@ -3,7 +3,7 @@
 use crate::stand_in::{Host, collector, fine, only, settings};
 use laggard_collect::{Collector, Folder};
 
-/// Begins as gzip does; nothing here unpacks it.
+/// Starts with the magic number of gzip; it is never decompressed.
 fn packed(content: u8) -> Vec<u8> {
     [&[0x1f, 0x8b, 8][..], &[content; 500], b"\nmore"].concat()
 }

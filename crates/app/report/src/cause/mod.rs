@@ -7,7 +7,7 @@
 //! KernelDiagnosis ──────────┘
 //! ```
 //!
-//! The weights and thresholds are ours; the manual lists them (`docs/manual/methods/combined.md`).
+//! The weights and thresholds are not published ones; the manual lists them (`docs/manual/methods/combined.md`).
 
 mod kernel;
 pub(crate) mod samples;
@@ -120,7 +120,7 @@ const fn excludes(one: &CauseEvidence, other: &CauseEvidence) -> bool {
         EvidenceSource::Traces => {
             matches!((one.class, other.class), (Data | Network, ForeignLoad) | (UnevenLoad, Code))
         }
-        // Of what the kernel shows of a machine, only waits for its disk weigh so much: they need no CPU.
+        // Of the kernel's evidence about a machine, only waits for its disk have this weight, since they need no CPU.
         EvidenceSource::Samples if matches!((one.class, other.class), (ForeignLoad | Code, Machine)) => {
             other.weight >= kernel::DISK
         }

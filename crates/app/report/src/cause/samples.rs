@@ -19,16 +19,16 @@ const BEFORE_MIN: usize = 20;
 const SINCE_MIN: usize = 3;
 /// Quantile of the normal distribution for a one-sided level of 5 %.
 const CERTAIN: f64 = 1.645;
-/// Additional time is visible if it is so many standard errors of the CPU.
+/// Additional time is visible if it is at least this many standard errors of the CPU.
 const VISIBLE: f64 = 3.0;
 /// Calls compute for longer if more than the first part of their additional time is CPU, and wait if less than the second is.
 const COMPUTES: f64 = 0.3;
 const WAITS: f64 = 0.5;
-/// Something else computes if so many times the additional time is CPU, and this share of the servers' cores.
+/// Another process computes if the additional CPU is this multiple of the additional time, and this share of the servers' cores.
 const MORE: f64 = 1.5;
 const MORE_SHARE_MIN: f64 = 0.03;
 
-/// Something else computes on a server that is not slow: so many standard errors (there are many servers), and this share of its cores.
+/// Another process computes on a server that is not slow: minimum number of standard errors (there are many servers), and share of its cores.
 const ELSEWHERE_ERRORS: f64 = 5.0;
 const ELSEWHERE_SHARE_MIN: f64 = 0.1;
 
@@ -61,7 +61,7 @@ pub(super) fn elsewhere(report: &Report, changes: &ChangeReport) -> Option<Cause
         numbers::time_float(used.more * 1e9),
         super::servers(&of_slow.servers)
     );
-    // It speaks for no kind of cause, and against none that the suspect may have.
+    // It is evidence neither for nor against any kind of cause of the suspect.
     Some(CauseEvidence { class: CauseClass::ForeignLoad, weight: 0.0, source: EvidenceSource::Samples, text })
 }
 
@@ -129,7 +129,7 @@ impl CpuOfCalls {
     }
 
     /// Whether more CPU is in use than noise explains, at a one-sided level of 5 %.
-    pub(crate) fn is_more(&self) -> bool {
+    pub(crate) fn is_increase(&self) -> bool {
         self.more > CERTAIN * self.error
     }
 
@@ -149,7 +149,7 @@ impl CpuOfCalls {
             return Some(if is_everywhere { (CauseClass::Code, 3.0) } else { (CauseClass::Machine, 1.0) });
         }
         let waits = self.more + margin < WAITS * self.lost;
-        // Whoever calls a dependency waits for it; and what only some requests or replicas wait for is said by these.
+        // A caller waits for its dependency; and waits of only some requests or replicas have their own evidence.
         let is_for_all = is_everywhere && lead.attributes.is_empty();
         waits.then_some(match (lead.kind == "client", is_for_all) {
             (true, true) => (CauseClass::Dependency, 1.0),

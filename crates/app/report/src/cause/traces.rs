@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const SAME_RATE: f64 = 1.25;
 /// Share of the requests hit that have an attribute's value, from which on it sets them apart.
 const MOST: f64 = 0.9;
-/// Attributes of the request that stand for what is asked for.
+/// Attributes of the request that describe its content.
 const OF_DATA: [&str; 3] = ["tenant", "account", "route"];
 
 pub(super) fn evidence(report: &Report) -> Vec<CauseEvidence> {

@@ -253,21 +253,21 @@ impl Axis {
     /// A linear axis from 0 with round labels.
     pub(crate) fn amounts(to: f64, label: impl Fn(f64) -> String) -> Axis {
         let step = round_up(to / 8.0);
-        let places = (1..=20).map(|at| step * f64::from(at)).take_while(|at| *at < to);
-        let ticks = places.map(|at| Tick { at, label: label(at) }).collect();
+        let positions = (1..=20).map(|at| step * f64::from(at)).take_while(|at| *at < to);
+        let ticks = positions.map(|at| Tick { at, label: label(at) }).collect();
         Axis { scale: Scale::Linear, from: 0.0, to, ticks }
     }
 
     /// Time, in UTC.
     pub(crate) fn time(time: Window) -> Axis {
-        let places = time_ticks(time.since.unix_ns(), time.until.unix_ns());
-        let dated = places.windows(2).next().is_some_and(|pair| pair[1] - pair[0] >= 86_400 * SECOND);
+        let positions = time_ticks(time.since.unix_ns(), time.until.unix_ns());
+        let dated = positions.windows(2).next().is_some_and(|pair| pair[1] - pair[0] >= 86_400 * SECOND);
         let tick = |ns: &i64| {
             let instant = Timestamp::from_unix_ns(*ns);
             Tick { at: Axis::instant(instant), label: times::tick(instant, dated) }
         };
         let (from, to) = (Axis::instant(time.since), Axis::instant(time.until));
-        Axis { scale: Scale::Time, from, to: to.max(from), ticks: places.iter().map(tick).collect() }
+        Axis { scale: Scale::Time, from, to: to.max(from), ticks: positions.iter().map(tick).collect() }
     }
 
     /// An instant on a time axis: milliseconds since the Unix epoch.
@@ -279,8 +279,8 @@ impl Axis {
     pub(crate) fn log_durations(from: f64, to: f64) -> Axis {
         let mantissas: &[f64] = if (to / from).log10() > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let (low, high) = (from.log10().floor() as i32, to.log10().ceil() as i32);
-        let places = (low..=high).flat_map(|power| mantissas.iter().map(move |m| m * 10_f64.powi(power)));
-        let ticks = places.filter(|ns| (from..=to).contains(ns));
+        let positions = (low..=high).flat_map(|power| mantissas.iter().map(move |m| m * 10_f64.powi(power)));
+        let ticks = positions.filter(|ns| (from..=to).contains(ns));
         let ticks = ticks.map(|at| Tick { at, label: numbers::round_time(at) }).collect();
         Axis { scale: Scale::Log, from, to, ticks }
     }
@@ -301,8 +301,8 @@ fn time_ticks(since_ns: i64, until_ns: i64) -> Vec<i64> {
     let fits = |step: &&i64| length / (**step * SECOND) <= TICKS;
     let step = TIME_STEPS.iter().find(fits).map_or_else(|| length / TICKS, |step| step * SECOND).max(1);
     let first = since_ns.saturating_add((-since_ns.rem_euclid(step)).rem_euclid(step));
-    let places = (0..=TICKS + 1).map(|at| first.saturating_add(step.saturating_mul(at)));
-    places.take_while(|&ns| ns <= until_ns).collect()
+    let positions = (0..=TICKS + 1).map(|at| first.saturating_add(step.saturating_mul(at)));
+    positions.take_while(|&ns| ns <= until_ns).collect()
 }
 
 /// The least round number that is not below: an axis's end.
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_inside() {
+    fn ticks_are_round_and_inside_the_axis() {
         let minute = 60 * SECOND;
         let five: Vec<i64> = (2..=9).map(|at| at * 5 * minute).collect();
         assert_eq!(time_ticks(7 * minute, 47 * minute), five);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_to_scale_and_inside() {
+    fn positions_are_to_scale_and_inside_the_chart() {
         let axis = Axis::time(Window {
             since: Timestamp::from_unix_ns(1_000),
             until: Timestamp::from_unix_ns(3_000),

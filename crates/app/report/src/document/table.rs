@@ -164,11 +164,11 @@ impl Table {
         if self.rows.len() <= limit {
             return self.rows.clone();
         }
-        let mut places: Vec<usize> = (0..self.rows.len()).collect();
-        places.sort_by_key(|&at| self.rows[at].emphasis != Emphasis::Worse);
-        places.truncate(limit);
-        places.sort_unstable();
-        places.into_iter().map(|at| self.rows[at].clone()).collect()
+        let mut indices: Vec<usize> = (0..self.rows.len()).collect();
+        indices.sort_by_key(|&at| self.rows[at].emphasis != Emphasis::Worse);
+        indices.truncate(limit);
+        indices.sort_unstable();
+        indices.into_iter().map(|at| self.rows[at].clone()).collect()
     }
 
     pub(crate) const fn preview(mut self, rows: u32) -> Table {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_is_a_sentence() {
+    fn the_input_is_summarized_in_a_sentence() {
         let count = |name: &str, count| NamedCount { name: name.to_owned(), count };
         let summary = SampleSummary {
             files: 2,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_in_the_unit_a_person_would_choose() {
+    fn durations_are_printed_in_a_readable_unit() {
         let cases = [(60.0, "60 s"), (120.0, "2 min"), (300.0, "5 min"), (3_600.0, "1 h"), (90.0, "90 s")];
         for (value, text) in cases {
             assert_eq!(seconds(value), text);

@@ -74,8 +74,8 @@ fn phrase(event: &SuspectEvent, calendar: &Calendar) -> String {
     };
     if let Some(ReplicasRunning { replicas, of }) = event.suspected_running {
         let run = if of == 1 { "runs" } else { "run" };
-        let of = numbers::counted(of, "suspected replica");
-        text.push_str(&format!("; {} of {of} of {} {run} it", numbers::count(replicas), quoted(service)));
+        let total = numbers::counted(of, "suspected replica");
+        text.push_str(&format!("; {} of {total} of {} {run} it", numbers::count(replicas), quoted(service)));
     }
     text
 }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acting_characters_are_escaped_and_read_back() {
+    fn control_characters_are_escaped_and_read_back() {
         let name = "a\u{1b}\u{9b}2J\u{202e}\u{e0001}\nb";
         let escaped = escape_acting(&serde_json::to_string_pretty(&[name]).unwrap());
         assert_eq!(escaped, "[\n  \"a\\u001b\\u009b2J\\u202e\\udb40\\udc01\\nb\"\n]");

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_spans_hold_their_content() {
+    fn code_spans_contain_their_text() {
         assert_eq!(code("write"), "`write`");
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("`x"), "`` `x ``");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_means_nothing_to_markdown() {
+    fn markdown_syntax_in_prose_is_escaped() {
         assert_eq!(prose_text("<b>*x*</b> | [y](z)"), "\\<b\\>\\*x\\*\\</b\\> \\| \\[y\\](z)");
         assert_eq!(prose_text("@here"), "@\u{2060}here");
         assert_eq!(inline(&Prose::quoted("`a_b` is slow_er")), "`a_b` is slow\\_er");

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_is_read_by_its_name() {
+    fn outputs_are_parsed_by_name() {
         for output in Output::ALL {
             let name = serde_json::Value::from(output.name());
             assert_eq!(Output::deserialize(name).ok(), Some(output));

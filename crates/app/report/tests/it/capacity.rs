@@ -1,4 +1,4 @@
-//! What the outputs about capacity promise.
+//! Outputs of capacity reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::capacity::{
     exceeded_rate, half_left, hostile, insufficient, more_servers, thousands, with_headline,
@@ -38,7 +38,7 @@ fn expected_text_and_markdown() {
 }
 
 #[test]
-fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for report in all() {
         let html = written(Output::Html, &report, &PLAIN);
         check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
@@ -47,7 +47,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
 }
 
 #[test]
-fn lines_fit_and_nothing_acts() {
+fn lines_fit_the_width_and_contain_no_control_characters() {
     for report in all() {
         for width in [20, 60, 80, 100, 300] {
             let style = TextStyle { color: ColorChoice::Off, width };
@@ -65,7 +65,7 @@ fn lines_fit_and_nothing_acts() {
 }
 
 #[test]
-fn the_first_lines_answer() {
+fn headlines_answer_the_question() {
     assert_eq!(
         half_left().headline,
         "Up to 620 clients (87.9 requests/s) within 500 ms with the least favorable mix of 24 intervals, 660 with the \
@@ -91,27 +91,27 @@ fn the_first_lines_answer() {
     assert!(insufficient().headline.starts_with("Too little data to say. `app` has 4 windows"));
 }
 
-/// Tables and curves are those of the changed system.
+/// Tables and curves show the changed system.
 #[test]
-fn what_if_is_what_tables_show() {
+fn what_if_tables_show_the_changed_system() {
     let text = written(Output::Text, &more_servers(), &PLAIN);
     assert!(text.contains("4 servers of 4 cores") && !text.contains("2 servers of 4 cores"), "{text}");
     assert!(text.contains("by the model, with these changes and the least favorable mix"), "{text}");
-    // The curve goes on to 1,150 clients and beyond.
+    // The curve extends beyond 1,150 clients.
     let load = text.split("Load and response").nth(1).unwrap();
     assert!(load.split("Tiers").next().unwrap().contains("1,1"), "{load}");
 }
 
 #[test]
-fn a_peak_far_above_the_present_load_is_told() {
+fn a_peak_far_above_the_current_load_is_mentioned() {
     let mut report = half_left();
     report.load = report.load.map(|load| CurrentLoad { clients_peak: Some(558.0), ..load });
-    let told = with_headline(report).headline;
-    assert!(told.contains("half is left; at the peak of 558, 10 % was left."), "{told}");
+    let headline = with_headline(report).headline;
+    assert!(headline.contains("half is left; at the peak of 558, 10 % was left."), "{headline}");
 }
 
 #[test]
-fn not_even_one_client_is_said() {
+fn a_system_too_slow_for_one_client_is_reported() {
     let mut report = half_left();
     if let Some(answer) = &mut report.answer {
         answer.clients = Some(0);
@@ -121,7 +121,7 @@ fn not_even_one_client_is_said() {
 }
 
 #[test]
-fn the_data_are_the_report() {
+fn the_json_is_the_report() {
     let data: Value = serde_json::from_str(&written(Output::Json, &more_servers(), &PLAIN)).unwrap();
     assert_eq!(data["report"], "capacity");
     assert_eq!(data["schema_version"], CAPACITY_SCHEMA_VERSION);

@@ -1,4 +1,4 @@
-//! The kind of cause, on suspects and samples made by hand.
+//! The kind of cause of hand-written suspects and samples.
 
 use crate::fixtures::{
     against_baseline, all_replicas, changes, healthy, kernel_diagnosis as kernels, three_replicas,
@@ -30,7 +30,7 @@ pub(crate) fn slow(mut report: Report, lost_s: f64, replicas: &[&str]) -> Report
     report
 }
 
-/// Samples of three servers with four cores, on which the named ones use so many cores more since the window begins.
+/// Samples of three servers with four cores; the named ones use additional cores from the start of the window on.
 pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
     let window = report.window.unwrap();
     let length = Nanos::from_secs(MINUTE_S as u64 * BEFORE as u64);
@@ -60,26 +60,27 @@ pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
 
 fn class(report: &Report, more: &[(&str, f64)]) -> (CauseClass, usize) {
     let cause = conclude(report, Some(&samples(report, more)), None).unwrap();
-    let of_samples = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Samples).count();
+    let of_samples =
+        cause.evidence.iter().filter(|evidence| evidence.source == EvidenceSource::Samples).count();
     (cause.class, of_samples)
 }
 
 #[test]
-fn time_that_is_cpu_is_code_and_time_without_it_is_waiting() {
+fn additional_cpu_time_means_code_and_the_rest_means_waiting() {
     let everywhere = slow(all_replicas(), 1.0, &[]);
     assert_eq!(class(&everywhere, &[("a", 0.33), ("b", 0.33), ("c", 0.33)]), (CauseClass::Code, 1));
     assert_eq!(class(&everywhere, &[]), (CauseClass::Waiting, 1));
 }
 
 #[test]
-fn more_cpu_than_the_calls_take_is_that_of_something_else() {
+fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));
     assert_eq!(class(&on_one, &[("b", 1.0)]).0, CauseClass::Machine, "of another server");
 }
 
 #[test]
-fn cpu_says_nothing_of_calls_that_take_too_little_of_it() {
+fn cpu_is_no_evidence_for_calls_that_use_little_of_it() {
     let everywhere = slow(all_replicas(), 0.001, &[]);
     assert_eq!(class(&everywhere, &[]), (CauseClass::Unknown, 0));
 }
@@ -129,8 +130,8 @@ fn kernel(waits: &[(WaitCause, f64)]) -> KernelDiagnosis {
 
 fn of_kernel(report: &Report, waits: &[(WaitCause, f64)]) -> Option<(CauseClass, f64)> {
     let cause = conclude(report, None, Some(&kernel(waits))).unwrap();
-    let mut pieces = cause.evidence.iter().filter(|piece| piece.source == EvidenceSource::Kernel);
-    pieces.next().map(|piece| (piece.class, piece.weight))
+    let mut pieces = cause.evidence.iter().filter(|evidence| evidence.source == EvidenceSource::Kernel);
+    pieces.next().map(|evidence| (evidence.class, evidence.weight))
 }
 
 #[test]
@@ -162,8 +163,8 @@ fn threads_of_one_name_that_share_a_processor_are_load() {
     let mut kernel = kernel(&[(WaitCause::CpuBusy, 0.9)]);
     kernel.waits[0].waker = Some(kernel.waits[0].thread.clone());
     let cause = conclude(&report, None, Some(&kernel)).unwrap();
-    let piece = cause.evidence.iter().find(|piece| piece.source == EvidenceSource::Kernel).unwrap();
-    assert_eq!((piece.class, piece.weight), (CauseClass::Load, 1.5));
+    let evidence = cause.evidence.iter().find(|evidence| evidence.source == EvidenceSource::Kernel).unwrap();
+    assert_eq!((evidence.class, evidence.weight), (CauseClass::Load, 1.5));
 }
 
 #[test]
@@ -174,11 +175,11 @@ fn a_kind_of_cause_needs_half_of_the_additional_time() {
     assert_eq!(of_kernel(&report, &waits[..2]), None);
     assert_eq!(of_kernel(&report, &[(WaitCause::Unknown, 0.9)]), None);
     let cause = conclude(&report, None, Some(&kernels::nothing())).unwrap();
-    assert!(cause.evidence.iter().all(|piece| piece.source != EvidenceSource::Kernel));
+    assert!(cause.evidence.iter().all(|evidence| evidence.source != EvidenceSource::Kernel));
 }
 
 #[test]
-fn a_lock_contradicts_samples_of_another_process_and_a_busy_processor_does_not() {
+fn samples_of_another_process_are_contradicted_by_a_lock_but_not_by_a_busy_processor() {
     let report = slow(three_replicas(), 0.05, &["a"]);
     let changes = samples(&report, &[("a", 1.0)]);
     let with = |cause| conclude(&report, Some(&changes), Some(&kernel(&[(cause, 0.9)]))).unwrap();

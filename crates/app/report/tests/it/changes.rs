@@ -1,4 +1,4 @@
-//! What the outputs about changes promise.
+//! Outputs of changes reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::changes::{
     anomaly, code_change, hostile, insufficient, joint, shift, steady, thousands, three_servers,
@@ -49,7 +49,7 @@ fn expected_text_and_markdown() {
 }
 
 #[test]
-fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for report in all() {
         let html = written(Output::Html, &report, &PLAIN);
         check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
@@ -58,7 +58,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
 }
 
 #[test]
-fn lines_fit_and_nothing_acts() {
+fn lines_fit_the_width_and_contain_no_control_characters() {
     for report in all() {
         for width in [20, 60, 80, 100, 300] {
             let style = TextStyle { color: ColorChoice::Off, width };
@@ -101,32 +101,32 @@ fn headlines_answer_in_one_to_three_sentences() {
 }
 
 #[test]
-fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
+fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
     let mut report = code_change(30);
     report.events = vec![
         joint(ChangeEventKind::ApplicationChange, 1_290, &[""]),
         joint(ChangeEventKind::Rollback, 1_545, &[""]),
     ];
-    let told = with_headline(report.clone()).headline;
+    let headline = with_headline(report.clone()).headline;
     assert!(
-        told.starts_with(
+        headline.starts_with(
             "Since 2026-01-13 01:45 (±90 s) transactions cost what they did before the last change."
         ),
-        "{told}"
+        "{headline}"
     );
-    assert!(told.contains("no single transaction explains it"), "{told}");
+    assert!(headline.contains("no single transaction explains it"), "{headline}");
     report.events.truncate(1);
     report.events[0].transactions = vec![shift("a", 1.0, 2.0), shift("b", 1.0, 1.5), shift("c", 1.0, 1.2)];
-    let told = with_headline(report).headline;
+    let headline = with_headline(report).headline;
     assert!(
-        told.contains(
+        headline.contains(
             "`a` costs 1.00 s more CPU per call (1.00 s → 2.00 s), and 2 other transactions changed."
         ),
-        "{told}"
+        "{headline}"
     );
 }
 
-/// A model that misses a third of the CPU explains nothing, and nothing is said to be fine.
+/// A model with an error of a third of the CPU explains nothing, so no verdict of "steady" is given.
 #[test]
 fn a_large_error_is_no_explanation() {
     for mut report in [steady(30), workload(30)] {

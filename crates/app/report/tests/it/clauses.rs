@@ -1,4 +1,4 @@
-//! The clauses of an incident, on suspects and samples made by hand.
+//! The clauses of an incident with hand-written suspects and samples.
 
 use crate::cause::{samples, slow};
 use crate::fixtures::{against_baseline, all_replicas, healthy, kernel_diagnosis as kernels, three_replicas};
@@ -20,12 +20,12 @@ fn text(clauses: &[Clause], kind: ClauseKind) -> Option<&str> {
 }
 
 #[test]
-fn without_suspects_nothing_is_said() {
+fn there_are_no_clauses_without_suspects() {
     assert_eq!(of(&healthy()), []);
 }
 
 #[test]
-fn each_clause_says_its_part_and_they_come_in_order() {
+fn clauses_are_complete_and_in_order() {
     let mut report = slow(three_replicas(), 0.5, &["a"]);
     let window = report.window.unwrap();
     let at = window.since.plus(Nanos::from_secs(300));
@@ -51,7 +51,7 @@ fn each_clause_says_its_part_and_they_come_in_order() {
 }
 
 #[test]
-fn a_slow_down_without_a_known_onset_may_have_begun_earlier() {
+fn a_slowdown_with_unknown_onset_may_have_started_earlier() {
     let report = slow(against_baseline(), 0.5, &[]);
     let all = of(&report);
     let since = all.iter().find(|clause| clause.kind == ClauseKind::Since).unwrap();
@@ -59,7 +59,7 @@ fn a_slow_down_without_a_known_onset_may_have_begun_earlier() {
 }
 
 #[test]
-fn samples_say_what_is_left_and_what_transactions_do_not_explain() {
+fn sample_clauses_name_remaining_capacity_and_unexplained_cpu() {
     let report = slow(three_replicas(), 0.5, &["a"]);
     let changes = samples(&report, &[("a", 1.0)]);
     let other = OtherEvidence { changes: Some(&changes), ..OtherEvidence::default() };
@@ -90,7 +90,7 @@ fn the_absence_of_a_change_is_stated_only_where_changes_are_known() {
 }
 
 #[test]
-fn the_text_has_no_more_lines_than_wanted() {
+fn the_text_is_limited_to_the_requested_lines() {
     let report = slow(three_replicas(), 0.5, &["a"]);
     let all = of(&report);
     assert!(all.len() > 3);
@@ -101,7 +101,7 @@ fn the_text_has_no_more_lines_than_wanted() {
 }
 
 #[test]
-fn what_slow_executions_wait_for_is_a_clause_and_stands_in_every_output() {
+fn the_wait_of_slow_executions_is_a_clause_in_every_output() {
     let mut report = slow(three_replicas(), 0.5, &["a"]);
     let kernel = kernels::slower();
     report.conclude(OtherEvidence { kernel: Some(&kernel), ..OtherEvidence::default() });

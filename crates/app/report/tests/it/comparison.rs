@@ -1,4 +1,4 @@
-//! What the outputs of a comparison promise.
+//! Outputs of comparisons: golden text, size limits, accessibility, and schema.
 
 use crate::html::check_page;
 use crate::{PLAIN, golden};
@@ -189,7 +189,7 @@ fn empty(verdict: ComparisonVerdict) -> Comparison {
     comparison
 }
 
-/// As many of everything as strains a renderer.
+/// A comparison that is large in every respect.
 fn thousands() -> Comparison {
     let one = slower();
     let mut comparison = slower();
@@ -215,7 +215,7 @@ fn expected_text_and_markdown() {
 }
 
 #[test]
-fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for comparison in all() {
         let html = written(Output::Html, &comparison, &PLAIN);
         check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", comparison.headline));
@@ -224,7 +224,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
 }
 
 #[test]
-fn lines_fit_and_nothing_acts() {
+fn lines_fit_the_width_and_contain_no_control_characters() {
     for comparison in all() {
         for width in [20, 60, 80, 100, 300] {
             let style = TextStyle { color: ColorChoice::Off, width };

@@ -63,7 +63,7 @@ fn text_is_readable_in_both_schemes() {
 }
 
 #[test]
-fn shapes_that_mean_something_stand_out() {
+fn meaningful_shapes_have_enough_contrast() {
     for scheme in [0, 1] {
         let colors = colors(scheme);
         for front in ["bar", "quiet", "good", "h5", "h6", "h7", "flag", "link"] {

@@ -25,7 +25,7 @@ pub(crate) fn compare(name: &str, actual: &str) {
     );
 }
 
-/// The page without the style sheet and the script, which are files of their own.
+/// The page without the style sheet and the script, which are separate files.
 pub(crate) fn without_assets(html: &str) -> String {
     html.replace(include_str!("../../assets/colors.css"), "")
         .replace(include_str!("../../assets/report.css"), "")
@@ -33,14 +33,14 @@ pub(crate) fn without_assets(html: &str) -> String {
 }
 
 #[test]
-fn text() {
+fn golden_text() {
     for fixture in fixtures::all() {
         compare(&format!("{}.txt", fixture.name), &rendered(Output::Text, &fixture.report, &PLAIN));
     }
 }
 
 #[test]
-fn text_narrow_and_in_color() {
+fn golden_narrow_and_colored_text() {
     let report = fixtures::three_replicas();
     let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
     compare("three-replicas-60.txt", &rendered(Output::Text, &report, &narrow));
@@ -49,15 +49,15 @@ fn text_narrow_and_in_color() {
 }
 
 #[test]
-fn markdown() {
+fn golden_markdown() {
     for fixture in fixtures::all() {
         compare(&format!("{}.md", fixture.name), &rendered(Output::Markdown, &fixture.report, &PLAIN));
     }
 }
 
-/// One page, and the reports that the stub of the pages answers with; other tests check the promises of all.
+/// One page, and the reports that the stub server of the web tests returns; other tests check properties of all pages.
 #[test]
-fn json_and_html() {
+fn golden_json_and_html() {
     for fixture in fixtures::all() {
         if ["hostile", "against-baseline", "insufficient", "slow-periods"].contains(&fixture.name) {
             compare(&format!("{}.json", fixture.name), &rendered(Output::Json, &fixture.report, &PLAIN));

@@ -1,4 +1,4 @@
-//! The sentence, case by case.
+//! Headlines of each kind of verdict.
 
 use crate::fixtures;
 use laggard_report::{Scope, Verdict, WidespreadSlowdown, headline};
@@ -23,7 +23,7 @@ fn all_replicas_and_a_second_suspect() {
 }
 
 #[test]
-fn what_is_not_known_is_left_out() {
+fn unknown_values_are_omitted() {
     let mut report = fixtures::three_replicas();
     report.input.requests = 0;
     let lead = &mut report.suspects[0];
@@ -70,7 +70,7 @@ fn too_little_data() {
 }
 
 #[test]
-fn names_cannot_leave_their_quotes() {
+fn names_cannot_break_out_of_their_quotes() {
     let sentence = headline(&fixtures::hostile());
     assert_eq!(sentence.matches('`').count(), 8, "{sentence}");
     assert!(!sentence.chars().any(char::is_control), "{sentence}");
@@ -137,7 +137,7 @@ fn slow_periods() {
 }
 
 #[test]
-fn nothing_stands_out_against_the_baseline() {
+fn no_operation_stands_out_against_the_baseline() {
     let mut report = fixtures::healthy();
     report.baseline = fixtures::against_baseline().baseline;
     assert_eq!(

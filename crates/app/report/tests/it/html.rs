@@ -1,4 +1,4 @@
-//! What the page promises: well formed, self-contained, accessible, and deaf to hostile names.
+//! Pages are well formed, self-contained, accessible, and safe against hostile names.
 
 use crate::markup_reader::{Element, read};
 use crate::{PLAIN, fixtures, rendered};
@@ -11,7 +11,7 @@ pub(crate) fn check(report: &Report) -> Result<(), String> {
     check_page(&rendered(Output::Html, report, &PLAIN), 1)
 }
 
-/// Checks a page that holds so many scripts.
+/// Checks a page with this number of scripts.
 pub(crate) fn check_page(html: &str, scripts: usize) -> Result<(), String> {
     let page = read(html)?;
     for element in page.all() {
@@ -183,7 +183,7 @@ fn the_assets_load_nothing() {
 }
 
 #[test]
-fn the_policy_allows_this_script_only() {
+fn the_content_security_policy_allows_only_this_script() {
     let html = rendered(Output::Html, &fixtures::hostile(), &PLAIN);
     let page = read(&html).unwrap();
     let script = page.with_tag("script").next().unwrap();
@@ -208,14 +208,14 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn base64_pads_as_the_standard_says() {
+fn base64_is_padded_according_to_the_standard() {
     for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
         assert_eq!(base64(plain.as_bytes()), coded);
     }
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn omissions_are_reported() {
     let html = rendered(Output::Html, &fixtures::thousand(), &PLAIN);
     assert!(html.contains("980 more suspects"));
     assert!(html.contains("1,800 further replicas had no room in the map."));
@@ -228,7 +228,7 @@ fn what_is_left_out_is_said() {
 }
 
 #[test]
-fn a_broken_chart_is_left_out_and_the_rest_stands() {
+fn a_broken_chart_is_omitted_and_the_rest_is_shown() {
     let mut report = fixtures::three_replicas();
     let latency = report.latency.as_mut().unwrap();
     latency.edges_ns[3] = f64::NAN;

@@ -1,4 +1,4 @@
-//! What the JSON of a report promises.
+//! The JSON of reports is valid and reproducible.
 
 use crate::{PLAIN, fixtures, rendered};
 use laggard_report::Output;

@@ -1,4 +1,4 @@
-//! What the outputs about kernel traces promise.
+//! Outputs of reports about kernel traces: golden text, size limits, accessibility, and schemas.
 
 use crate::fixtures::{kernel as fixtures, kernel_diagnosis as diagnoses};
 use crate::html::check_page;
@@ -63,9 +63,9 @@ fn expected_outputs() {
     golden::compare("kernel-path.html", &golden::without_assets(&written(Output::Html, &path, &PLAIN)));
 }
 
-/// The page without what are files of their own.
+/// The page without the style sheet and the script, which are separate files.
 #[test]
-fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+fn pages_are_well_formed_accessible_and_bounded_in_size() {
     for (name, report) in all() {
         let html = written(Output::Html, &report, &PLAIN);
         check_page(&html, 1).unwrap_or_else(|reason| panic!("{name}: {reason}"));
@@ -78,7 +78,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
 }
 
 #[test]
-fn lines_fit_and_nothing_acts() {
+fn lines_fit_the_width_and_contain_no_control_characters() {
     for (name, report) in all() {
         for width in [20, 60, 80, 100, 300] {
             let style = TextStyle { color: ColorChoice::Off, width };
@@ -96,7 +96,7 @@ fn lines_fit_and_nothing_acts() {
 }
 
 #[test]
-fn the_first_lines_answer() {
+fn headlines_answer_the_question() {
     assert_eq!(
         fixtures::path().headline,
         "62 % of 31.0 ms of `worker` (tid 812) was waiting for the next period of a CPU quota. 2 times, \
@@ -133,7 +133,7 @@ fn reports_fit_their_schemas() {
     }
 }
 
-/// Slower executions, as many as stated: milliseconds instead of milliseconds, of a normal kind.
+/// A number of slower executions of a normal kind, with their time and the usual time in milliseconds.
 fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
     let mut report = diagnoses::slower();
     let one = report.anomalous[0].clone();
@@ -155,7 +155,7 @@ fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
 }
 
 #[test]
-fn headlines_do_not_mix_executions_that_are_slower_by_far_with_others_or_with_other_kinds() {
+fn headlines_separate_far_slower_executions_and_different_kinds() {
     assert_eq!(
         slower_by(&[(0, 10, 33, 2), (0, 18, 3, 2)]),
         "28 of 50 executions are slower: 10 take 33.0 ms instead of 2.00 ms, the others 3.00 ms instead of 2.00 ms"
@@ -189,7 +189,7 @@ fn each_kind_of_slower_executions_has_its_wait() {
 }
 
 #[test]
-fn executions_of_a_new_kind_are_compared_with_nothing() {
+fn executions_of_a_new_kind_are_not_compared() {
     let mut report = diagnoses::slower();
     report.anomalous.iter_mut().for_each(|one| one.verdict = ExecutionVerdict::NewKind);
     let headline = kernel_diagnosis_headline(&report);

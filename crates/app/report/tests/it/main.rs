@@ -1,4 +1,4 @@
-//! Whole outputs, compared with golden files and held against what each output promises.
+//! Complete outputs compared with golden files and checked for the properties of each output format.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What the Markdown output promises: at most forty lines, and names that stay in their cells.
+//! Markdown has at most forty lines, and names stay in their cells.
 
 use crate::{PLAIN, fixtures, rendered};
 use laggard_report::{Output, Report};
@@ -27,21 +27,21 @@ pub(crate) fn check(report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Bars that separate cells: those without a backslash before them.
+/// Positions of bars that separate cells, which are those without a backslash before them.
 fn bars(line: &str) -> usize {
     let bytes = line.as_bytes();
     (0..bytes.len()).filter(|&at| bytes[at] == b'|' && (at == 0 || bytes[at - 1] != b'\\')).count()
 }
 
 #[test]
-fn every_fixture_fits_forty_lines() {
+fn every_fixture_fits_in_forty_lines() {
     for fixture in fixtures::all() {
         check(&fixture.report).unwrap_or_else(|reason| panic!("{}: {reason}", fixture.name));
     }
 }
 
 #[test]
-fn tables_say_how_much_they_show() {
+fn tables_state_how_many_rows_they_show() {
     let text = rendered(Output::Markdown, &fixtures::thousand(), &PLAIN);
     assert!(text.contains("Suspects (5 of 1,000)"), "{text}");
     assert!(text.contains("Replicas that stand out (5 of 80)"), "{text}");
@@ -58,7 +58,7 @@ fn markup_of_the_input_is_inert() {
     assert!(text.contains("\\<script\\>alert(6)\\</script\\>"), "{text}");
 }
 
-/// A line without what backslashes escape.
+/// A line without escaped characters.
 fn unescaped_only(line: &str) -> String {
     let mut chars = line.chars();
     let mut left = String::new();
@@ -104,9 +104,9 @@ fn closing(text: &str, fence: usize) -> Option<usize> {
     None
 }
 
-/// Everything a report can have at once: the lists give way to each other.
+/// A report with all sections: long lists are shortened to fit.
 #[test]
-fn a_report_with_everything_fits_forty_lines() {
+fn a_report_with_all_sections_fits_in_forty_lines() {
     let mut report = fixtures::thousand();
     report.baseline = fixtures::against_baseline().baseline;
     report.incidents = (0..20).flat_map(|_| fixtures::slow_periods().incidents).collect();

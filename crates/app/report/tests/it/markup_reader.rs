@@ -70,7 +70,7 @@ pub(crate) fn read(html: &str) -> Result<Element, String> {
     open.pop().ok_or_else(|| "nothing".to_owned())
 }
 
-/// Scripts and styles end at the first closing tag, whatever they hold.
+/// Scripts and styles end at the first closing tag, regardless of their content.
 fn raw_text<'a>(open: &mut [Element], rest: &'a str) -> Result<&'a str, String> {
     let top = open.last_mut().ok_or("no element")?;
     let end = rest.find(&format!("</{}", top.tag)).ok_or("an endless script or style")?;
@@ -87,7 +87,7 @@ fn close(open: &mut Vec<Element>, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands between `<` and the `>` outside quotes, and what follows.
+/// The text between `<` and the next `>` outside quotes, and the rest.
 fn tag_end(tail: &str) -> Result<(&str, &str), String> {
     let mut quoted = false;
     for (at, c) in tail.char_indices() {
@@ -143,7 +143,7 @@ fn unescaped(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn the_reader_refuses_broken_markup() {
+fn the_reader_rejects_broken_markup() {
     let page = |body: &str| read(&format!("<!doctype html>\n<p>{body}</p>"));
     assert!(page("<b>x</b>").is_ok());
     for broken in ["<b>x", "x</b>", "a & b", "<b a=1>x</b>", "<b a=\"1\" a=\"2\">x</b>", "<b <i>x</i></b>"] {

@@ -1,11 +1,11 @@
-//! Whatever stands in a report, each output keeps its promises.
+//! Every output of any report is valid.
 
 use crate::{PLAIN, fixtures, html, markdown, rendered, text};
 use laggard_model::Timestamp;
 use laggard_report::{Between, NamedCount, Onset, Output, Report, Window, headline};
 use proptest::prelude::*;
 
-/// Names of all kinds: any characters, markup, escape sequences, runs of what Markdown means something by.
+/// Names of all kinds: any characters, markup, escape sequences, Markdown syntax.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         proptest::collection::vec(any::<char>(), 0..40).prop_map(String::from_iter),
@@ -22,7 +22,7 @@ fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>(), 0.0..1.0_f64, Just(f64::NAN), Just(f64::INFINITY)]
 }
 
-/// Deals names and numbers out to every field of a report.
+/// Fills every field of a report with random names and numbers.
 fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) -> Report {
     let mut names = names.iter().cycle().cloned();
     let mut numbers = numbers.iter().cycle().copied();
@@ -114,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn outputs_keep_their_promises(report in report(), width in any::<u16>()) {
+    fn every_output_of_any_report_is_valid(report in report(), width in any::<u16>()) {
         text::check(&report, width % 130).map_err(TestCaseError::fail)?;
         markdown::check(&report).map_err(TestCaseError::fail)?;
         html::check(&report).map_err(TestCaseError::fail)?;

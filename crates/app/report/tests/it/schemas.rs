@@ -1,4 +1,4 @@
-//! Schemas of reports: complete, and true of what is written.
+//! Schemas of reports are complete and match the JSON output.
 
 use crate::{PLAIN, fixtures, rendered};
 use laggard_report::{ChangeReport, Document, Output, Present, Report, schema};
@@ -62,7 +62,7 @@ fn misfit(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<Strin
     }
 }
 
-/// Objects that hold together, as one.
+/// Merges the properties of combined schemas.
 fn merged(parts: &[Value], root: &Value) -> Value {
     let mut whole = json!({ "type": "object", "properties": {}, "required": [] });
     for part in parts {

@@ -1,4 +1,4 @@
-//! What the outputs about signatures promise.
+//! Outputs of signatures and their differences: golden text, accessibility, JUnit, SARIF, and schemas.
 
 use crate::html::check_page;
 use crate::{PLAIN, golden};
@@ -123,7 +123,7 @@ fn slower() -> SignatureDiff {
         reason: Some("12 windows after, 30 are needed".to_owned()),
         ..changed("Search", TransactionOutcome::Inconclusive, 0.02, 0.05)
     };
-    let gone = TransactionDiff {
+    let removed = TransactionDiff {
         after_s: None,
         difference_s: None,
         standard_error_s: None,
@@ -133,7 +133,7 @@ fn slower() -> SignatureDiff {
         changed("Home", TransactionOutcome::Slower, 0.004, 0.009),
         changed("Buy <now>", TransactionOutcome::Slower, 0.1, 0.12),
         changed("Cart", TransactionOutcome::Faster, 0.02, 0.01),
-        gone,
+        removed,
         unjudged,
         changed("Orders", TransactionOutcome::Same, 0.03, 0.0301),
     ];
@@ -218,7 +218,7 @@ fn pages_are_well_formed_and_accessible() {
 }
 
 #[test]
-fn nothing_acts_and_lines_are_bounded() {
+fn control_characters_are_absent_and_lines_are_bounded() {
     for form in DiffOutput::all() {
         let text = written(form, &hostile());
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{form:?}");
@@ -235,7 +235,7 @@ fn nothing_acts_and_lines_are_bounded() {
     }
 }
 
-/// Every transaction is a test case; inconclusive ones are skipped, and only what got slower fails.
+/// Every transaction is a test case; inconclusive ones are skipped, and only slower ones fail.
 #[test]
 fn junit_has_a_case_for_each_transaction() {
     let xml = written(DiffOutput::Junit, &slower());
@@ -250,7 +250,7 @@ fn junit_has_a_case_for_each_transaction() {
 }
 
 #[test]
-fn sarif_has_a_result_for_what_got_slower() {
+fn sarif_has_a_result_for_each_slower_transaction() {
     let log: Value = serde_json::from_str(&written(DiffOutput::Sarif, &slower())).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let results = log["runs"][0]["results"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! What the text output promises: it fits, and nothing in it acts on the terminal.
+//! The text output fits the width and has no control characters.
 
 use crate::{fixtures, rendered};
 use laggard_report::{ColorChoice, Output, Report, TextStyle};
@@ -74,7 +74,7 @@ fn the_checker_finds_foreign_sequences() {
 }
 
 #[test]
-fn the_answer_comes_first_and_long_lists_say_what_is_missing() {
+fn the_answer_comes_first_and_long_lists_count_omissions() {
     let text = rendered(Output::Text, &fixtures::thousand(), &crate::PLAIN);
     assert!(text.starts_with("[!] Suspects found\n"));
     assert!(text.contains("... and 990 more suspects"), "{text}");

@@ -107,7 +107,7 @@ mod tests {
 
     static NO_OWNERS: Owners = Owners { all: Vec::new() };
 
-    /// A message about an incident whose verdict has so many clauses.
+    /// A message about an incident whose verdict has a number of clauses.
     fn message(clauses: usize, text: &str, tenant: &str) -> PersonalMessage {
         let mut list = AlertList::default();
         for minute in 0..2 {

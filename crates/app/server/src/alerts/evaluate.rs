@@ -33,7 +33,7 @@ pub struct Evaluation {
     pub findings: Vec<Finding>,
     /// By the id of a firing alert, what the latest calls of its operation say.
     pub recoveries: BTreeMap<String, Recovery>,
-    /// What the latest evaluation of each other window found.
+    /// The latest evaluation of each other window.
     pub others: Vec<WindowEvaluation>,
 }
 
@@ -72,7 +72,7 @@ impl Evaluation {
     }
 }
 
-/// What the latest calls say about an operation that was slow.
+/// Whether a slow operation has recovered, according to its latest calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recovery {
     /// They are as fast as before.
@@ -128,7 +128,7 @@ pub struct Finding {
     /// Whether `factor` compares with the other replicas.
     #[serde(default)]
     pub is_against_peers: bool,
-    /// What it adds to a slow call, in nanoseconds.
+    /// Additional time of a slow call, in nanoseconds.
     pub effect_ns: u64,
     /// By which share of their usual time it makes the requests that met it slower: 1 doubles their time. Those that called it,
     /// on one of its replicas where some are to blame.
@@ -155,8 +155,8 @@ impl Finding {
         self.p_value.is_some_and(|p_value| p_value <= level)
     }
 
-    /// Whether most of its own calls are slower by so much that it counts although requests hardly notice: from a fifth of what is
-    /// asked of them on.
+    /// Whether most of its calls are slower by such a factor that it counts although requests are hardly affected: by a fifth of
+    /// the usual minimum.
     pub fn is_slower_by_itself(&self, slower_min: f64) -> bool {
         self.factor.is_some_and(|factor| factor >= OWN_FACTOR_MIN)
             && 2 * self.requests_hit >= self.requests_seen
@@ -168,7 +168,7 @@ impl Finding {
         std::iter::once(&self.operation).chain(&self.other_operations).map(String::as_str)
     }
 
-    /// Whether it fails, or makes so many fewer calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
+    /// Whether it fails, or makes so few calls that it is a new alert: shares of a quarter vary by a third on ordinary days.
     pub fn fails_clearly(&self) -> bool {
         let is_clear = |change: &BehaviorChange| {
             is_of_missing(change) && change.rate <= (1.0 - MISSING_MIN) * change.usual_rate
@@ -301,7 +301,7 @@ pub(crate) fn suspect_factor(suspect: &Suspect) -> (Option<f64>, bool) {
     (Some(factor).filter(|factor| factor.is_finite()), false)
 }
 
-/// What alerts say of a suspect.
+/// Description of a suspect in alerts.
 fn finding(report: &Report, suspect: &Suspect) -> Finding {
     let (factor, is_against_peers) = suspect_factor(suspect);
     let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));

@@ -1,4 +1,4 @@
-//! What an alert is about: an operation that requests show, a server that samples show, or an objective.
+//! Subjects of alerts: an operation (from requests), a server (from samples), or an objective.
 
 use super::evaluate::Finding;
 use super::kind::AlertKind;
@@ -20,14 +20,14 @@ pub enum AlertFinding {
     Objective(ObjectiveFinding),
 }
 
-/// What samples show about one server.
+/// A finding about one server from its samples.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ServerFinding {
     /// Its name; empty when samples name none.
     pub server: String,
     /// Its tier; empty when samples name none.
     pub tier: String,
-    /// What is wrong, with its size.
+    /// Kind and size of the problem.
     pub evidence: ServerEvidence,
     /// Since when, if the samples say so.
     #[serde(default)]
@@ -172,7 +172,7 @@ impl AlertFinding {
         }
     }
 
-    /// What identifies the subject, besides the tenant.
+    /// Key of the subject within a tenant.
     pub(super) fn names(&self) -> Vec<String> {
         match self {
             AlertFinding::Operation(finding) => vec![finding.service.clone()],
@@ -260,7 +260,7 @@ impl ServerFinding {
     }
 }
 
-/// What an evaluation of servers found out.
+/// Result of an evaluation of servers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerEvaluation {
     /// The evaluated windows.
@@ -269,7 +269,7 @@ pub struct ServerEvaluation {
     pub baseline: Window,
     /// What is wrong.
     pub findings: Vec<ServerFinding>,
-    /// What was evaluated and is in order. Of anything else nothing is known.
+    /// Subjects that were evaluated and are healthy. The state of all others is unknown.
     pub healthy: Vec<ServerSubject>,
 }
 

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_stay_text() {
+    fn hostile_names_are_escaped() {
         let mut notice = notices().remove(0);
         let mut hostile = finding("read");
         hostile.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));

@@ -18,7 +18,7 @@ use std::time::Duration;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
-/// How often repetitions are checked for, if nothing wakes the task.
+/// Interval at which repetitions are due if no change wakes the task.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The outcome of sending all pending notifications of a receiver.
@@ -106,13 +106,13 @@ fn next_message(
     if let Some(message) = unconfirmed(&state.alerts, &receiver.name) {
         return Some(message);
     }
-    // What fired before a restart may be resolved: wait for an evaluation.
+    // An alert that fired before a restart may be resolved by now: wait for an evaluation.
     let is_evaluated = |notice: &Notice| match notice.kind().source() {
         AlertSource::Requests => state.last.is_some(),
         AlertSource::Servers => state.last_servers.is_some(),
         AlertSource::Objectives => state.objectives_evaluated,
     };
-    let is_for = |alert: &Alert| receiver.is_for(alert, &alerts.owners);
+    let is_for = |alert: &Alert| receiver.receives(alert, &alerts.owners);
     let recipient = receiver.recipient(&alerts.settings, &is_for);
     let mut notices = pending(&state.alerts, recipient, at);
     notices.retain(is_evaluated);
@@ -140,7 +140,7 @@ impl DeliverySteps for Sending<'_> {
     }
 
     fn save(&mut self) {
-        // Without room on the disk, people are notified all the same.
+        // Notifications are sent even if the disk is full.
         self.tenant_alerts.save();
     }
 

@@ -1,4 +1,4 @@
-//! What an alert about a service level objective says.
+//! Findings about service level objectives.
 
 use super::interval::Interval;
 use laggard_model::Nanos;
@@ -87,7 +87,7 @@ pub struct BurningObjective {
     pub baseline: Interval,
 }
 
-/// What an evaluation of objectives found out.
+/// Result of an evaluation of objectives.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ObjectiveEvaluation {
     /// Budgets that are used up too fast.

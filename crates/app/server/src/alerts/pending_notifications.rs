@@ -19,14 +19,14 @@ pub(super) const NOTICES_MAX: usize = 100;
 /// one after the other.
 const WORSE_AFTER: Nanos = Nanos::from_secs(600);
 
-/// What decides over the notifications of one receiver.
+/// Settings that determine the notifications of one receiver.
 #[derive(Clone, Copy)]
 pub(super) struct Recipient<'a> {
     /// The receiver's name.
     pub(super) name: &'a str,
     /// An open incident is sent again after this.
     pub(super) repeat_after: Option<Nanos>,
-    /// The end of an incident is sent when it has been closed for so long. What is open again within half an hour after that
+    /// The end of an incident is sent when it has been closed for this long. An incident that reopens within half an hour after that
     /// message is sent only if it is still open then. `None`: each change is sent at once.
     pub(super) confirm_end: Option<Nanos>,
     /// Whether the receiver is to be notified of an alert's service.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_notified_before_the_first_verdict() {
+    fn no_notification_is_sent_before_the_first_verdict() {
         let mut list = AlertList::default();
         for minute in 0..2 {
             list.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incident_that_gets_worse_is_notified_again_once() {
+    fn a_worsening_incident_is_notified_once_more() {
         let mut list = AlertList::default();
         for minute in 0..3 {
             evaluate(&mut list, &["read"], minute);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_sent_when_it_is_sure_and_what_comes_back_soon_is_not_sent_again() {
+    fn the_end_is_notified_once_certain_and_a_quick_return_is_not() {
         let mut list = AlertList::default();
         let recipient = Recipient { confirm_end: Some(Nanos::from_secs(300)), ..everything("webhook") };
         let mut sent = Vec::new();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_repeats_no_notification() {
+    fn a_clock_set_back_repeats_no_notification() {
         let mut list = AlertList::default();
         for minute in 100..102 {
             evaluate(&mut list, &["read"], minute);

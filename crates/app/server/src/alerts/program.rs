@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_not_end_is_killed_with_its_children() {
+    fn a_hanging_program_is_killed_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", out.display());

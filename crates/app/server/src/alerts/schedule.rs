@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 /// How long an evaluation waits for its turn among the queries.
 const QUEUE_MAX: Duration = Duration::from_secs(5);
 
-/// After a long evaluation, the next one waits so many times as long: at most a fifth of the time is used.
+/// After a long evaluation, the next one waits for this multiple of its duration, so that at most a fifth of the time is used.
 const PAUSE_FACTOR: u32 = 4;
 
 /// Data older than this, or than a window, are not evaluated.

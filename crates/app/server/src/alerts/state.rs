@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// What the alerts of all tenants share.
+/// State shared by the alerts of all tenants.
 pub(crate) struct Alerts {
     pub(crate) settings: AlertSettings,
     pub(super) detection: Detection,
@@ -31,7 +31,7 @@ pub(crate) struct Alerts {
     pub(super) stopping: CancellationToken,
 }
 
-/// An alert that could not be evaluated for so long is resolved.
+/// An alert that could not be evaluated for this long is resolved.
 const SILENT_AFTER: Nanos = Nanos::from_secs(3600);
 
 impl Alerts {
@@ -64,7 +64,7 @@ impl Alerts {
 
     /// Notifications that are pending for a receiver.
     pub(crate) fn waiting(&self, receiver: &Receiver, at: Timestamp) -> usize {
-        let is_for = |alert: &Alert| receiver.is_for(alert, &self.owners);
+        let is_for = |alert: &Alert| receiver.receives(alert, &self.owners);
         let recipient = receiver.recipient(&self.settings, &is_for);
         let of_tenant = |alerts: &TenantAlerts| waiting(&alerts.state().alerts, recipient, at);
         self.tenant_alerts.all().iter().map(|(_, alerts)| of_tenant(alerts)).sum()

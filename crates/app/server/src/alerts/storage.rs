@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_while_the_file_is_written_leaves_the_one_before() {
+    fn a_kill_during_a_write_leaves_the_previous_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alerts.json");
         let mut alerts = AlertList::default();

@@ -12,13 +12,13 @@ use tokio::runtime::Handle;
 /// Memory per call during an evaluation: 28 bytes in its slice, and its share of derived data.
 pub(super) const CALL_BYTES: u64 = 32;
 
-/// Beyond so many times what fits, reading everything for a sample would use too much processor time.
+/// Beyond this multiple of the limit, reading everything for a sample would use too much processor time.
 const READ_FACTOR_MAX: u64 = 4;
 
 /// Why windows were not read.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// They have so many spans.
+    /// Number of spans in the windows.
     TooMuch(u64),
     /// The store could not be read.
     Store(StoreError),
@@ -38,7 +38,7 @@ pub(super) struct StoreReader {
 /// Requests, or a fair sample of them.
 pub(super) struct RequestSample {
     pub(super) requests: Arc<Requests>,
-    /// One in so many traces was read.
+    /// One in this number of traces was read.
     pub(super) sampled_one_in: u64,
 }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_trace_in_so_many_is_selected() {
+    fn one_trace_in_n_is_selected() {
         let selected = (1..=40_000_u128).filter(|&id| is_selected(TraceId::from_value(id), 4)).count();
         assert!((9_700..10_300).contains(&selected), "{selected}");
         assert!((1..100_u128).all(|id| is_selected(TraceId::from_value(id), 1)));

@@ -84,7 +84,7 @@ pub(crate) struct EvaluationRecord {
     /// The window that was, or would have been evaluated.
     pub(crate) window: Option<Interval>,
     pub(crate) baseline: Option<Interval>,
-    /// One in so many traces was evaluated.
+    /// One in this number of traces was evaluated.
     pub(crate) sampled_one_in: u64,
 }
 
@@ -172,7 +172,7 @@ impl TenantAlerts {
     }
 
     pub(super) fn storage(&self) -> MutexGuard<'_, StorageHistory> {
-        // What a panic left half done is read again.
+        // State left incomplete by a panic is read from disk again.
         self.storage.lock().unwrap_or_else(|poisoned| {
             let mut history = poisoned.into_inner();
             *history = StorageHistory::default();

@@ -32,7 +32,7 @@ pub(crate) struct TenantEvents {
 /// How long before a window its events may be: more than a diagnosis looks back.
 const BEFORE: Nanos = Nanos::from_secs(3_600);
 
-/// What became of added events.
+/// Outcome of adding events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AddedEvents {
     /// New ones, which are stored now.

@@ -1,4 +1,4 @@
-//! The file of events: what is read again after kills, cuts, and damage.
+//! The file of events after kills, truncation, and damage.
 
 use crate::line_log::{LineLog, LogRecord};
 use laggard_model::Timestamp;
@@ -32,7 +32,7 @@ fn appended_events_are_read_again_by_time() {
 }
 
 #[test]
-fn a_file_that_was_cut_anywhere_gives_the_events_before_the_cut() {
+fn a_truncated_file_yields_the_events_before_the_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.log");
     Log::open(folder.path()).unwrap().append(&[event(1), event(2), event(3)]).unwrap();
@@ -54,7 +54,7 @@ fn a_file_that_was_cut_anywhere_gives_the_events_before_the_cut() {
 }
 
 #[test]
-fn a_damaged_line_costs_one_event() {
+fn a_damaged_line_loses_one_event() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.log");
     Log::open(folder.path()).unwrap().append(&[event(1), event(2), event(3)]).unwrap();
@@ -93,7 +93,7 @@ fn stored_version_1_is_read() {
 }
 
 #[test]
-fn the_oldest_are_deleted_beyond_the_limit_and_the_file_shrinks() {
+fn the_oldest_events_are_deleted_beyond_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let mut log = Log::open(folder.path()).unwrap();
     let events: Vec<SystemEvent> = (0..SystemEvent::RECORDS_MAX as i64 + 10).map(event).collect();

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// How often new versions become events.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Every so many times, what is known of versions is saved.
+/// Known versions are saved once in this number of checks.
 const SAVED_EVERY: u32 = 12;
 
 /// A version that appears again within this of an event of it is the same deployment.
@@ -25,7 +25,7 @@ const SAME_DEPLOYMENT: Nanos = Nanos::from_secs(3_600);
 
 const VERSION: u32 = 1;
 
-/// More than the limits of what is known allow.
+/// More than the limits of known versions allow.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -132,7 +132,7 @@ pub(crate) async fn watch_versions(tenants: Arc<Tenants>, stopping: Cancellation
     }
 }
 
-/// Saves what is known, when the server stops.
+/// Saves known versions when the server stops.
 pub(crate) async fn save_versions(tenants: &Tenants) {
     for tenant in tenants.all() {
         store(tenant, true).await;

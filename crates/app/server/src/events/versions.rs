@@ -55,7 +55,7 @@ struct ServiceHistory {
     versions: BTreeMap<Box<str>, KnownVersion>,
 }
 
-/// What is known of a version. Times are of spans, in nanoseconds since the Unix epoch.
+/// State of a known version. Times are of spans, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct KnownVersion {
     first_ns: i64,
@@ -180,13 +180,13 @@ impl KnownVersions {
         while let Some(interval) = self.waiting.first_entry().filter(|entry| *entry.key() <= last) {
             let (interval, services) = interval.remove_entry();
             for (service, versions) in services {
-                self.make_way_for(&service);
+                self.evict_for(&service);
                 self.services.entry(service).or_default().judge(versions, interval);
             }
         }
     }
 
-    fn make_way_for(&mut self, service: &str) {
+    fn evict_for(&mut self, service: &str) {
         if self.services.contains_key(service) || self.services.len() < SERVICES_MAX {
             return;
         }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_version_is_no_event_and_the_second_is_one_once() {
+    fn only_the_second_version_is_an_event_and_only_once() {
         let mut known = KnownVersions::default();
         observe(&mut known, 0..500, |_| "1");
         assert_eq!(known.new_events(NOW), []);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_ran_from_the_start_are_no_events() {
+    fn versions_running_from_the_start_are_not_events() {
         for share in [2, 10, 40] {
             let mut known = KnownVersions::default();
             observe(&mut known, 0..2_000, |second| if second % share == share - 1 { "2" } else { "1" });
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_share_needs_more_before_it() {
+    fn a_version_with_a_small_share_needs_more_history() {
         let after = |before: i64| {
             let mut known = KnownVersions::default();
             observe(&mut known, 0..before, |_| "1");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_late_is_no_deployment() {
+    fn late_spans_are_not_a_deployment() {
         let mut known = KnownVersions::default();
         observe(&mut known, 5_000..6_000, |_| "2");
         assert_eq!(known.new_events(NOW), []);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_survives_a_restart() {
+    fn known_versions_survive_a_restart() {
         let mut known = KnownVersions::default();
         observe(&mut known, 0..500, |_| "1");
         known.judge_until(i64::MAX);

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 /// The slowest client that is waited for, in bytes a second.
 const BYTES_PER_SECOND: u64 = 64 << 10;
 
-/// Longest time for so many bytes.
+/// Maximum time for a number of bytes.
 fn allowance(base: Duration, bytes: u64) -> Duration {
     base + Duration::from_millis(bytes.saturating_mul(1000) / BYTES_PER_SECOND)
 }
@@ -43,7 +43,7 @@ impl Waiting {
         Waiting { base, waited: Duration::ZERO, since: None }
     }
 
-    /// The deadline of the next chunk, after so many bytes; starts waiting.
+    /// The deadline of the next chunk after a number of received bytes; starts waiting.
     fn deadline(&mut self, now: Instant, bytes: u64) -> Instant {
         *self.since.get_or_insert(now) + allowance(self.base, bytes).saturating_sub(self.waited)
     }

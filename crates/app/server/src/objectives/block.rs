@@ -34,7 +34,7 @@ impl Block {
         self.plus(1)
     }
 
-    /// The one so many blocks later, or earlier if negative.
+    /// The block a number of blocks later, or earlier if negative.
     pub(super) const fn plus(self, blocks: i64) -> Block {
         Block(self.0.saturating_add(blocks))
     }

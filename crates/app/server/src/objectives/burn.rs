@@ -40,7 +40,7 @@ pub(super) fn burn_rate(count: &Count, allowed: f64) -> Option<f64> {
 
 /// Burn rates over all windows.
 pub(super) fn burn_rates(counts: &BlockCounts, allowed: f64, now: Timestamp) -> Vec<BurnRate> {
-    let of = |window: Nanos| {
+    let rate_in = |window: Nanos| {
         let count = window_count(counts, window, now);
         BurnRate {
             window_ns: window.ns(),
@@ -49,10 +49,10 @@ pub(super) fn burn_rates(counts: &BlockCounts, allowed: f64, now: Timestamp) -> 
             bad: count.bad,
         }
     };
-    WINDOWS.into_iter().map(of).collect()
+    WINDOWS.into_iter().map(rate_in).collect()
 }
 
-/// How likely at least so many bad requests are if only the allowed share of them is bad (binomial). Requests that represent
+/// Probability of at least this many bad requests if only the allowed share of them is bad (binomial). Requests that represent
 /// different numbers of others count as fewer.
 pub(super) fn chance(count: &Count, allowed: f64) -> f64 {
     let requests = count.effective_requests();

@@ -6,7 +6,7 @@ use laggard_engine::{RequestSlice, SlicedRequest};
 use laggard_model::{OperationId, Status};
 use serde::{Deserialize, Serialize};
 
-/// What is counted. BlockCounts of another definition are of other requests.
+/// Definition of the counted requests. Counts with another definition are incompatible.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Definition {
     service: String,

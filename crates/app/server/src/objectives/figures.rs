@@ -7,7 +7,7 @@ use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Burn rates over time: so many, or fewer.
+/// Maximum number of burn rates over time.
 const STEPS: i64 = 168;
 
 /// The figures of an objective over its period.

@@ -28,13 +28,13 @@ const RULES: [Rule; 3] = [
 /// Bad requests that the longer window has at least: fewer are single events, whatever their share.
 const BAD_MIN: u64 = 5;
 
-/// Largest chance of so many bad requests in the longer window where the objective is just met.
+/// Maximum probability of as many bad requests in the longer window if the objective is just met.
 const CHANCE_MAX: f64 = 0.001;
 
 /// Burn rates are compared with this relative tolerance: a share of 14.4 times 0.05 % is not exact in binary.
 const TOLERANCE: f64 = 1e-9;
 
-/// What a rule says of an objective.
+/// Result of a rule for an objective.
 enum RuleOutcome {
     Met,
     NotMet,

@@ -18,10 +18,10 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 
 const VERSION: u32 = 1;
 
-/// What was counted of one objective.
+/// Stored counts of one objective.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// What was counted.
+    /// Definition of the counted requests.
     pub(super) definition: Definition,
     /// Segments of the store from this number on were not looked at.
     pub(super) next_segment: u64,
@@ -44,7 +44,7 @@ struct ObjectiveFile<M> {
     objectives: M,
 }
 
-/// What was counted, by the name of the objective.
+/// Stored counts by the name of the objective.
 pub(super) type MeasuredByName = BTreeMap<String, Measured>;
 
 /// Reads stored counts. A file that cannot be read is renamed, so that it neither gets lost nor blocks the start; what is

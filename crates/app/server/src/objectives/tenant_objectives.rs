@@ -1,4 +1,4 @@
-//! The objectives of one tenant and what was counted for them.
+//! The objectives of one tenant and their counts.
 
 use super::block::{Block, BlockCounts, Count, blocks_of};
 use super::burn::THREE_DAYS;
@@ -44,7 +44,7 @@ struct TenantState {
 
 struct MeasuredObjective {
     measured: Measured,
-    /// What explains the bad requests of the last hour.
+    /// Explanation of the bad requests of the last hour.
     cause: Option<ObjectiveCause>,
 }
 

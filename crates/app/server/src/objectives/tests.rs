@@ -1,4 +1,4 @@
-//! Budgets, burn rates, and rules by hand.
+//! Budgets, burn rates, and rules, calculated by hand.
 
 use super::block::{Block, BlockCounts, Count, RequestOutcome, sum};
 use super::burn::{burn_rate, chance, window_count};
@@ -74,7 +74,7 @@ fn sampled_requests_count_for_those_they_represent() {
     assert!((figures.burn_rates[0].rate.unwrap() - 10.0 / 9_910.0 / 0.0005).abs() < 1e-9);
 }
 
-/// What the rules say of some counts: `P` and `T` for alerts, `-` for healthy, `?` where it is open.
+/// Results of the rules for some counts: `P` page, `T` ticket, `-` healthy, `?` undecided.
 fn outcome(counts: &BlockCounts) -> String {
     let evaluation = evaluate(&ObjectiveSettings::example(), counts, None, START);
     let letter = |severity, letter| {
@@ -98,7 +98,7 @@ fn rules_need_both_windows() {
     assert_eq!(outcome(&last(4_320, count(10_000, 6))), "-T", "1.2 for three days");
     assert_eq!(outcome(&last(360, count(10_000, 31))), "PT", "6.2 for six hours");
     assert_eq!(outcome(&last(60, count(10_000, 72))), "PT", "14.4 for an hour");
-    // It was as bad until a quarter of an hour ago: over for the hour's rule, not for that of six hours.
+    // Equally bad until a quarter of an hour ago: over for the rule of one hour, not for that of six hours.
     let mut over = last(60, count(10_000, 1_000));
     for block in 0..3 {
         over.insert(Block::at(START).plus(-block), count(10_000, 0));
@@ -115,7 +115,7 @@ fn rules_need_both_windows() {
 }
 
 #[test]
-fn few_requests_are_no_alert_and_none_are_no_data() {
+fn few_requests_raise_no_alert_and_zero_requests_are_no_data() {
     assert_eq!(outcome(&BlockCounts::new()), "??", "no data is not healthy");
     let at = |block: i64, count: Count| (Block::at(START).plus(-block), count);
     assert_eq!(outcome(&[at(0, count(3, 1))].into()), "--", "a burn rate of 667 of three requests");
@@ -123,7 +123,7 @@ fn few_requests_are_no_alert_and_none_are_no_data() {
     assert_eq!(outcome(&[at(0, count(5, 5))].into()), "PT");
     // Five of 2,500 where 1.25 are allowed: by chance once in 100 times.
     assert_eq!(outcome(&[at(0, count(2_500, 5))].into()), "--");
-    // Requests stopped half an hour ago: it is not known whether it goes on.
+    // Requests stopped half an hour ago, so the alert is undecided.
     assert_eq!(outcome(&[at(8, count(1_000, 500))].into()), "?T");
     let mut incomplete = Count::default();
     incomplete.add(RequestOutcome::Incomplete, None);
@@ -150,8 +150,8 @@ fn alerts_go_through_the_lifecycle() {
     assert!(apply(&mut alerts, &bad).is_empty());
     assert_eq!(apply(&mut alerts, &bad).fired.len(), 2, "a page and a ticket");
     let summary = alerts.active[0].finding.summary();
-    let wanted = "Objective `buy` uses up its error budget 20.0 times as fast as allowed: 1300 of 130000 requests of the last hour were bad; nothing of it is left.";
-    assert_eq!(summary, wanted);
+    let expected = "Objective `buy` uses up its error budget 20.0 times as fast as allowed: 1300 of 130000 requests of the last hour were bad; nothing of it is left.";
+    assert_eq!(summary, expected);
     // Evaluations of other things neither end nor prolong it, and it never counts as usual.
     (0..20).for_each(|_| assert!(apply(&mut alerts, &bad).is_empty()));
     alerts.expire(rules, START.plus(Nanos::from_secs(86_400)));
@@ -167,7 +167,7 @@ fn alerts_go_through_the_lifecycle() {
 }
 
 #[test]
-fn stored_counts_are_read_again_and_others_are_put_aside() {
+fn stored_counts_are_restored_and_incompatible_ones_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("objectives.json");
     assert_eq!(storage::load(&file), MeasuredByName::new());

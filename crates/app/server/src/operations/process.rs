@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_parsed_from_proc() {
+    fn process_metrics_are_parsed_from_proc() {
         assert_eq!(resident_bytes("Name:\tlaggard\nVmRSS:\t    2048 kB\n"), Some(2_097_152.0));
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 9 0 100 1 2";
         assert_eq!(cpu_seconds(stat), Some(3.0));
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_process_has_figures() {
+    fn the_current_process_has_metrics() {
         let figures = ProcessFigures::read();
         assert!(figures.resident_bytes.unwrap() > 100_000.0);
         assert!(figures.open_files.unwrap() >= 3.0 && figures.cpu_seconds.is_some());

@@ -1,4 +1,4 @@
-//! The Collector's recipe: components that there are, and none that is named but not set up.
+//! The recipe for the Collector uses existing components and configures each that it references.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn every_component_is_known() {
 }
 
 #[test]
-fn every_component_that_is_named_is_set_up() {
+fn every_referenced_component_is_configured() {
     let recipe = recipe();
     let service = &recipe["service"];
     for name in names(&service["extensions"]) {

@@ -115,7 +115,7 @@ fn parse(header: &str) -> Option<Context> {
         .then(|| Context { trace: trace.to_lowercase(), parent: parent.to_lowercase() })
 }
 
-/// Sends what comes until the server stops, in batches.
+/// Exports spans in batches until the server stops.
 async fn send_all(endpoint: String, mut waiting: mpsc::Receiver<Value>, stopping: CancellationToken) {
     let mut failing = false;
     while !stopping.is_cancelled() {

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_quoted_where_yaml_needs_it() {
+    fn strings_are_quoted_where_yaml_requires_it() {
         for plain in ["127.0.0.1:4316", "laggard-data", "/etc/a.crt", "off", "https://host:1/a"] {
             assert_eq!(scalar(plain), plain);
         }

@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 /// Most agents of a tenant.
 const AGENTS_MAX: usize = 10_000;
 
-/// An agent counts as running for so long after a poll: several polls.
+/// How long an agent counts as running after a poll: several poll intervals.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
 
-/// An agent is forgotten so long after its last poll.
+/// An agent is forgotten this long after its last poll.
 const FORGET_AFTER: Nanos = Nanos::from_secs(3_600);
 
-/// What an agent said in its last poll.
+/// The last poll of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub(crate) struct AgentStatus {
     /// The host's name.

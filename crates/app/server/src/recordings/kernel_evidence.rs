@@ -66,7 +66,7 @@ fn delimiter(text: &str) -> Result<Delimiter, ParamsError> {
     Delimiter::parse(if text == "auto" { ALL_THREADS } else { text }).map_err(ParamsError::new)
 }
 
-/// What the executions of one recording waited for. Blocks, for seconds.
+/// Waits of the executions of one recording. Blocks for seconds.
 ///
 /// # Errors
 /// A parameter that does not fit, a recording that cannot be read, or `watch` has stopped.

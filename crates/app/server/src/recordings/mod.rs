@@ -42,7 +42,7 @@ struct RecordingsState {
     agents: AgentList,
 }
 
-/// What a poll is answered with.
+/// Response to a poll.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PollReply {
     /// Memory in bytes and share of the CPUs, if the host may record.
@@ -51,7 +51,7 @@ pub(crate) struct PollReply {
     pub(crate) requests: Vec<RecordingRequest>,
 }
 
-/// What became of an upload.
+/// Outcome of an upload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum UploadResult {
     /// It is stored now.

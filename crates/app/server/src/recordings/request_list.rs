@@ -17,10 +17,10 @@ const HOSTS_MAX: usize = 2;
 /// The time that `recordings.per_hour` counts.
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
-/// An agent has so long after the interval to send it.
+/// How long after the interval an agent may upload it.
 const PENDING_MAX: Nanos = Nanos::from_secs(600);
 
-/// An interval may end so long after now.
+/// How far in the future an interval may end.
 const AHEAD_MAX: Nanos = Nanos::from_secs(60);
 
 /// The requests of a tenant, in the order in which they were made.
@@ -204,14 +204,14 @@ mod tests {
     fn without_a_rule_nothing_is_requested() {
         let mut list = RequestList::default();
         let none = RecordingRule::new(&RecordingSettings::default());
-        let asked = (window(0, 10), &incident("a"));
-        let refused = list.request((&none, &agents(10)), &hosts(&["web-1"]), asked, time(10));
+        let subject = (window(0, 10), &incident("a"));
+        let refused = list.request((&none, &agents(10)), &hosts(&["web-1"]), subject, time(10));
         assert_eq!(refused, Err(RecordingRequestError::NoRule));
         assert_eq!(list, RequestList::default());
     }
 
     #[test]
-    fn a_request_is_within_the_rule_or_not_made() {
+    fn recording_requests_stay_within_the_rule() {
         let (rule, agents, all) = (rule(|_| {}), agents(100), window(70, 100));
         for (names, window, now, reason) in [
             (&["web-1"][..], all, 100, None),
@@ -248,20 +248,20 @@ mod tests {
     fn an_incident_is_requested_once_and_the_hour_has_a_limit() {
         let (rule, agents, mut list) = (rule(|_| {}), agents(100), RequestList::default());
         let mut request = |names: &[&str], id: &str, now: i64| {
-            let asked = (window(now - 10, now), incident(id));
-            list.request((&rule, &agents), &hosts(names), (asked.0, &asked.1), time(now))
+            let subject = (window(now - 10, now), incident(id));
+            list.request((&rule, &agents), &hosts(names), (subject.0, &subject.1), time(now))
         };
         let first = request(&["web-1", "web-2"], "a", 100).unwrap();
         assert_eq!(request(&["web-1", "web-2"], "a", 130).unwrap(), first);
         assert_eq!(request(&["web-1", "web-2"], "b", 130), Err(RecordingRequestError::TooMany(3)));
         assert_eq!(request(&["web-1"], "b", 130).unwrap().len(), 1);
         assert_eq!(request(&["web-1"], "c", 140), Err(RecordingRequestError::TooMany(3)));
-        // What is known needs no permit.
+        // A known request does not count against the limit.
         assert_eq!(request(&["web-2"], "a", 140).unwrap(), first[1..]);
         assert_eq!(list.requests.len(), 3);
         let (later, agents) = (3_600 + 101, self::agents(3_600 + 101));
-        let asked = (window(later - 10, later), incident("c"));
-        let made = list.request((&rule, &agents), &hosts(&["web-1"]), (asked.0, &asked.1), time(later));
+        let subject = (window(later - 10, later), incident("c"));
+        let made = list.request((&rule, &agents), &hosts(&["web-1"]), (subject.0, &subject.1), time(later));
         assert_eq!(made.unwrap().len(), 1);
     }
 
@@ -293,8 +293,9 @@ mod tests {
         let (rule, mut list) = (rule(limits), RequestList::default());
         for minute in 0..4 {
             let now = minute * 60 + 60;
-            let asked = (window(now - 10, now), incident(&minute.to_string()));
-            list.request((&rule, &agents(now)), &hosts(&["web-1"]), (asked.0, &asked.1), time(now)).unwrap();
+            let subject = (window(now - 10, now), incident(&minute.to_string()));
+            list.request((&rule, &agents(now)), &hosts(&["web-1"]), (subject.0, &subject.1), time(now))
+                .unwrap();
         }
         let before = list.clone();
         list.expire(&rule, time(300));

@@ -72,7 +72,7 @@ impl RecordingStorage {
         }
     }
 
-    /// Recordings that arrived before the index said so, and those that are gone.
+    /// Recordings missing from the index, and index entries without a recording.
     fn complete(&self, list: &mut RequestList) -> io::Result<()> {
         for request in &mut list.requests {
             let file = fs::metadata(self.path(&request.id));

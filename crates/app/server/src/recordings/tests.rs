@@ -1,4 +1,4 @@
-//! Requests and recordings over restarts, kills, and repetitions.
+//! Requests and recordings across restarts, kills, and repeated uploads.
 
 use super::*;
 use crate::settings::Size;
@@ -88,10 +88,10 @@ fn a_pending_request_survives_a_restart_and_its_recording_is_stored_once() {
 }
 
 #[test]
-fn a_kill_between_recording_and_index_loses_nothing() {
+fn a_kill_between_writing_recording_and_index_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let made = request(&open(folder.path()), "web-1", "a", 100);
-    // As a kill leaves it: the file is there, the index does not know, and another was never requested.
+    // As after a kill: the file exists, the index does not list it, and another file was never requested.
     let recordings = folder.path().join("recordings");
     fs::write(recordings.join(format!("{}.dat", made.id)), "whole").unwrap();
     fs::write(recordings.join("ffffffffffffffffffffffffffffffff.dat"), "foreign").unwrap();
@@ -99,7 +99,7 @@ fn a_kill_between_recording_and_index_loses_nothing() {
     assert_eq!(again.stored(&made.id).unwrap().1.bytes(), 5);
     assert_eq!(poll(&again, "web-1", 120, &[]).requests, []);
     assert_eq!(files(folder.path()), [format!("{}.dat", made.id), "index.json".to_owned()]);
-    // And the other way round.
+    // The opposite case.
     fs::remove_file(recordings.join(format!("{}.dat", made.id))).unwrap();
     let again = open(folder.path());
     assert!(again.stored(&made.id).is_none());

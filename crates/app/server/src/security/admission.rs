@@ -203,7 +203,7 @@ fn needed_permission(listener: ListenerKind, method: &Method, path: &str) -> Per
             Permission::Write
         }
         path if path.starts_with("/api/v1/silences") && method != Method::GET => Permission::Write,
-        // What agents send and are sent.
+        // The protocol of agents.
         path if path.starts_with("/api/v1/agent/") => Permission::Write,
         path if path.starts_with("/api/") => Permission::Read,
         _ => Permission::None,

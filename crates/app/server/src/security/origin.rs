@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_knows_its_names() {
+    fn only_the_servers_own_host_names_are_accepted() {
         let names = ["laggard.example.com".to_owned()];
         for host in ["localhost:4316", "127.0.0.1:4316", "[::1]:4316", "10.1.2.3", "Laggard.example.com:443"]
         {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn another_site_cannot_make_a_browser_change_something() {
+    fn cross_site_requests_cannot_change_state() {
         let crosses =
             |method: Method, pairs: &[(&'static str, &str)]| crosses_sites(&method, &path(), &headers(pairs));
         assert!(!crosses(Method::POST, &[]), "no browser");

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 pub(crate) type SessionId = Box<str>;
 
 const ID_BYTES: usize = 32;
-/// Beyond so many, the oldest session ends.
+/// Maximum number of sessions; beyond it the oldest one ends.
 const SESSIONS_MAX: usize = 1024;
 /// A working day and a little.
 const LENGTH: Duration = Duration::from_secs(12 * 3600);

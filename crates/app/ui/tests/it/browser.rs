@@ -1,6 +1,6 @@
 //! The pages in a real browser: `web/e2e` in headless Chromium, against a server of recorded answers.
 //!
-//! Needs Node, npm and Chromium; without one of them it says so and passes, unless `LAGGARD_PAGES=require`. It takes
+//! Needs Node, npm and Chromium; without one of them the test is skipped, unless `LAGGARD_PAGES=require`. It takes
 //! about a minute and a half.
 
 use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
@@ -29,7 +29,7 @@ fn pages_work_in_a_browser() {
     assert!(ended.success(), "{ended}; screenshots are in {}", folder.join("web-shots").display());
 }
 
-/// What is needed and not there.
+/// Tools that are needed and not installed.
 fn lacking() -> Option<String> {
     if !laggard_ui::is_built() {
         return Some("the binary was built without its pages".to_owned());
@@ -37,9 +37,9 @@ fn lacking() -> Option<String> {
     browser_lacks()
 }
 
-/// The files as the binary holds them.
+/// The files as embedded in the binary.
 fn write_pages(folder: &Path) {
-    // What an earlier build left must not be found by tests of this one.
+    // Files of an earlier build must not be used.
     let _ = fs::remove_dir_all(folder);
     for asset in laggard_ui::assets() {
         let path = folder.join(asset.path);

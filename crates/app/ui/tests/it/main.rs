@@ -1,4 +1,4 @@
-//! The pages as the binary holds them.
+//! The pages embedded in the binary.
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 

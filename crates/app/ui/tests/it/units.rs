@@ -1,6 +1,6 @@
-//! What the pages are made of: types by `svelte-check`, pure functions by Node's own test runner.
+//! Type checks of the pages by `svelte-check`, and unit tests by Node's test runner.
 //!
-//! Needs Node and npm; without them it says so and passes, unless `LAGGARD_PAGES=require`.
+//! Needs Node and npm; without them the test is skipped, unless `LAGGARD_PAGES=require`.
 
 use laggard_testkit::{Missing, is_installed, npm_install, skip};
 use std::env;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
-fn types_hold_and_pure_functions_do_what_they_say() {
+fn web_type_checks_and_unit_tests_pass() {
     if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "there is no {tool}");
         return skip(Missing::Packages("nodejs npm"), &format!("there is no {tool}"));
@@ -24,11 +24,11 @@ fn npm(web: &Path, script: &str) {
     let mut command = Command::new("npm");
     let output = command.args(["run", "--silent", script]).current_dir(web).stdin(Stdio::null()).output();
     let output = output.expect("npm was found before");
-    let said = [output.stdout, output.stderr].concat();
+    let output_text = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
         "npm run {script}: {}\n{}",
         output.status,
-        String::from_utf8_lossy(&said)
+        String::from_utf8_lossy(&output_text)
     );
 }

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_is_read_as_it_was_written() {
+    fn snapshots_survive_writing_and_reading() {
         let counts = |throttled_ns| ThrottleCounts { periods: 9, throttled: 4, throttled_ns };
         let snapshot = HostSnapshot {
             hierarchy: Some(3),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_snapshot_and_damaged_lines_are_left_out() {
+    fn other_text_is_no_snapshot_and_damaged_lines_are_skipped() {
         assert_eq!(HostSnapshot::from_text("CPU: 0\nentries: 7\n"), None);
         let text = format!("{TITLE}\ngroup 1/x - 3\nbegin 7\nend 9 9 0\nwhat");
         let read = HostSnapshot::from_text(&text).unwrap();

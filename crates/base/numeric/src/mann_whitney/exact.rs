@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn hand_worked_ties() {
+    fn ties_worked_by_hand() {
         // Pool 1 1 2, ranks 1.5 1.5 3; x = {2} has the largest of three.
         let test = mann_whitney_permutation(&[2.0], &[1.0, 1.0], Alternative::Greater).unwrap();
         assert!((test.p_value - 1.0 / 3.0).abs() < 1e-15);
     }
 
     #[test]
-    fn what_cannot_be_counted_is_none() {
+    fn uncountable_arrangements_are_none() {
         let many: Vec<f64> = (0..300).map(f64::from).collect();
         assert_eq!(mann_whitney_exact(&[1.0], &[1.0], Alternative::Less), None);
         assert_eq!(mann_whitney_exact(&many[..150], &many[150..], Alternative::Less), None);

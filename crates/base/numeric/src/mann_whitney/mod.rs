@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked_exact() {
+    fn exact_test_worked_by_hand() {
         // {1, 2} against {3, 4}: one of the six arrangements is as low as this one.
         let test = mann_whitney(&[1.0, 2.0], &[3.0, 4.0], Alternative::Less);
         assert_eq!((test.u, test.effect, test.exact), (0.0, 0.0, true));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_gives_one() {
+    fn empty_or_equal_samples_have_p_value_one() {
         for (x, y) in [(&[][..], &[1.0][..]), (&[1.0], &[]), (&[], &[]), (&[5.0, 5.0], &[5.0])] {
             let test = mann_whitney(x, y, Alternative::Greater);
             assert_eq!((test.p_value, test.effect), (1.0, 0.5));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nan_does_no_harm() {
+    fn nan_values_do_no_harm() {
         let p = mann_whitney(&[f64::NAN, 1.0], &[2.0, f64::NAN], Alternative::TwoSided).p_value;
         assert!((0.0..=1.0).contains(&p));
     }

@@ -43,7 +43,7 @@ fn degenerate_problems_have_an_answer() {
 }
 
 #[test]
-fn of_two_equal_columns_one_is_used() {
+fn one_of_two_equal_columns_is_used() {
     let fit = nnls(&equations(2, &[&[1.0, 1.0], &[2.0, 2.0]], &[2.0, 4.0]));
     assert_eq!(fit.coefficients.iter().filter(|&&value| value > 0.0).count(), 1);
     assert!(fit.sse < 1e-12);

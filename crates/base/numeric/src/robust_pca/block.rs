@@ -1,4 +1,4 @@
-//! What an iteration does to one block of rows.
+//! One iteration on a block of rows.
 
 use pulp::Arch;
 

@@ -61,7 +61,7 @@ struct Law<S: Simd> {
     minus_cut: S::f64s,
 }
 
-/// What a step makes of a vector of entries. Zeros stay zeros.
+/// Result of a step for a vector of entries. Zeros stay zeros.
 struct NextRows<S: Simd> {
     gap: S::f64s,
     e: S::f64s,
@@ -84,8 +84,8 @@ impl<S: Simd> Law<S> {
         let multiplier = simd.mul_f64s(self.ratio, simd.sub_f64s(x, l));
         let target = simd.add_f64s(rest, multiplier);
         // soft(t, c) = t - min(max(t, -c), c)
-        let kept = simd.min_f64s(simd.max_f64s(target, self.minus_cut), self.cut);
-        let sparse = simd.sub_f64s(target, kept);
+        let clamped = simd.min_f64s(simd.max_f64s(target, self.minus_cut), self.cut);
+        let sparse = simd.sub_f64s(target, clamped);
         let x = simd.add_f64s(simd.sub_f64s(m, sparse), multiplier);
         NextRows { gap: simd.sub_f64s(rest, e), e: sparse, x }
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_as_it_is_defined() {
+    fn a_step_follows_its_definition() {
         for (cols, processor) in (1..20).flat_map(|cols| processors().map(move |processor| (cols, processor)))
         {
             let found = advance(cols, processor);

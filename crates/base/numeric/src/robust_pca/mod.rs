@@ -158,7 +158,7 @@ struct Survey {
 }
 
 impl Survey {
-    /// Replaces what is not finite by 0.
+    /// Replaces non-finite entries by 0.
     fn sanitize(data: &mut [f64]) -> Survey {
         let mut survey = Survey { largest: 0.0, non_finite: 0 };
         for value in data {

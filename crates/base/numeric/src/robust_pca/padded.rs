@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_keeps_rows_and_fills_up_with_zeros() {
+    fn a_copy_has_the_same_rows_padded_with_zeros() {
         let padded = Padded::copy_of(&DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 3.0, 4.0]));
         assert_eq!(padded.data[..8], [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(padded.data[8..], [3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);

@@ -54,7 +54,7 @@ pub(super) struct Scratch {
     pub(super) coordinates: Vec<f64>,
 }
 
-/// What a pass adds up over the rows.
+/// Sums of a pass over the rows.
 pub(super) struct StripeSums {
     /// Upper triangle of `X'X`.
     pub(super) gram: Padded,

@@ -1,4 +1,4 @@
-//! What must hold of edit distances, histogram distances and principal components, for any input.
+//! Properties of edit distances, histogram distances, and principal components for any input.
 
 use laggard_numeric::{
     Matrix, dissimilarities, jensen_shannon_distance, levenshtein_matches, levenshtein_within,
@@ -7,7 +7,7 @@ use laggard_numeric::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The recurrence as in the textbook, all cells.
+/// The textbook recurrence over the full table.
 fn plain_distance(a: &[u8], b: &[u8]) -> usize {
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -40,10 +40,10 @@ fn distributions() -> impl Strategy<Value = Vec<Vec<f64>>> {
 
 proptest! {
     #[test]
-    fn the_band_finds_what_the_whole_table_finds(a in words(), b in words(), limit in 0..30_usize) {
-        let wanted = plain_distance(&a, &b);
-        prop_assert_eq!(levenshtein_within(&a, &b, limit), (wanted <= limit).then_some(wanted));
-        prop_assert_eq!(levenshtein_within(&b, &a, limit), (wanted <= limit).then_some(wanted));
+    fn banded_and_full_edit_distance_agree(a in words(), b in words(), limit in 0..30_usize) {
+        let expected = plain_distance(&a, &b);
+        prop_assert_eq!(levenshtein_within(&a, &b, limit), (expected <= limit).then_some(expected));
+        prop_assert_eq!(levenshtein_within(&b, &a, limit), (expected <= limit).then_some(expected));
     }
 
     #[test]
@@ -85,16 +85,16 @@ proptest! {
                     found.loadings.row(j).iter().zip(found.loadings.row(k)).map(|(a, b)| a * b).sum();
                 prop_assert!((product - f64::from(u8::from(j == k))).abs() < 1e-8);
             }
-            // What the first components leave is the rest of the variance, over all rows.
+            // The residual after the first components is the rest of the variance, over all rows.
             let left: f64 = found.squared_prediction_errors(&matrix, j).iter().sum();
-            let wanted: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
-            prop_assert!((left - wanted).abs() <= 1e-9 * total * rows as f64);
+            let expected: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
+            prop_assert!((left - expected).abs() <= 1e-9 * total * rows as f64);
         }
-        let kept = found.components_holding(0.95);
-        prop_assert!(kept == 0 || found.cumulative_shares()[kept - 1] >= 0.95 - 1e-9);
-        let mut columns = found.principal_columns(kept);
+        let components = found.components_holding(0.95);
+        prop_assert!(components == 0 || found.cumulative_shares()[components - 1] >= 0.95 - 1e-9);
+        let mut columns = found.principal_columns(components);
         columns.sort_unstable();
         columns.dedup();
-        prop_assert_eq!(columns.len(), kept);
+        prop_assert_eq!(columns.len(), components);
     }
 }

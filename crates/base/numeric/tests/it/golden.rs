@@ -10,7 +10,7 @@ pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().expect("an array")
 }
 
-/// A number; `"inf"`, `"-inf"` and `"nan"` represent what JSON cannot hold.
+/// A number; `"inf"`, `"-inf"` and `"nan"` represent values that JSON does not support.
 pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().expect("a number").parse().expect("a number's name"))
 }

@@ -14,33 +14,38 @@ fn components_errors_and_anomalous_rows() {
         let name = case["name"].as_str().expect("a name");
         let rows = matrix(&case["Y"]);
         let found = principal_components(&rows);
-        for (j, (mean, wanted)) in found.means.iter().zip(numbers(&case["mean"])).enumerate() {
-            assert_close(*mean, wanted, 1e-10, &format!("{name}: mean {j}"));
+        for (j, (mean, expected)) in found.means.iter().zip(numbers(&case["mean"])).enumerate() {
+            assert_close(*mean, expected, 1e-10, &format!("{name}: mean {j}"));
         }
-        for (j, wanted) in numbers(&case["eigenvalues"]).into_iter().enumerate() {
-            assert_close(found.variances[j], wanted, 1e-8, &format!("{name}: variance {j}"));
+        for (j, expected) in numbers(&case["eigenvalues"]).into_iter().enumerate() {
+            assert_close(found.variances[j], expected, 1e-8, &format!("{name}: variance {j}"));
         }
         let eigenvalues = numbers(&case["eigenvalues"]);
         let all: f64 = eigenvalues.iter().sum();
         for (j, share) in found.cumulative_shares().into_iter().enumerate() {
-            let wanted = eigenvalues[..=j].iter().sum::<f64>() / all;
-            assert_close(share, wanted, 1e-8, &format!("{name}: share of the first {j}"));
+            let expected = eigenvalues[..=j].iter().sum::<f64>() / all;
+            assert_close(share, expected, 1e-8, &format!("{name}: share of the first {j}"));
         }
-        let kept = found.components_holding(number(&case["gamma"]));
-        assert_eq!(kept as u64, case["k"].as_u64().expect("k"), "{name}");
-        for (component, wanted) in items(&case["loadings_k"]).iter().enumerate() {
-            for (entry, wanted) in found.loadings.row(component).iter().zip(numbers(wanted)) {
-                assert_close(*entry, wanted, 1e-8, &format!("{name}: loading {component}"));
+        let components = found.components_holding(number(&case["gamma"]));
+        assert_eq!(components as u64, case["k"].as_u64().expect("k"), "{name}");
+        for (component, expected) in items(&case["loadings_k"]).iter().enumerate() {
+            for (entry, expected) in found.loadings.row(component).iter().zip(numbers(expected)) {
+                assert_close(*entry, expected, 1e-8, &format!("{name}: loading {component}"));
             }
         }
-        check_rows(case, name, &found.squared_prediction_errors(&rows, kept), found.residual_variances(kept));
-        assert_eq!(found.principal_columns(kept), indices(&case["b4"]), "{name}");
+        check_rows(
+            case,
+            name,
+            &found.squared_prediction_errors(&rows, components),
+            found.residual_variances(components),
+        );
+        assert_eq!(found.principal_columns(components), indices(&case["b4"]), "{name}");
     }
 }
 
 fn check_rows(case: &Value, name: &str, errors: &[f64], residual: &[f64]) {
-    for (i, wanted) in numbers(&case["spe"]).into_iter().enumerate() {
-        assert_close(errors[i], wanted, 1e-8, &format!("{name}: error of row {i}"));
+    for (i, expected) in numbers(&case["spe"]).into_iter().enumerate() {
+        assert_close(errors[i], expected, 1e-8, &format!("{name}: error of row {i}"));
     }
     let limit = jackson_mudholkar_limit(residual, number(&case["beta"]));
     assert_close(limit.unwrap_or(0.0), number(&case["q_limit"]), 1e-8, &format!("{name}: limit"));
@@ -72,10 +77,10 @@ fn residual_limits() {
 #[test]
 fn edit_distances() {
     let golden = load("clusters/algorithm1");
-    for (pair, wanted) in golden["edit_distance"].as_object().expect("pairs") {
+    for (pair, expected) in golden["edit_distance"].as_object().expect("pairs") {
         let (a, b) = pair.split_once('|').expect("two words");
-        let wanted = wanted.as_u64().map(|distance| distance as usize);
-        assert_eq!(levenshtein_within(a.as_bytes(), b.as_bytes(), usize::MAX), wanted, "{pair}");
+        let expected = expected.as_u64().map(|distance| distance as usize);
+        assert_eq!(levenshtein_within(a.as_bytes(), b.as_bytes(), usize::MAX), expected, "{pair}");
     }
 }
 
@@ -88,17 +93,17 @@ fn jensen_shannon_distances_and_ratios() {
     }
     let instances: Vec<Vec<f64>> = items(&golden["instances"]).iter().map(numbers).collect();
     for (name, rule) in [("sqrt", BinRule::SquareRoot), ("log_sturges", BinRule::LogSturges)] {
-        let wanted = &golden["rules"][name];
+        let expected = &golden["rules"][name];
         let bins = HistogramBins::from_values(instances.iter().flatten().copied(), rule);
-        assert_eq!(bins.count() as u64, wanted["bins"].as_u64().expect("a count"), "{name}");
+        assert_eq!(bins.count() as u64, expected["bins"].as_u64().expect("a count"), "{name}");
         let shares: Vec<Vec<f64>> = instances.iter().map(|values| bins.shares(values)).collect();
-        for (found, wanted) in shares.iter().zip(items(&wanted["histograms"])) {
-            for (found, wanted) in found.iter().zip(numbers(wanted)) {
-                assert_close(*found, wanted, 1e-10, name);
+        for (found, expected) in shares.iter().zip(items(&expected["histograms"])) {
+            for (found, expected) in found.iter().zip(numbers(expected)) {
+                assert_close(*found, expected, 1e-10, name);
             }
         }
-        for (found, wanted) in dissimilarities(&shares).iter().zip(numbers(&wanted["ratio_sqrt"])) {
-            assert_close(found.ratio, wanted, 1e-10, name);
+        for (found, expected) in dissimilarities(&shares).iter().zip(numbers(&expected["ratio_sqrt"])) {
+            assert_close(found.ratio, expected, 1e-10, name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What must hold for any input.
+//! Properties for any input.
 
 use laggard_numeric::{
     Alternative, Matrix, RobustPcaSettings, benjamini_hochberg, binomial_upper_tail, column_cosines,
@@ -38,28 +38,28 @@ proptest! {
     fn robust_pca_is_the_textbook_method(matrix in matrices()) {
         let lambda = 1.0 / (matrix.rows().max(matrix.cols()) as f64).sqrt();
         let parts = robust_pca(matrix.clone(), &RobustPcaSettings::default());
-        let wanted = decompose(&matrix, lambda, Shrink::Entries);
+        let expected = decompose(&matrix, lambda, Shrink::Entries);
         // Where the residual leaps past the tolerance, rounding decides which iterate is the last.
-        prop_assume!(parts.iterations == wanted.iterations);
+        prop_assume!(parts.iterations == expected.iterations);
         let tolerance = 1e-4 * matrix.frobenius_norm();
-        prop_assert!((to_nalgebra(&parts.low_rank) - wanted.low_rank).norm() <= tolerance);
-        prop_assert!((to_nalgebra(&parts.sparse) - wanted.sparse).norm() <= tolerance);
+        prop_assert!((to_nalgebra(&parts.low_rank) - expected.low_rank).norm() <= tolerance);
+        prop_assert!((to_nalgebra(&parts.sparse) - expected.sparse).norm() <= tolerance);
     }
 
     #[test]
     fn outlier_pursuit_is_the_textbook_method(matrix in matrices(), lambda in 0.3..1.2) {
         let settings = RobustPcaSettings { lambda: Some(lambda), ..RobustPcaSettings::default() };
         let parts = outlier_pursuit(matrix.clone(), &settings);
-        let wanted = decompose(&matrix, lambda, Shrink::Columns);
+        let expected = decompose(&matrix, lambda, Shrink::Columns);
         // Where the residual leaps past the tolerance, rounding decides which iterate is the last.
-        prop_assume!(parts.iterations == wanted.iterations);
+        prop_assume!(parts.iterations == expected.iterations);
         let tolerance = 1e-4 * matrix.frobenius_norm();
-        prop_assert!((to_nalgebra(&parts.low_rank) - wanted.low_rank).norm() <= tolerance);
-        prop_assert!((to_nalgebra(&parts.sparse) - wanted.sparse).norm() <= tolerance);
+        prop_assert!((to_nalgebra(&parts.low_rank) - expected.low_rank).norm() <= tolerance);
+        prop_assert!((to_nalgebra(&parts.sparse) - expected.sparse).norm() <= tolerance);
     }
 
     #[test]
-    fn the_parts_add_up(matrix in matrices()) {
+    fn the_parts_sum_to_the_input(matrix in matrices()) {
         let parts = robust_pca(matrix.clone(), &RobustPcaSettings::default());
         let gap = to_nalgebra(&matrix) - to_nalgebra(&parts.low_rank) - to_nalgebra(&parts.sparse);
         prop_assert!(parts.converged);
@@ -67,8 +67,8 @@ proptest! {
         let cosines = column_cosines(&matrix, &parts.low_rank);
         prop_assert!(cosines.iter().all(|cosine| (0.0..=1.0).contains(cosine)));
         let found = to_nalgebra(&parts.low_rank).singular_values();
-        for (k, wanted) in found.iter().enumerate().take(parts.rank) {
-            prop_assert!((parts.singular_values[k] - wanted).abs() <= 1e-7 * matrix.frobenius_norm());
+        for (k, expected) in found.iter().enumerate().take(parts.rank) {
+            prop_assert!((parts.singular_values[k] - expected).abs() <= 1e-7 * matrix.frobenius_norm());
         }
     }
 
@@ -110,12 +110,12 @@ proptest! {
         let values: Vec<f64> = pool.iter().map(|(value, _)| f64::from(*value)).collect();
         let groups: Vec<u32> = pool.iter().map(|(_, group)| *group).collect();
         let found = mann_whitney_one_vs_rest(&values, &groups, group_count);
-        for (wanted, p) in (0_u32..).zip(&found) {
-            let of = |is_inside: bool| -> Vec<f64> {
-                let members = values.iter().zip(&groups).filter(|(_, group)| (**group == wanted) == is_inside);
+        for (expected, p) in (0_u32..).zip(&found) {
+            let values_where = |is_inside: bool| -> Vec<f64> {
+                let members = values.iter().zip(&groups).filter(|(_, group)| (**group == expected) == is_inside);
                 members.map(|(value, _)| *value).collect()
             };
-            prop_assert_eq!(*p, mann_whitney_asymptotic(&of(true), &of(false), Alternative::Greater).p_value);
+            prop_assert_eq!(*p, mann_whitney_asymptotic(&values_where(true), &values_where(false), Alternative::Greater).p_value);
         }
         prop_assert_eq!(found.len(), group_count);
     }
@@ -139,16 +139,16 @@ proptest! {
 
     #[test]
     fn binomial_tails_are_sums(trials in 0..30_u64, probability in 0.0..=1.0, at_least in 0..32_u64) {
-        let mut wanted = 0.0;
+        let mut expected = 0.0;
         let mut ways = 1.0;
         for k in 0..=trials {
             if k >= at_least {
-                wanted += ways * f64::powi(probability, k as i32) * f64::powi(1.0 - probability, (trials - k) as i32);
+                expected += ways * f64::powi(probability, k as i32) * f64::powi(1.0 - probability, (trials - k) as i32);
             }
             ways *= (trials - k) as f64 / (k + 1) as f64;
         }
         let found = binomial_upper_tail(trials, probability, at_least);
-        prop_assert!((found - wanted).abs() <= 1e-12 + 1e-10 * wanted, "{} is not {}", found, wanted);
+        prop_assert!((found - expected).abs() <= 1e-12 + 1e-10 * expected, "{} is not {}", found, expected);
     }
 
     #[test]

@@ -25,15 +25,15 @@ fn mann_whitney_as_the_reference() {
                 ("permutation", mann_whitney_permutation(&x, &y, alternative)),
             ];
             for (kind, test) in found {
-                if let Some(wanted) = case.get(format!("p_{kind}_{name}")) {
+                if let Some(expected) = case.get(format!("p_{kind}_{name}")) {
                     let p = test.expect("the reference has it").p_value;
-                    assert_close(p, number(wanted), 1e-10, &format!("{} {kind} {name}", case["name"]));
+                    assert_close(p, number(expected), 1e-10, &format!("{} {kind} {name}", case["name"]));
                     compared += 1;
                 }
             }
         }
-        if let Some(wanted) = case.get("p_two_sided") {
-            assert_eq!(mann_whitney(&x, &y, Alternative::TwoSided).p_value, number(wanted));
+        if let Some(expected) = case.get("p_two_sided") {
+            assert_eq!(mann_whitney(&x, &y, Alternative::TwoSided).p_value, number(expected));
             compared += 1;
         }
     }
@@ -45,12 +45,12 @@ fn adjusted_p_values_as_the_reference() {
     let golden = load("bh/cases");
     for case in items(&golden["cases"]) {
         let adjusted = benjamini_hochberg(&numbers(&case["p"]));
-        for (found, wanted) in adjusted.iter().zip(numbers(&case["adjusted"])) {
-            assert_close(*found, wanted, 1e-12, "adjusted p");
+        for (found, expected) in adjusted.iter().zip(numbers(&case["adjusted"])) {
+            assert_close(*found, expected, 1e-12, "adjusted p");
         }
         let rejected: Vec<bool> = adjusted.iter().map(|p| *p <= number(&case["alpha"])).collect();
-        let wanted: Vec<bool> = items(&case["reject"]).iter().map(|r| r == true).collect();
-        assert_eq!(rejected, wanted);
+        let expected: Vec<bool> = items(&case["reject"]).iter().map(|r| r == true).collect();
+        assert_eq!(rejected, expected);
     }
 }
 
@@ -64,18 +64,18 @@ fn replicas_as_the_reference() {
     let limit = number(&golden["log_limit"]);
     let exceeding = |values: &[f64]| values.iter().filter(|v| v.ln() > limit).count() as u64;
     let mut combined = Vec::new();
-    for ((values, shift), wanted) in replicas.iter().zip(shifts).zip(items(&golden["instance_tests"])) {
+    for ((values, shift), expected) in replicas.iter().zip(shifts).zip(items(&golden["instance_tests"])) {
         let (n, e) = (values.len() as u64, exceeding(values));
         let others = exceeding(&pool) - e;
         let share = (others + 1) as f64 / (pool.len() as u64 - n + 2) as f64;
-        assert_relative(share, number(&wanted["p0"]), 1e-8, "share of the others");
+        assert_relative(share, number(&expected["p0"]), 1e-8, "share of the others");
         let excess = binomial_upper_tail(n, share, e);
-        assert_relative(excess, number(&wanted["p_exceed"]), 1e-8, "binomial");
-        assert_relative(shift, number(&wanted["p_mwu_greater"]), 1e-8, "Mann-Whitney");
+        assert_relative(excess, number(&expected["p_exceed"]), 1e-8, "binomial");
+        assert_relative(shift, number(&expected["p_mwu_greater"]), 1e-8, "Mann-Whitney");
         combined.push((2.0 * shift.min(excess)).min(1.0));
     }
-    for (found, wanted) in benjamini_hochberg(&combined).iter().zip(numbers(&golden["bh_adjusted"])) {
-        assert_relative(*found, wanted, 1e-8, "adjusted");
+    for (found, expected) in benjamini_hochberg(&combined).iter().zip(numbers(&golden["bh_adjusted"])) {
+        assert_relative(*found, expected, 1e-8, "adjusted");
     }
 }
 

@@ -40,12 +40,12 @@ fn small_matrices_as_the_reference() {
         }
         assert_relative(parts.residual, number(&case["residual"]), 1e-3, &name);
         for (key, found) in [("L", &parts.low_rank), ("E", &parts.sparse)] {
-            if let Some(wanted) = case.get(key) {
-                assert!(distance(found, &matrix(wanted)) <= 1e-5 * input.frobenius_norm(), "{name} {key}");
+            if let Some(expected) = case.get(key) {
+                assert!(distance(found, &matrix(expected)) <= 1e-5 * input.frobenius_norm(), "{name} {key}");
             }
         }
-        for (found, wanted) in column_cosines(&input, &parts.low_rank).iter().zip(cosines(case)) {
-            assert_close(*found, wanted, 1e-6, &name);
+        for (found, expected) in column_cosines(&input, &parts.low_rank).iter().zip(cosines(case)) {
+            assert_close(*found, expected, 1e-6, &name);
         }
         check_objective(case, &parts);
         check_recovery(case, &input, &parts);
@@ -57,10 +57,10 @@ fn cosines(case: &Value) -> Vec<f64> {
 }
 
 fn check_objective(case: &Value, parts: &RobustPca) {
-    let Some(wanted) = case.get("objective") else { return };
+    let Some(expected) = case.get("objective") else { return };
     let entries: f64 = parts.sparse.data().iter().map(|v| v.abs()).sum();
     let found = parts.singular_values.iter().sum::<f64>() + number(&case["lam"]) * entries;
-    assert_relative(found, number(wanted), 1e-6, "objective");
+    assert_relative(found, number(expected), 1e-6, "objective");
 }
 
 /// Where the planted sparse part is known, the low-rank part is what is left.
@@ -87,8 +87,8 @@ fn generated(golden: &Value) -> Matrix {
         hit_multiple: number(&input["mult"]),
     }
     .generate(|row| hits.push(row));
-    for (found, wanted) in generated.row(0).iter().zip(numbers(&input["first_row"])) {
-        assert_relative(*found, wanted, 1e-12, "first row");
+    for (found, expected) in generated.row(0).iter().zip(numbers(&input["first_row"])) {
+        assert_relative(*found, expected, 1e-12, "first row");
     }
     assert_relative(generated.data().iter().sum(), number(&input["sum"]), 1e-12, "sum");
     assert_relative(generated.frobenius_norm(), number(&input["fro"]), 1e-12, "norm");
@@ -102,19 +102,19 @@ fn generated_latencies_as_the_reference() {
     let golden = load("rpca/generated_2000x50");
     let input = generated(&golden);
     let parts = robust_pca(input.clone(), &RobustPcaSettings::default());
-    let wanted = &golden["raw"];
-    check_generated(&input, &parts, wanted);
-    for (found, wanted) in parts.singular_values.iter().zip(numbers(&wanted["L_singular_top10"])) {
-        assert_relative(*found, wanted, 1e-4, "singular value");
+    let expected = &golden["raw"];
+    check_generated(&input, &parts, expected);
+    for (found, expected) in parts.singular_values.iter().zip(numbers(&expected["L_singular_top10"])) {
+        assert_relative(*found, expected, 1e-4, "singular value");
     }
-    assert_relative(parts.singular_values.iter().sum(), number(&wanted["L_nuclear"]), 1e-4, "nuclear norm");
+    assert_relative(parts.singular_values.iter().sum(), number(&expected["L_nuclear"]), 1e-4, "nuclear norm");
     let entries = parts.sparse.data().iter().map(|v| v.abs()).sum();
-    assert_relative(entries, number(&wanted["E_l1"]), 1e-4, "entries");
+    assert_relative(entries, number(&expected["E_l1"]), 1e-4, "entries");
     let nonzero = parts.sparse.data().iter().filter(|v| **v != 0.0).count() as f64 / 100_000.0;
-    assert_relative(nonzero, number(&wanted["E_nonzero_fraction"]), 1e-3, "nonzero entries");
+    assert_relative(nonzero, number(&expected["E_nonzero_fraction"]), 1e-3, "nonzero entries");
     for (key, part) in [("L_row0", &parts.low_rank), ("E_row0", &parts.sparse)] {
-        for (found, wanted) in part.row(0).iter().zip(numbers(&wanted[key])) {
-            assert_close(*found, wanted, 1e-4, key);
+        for (found, expected) in part.row(0).iter().zip(numbers(&expected[key])) {
+            assert_close(*found, expected, 1e-4, key);
         }
     }
 }
@@ -133,15 +133,15 @@ fn scaled_latencies_as_the_reference() {
     check_generated(&input, &parts, &golden["median_scaled"]);
 }
 
-fn check_generated(input: &Matrix, parts: &RobustPca, wanted: &Value) {
-    assert_eq!(parts.iterations, wanted["iters"]);
-    assert!((parts.rank as f64 - number(&wanted["rank"])).abs() <= 1.0);
+fn check_generated(input: &Matrix, parts: &RobustPca, expected: &Value) {
+    assert_eq!(parts.iterations, expected["iters"]);
+    assert!((parts.rank as f64 - number(&expected["rank"])).abs() <= 1.0);
     let cosines = column_cosines(input, &parts.low_rank);
-    for (found, wanted) in cosines.iter().zip(numbers(&wanted["cosine"])) {
-        assert_relative(*found, wanted, 1e-4, "cosine");
+    for (found, expected) in cosines.iter().zip(numbers(&expected["cosine"])) {
+        assert_relative(*found, expected, 1e-4, "cosine");
     }
     let flagged: Vec<usize> = (0..cosines.len()).filter(|&j| cosines[j] < 0.5).collect();
-    assert_eq!(flagged, indices(&wanted["flagged_at_0_5"]));
+    assert_eq!(flagged, indices(&expected["flagged_at_0_5"]));
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn outlying_columns_as_the_reference() {
     let largest = norms.iter().copied().fold(0.0, f64::max);
     let outlying: Vec<usize> = (0..norms.len()).filter(|&j| norms[j] > 0.05 * largest).collect();
     assert_eq!(outlying, indices(&golden["outlier_columns"]));
-    for (found, wanted) in norms.iter().zip(numbers(&golden["E_column_norms"])) {
-        assert!((found - wanted).abs() <= 1e-4 * largest, "{found} is not {wanted}");
+    for (found, expected) in norms.iter().zip(numbers(&golden["E_column_norms"])) {
+        assert!((found - expected).abs() <= 1e-4 * largest, "{found} is not {expected}");
     }
 }
 
@@ -182,7 +182,7 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
-fn nothing_and_zeros_stay_what_they_are() {
+fn empty_and_zero_matrices_are_unchanged() {
     for (rows, cols) in [(0, 0), (0, 3), (3, 0), (4, 3), (2, 5)] {
         for decompose in [robust_pca, outlier_pursuit] {
             let parts = decompose(Matrix::zeros(rows, cols), &RobustPcaSettings::default());
@@ -209,17 +209,17 @@ fn single_rows_and_columns_converge() {
 }
 
 #[test]
-fn what_is_not_finite_is_counted_and_taken_as_zero() {
+fn non_finite_entries_are_counted_and_replaced_by_zero() {
     let mut clean = Matrix::from_row_major(6, 2, (0..12).map(|i| f64::from(i % 5)).collect());
     clean.set(1, 1, 0.0);
     clean.set(4, 0, 0.0);
     let mut spoilt = clean.clone();
     spoilt.set(1, 1, f64::NAN);
     spoilt.set(4, 0, f64::NEG_INFINITY);
-    let wanted = robust_pca(clean, &RobustPcaSettings::default());
+    let expected = robust_pca(clean, &RobustPcaSettings::default());
     let found = robust_pca(spoilt, &RobustPcaSettings::default());
-    assert_eq!((wanted.non_finite, found.non_finite), (0, 2));
-    assert_eq!(RobustPca { non_finite: 0, ..found }, wanted);
+    assert_eq!((expected.non_finite, found.non_finite), (0, 2));
+    assert_eq!(RobustPca { non_finite: 0, ..found }, expected);
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn extreme_magnitudes_are_the_same_problem() {
         let scaled = data.iter().map(|v| v * exponent.exp2()).collect();
         let parts = robust_pca(Matrix::from_row_major(12, 5, scaled), &RobustPcaSettings::default());
         assert_eq!((parts.iterations, parts.rank), (plain.iterations, plain.rank));
-        for (found, wanted) in parts.low_rank.data().iter().zip(plain.low_rank.data()) {
-            assert_close(found * (-exponent).exp2(), *wanted, 1e-9, "scaled");
+        for (found, expected) in parts.low_rank.data().iter().zip(plain.low_rank.data()) {
+            assert_close(found * (-exponent).exp2(), *expected, 1e-9, "scaled");
         }
     }
     let largest =
@@ -241,9 +241,9 @@ fn extreme_magnitudes_are_the_same_problem() {
 }
 
 #[test]
-fn senseless_settings_are_replaced_by_defaults() {
+fn invalid_settings_are_replaced_by_defaults() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
-    let wanted = robust_pca(input.clone(), &RobustPcaSettings::default());
+    let expected = robust_pca(input.clone(), &RobustPcaSettings::default());
     for bad in [f64::NAN, -1.0, 0.0] {
         let settings = RobustPcaSettings {
             lambda: Some(bad),
@@ -251,12 +251,12 @@ fn senseless_settings_are_replaced_by_defaults() {
             tolerance: bad,
             ..RobustPcaSettings::default()
         };
-        assert_eq!(robust_pca(input.clone(), &settings), wanted);
+        assert_eq!(robust_pca(input.clone(), &settings), expected);
     }
 }
 
 #[test]
-fn out_of_iterations_is_said() {
+fn reaching_the_iteration_limit_is_reported() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
     for (given, done) in [(0, 1), (1, 1), (9, 9)] {
         let settings = RobustPcaSettings { iterations_max: given, ..RobustPcaSettings::default() };
@@ -267,7 +267,7 @@ fn out_of_iterations_is_said() {
 }
 
 #[test]
-fn extreme_settings_end() {
+fn extreme_settings_terminate() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
     for lambda in [f64::MIN_POSITIVE, 1e-300, 1e300, f64::MAX] {
         for (growth, tolerance) in [(1.000_001, 1e-7), (f64::MAX, 1e-300), (1.5, f64::INFINITY)] {
@@ -293,9 +293,9 @@ fn larger_matrices_are_the_textbook_method() {
         (outlier_pursuit, Shrink::Columns, 0.9),
     ] {
         let parts = method(input.clone(), &RobustPcaSettings::default());
-        let wanted = decompose(&input, lambda, shrink);
-        assert_eq!(parts.iterations, wanted.iterations, "{shrink:?}");
-        let gap = (to_nalgebra(&parts.low_rank) - wanted.low_rank).norm() / input.frobenius_norm();
+        let expected = decompose(&input, lambda, shrink);
+        assert_eq!(parts.iterations, expected.iterations, "{shrink:?}");
+        let gap = (to_nalgebra(&parts.low_rank) - expected.low_rank).norm() / input.frobenius_norm();
         assert!(gap <= 1e-6, "{shrink:?} {gap}");
     }
 }

@@ -3,14 +3,14 @@
 use laggard_numeric::Matrix;
 use nalgebra::DMatrix;
 
-/// Which entries of the sparse part are shrunk together.
+/// Whether entries or columns of the sparse part are shrunk together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shrink {
     Entries,
     Columns,
 }
 
-/// What the textbook method found.
+/// Result of the textbook method.
 pub(crate) struct Textbook {
     pub(crate) low_rank: DMatrix<f64>,
     pub(crate) sparse: DMatrix<f64>,

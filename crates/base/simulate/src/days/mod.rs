@@ -44,7 +44,7 @@ pub struct Day {
     tenants: Vec<AttributeText>,
 }
 
-/// What a fault hits, by name.
+/// Target of a fault, by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DayTruth {
     /// The service and the operation; for an edge those of the callee.

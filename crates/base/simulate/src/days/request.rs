@@ -38,7 +38,7 @@ pub struct DaySpan {
     pub(super) status: Status,
     pub(super) start: i64,
     pub(super) end: i64,
-    /// What a fault added to the span's own time.
+    /// Time that a fault added to the span's self time.
     pub injected: Nanos,
     /// Whether a fault delayed it, made it fail, or made it return early.
     pub is_hit: bool,
@@ -82,7 +82,7 @@ impl DayRequest {
     }
 }
 
-/// A request while it is drawn.
+/// A request under construction.
 pub(super) struct Drawing<'a> {
     day: &'a Day,
     random: Random,
@@ -260,9 +260,9 @@ impl<'a> Drawing<'a> {
         if slow_ns > 0.0 {
             self.inject(client.unwrap_or(parent), slow_ns);
         }
-        let there = start + ((network_ns + slow_ns) / 2.0) as i64;
-        let target = self.balance(callee.service, there);
-        let served = self.serve(operation, target, client.or(Some(parent)), there);
+        let arrival = start + ((network_ns + slow_ns) / 2.0) as i64;
+        let target = self.balance(callee.service, arrival);
+        let served = self.serve(operation, target, client.or(Some(parent)), arrival);
         let end = served.end + ((network_ns + slow_ns) / 2.0) as i64;
         if let Some(client) = client {
             self.spans[client].end = end;

@@ -15,7 +15,7 @@ const SCALING: i64 = 5 * MINUTE;
 const ROLLOUT_STEP: i64 = 20 * SECOND;
 /// A release may have been this long ago.
 const RELEASE_HOURS: i64 = 48;
-/// Requests may last so long after the end of the period.
+/// How long requests may last after the end of the period.
 const MARGIN: i64 = 2 * MINUTE;
 
 /// What a random number decides; the first step of its path.

@@ -60,7 +60,7 @@ pub(super) struct System {
     pub(super) operations: Vec<Operation>,
     /// What requests enter, with cumulative probabilities.
     pub(super) entries: Vec<(usize, f64)>,
-    /// Operations that start on their own, every so many nanoseconds.
+    /// Operations that start periodically, with the period in nanoseconds.
     pub(super) jobs: Vec<(usize, i64)>,
 }
 

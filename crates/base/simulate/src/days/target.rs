@@ -6,7 +6,7 @@ use crate::Error;
 use crate::random::{Random, Stream};
 use laggard_model::SpanKind;
 
-/// What a fault hits.
+/// Target of a fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct FaultTarget {
     pub(super) operation: usize,

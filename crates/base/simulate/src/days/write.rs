@@ -29,7 +29,7 @@ pub struct DayOutput {
     pub files: u16,
 }
 
-/// What was written.
+/// Counts of written records.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DaySummary {
     /// The folder with nothing but trace files.
@@ -63,7 +63,7 @@ pub struct WrittenDayTruth {
     pub records: RecordCounts,
     /// The services.
     pub services: Vec<String>,
-    /// What a diagnosis of the time of the fault should say.
+    /// Expected diagnosis of the time of the fault.
     pub expected: Expected,
     /// The fault, if there is one.
     pub fault: Option<DayFaultTruth>,
@@ -75,7 +75,7 @@ pub struct WrittenDayTruth {
     pub injections: String,
 }
 
-/// A fault and what it hits.
+/// A fault and its target.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DayFaultTruth {
     /// Name of the kind.

@@ -1,4 +1,4 @@
-//! What happens next.
+//! Departures of jobs in order of time.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What monitoring would have recorded.
+//! Measurements as monitoring would record them.
 
 /// Transactions of the system or of one server, by window and type. Tables are `T x n`, a row a window.
 #[derive(Clone, PartialEq, Debug)]

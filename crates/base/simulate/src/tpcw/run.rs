@@ -8,7 +8,7 @@ use super::truth::TpcwTruth;
 use crate::Error;
 use crate::random::{Random, Stream};
 
-/// What was measured, and what is true.
+/// Measurements and ground truth.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TpcwRun {
     /// Start of the first window, in nanoseconds since the Unix epoch.
@@ -25,7 +25,7 @@ pub struct TpcwRun {
     pub system: TransactionSeries,
     /// Front servers, then database servers.
     pub servers: Vec<ServerSeries>,
-    /// What is true.
+    /// Ground truth.
     pub truth: TpcwTruth,
 }
 

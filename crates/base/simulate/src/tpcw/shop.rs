@@ -7,7 +7,7 @@ use super::settings::TpcwSettings;
 use crate::queueing::{Event, Network, Station, WorkSource};
 use crate::random::{Random, Stream};
 
-/// What a client does.
+/// State of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Activity {
     /// Nothing: its population is smaller now.
@@ -166,12 +166,12 @@ impl Shop<'_> {
         self.network.send(job, station, work_s);
     }
 
-    /// What a transaction costs more because of the cache: the miss probability decays with transactions and
+    /// Factor of a transaction's cost due to the cache: the miss probability decays with transactions and
     /// grows back to 1 with time.
     fn cache_factor(&mut self) -> f64 {
         let Some(cache) = self.settings.cache else { return 1.0 };
-        let kept = libm::exp((self.miss_at - self.network.now()) / cache.ttl_s);
-        self.miss = 1.0 - (1.0 - self.miss) * kept;
+        let retained = libm::exp((self.miss_at - self.network.now()) / cache.ttl_s);
+        self.miss = 1.0 - (1.0 - self.miss) * retained;
         self.miss_at = self.network.now();
         let missed = self.choice.chance(self.miss);
         self.miss -= self.miss / cache.size;

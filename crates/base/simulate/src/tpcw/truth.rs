@@ -1,4 +1,4 @@
-//! What is true about a run.
+//! Ground truth of a run.
 
 use super::catalog::MIX_NAMES;
 use super::plan::Plan;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the layout of a run's `truth.json`.
 pub const TPCW_TRUTH_SCHEMA_VERSION: u32 = 1;
 
-/// What is true, and what an analysis should say.
+/// Ground truth and expected analysis.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TpcwTruth {
     /// [`TPCW_TRUTH_SCHEMA_VERSION`].

@@ -1,4 +1,4 @@
-//! What the scenarios are made of.
+//! Building blocks of the scenarios.
 
 use super::catalog::{TransactionType, invented};
 use super::scenario::TpcwScenario;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The folder for the samples, inside the output folder.
 pub const SAMPLES_FOLDER: &str = "samples";
 
-/// What was written.
+/// Counts of written records.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SamplesSummary {
     /// The folder with nothing but sample files.
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_civil() {
+    fn times_are_in_calendar_format() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),

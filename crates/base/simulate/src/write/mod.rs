@@ -35,7 +35,7 @@ pub(crate) trait TraceLog {
     fn finish(&mut self) -> Result<Written, Error>;
 }
 
-/// What was written.
+/// Counts of written records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Written {
     pub(crate) records: RecordCounts,

@@ -29,14 +29,14 @@ impl ResourceBatches {
 
     /// Counts a span of a process and returns its batch.
     pub(super) fn target(&mut self, process: u32) -> BatchTarget {
-        let place = match self.spans {
+        let target = match self.spans {
             0 | DOCUMENT_SPANS => BatchTarget::NewDocument,
             _ if process != self.process => BatchTarget::NewResource,
             _ => BatchTarget::SameResource,
         };
-        self.spans = if place == BatchTarget::NewDocument { 1 } else { self.spans + 1 };
+        self.spans = if target == BatchTarget::NewDocument { 1 } else { self.spans + 1 };
         self.process = process;
-        place
+        target
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(batches.target(1), BatchTarget::SameResource);
         assert_eq!(batches.target(2), BatchTarget::NewResource);
         let rest: Vec<BatchTarget> = (0..510).map(|_| batches.target(2)).collect();
-        assert_eq!(rest.iter().filter(|place| **place == BatchTarget::NewDocument).count(), 1);
+        assert_eq!(rest.iter().filter(|target| **target == BatchTarget::NewDocument).count(), 1);
         assert_eq!(rest[509], BatchTarget::NewDocument);
     }
 }

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_like_the_formatter_writes_them() {
+    fn numbers_are_written_like_the_standard_formatter_does() {
         for value in [0, 7, 10, 1_234_567_890, u64::MAX] {
             let mut out = Vec::new();
             push_decimal(&mut out, value);

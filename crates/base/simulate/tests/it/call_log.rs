@@ -1,4 +1,4 @@
-//! The call log, rebuilt into trees by a reader that knows nothing but the log.
+//! Call trees rebuilt from the call log alone by an independent reader.
 
 use crate::support::{draw, small, write};
 use laggard_simulate::{OutputFormat, Request, Scenario};
@@ -97,7 +97,7 @@ fn expected(request: &Request) -> Vec<(String, String, i64)> {
 }
 
 #[test]
-fn the_log_alone_gives_the_trees_back() {
+fn the_log_alone_reproduces_the_trees() {
     for scenario in [Scenario::Bursts, Scenario::CodeBugNewOperation] {
         let settings = small(scenario, 5);
         let (folder, summary) = write(&settings, OutputFormat::CallLog);

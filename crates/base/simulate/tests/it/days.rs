@@ -29,7 +29,7 @@ fn text(settings: &DaySettings, format: OutputFormat) -> String {
     String::from_utf8(bytes.clone()).unwrap()
 }
 
-/// The spans that are not lost as any reader sees them, sorted; how many failed; and how many have a tenant.
+/// The spans that are not lost, sorted; the number of failed ones; and the number with a tenant.
 fn expected(settings: &DaySettings) -> (Vec<Span>, usize, usize) {
     let day = Day::new(settings).unwrap();
     let (mut spans, mut failed, mut tenants) = (Vec::new(), 0, 0);
@@ -95,7 +95,7 @@ fn the_span_table_has_columns_for_status_and_tenant() {
 }
 
 #[test]
-fn the_truth_lists_what_the_fault_hit_and_counts_what_is_lost() {
+fn the_truth_lists_affected_requests_and_counts_losses() {
     let (folder, summary) = write(&failing(), OutputFormat::SpanCsv);
     let truth = &summary.truth;
     assert_eq!(truth.spans, truth.records.written + truth.records.dropped);
@@ -124,7 +124,7 @@ fn the_same_day_gives_the_same_bytes() {
 }
 
 #[test]
-fn faults_and_formats_that_a_day_cannot_have_are_refused() {
+fn unsupported_faults_and_formats_of_a_day_are_rejected() {
     let folder = Folder::new();
     let output = DayOutput { format: OutputFormat::CallLog, compression: Compression::Plain, files: 1 };
     let refused = |settings: &DaySettings, output: &DayOutput| {

@@ -40,7 +40,7 @@ fn the_bytes_never_change() {
 const KNOWN: [&str; 2] = ["07c8b75aead3fcb5634cd5f1fbe63e3b", "2b17c2ff99af23662239e04c7f7ea534"];
 
 #[test]
-fn requests_do_not_depend_on_how_many_there_are() {
+fn requests_do_not_depend_on_their_number() {
     let few = draw(&small(Scenario::Quiet, 2));
     let many = draw(&Settings { requests_per_service: 90, ..small(Scenario::Quiet, 2) });
     for request in &few {
@@ -50,7 +50,7 @@ fn requests_do_not_depend_on_how_many_there_are() {
 }
 
 #[test]
-fn another_run_is_the_same_system_with_other_requests() {
+fn another_run_has_the_same_system_and_different_requests() {
     let settings = small(Scenario::Quiet, 2);
     let (first, second) = (draw(&settings), draw(&Settings { run: 1, ..settings }));
     assert!(first.iter().all(|a| second.iter().all(|b| a.trace_id != b.trace_id)));

@@ -1,4 +1,4 @@
-//! The workload is the one that is stated.
+//! The workload has the documented distributions.
 
 use crate::support::{draw, median};
 use laggard_simulate::{Request, Scenario, Settings};
@@ -61,7 +61,7 @@ fn self_times_are_lognormal_around_the_stated_medians() {
     assert!(checked > 50);
 }
 
-/// By operation, its self times in milliseconds.
+/// Self times in milliseconds, by operation.
 fn self_times_ms(settings: &Settings) -> BTreeMap<(String, String), Vec<f64>> {
     let mut times: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
     for request in draw(settings) {

@@ -1,4 +1,4 @@
-//! Every format holds the same spans, and they are those of the requests.
+//! Every format contains exactly the spans of the requests.
 
 use crate::readers;
 use crate::support::{Folder, Span, small, spans, write};
@@ -29,7 +29,7 @@ fn read_all(folder: &Folder, format: OutputFormat) -> Vec<Span> {
 }
 
 #[test]
-fn every_format_holds_the_spans_of_the_requests() {
+fn every_format_contains_the_spans_of_the_requests() {
     for scenario in [Scenario::ThreadPool, Scenario::CodeBugNewOperation, Scenario::LoadImbalance] {
         let settings = small(scenario, 3);
         let expected = spans(&settings);
@@ -87,7 +87,7 @@ fn compression_changes_nothing_but_the_size() {
 }
 
 #[test]
-fn exported_spans_are_torn_apart_and_jaegers_are_not() {
+fn spans_of_a_trace_are_scattered_except_in_jaeger_files() {
     let settings = small(Scenario::Quiet, 3);
     for (format, torn) in [(OutputFormat::SpanCsv, true), (OutputFormat::Jaeger, false)] {
         let (folder, _) = write(&settings, format);
@@ -106,7 +106,7 @@ fn traces_of_two_runs_do_not_mix() {
 }
 
 #[test]
-fn bad_settings_write_nothing() {
+fn invalid_settings_write_nothing() {
     let folder = Folder::new();
     let settings = Settings { duplicate_records: -0.1, ..small(Scenario::Quiet, 3) };
     let result = generate(&settings, OutputFormat::SpanCsv, folder.path(), Compression::Plain);

@@ -6,7 +6,7 @@ use laggard_simulate::{OutputFormat, Scenario, Settings};
 use std::collections::BTreeSet;
 
 #[test]
-fn lost_records_are_missing_and_repeated_ones_come_twice() {
+fn lost_records_are_missing_and_repeated_ones_appear_twice() {
     let settings = Settings { drop_records: 0.05, duplicate_records: 0.02, ..small(Scenario::Quiet, 6) };
     let all = spans(&settings);
     let (folder, summary) = write(&settings, OutputFormat::SpanCsv);

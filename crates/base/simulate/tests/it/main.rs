@@ -1,6 +1,6 @@
-//! Generated traces, read back by small readers of their own and compared with what is true.
+//! Generated traces, read back by small independent readers and compared with the ground truth.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should panic at that line")]
 
 mod call_log;
 mod days;

@@ -1,4 +1,4 @@
-//! The smallest readers that can read what is written; independent of the writers and of the real readers.
+//! Minimal readers of the generated files, independent of the writers and of the product's readers.
 
 use crate::support::Span;
 use serde_json::Value;

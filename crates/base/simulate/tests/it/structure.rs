@@ -1,4 +1,4 @@
-//! What holds for every request of every scenario.
+//! Invariants of every request of every scenario.
 
 use laggard_model::SpanKind;
 use laggard_simulate::{Request, SAMPLING, Scenario, Settings, requests};
@@ -54,13 +54,13 @@ fn check(request: &Request) {
     assert_eq!(ids.len(), request.calls.len());
     assert_eq!(mix(request.trace_id.value() as u64) % SAMPLING, 0);
     let replica = |service: &str| {
-        let of = request.calls.iter().filter(|call| request.service(call) == service);
-        of.map(|call| request.replica(call)).collect::<HashSet<_>>()
+        let calls = request.calls.iter().filter(|call| request.service(call) == service);
+        calls.map(|call| request.replica(call)).collect::<HashSet<_>>()
     };
     assert!(request.calls.iter().all(|call| replica(request.service(call)).len() == 1));
 }
 
-/// The finalizer of splitmix64, written down again.
+/// An independent copy of the splitmix64 finalizer.
 fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn requests_are_sound(
+    fn generated_requests_are_consistent(
         seed: u64,
         run in 0..3_u32,
         scenario in 0..Scenario::ALL.len(),
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn extreme_settings_are_sound(seed: u64) {
+    fn extreme_settings_give_consistent_requests(seed: u64) {
         let base = Settings { requests_per_service: 3, ..Settings::new(Scenario::SlowHost, seed) };
         let settings = Settings {
             slow_host_factor: 1_000.0,

@@ -7,7 +7,7 @@ use laggard_simulate::{
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that vanishes with the value.
+/// A folder that is deleted on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -56,7 +56,7 @@ pub(crate) fn draw(settings: &Settings) -> Vec<Request> {
     requests(settings).unwrap().collect()
 }
 
-/// A span as any reader sees it: microseconds, because some formats have no more.
+/// A span in the common representation: microseconds, because some formats have no higher precision.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Span {
     pub(crate) trace: String,
@@ -70,7 +70,7 @@ pub(crate) struct Span {
     pub(crate) duration_us: i64,
 }
 
-/// A call as any reader sees it.
+/// A call in the common representation.
 pub(crate) fn span(request: &Request, call: &Call) -> Span {
     let parent = call.parent.map(|parent| request.calls[parent as usize].span_id.to_string());
     let start_us = call.start.unix_ns() / 1_000;
@@ -91,7 +91,7 @@ pub(crate) fn span(request: &Request, call: &Call) -> Span {
     }
 }
 
-/// The calls of all requests as any reader sees them, sorted.
+/// The calls of all requests in the common representation, sorted.
 pub(crate) fn spans(settings: &Settings) -> Vec<Span> {
     let mut spans: Vec<Span> = draw(settings)
         .iter()

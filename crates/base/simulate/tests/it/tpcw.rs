@@ -1,4 +1,4 @@
-//! The shop: what is measured agrees with what is true.
+//! The shop's measurements agree with its true parameters.
 
 use crate::support::Folder;
 use laggard_simulate::{
@@ -83,7 +83,7 @@ fn several_cores_quotas_and_servers_keep_the_law() {
 }
 
 #[test]
-fn a_cache_makes_the_first_minutes_dearer() {
+fn a_cold_cache_makes_the_first_minutes_costlier() {
     let cache = Cache { size: 20_000.0, ttl_s: 3_600.0, miss_extra: 0.5 };
     let settings = TpcwSettings { cache: Some(cache), ..TpcwSettings::new(1, vec![steady(600, 40)]) };
     let run = tpcw(&settings).unwrap();
@@ -97,7 +97,7 @@ fn the_paper_has_seven_segments_and_two_alarms() {
     let settings = TpcwSettings::scenario(TpcwScenario::Paper, 1);
     let starts: Vec<u32> = settings.phases.iter().map(|phase| phase.windows).collect();
     assert_eq!(starts, [300, 180, 310, 240, 260, 255, 255]);
-    // Tenth-length phases of the same kind, so that it does not take long.
+    // Phases of a tenth of the length, to save time.
     let phases = settings.phases.iter().map(|phase| Phase { windows: phase.windows / 10, ..phase.clone() });
     let truth = tpcw(&TpcwSettings { phases: phases.collect(), ..settings.clone() }).unwrap().truth;
     let kinds: Vec<(usize, ExpectedKind)> =
@@ -137,7 +137,7 @@ fn a_rollback_is_reported_as_a_rollback() {
 }
 
 #[test]
-fn every_scenario_runs_and_its_names_are_read_back() {
+fn every_scenario_runs_and_its_names_survive_parsing() {
     for scenario in TpcwScenario::ALL {
         assert_eq!(TpcwScenario::parse(scenario.name()), Some(scenario));
         let settings = TpcwSettings::scenario(scenario, 7);
@@ -154,7 +154,7 @@ fn the_same_seed_gives_the_same_numbers_on_every_machine() {
     let run = |seed| tpcw(&TpcwSettings::new(seed, vec![steady(100, 10)])).unwrap();
     assert_eq!(run(1).system.counts, run(1).system.counts);
     assert_ne!(run(1).system.counts, run(2).system.counts);
-    // Written down once: no platform's mathematics may change it.
+    // Recorded once: results must not depend on the platform's math library.
     let first = run(1);
     assert_eq!(first.system.counts.iter().sum::<f64>(), 8_559.0);
     assert_eq!(first.servers[0].utilization[9].to_bits(), 4_589_883_367_100_799_246);

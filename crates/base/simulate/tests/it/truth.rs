@@ -1,4 +1,4 @@
-//! The truth is what the data say.
+//! The truth file matches the data.
 
 use crate::support::{draw, write};
 use laggard_simulate::{ExpectedVerdict, FaultScope, OutputFormat, Scenario, Settings, Truth};
@@ -116,7 +116,7 @@ fn the_demonstration_has_its_incident() {
 }
 
 #[test]
-fn a_sample_the_fault_did_not_hit_is_healthy() {
+fn a_sample_unaffected_by_the_fault_is_healthy() {
     let settings = Settings { requests_per_service: 1, ..Settings::new(Scenario::Bursts, 1) };
     let (_folder, summary) = write(&settings, OutputFormat::SpanCsv);
     assert_eq!(summary.truth.injected_calls, 0);

@@ -341,9 +341,9 @@ impl<'a> DeviationScan<'a> {
 
     /// The time by which expected steps of the same state next to a run are too short.
     fn neighbor_shortfall_us(&self, first: usize, end: usize, step: usize) -> f64 {
-        let beside = first.checked_sub(1).into_iter().chain((end < self.fits.len()).then_some(end));
-        let same = beside.filter(|&beside| self.aligned.state(beside) == self.aligned.state(step));
-        same.map(|beside| self.shortfall_us(beside)).fold(0.0, f64::max)
+        let neighbors = first.checked_sub(1).into_iter().chain((end < self.fits.len()).then_some(end));
+        let same = neighbors.filter(|&neighbor| self.aligned.state(neighbor) == self.aligned.state(step));
+        same.map(|neighbor| self.shortfall_us(neighbor)).fold(0.0, f64::max)
     }
 
     /// The time by which an expected step is shorter than usual, if it is unusually short.

@@ -28,9 +28,9 @@ impl From<AlignMode> for LocalizeRules {
 pub struct LocalizeSettings {
     /// The rules.
     pub rules: LocalizeRules,
-    /// A state is unexpected if a smaller share of normal executions has it at the position. 0.05, ours.
+    /// A state is unexpected if a smaller share of normal executions has it at the position. 0.05, unpublished.
     pub unexpected_share: f64,
-    /// A state is missing if at least this share of normal executions has it at the position. 0.95, ours.
+    /// A state is missing if at least this share of normal executions has it at the position. 0.95, unpublished.
     pub missing_share: f64,
     /// Paper rules: a step is slow from this number of standard deviations above the mean. 1.5, Janecek et al. 3.6.
     pub slow_std: f64,

@@ -28,10 +28,10 @@ pub struct MsaSettings {
     /// Width of the searched band, as a share of the longer side, in (0, 1]. 0.2; it widens if the best
     /// path touches its edge.
     pub band_share: f64,
-    /// Minimum half width of the band in columns. 48, ours.
+    /// Minimum half width of the band in columns. 48, unpublished.
     pub band_min: usize,
     /// Maximum work of refinement, in table cells; then the alignment is returned as it is ([`super::RefinementEnd::Work`]).
-    /// 10 billion (about a minute), ours.
+    /// 10 billion (about a minute), unpublished.
     pub refinement_work_max: u64,
     /// Number of threads; the result does not depend on it.
     pub threads: NonZeroUsize,

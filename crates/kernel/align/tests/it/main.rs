@@ -1,4 +1,4 @@
-//! References and properties: executions' kinds and deviations, alignment and localization.
+//! References and properties of kinds of executions, alignment, and localization.
 
 #![expect(clippy::unwrap_used, reason = "a missing value fails the test")]
 

@@ -28,7 +28,7 @@ fn aligned(sequences: &[Vec<StateId>]) -> MultipleAlignment {
     align(&slices, states, &MsaSettings::default())
 }
 
-/// The score of a reference alignment, by our scoring.
+/// The score of a reference alignment under Laggard's scoring.
 fn score_of(reference: &Value) -> f64 {
     let rows: Vec<Vec<Option<StateId>>> = reference
         .as_array()

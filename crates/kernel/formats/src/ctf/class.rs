@@ -17,7 +17,7 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-/// What a field is to the reader itself, beside being data.
+/// Role of a field for the reader itself, besides being data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FieldRole {
     /// `magic`.
@@ -169,7 +169,7 @@ pub(super) struct Choice {
 pub(super) enum FieldKind {
     /// A number, or a name of one.
     Integer(IntegerClass),
-    /// An IEEE 754 number of so many bits.
+    /// An IEEE 754 number with its size in bits.
     Float { bits: u32, order: ByteOrder },
     /// Bytes up to a zero byte.
     Text,
@@ -227,7 +227,7 @@ impl Class {
         &self.0.kind
     }
 
-    /// It begins at a multiple of so many bits.
+    /// Alignment in bits.
     pub(super) fn align(&self) -> u32 {
         self.0.align
     }

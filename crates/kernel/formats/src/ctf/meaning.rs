@@ -22,7 +22,7 @@ pub(super) const FIELD: Slot = FIRST_FIELD + 4;
 /// Maximum number of fields searched for names; more indicates a malicious file.
 const NAMES_MAX: usize = 10_000;
 
-/// What the events of a class mean.
+/// Meaning of the events of a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum EventMeaning {
     /// Nothing.

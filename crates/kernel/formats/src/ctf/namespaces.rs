@@ -64,22 +64,22 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_is_reported_once_also_where_records_do_not_name_it() {
+    fn each_thread_is_reported_once_even_without_context_fields() {
         let mut namespaces = Namespaces::default();
-        let mut told = |pid_ns, recorded, kind: EventKind| {
+        let mut reported = |pid_ns, recorded, kind: EventKind| {
             let context = NamespaceContext { pid_ns, vtid: Some(3), recorded };
             let event = namespaces.event(KernelTime::from_ns(5), Cpu(0), context, &kind)?;
             let EventKind::Namespace { tid, pid_ns, vtid } = event.kind else { panic!("{event:?}") };
             assert_eq!((event.time, vtid), (KernelTime::from_ns(5), Some(Tid(3))));
             Some((tid.0, pid_ns))
         };
-        assert_eq!(told(Some(7), None, EventKind::HrtimerExit), None, "who runs is not known yet");
-        assert_eq!(told(Some(7), None, switch(0, 40)), None, "the idle task is in no container");
-        assert_eq!(told(Some(7), None, EventKind::HrtimerExit), Some((40, 7)));
-        assert_eq!(told(Some(7), None, EventKind::HrtimerExit), None);
-        assert_eq!(told(Some(7), None, switch(40, 41)), None);
-        assert_eq!(told(None, None, EventKind::HrtimerExit), None, "no context");
-        assert_eq!(told(Some(8), Some(Tid(50)), EventKind::HrtimerExit), Some((50, 8)));
-        assert_eq!(told(Some(9), Some(Tid(50)), EventKind::HrtimerExit), Some((50, 9)), "it has moved");
+        assert_eq!(reported(Some(7), None, EventKind::HrtimerExit), None, "who runs is not known yet");
+        assert_eq!(reported(Some(7), None, switch(0, 40)), None, "the idle task is in no container");
+        assert_eq!(reported(Some(7), None, EventKind::HrtimerExit), Some((40, 7)));
+        assert_eq!(reported(Some(7), None, EventKind::HrtimerExit), None);
+        assert_eq!(reported(Some(7), None, switch(40, 41)), None);
+        assert_eq!(reported(None, None, EventKind::HrtimerExit), None, "no context");
+        assert_eq!(reported(Some(8), Some(Tid(50)), EventKind::HrtimerExit), Some((50, 8)));
+        assert_eq!(reported(Some(9), Some(Tid(50)), EventKind::HrtimerExit), Some((50, 9)), "it has moved");
     }
 }

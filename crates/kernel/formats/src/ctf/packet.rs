@@ -6,7 +6,7 @@ use super::plan::{Cursor, PlanStop, Registers, role_slot};
 
 const MAGIC: u64 = 0xC1FC_1FC1;
 
-/// What the head of a packet says.
+/// Fields of a packet header.
 #[derive(Clone, Debug)]
 pub(super) struct PacketHead {
     /// The stream class.

@@ -1,4 +1,4 @@
-//! What the metadata of a trace says, whichever language it is written in.
+//! The metadata of a trace, independent of its language.
 
 use super::class::Class;
 use std::collections::{BTreeMap, HashSet};

@@ -11,7 +11,7 @@ const WINDOW_BYTES: usize = 256 * 1024;
 /// No event or packet head may be larger.
 const WINDOW_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What became of a request for more.
+/// Outcome of a request for more bytes.
 #[derive(Debug)]
 pub(super) enum FillResult {
     /// There is more.

@@ -12,7 +12,7 @@
 
 use super::fields::{BytesField, NumberField};
 
-/// What a field holds.
+/// Content of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FieldShape {
     Number(NumberField),

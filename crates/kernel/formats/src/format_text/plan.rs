@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn requested_events_without_a_kind_or_a_field_are_other_events() {
+    fn requested_events_of_unknown_kind_are_other_events() {
         assert!(matches!(plan("any", "wanted", "a b"), EventPlan::Other { fields, .. } if fields.len() == 2));
         assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), EventPlan::Other { .. }));
         assert_eq!(plan("sched", "sched_waking", "comm"), EventPlan::Unwanted);

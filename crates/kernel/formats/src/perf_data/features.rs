@@ -14,7 +14,7 @@ const CLOCK_DATA: u32 = 29;
 /// The features that are read.
 pub(super) const READ: &[u32] = &[TRACING_DATA, HOSTNAME, OS_RELEASE, CPU_COUNT, CLOCK_DATA];
 
-/// What features say.
+/// Content of the features.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
     /// The host's name.
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_their_zero() {
+    fn strings_end_at_the_null_byte() {
         let mut data = 64_u32.to_be_bytes().to_vec();
         data.extend(b"host-7\0\0\0");
         let mut features = Features::default();

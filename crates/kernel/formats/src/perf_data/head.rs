@@ -1,4 +1,4 @@
-//! What a file says before its first sample.
+//! The header of a file, before its first sample.
 
 use super::attributes::Attribute;
 use super::features::{self, Features};
@@ -175,7 +175,7 @@ impl PerfHead {
         let mut records = Records::new(Arc::clone(file), self.order, self.records_from, self.records_end);
         loop {
             let NextRecord::PerfRecord(record) = records.next()? else { return Ok(()) };
-            let behind = following(record, self.order);
+            let rest = following(record, self.order);
             let kind = record.kind;
             match kind {
                 kinds::SAMPLE => return Ok(()),
@@ -189,8 +189,8 @@ impl PerfHead {
                 _ => {}
             }
             let mut texts = Vec::new();
-            let keeps = kind == kinds::TRACING_DATA && behind <= FEATURE_BYTES_MAX;
-            let all = records.follow(behind, |part| {
+            let keeps = kind == kinds::TRACING_DATA && rest <= FEATURE_BYTES_MAX;
+            let all = records.follow(rest, |part| {
                 if keeps {
                     texts.extend_from_slice(part);
                 }

@@ -59,7 +59,7 @@ pub(super) struct PerfRecord<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// What comes next.
+/// The next item of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextRecord<'a> {
     PerfRecord(PerfRecord<'a>),

@@ -21,7 +21,7 @@ pub(super) struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    /// Without events, keeping at most so many.
+    /// An empty buffer that holds at most this many events.
     pub(super) fn new(events_max: usize) -> ReorderBuffer {
         let start = KernelTime::default();
         ReorderBuffer { events: Vec::new(), events_max, previous: start, latest: start }

@@ -76,7 +76,7 @@ impl PerfStream {
 impl EventStream for PerfStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         for _ in 0..RECORDS_A_CALL {
-            let behind = match self.records.next() {
+            let next = match self.records.next() {
                 Ok(NextRecord::PerfRecord(record)) => {
                     let mut reading = RecordContext {
                         order: self.order,
@@ -97,7 +97,7 @@ impl EventStream for PerfStream {
                 Ok(NextRecord::Corrupt) => return self.end(Some(Loss::CorruptCompression), batch),
                 Ok(NextRecord::Truncated) | Err(_) => return self.end(Some(Loss::TruncatedInput), batch),
             };
-            if behind > 0 && !matches!(self.records.follow(behind, |_| {}), Ok(Some(()))) {
+            if next > 0 && !matches!(self.records.follow(next, |_| {}), Ok(Some(()))) {
                 return self.end(Some(Loss::TruncatedInput), batch);
             }
         }

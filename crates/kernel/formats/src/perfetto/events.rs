@@ -12,7 +12,7 @@ use laggard_wire::{Fields, Value};
 /// Texts of markers beyond this length are cut.
 const TEXT_BYTES_MAX: usize = 1024;
 
-/// Reads one event and appends it if it is one of ours; whether it was whole.
+/// Reads one event and appends it if its kind is known; returns whether it was complete.
 pub(super) fn read(event: &[u8], cpu: Cpu, batch: &mut EventBatch) -> bool {
     let (mut time, mut recorded, mut flags, mut kind) = (None, None, None, None);
     for field in Fields::new(event) {

@@ -130,7 +130,7 @@ fn the_clock_and_the_kernel_are_read() {
 }
 
 #[test]
-fn every_cut_gives_a_prefix_and_a_loss() {
+fn every_truncation_yields_a_prefix_and_a_loss() {
     let two_packets = [packet(&compact()), packet(&compact())].concat();
     for cut in 1..two_packets.len() {
         let (events, read) = read(&two_packets[..cut]);

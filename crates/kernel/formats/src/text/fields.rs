@@ -2,7 +2,7 @@
 
 /// The text behind the last `name=`, up to the end of the line: a thread's name comes before the fields it might
 /// imitate.
-fn behind<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
+fn after_field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let mut to = fields.len();
     while let Some(at) = fields[..to].rfind(name) {
         let starts = at == 0 || matches!(fields.as_bytes()[at - 1], b' ' | b',' | b'(');
@@ -16,7 +16,7 @@ fn behind<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
 
 /// The value of a field, up to the next blank.
 pub(super) fn word<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
-    let value = behind(fields, name)?;
+    let value = after_field(fields, name)?;
     let end = value.find([' ', ',', ')']).unwrap_or(value.len());
     Some(&value[..end])
 }
@@ -36,7 +36,7 @@ pub(super) fn integer(text: &str) -> Option<u64> {
 
 /// The value of a text field that ends where the field `next` begins, or at the end.
 pub(super) fn text<'a>(fields: &'a str, name: &str, next: &str) -> Option<&'a str> {
-    let value = behind(fields, name)?;
+    let value = after_field(fields, name)?;
     let end = value.rfind(&format!(" {next}=")).unwrap_or(value.len());
     Some(&value[..end])
 }

@@ -11,7 +11,7 @@
 
 use laggard_model::{ContextFlags, Cpu, Tid};
 
-/// The CPU stands within so many bytes of a line's beginning: names of tasks are short.
+/// The CPU is within this many bytes of a line's beginning, since names of tasks are short.
 const ANCHOR_BYTES_MAX: usize = 256;
 
 /// The parts of a line that is an event.
@@ -84,18 +84,18 @@ fn find_early(line: &str, letter: u8, from: usize) -> Option<usize> {
 }
 
 fn behind_bracket(line: &str, open: usize) -> Option<ClockAnchor<'_>> {
-    let behind = &line[open + 1..];
-    let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = behind[digits..].strip_prefix(']')?;
-    let cpu = Cpu(behind[..digits].parse().ok()?);
-    let (first, behind) = word(rest)?;
+    let after_bracket = &line[open + 1..];
+    let digits = after_bracket.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = after_bracket[digits..].strip_prefix(']')?;
+    let cpu = Cpu(after_bracket[..digits].parse().ok()?);
+    let (first, remainder) = word(rest)?;
     let task = line[..open].trim();
     if let Some(time) = time(first) {
-        return Some(ClockAnchor { task, cpu, flags: None, time, rest: behind });
+        return Some(ClockAnchor { task, cpu, flags: None, time, rest: remainder });
     }
-    let (second, behind) = word(behind)?;
+    let (second, remainder) = word(remainder)?;
     let flags = context_flags(first)?;
-    Some(ClockAnchor { task, cpu, flags: Some(flags), time: time(second)?, rest: behind })
+    Some(ClockAnchor { task, cpu, flags: Some(flags), time: time(second)?, rest: remainder })
 }
 
 /// `task-pid  cpu+flags time:`, as `trace-cmd report -l` writes it.
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn names_hold_blanks_dashes_and_brackets() {
+    fn names_may_contain_blanks_dashes_and_brackets() {
         let line = "[a] b [1] c-d-7 [003] .N... 1.000000: print: tracing_mark_write: x [1] 2.0: y";
         let parsed = head(line);
         assert_eq!((parsed.0, parsed.1, parsed.2), ("[a] b [1] c-d", 7, 3));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_none() {
+    fn other_lines_are_not_events() {
         for line in
             ["", "# tracer: nop", "cpus=2", "\tffffffff8141e4b0 do_idle", "a-1 [000] x: y", "a-1 [0] 1.2: "]
         {

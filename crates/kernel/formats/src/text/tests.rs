@@ -43,7 +43,7 @@ fn losses_are_reported_where_they_occur() {
 }
 
 #[test]
-fn remarks_are_no_damage() {
+fn comments_are_not_damage() {
     let remarks = "# tracer: nop\n#\n\ncpus=2\nversion = 6\nCPU 1 is empty\n\tffffffff8141e4b0 do_idle ([kernel])\n => f\n";
     assert!(read(remarks.as_bytes()).losses.is_empty());
 }

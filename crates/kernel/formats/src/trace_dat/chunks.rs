@@ -5,7 +5,7 @@ use std::io::Read;
 /// A block has at most this many bytes when unpacked: trace-cmd's chunks have ten pages.
 pub(super) const CHUNK_BYTES_MAX: usize = 8 << 20;
 
-/// What a file's blocks are compressed with.
+/// Compression of a file's blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compression {
     /// Nothing is compressed.

@@ -1,4 +1,4 @@
-//! What a file says before its pages.
+//! The header of a file, before its pages.
 
 use crate::bytes::{ByteOrder, Cursor};
 use crate::format_text::{EventFormat, Symbols};

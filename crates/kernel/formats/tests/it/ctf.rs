@@ -1,4 +1,4 @@
-//! CTF: written traces are read back in every layout; damage is reported; hostile input does no harm.
+//! CTF: written traces are read back in every layout, and damage is reported.
 
 use crate::encode_ctf::{Header, Layout, Version, namespace_of, write};
 use laggard_kernel_formats::{OpenOptions, TraceFacts, open, open_with};
@@ -9,7 +9,7 @@ use laggard_model::{
 use proptest::prelude::*;
 use std::path::Path;
 
-/// An event with its texts in place of their handles.
+/// An event with strings instead of handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TraceSummary {
     pub(crate) time_ns: u64,
@@ -18,7 +18,7 @@ pub(crate) struct TraceSummary {
     pub(crate) what: String,
 }
 
-/// A trace that was read.
+/// The result of reading a trace.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedRun {
     pub(crate) events: Vec<TraceSummary>,
@@ -74,7 +74,7 @@ pub(crate) fn read(path: &Path, also: &[&str]) -> RecordedRun {
     RecordedRun { events, losses: read.losses, facts: read.facts }
 }
 
-/// What events are drawn from: which, and three numbers for its fields.
+/// Strategy for events: their kind and three numbers for their fields.
 type GeneratedTrace = (u8, u32, u32, i64);
 
 fn kind(drawn: GeneratedTrace, texts: &mut KernelTexts) -> EventKind {
@@ -181,7 +181,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn what_is_written_is_read_again_in_every_layout(
+    fn written_traces_are_read_back_in_every_layout(
         drawn in prop::collection::vec((any::<GeneratedTrace>(), any::<u8>(), prop_oneof![0_u64..5_000, 0_u64..10_000_000_000]), 1..120),
         recorded: bool,
         layout in layouts(),
@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn one_run_is_the_same_in_all_layouts() {
+fn all_layouts_of_a_run_have_equal_events() {
     let mut wrong = Vec::new();
     for number in 0..128 {
         let bit = |index: u32| number >> index & 1 != 0;
@@ -303,7 +303,7 @@ fn namespaces_of_threads_are_reported_with_the_first_record_of_each() {
 }
 
 #[test]
-fn facts_are_those_of_the_metadata() {
+fn trace_facts_match_the_metadata() {
     for (version, format) in [(Version::One, "CTF 1.8"), (Version::Two, "CTF 2")] {
         let layout = Layout { cycles_per_ns: 3, ..Layout::new(version) };
         let (folder, _) = written(layout, |_, _| {});
@@ -338,7 +338,7 @@ fn other_events_are_read_only_on_request() {
 }
 
 #[test]
-fn a_cut_stream_gives_a_prefix_and_a_loss() {
+fn a_truncated_stream_yields_a_prefix_and_a_loss() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_1");
     let complete = std::fs::read(&path).unwrap();
@@ -353,14 +353,14 @@ fn a_cut_stream_gives_a_prefix_and_a_loss() {
         let cut = read_events.pop_if(|event| event.what.starts_with("Lost")).is_some();
         assert!(expected.starts_with(&read_events), "{length}");
         let summarize = run.losses.count(Loss::TruncatedInput) + run.losses.count(Loss::MissingStream);
-        // Between the last event of a packet and the end of its padding nothing is lost but what follows.
+        // A cut between the last event of a packet and the end of its padding loses only what follows.
         assert!(summarize > 0 || !cut, "{length}: {:?}", run.losses);
         assert!(read_events.len() < expected.len() || summarize == 0, "{length}");
     }
 }
 
 #[test]
-fn a_damaged_packet_costs_itself_only() {
+fn a_damaged_packet_loses_only_itself() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_0");
     let mut bytes = std::fs::read(&path).unwrap();
@@ -374,7 +374,7 @@ fn a_damaged_packet_costs_itself_only() {
 }
 
 #[test]
-fn a_session_opens_its_kernel_trace() {
+fn opening_a_session_opens_its_kernel_trace() {
     let (folder, expected) = written(Layout::new(Version::One), |_, _| {});
     let session = tempfile::tempdir().unwrap();
     let kernel = session.path().join("auto-1/kernel");

@@ -1,4 +1,4 @@
-//! CTF that lies, is damaged, or was made to hurt.
+//! Inconsistent, damaged, and malicious CTF.
 
 use crate::ctf::{read, written};
 use crate::encode_ctf::{Layout, Version};
@@ -33,7 +33,7 @@ fn small_trace(metadata: &[u8], stream: &[u8]) -> Result<Losses, String> {
 }
 
 #[test]
-fn hostile_metadata_is_an_error_and_no_more() {
+fn hostile_metadata_is_only_an_error() {
     let begin = "/* CTF 1.8 */ trace { byte_order = le; };";
     let event = |fields: &str| format!("{begin} event {{ name = \"sched_switch\"; fields := {fields}; }};");
     let doubling: String =
@@ -61,7 +61,7 @@ fn hostile_metadata_is_an_error_and_no_more() {
 }
 
 #[test]
-fn counts_without_end_and_events_without_bits_end() {
+fn huge_counts_and_empty_events_terminate() {
     let begin = "/* CTF 1.8 */ typealias integer { size = 64; align = 8; signed = 0; } := u64;
         trace { byte_order = le; packet.header := struct { }; }; stream { };";
     let event = |fields: &str| {
@@ -88,7 +88,7 @@ fn counts_without_end_and_events_without_bits_end() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn damaged_bytes_anywhere_are_survived(
+    fn damage_anywhere_does_not_panic(
         version in prop_oneof![Just(Version::One), Just(Version::Two)],
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         metadata: bool,

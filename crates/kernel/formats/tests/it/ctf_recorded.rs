@@ -1,4 +1,4 @@
-//! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted outside of this test.
+//! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted independently.
 
 use crate::ctf::{RecordedRun, TraceSummary, read, summarize};
 use crate::encode_ctf::{Header, Layout, Version, write};
@@ -11,7 +11,7 @@ fn trace(name: &str, also: &[&str]) -> Option<RecordedRun> {
     Some(read(&data_folder("kernel")?.join(name), also))
 }
 
-/// Events by the first word of what they say.
+/// Counts of events by the first word of their description.
 fn counts(run: &RecordedRun) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for event in &run.events {
@@ -178,7 +178,7 @@ fn traces_of_user_space_are_rejected_with_advice() {
 }
 
 #[test]
-fn cut_traces_are_read_up_to_the_cut() {
+fn truncated_traces_are_read_up_to_the_cut() {
     let Some(folder) = data_folder("kernel/ctf-bug446190/trace") else { return };
     let bytes = std::fs::read(folder.join("channel0_2")).unwrap();
     let copy = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use crate::encode_records::Order;
 use crate::encode_trace_dat::{RecordedMachine, TraceDat};
 use std::io::Write;
 
-/// Bits of `sample_type`: IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER, as `perf record` asks for tracepoints.
+/// Bits of `sample_type`: IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER, as `perf record` sets it for tracepoints.
 pub(crate) const SAMPLE_TYPE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 16;
 
 /// The number of the only event.
@@ -35,7 +35,7 @@ pub(crate) struct PerfPosition {
     pub(crate) tid: u32,
 }
 
-/// Records in the making.
+/// Records under construction.
 pub(crate) struct PerfData {
     order: Order,
     records: Vec<u8>,

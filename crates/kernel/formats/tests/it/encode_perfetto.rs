@@ -87,7 +87,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Takes a switch or a waking; whether it was one.
+    /// Adds a switch or waking; returns whether the event was one.
     fn take(&mut self, event: &KernelEvent, texts: &KernelTexts) -> bool {
         let time = event.time.ns();
         match event.kind {

@@ -2,7 +2,7 @@
 
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, Tid};
 
-/// Which end of a number comes first.
+/// Byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Little,
@@ -151,7 +151,7 @@ pub(crate) fn print(order: Order, tid: u32, text: &str) -> Vec<u8> {
     out
 }
 
-/// An event without a kind of its own.
+/// An event without its own kind.
 pub(crate) fn probe(order: Order, tid: u32, depth: i32, path: &str) -> Vec<u8> {
     let mut out = record(order, PROBE, 0, tid);
     out.extend(order.u64(0x55_5555_5555));

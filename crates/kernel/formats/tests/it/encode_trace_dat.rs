@@ -22,7 +22,7 @@ impl RecordedMachine {
 /// Bytes of a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A page of a ring buffer in the making.
+/// A page of a ring buffer under construction.
 pub(crate) struct PageWriter {
     machine: RecordedMachine,
     time: u64,
@@ -86,11 +86,11 @@ impl PageWriter {
     pub(crate) fn page(self) -> Vec<u8> {
         let order = self.machine.order;
         let mut commit = self.data.len() as u64;
-        let mut behind = Vec::new();
+        let mut data = Vec::new();
         match self.missed {
             Some(Some(count)) => {
                 commit |= 3 << 30;
-                behind = self.machine.long(count);
+                data = self.machine.long(count);
             }
             Some(None) => commit |= 1 << 31,
             None => {}
@@ -98,14 +98,14 @@ impl PageWriter {
         let mut out = order.u64(self.time).to_vec();
         out.extend(self.machine.long(commit));
         out.extend(self.data);
-        out.extend(behind);
+        out.extend(data);
         assert!(out.len() <= PAGE_BYTES, "the page is full");
         out.resize(PAGE_BYTES, 0);
         out
     }
 }
 
-/// What the blocks of a file of version 7 are compressed with.
+/// Compression of the blocks of a file of version 7.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
     None,
@@ -294,7 +294,7 @@ impl TraceDat {
         offset
     }
 
-    /// The pages of one CPU as version 7 holds them: plain, or in chunks of two pages.
+    /// The pages of one CPU in version 7: plain, or in chunks of two pages.
     pub(crate) fn chunks(&self, pages: &[Vec<u8>], packing: Packing) -> Vec<u8> {
         if packing == Packing::None || pages.is_empty() {
             return pages.concat();

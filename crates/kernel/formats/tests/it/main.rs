@@ -1,4 +1,4 @@
-//! Kernel traces as they come from real tools, and from encoders of our own.
+//! Kernel traces of real tools and of the test encoders.
 
 mod ctf;
 mod ctf_hostile;

@@ -143,7 +143,7 @@ fn a_truncated_pipe_yields_a_prefix_and_a_truncated_file_reports_what_is_missing
 }
 
 #[test]
-fn damage_in_compressed_records_keeps_what_came_before() {
+fn damage_in_compressed_records_preserves_earlier_events() {
     let mut bytes = small(Order::Little).written(PerfForm::Compressed);
     let second = 272 + usize::from(u16::from_le_bytes([bytes[262], bytes[263]])) - 16;
     bytes[second + 8..second + 24].fill(0xff);

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,irq:softirq_entry,irq:softirq_exit,sched:sched_process_fork,\
                       sched:sched_process_exec,sched:sched_process_exit,task:task_rename,raw_syscalls:sys_exit";
 
-/// Records a little; `false`, with a message, where perf is missing or not permitted.
+/// Makes a short recording; returns `false` and prints a message if perf is missing or not permitted.
 fn record(path: &Path, further: &[&str]) -> bool {
     let workload = ["--", "sh", "-c", "for i in 1 2 3; do sleep 0.01; done"];
     let mut command = Command::new("perf");
@@ -71,7 +71,7 @@ fn kinds(path: &Path) -> BTreeMap<&'static str, u64> {
         };
         *counts.entry(kind).or_default() += 1;
     });
-    // An interrupt may take its time before and be written after what it interrupted: that is the recording's.
+    // An interrupt may read the clock before and be written after the event it interrupted; this disorder is in the recording.
     let of_the_recording = [Loss::LostEvents, Loss::TimeWentBack];
     let summarize = read.losses.iter().filter(|(loss, _)| !of_the_recording.contains(loss)).count();
     assert_eq!(summarize, 0, "{:?}", read.losses);
@@ -121,16 +121,16 @@ fn files_have_the_events_that_another_reader_finds() {
         if !record(&path, &arguments) {
             return;
         }
-        let ours = owned(kinds(&path));
-        assert!(ours.len() > 5, "{ours:?}");
-        assert_eq!(ours, reference_kinds(&path), "{further:?}");
+        let counts = owned(kinds(&path));
+        assert!(counts.len() > 5, "{counts:?}");
+        assert_eq!(counts, reference_kinds(&path), "{further:?}");
         let mut packed =
             BufWriter::new(File::create(folder.path().join("complete.zst")).expect("room for it"));
         packed
             .write_all(&zstd::encode_all(File::open(&path).expect("a file"), 1).expect("memory"))
             .expect("room");
         drop(packed);
-        assert_eq!(ours, owned(kinds(&folder.path().join("complete.zst"))));
+        assert_eq!(counts, owned(kinds(&folder.path().join("complete.zst"))));
     }
 }
 
@@ -141,9 +141,9 @@ fn a_folder_of_recording_threads_has_the_events_that_perf_script_prints() {
     if !record(&path, &["--threads=cpu", "-o", path.to_str().expect("a path of letters")]) {
         return;
     }
-    let ours = owned(kinds(&path));
-    assert!(ours.len() > 5, "{ours:?}");
-    assert_eq!(ours, script_kinds(&path));
+    let counts = owned(kinds(&path));
+    assert!(counts.len() > 5, "{counts:?}");
+    assert_eq!(counts, script_kinds(&path));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_pipe_form_has_the_events_that_perf_script_prints() {
     if !record(&path, &["-o", "-"]) {
         return;
     }
-    let ours = owned(kinds(&path));
-    assert!(ours.len() > 5, "{ours:?}");
-    assert_eq!(ours, script_kinds(&path));
+    let counts = owned(kinds(&path));
+    assert!(counts.len() > 5, "{counts:?}");
+    assert_eq!(counts, script_kinds(&path));
 }

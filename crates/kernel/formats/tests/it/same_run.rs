@@ -1,4 +1,4 @@
-//! One recording of a small program in every form: the same events each time.
+//! One recording of a small program has the same events in every format.
 
 use crate::encode_perfetto::{Scheduling, perfetto};
 use laggard_kernel_formats::open;
@@ -7,7 +7,7 @@ use laggard_testkit::data_folder;
 use std::io::Write;
 use std::path::Path;
 
-/// An event with its texts instead of handles, which differ from reader to reader.
+/// An event with strings instead of handles, which differ between readers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TraceSummary {
     time_ns: u64,
@@ -35,7 +35,7 @@ fn read_path(path: &Path) -> RecordedRun {
     RecordedRun { events, raw, losses: read.losses, texts: read.texts }
 }
 
-/// Description of an event that does not depend on the reader. The detail that some forms leave out is left out
+/// Description of an event that does not depend on the reader. Details that some formats omit are omitted
 /// of all: letters of a runnable state, the flags of the context.
 pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummary {
     let text = |id| texts.text(id);
@@ -80,8 +80,8 @@ fn state(state: PrevState) -> PrevState {
 fn assert_equal_to_the_microsecond(coarse: &RecordedRun, fine: &RecordedRun) {
     assert_eq!(coarse.events.len(), fine.events.len());
     for (coarse, fine) in coarse.events.iter().zip(&fine.events) {
-        let apart = coarse.time_ns.abs_diff(fine.time_ns);
-        assert!(apart <= 1_000, "{coarse:?} and {fine:?}");
+        let difference = coarse.time_ns.abs_diff(fine.time_ns);
+        assert!(difference <= 1_000, "{coarse:?} and {fine:?}");
         assert_eq!((coarse.cpu, coarse.recorded, &coarse.what), (fine.cpu, fine.recorded, &fine.what));
     }
 }
@@ -100,7 +100,7 @@ fn reports_of_one_file_are_equal() {
 }
 
 #[test]
-fn a_report_says_what_the_trace_says() {
+fn a_trace_cmd_report_equals_its_trace() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let report = read("report-t.txt.zst").expect("the folder is there");
     assert_same(&report.events, &trace.events);

@@ -71,7 +71,7 @@ fn small(machine: RecordedMachine) -> TraceDat {
     file
 }
 
-fn what(event: &KernelEvent, texts: &KernelTexts) -> String {
+fn description(event: &KernelEvent, texts: &KernelTexts) -> String {
     let text = |id| texts.text(id);
     match event.kind {
         EventKind::Switch { prev, prev_name, prev_state: PrevState(state), next, next_name } => {
@@ -93,7 +93,9 @@ fn every_variant_of_a_file_gives_the_events_written() {
             let (events, read) = read(&bytes, &options).expect("a trace");
             let summarize: Vec<String> = events
                 .iter()
-                .map(|event| format!("{} {} {}", event.time.ns(), event.cpu.0, what(event, &read.texts)))
+                .map(|event| {
+                    format!("{} {} {}", event.time.ns(), event.cpu.0, description(event, &read.texts))
+                })
                 .collect();
             assert_eq!(
                 summarize,
@@ -216,7 +218,7 @@ fn a_damaged_chunk_loses_its_pages_only() {
 }
 
 #[test]
-fn records_that_cannot_be_are_counted() {
+fn impossible_records_are_counted() {
     let machine = MACHINES[0];
     let mut unknown = switch(machine.order, (1, "a"), 0, (2, "b"));
     unknown[0] = 99;
@@ -303,7 +305,7 @@ fn recorded_files_of_one_run_are_equal_in_every_version() {
 }
 
 #[test]
-fn lost_events_are_counted_and_stand_where_they_were_lost() {
+fn lost_events_are_counted_at_their_position() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
     // raw_syscalls have a kind; all other events of `sched`, `irq` and `timer` are requested by name.
     let options = OpenOptions { also: unnamed() };
@@ -322,7 +324,7 @@ fn lost_events_are_counted_and_stand_where_they_were_lost() {
     assert_eq!(read.losses.count(Loss::LostInterval), 1);
 }
 
-/// Events of the systems recorded that have no kind of their own.
+/// Recorded events without their own kind.
 fn unnamed() -> Vec<String> {
     let names = [
         "sched_stat_runtime",

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_exits_do_not_pile_up() {
+    fn entries_without_exits_do_not_accumulate() {
         let mut cpu = cpu();
         for _ in 0..10 * DEPTH_MAX {
             cpu.push(InterruptContext::Hrtimer);

@@ -32,7 +32,7 @@ impl StateTracker {
             self.append_at(thread, first.after, cpu, Some(seen.status.edge()));
         }
         self.append_at(thread, last.until, cpu, None);
-        self.set_seen_on(thread, cpu);
+        self.set_last_cpu(thread, cpu);
         let cut = self.thread_mut(thread);
         cut.set(SchedStatus::Unknown);
         cut.set(SchedStatus::Unknown);

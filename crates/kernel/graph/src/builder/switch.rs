@@ -51,7 +51,7 @@ impl StateTracker {
 
     /// Switches a thread out of its CPU.
     fn switch_out(&mut self, thread: ThreadId, origin: EventOrigin, status: SchedStatus) {
-        self.set_seen_on(thread, origin.cpu);
+        self.set_last_cpu(thread, origin.cpu);
         let leaving = self.thread_mut(thread);
         leaving.set(status);
         leaving.runs_on = None;
@@ -72,7 +72,7 @@ impl StateTracker {
         entering.is_assumed_woken = false;
         let state = self.state_on_entry(thread, origin);
         self.append(thread, origin, state);
-        self.set_seen_on(thread, origin.cpu);
+        self.set_last_cpu(thread, origin.cpu);
         self.cpu_mut(origin.cpu).current = Some(thread);
     }
 
@@ -148,7 +148,7 @@ impl StateTracker {
     }
 
     /// Records the CPU a thread was last seen on.
-    pub(super) fn set_seen_on(&mut self, thread: ThreadId, cpu: CpuId) {
+    pub(super) fn set_last_cpu(&mut self, thread: ThreadId, cpu: CpuId) {
         let losses = self.cpu(cpu).losses.len();
         let seen = self.thread_mut(thread);
         seen.seen_on = Some(cpu);

@@ -18,7 +18,7 @@ pub(super) struct WakeEvent {
     pub(super) flags: Option<ContextFlags>,
 }
 
-/// What the context of a wake-up implies about the wait.
+/// Kind of wait implied by the context of a wake-up.
 #[derive(Clone, Copy, Debug)]
 enum WakeCause {
     /// The current thread woke it.

@@ -25,7 +25,7 @@ impl TrueClock {
     }
 }
 
-/// One packet: when it is sent on the first host's clock, how long it takes, and which way it goes.
+/// One packet: its sending time on the first host's clock, its transit time, and its direction.
 #[derive(Clone, Copy, Debug)]
 struct SimulatedPacket {
     sent: u64,
@@ -128,7 +128,7 @@ proptest! {
         drift_ppm in -100.0..100.0_f64,
         packets in packets(),
     ) {
-        // Times are far from the clock's origin, so that a negative drift does not lead before it.
+        // Times are far from the clock's origin, so that a negative drift does not make them negative.
         let truth = TrueClock { offset_ns: offset_ns + (1 << 41), drift_ppm };
         let alignment = times(truth, &packets).align().expect("one clock explains the packets");
         for packet in &packets {
@@ -147,7 +147,7 @@ proptest! {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        // Most packets are held up by something, some are not: 30 µs.
+        // Most packets are delayed; the others take 30 µs.
         let packets: Vec<SimulatedPacket> = (0..2000)
             .map(|index| SimulatedPacket {
                 sent: index * 5_000_000,

@@ -1,4 +1,4 @@
-//! What begins and ends an execution, as specified by the user.
+//! Delimiters of executions, as specified by the user.
 
 use super::glob::Glob;
 use super::template::Template;

@@ -45,7 +45,7 @@ mod tests {
     use super::field;
 
     #[test]
-    fn values_hold_blanks() {
+    fn values_may_contain_blanks() {
         let fields = "pid=812 comm=G1 Main Marker prio=120";
         assert_eq!(field(fields, "pid"), Some("812"));
         assert_eq!(field(fields, "comm"), Some("G1 Main Marker"));

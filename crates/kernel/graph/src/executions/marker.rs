@@ -110,8 +110,8 @@ pub(crate) fn phase_of(word: &str) -> Option<(MarkPhase, &str)> {
     if let Some(phase) = phase_of_part(word) {
         return Some((phase, ""));
     }
-    let behind = word.rsplit_once(JOINTS).and_then(|(stem, last)| Some((phase_of_part(last)?, stem)));
-    behind.or_else(|| word.split_once(JOINTS).and_then(|(first, stem)| Some((phase_of_part(first)?, stem))))
+    let suffix = word.rsplit_once(JOINTS).and_then(|(stem, last)| Some((phase_of_part(last)?, stem)));
+    suffix.or_else(|| word.split_once(JOINTS).and_then(|(first, stem)| Some((phase_of_part(first)?, stem))))
 }
 
 fn is_one_of(list: &[&str], word: &str) -> bool {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_work() {
+    fn calls_that_bring_work() {
         assert!(!SyscallName::new("epoll_wait").brings_work(0), "a timeout");
         assert!(SyscallName::new("232").brings_work(2));
         assert!(SyscallName::new("accept4").brings_work(0), "a descriptor");

@@ -66,7 +66,7 @@ fn switches_that_were_not_recorded_are_implied() {
     let mut trace = Trace::new();
     trace.switch(100, 1, 7, PrevState::SLEEPING, 0);
     trace.waking(200, 0, 8, 7);
-    // Thread 7 writes on CPU 1 although nobody switched it in: it came when it was woken.
+    // Thread 7 writes on CPU 1 without a switch: it is assumed to run since its wake-up.
     trace.waking(260, 1, 7, 9);
     trace.switch(300, 1, 7, PrevState::SLEEPING, 0);
     let summary = trace.summary();

@@ -42,7 +42,7 @@ fn a_thread_waits_in_the_call_that_it_entered_and_has_not_left() {
 }
 
 #[test]
-fn a_call_that_is_only_left_has_lasted_since_the_thread_was_first_seen_and_an_open_one_lasts_to_the_end() {
+fn calls_without_entry_or_exit_extend_to_the_ends_of_the_trace() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 2
         20 0 2 waking 1
@@ -81,7 +81,7 @@ fn calls_around_losses_are_unknown() {
 }
 
 #[test]
-fn waits_outside_of_calls_are_those_of_the_page_fault_before_them() {
+fn waits_outside_system_calls_belong_to_the_preceding_page_fault() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
         12 0 1 enter brk
@@ -109,7 +109,7 @@ fn waits_outside_of_calls_are_those_of_the_page_fault_before_them() {
 }
 
 #[test]
-fn without_records_of_calls_and_by_the_published_rules_no_call_is_known() {
+fn calls_are_unknown_without_records_and_under_the_published_rules() {
     let lines = "10 0 0 switch 0 R 1\n20 0 1 switch 1 S 0\n30 0 0 waking 1\n";
     assert!(!EventTrace::traced(lines).graph.has_calls());
     let lines = format!("{lines}40 0 0 switch 0 R 1\n42 0 1 enter read\n44 0 1 leave read\n");

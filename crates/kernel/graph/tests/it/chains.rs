@@ -5,7 +5,7 @@ use laggard_model::KernelTime;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The window that holds everything.
+/// The window of the whole graph.
 pub(crate) const ALWAYS: Window = Window { from: KernelTime::from_ns(0), to: KernelTime::MAX };
 
 /// A segment of a path: worker, state, and window.
@@ -79,8 +79,8 @@ pub(crate) fn path_as_expected(
         let (from, to) = (link.from_time.ns(), link.to_time.ns());
         if from < to {
             let state = if link.network { "NETWORK" } else { "UNKNOWN" };
-            let taken = segments.remove(&(name(link.to), state.to_owned(), from, to));
-            assert!(taken, "the jump to {} has its segment", name(link.to));
+            let was_removed = segments.remove(&(name(link.to), state.to_owned(), from, to));
+            assert!(was_removed, "the jump to {} has its segment", name(link.to));
         }
         jumps.insert((name(link.from), from, name(link.to), to), kind.to_owned());
     }

@@ -92,7 +92,7 @@ fn a_thread_woken_long_before_it_leaves_is_not_runnable() {
 }
 
 #[test]
-fn a_second_wake_up_shows_that_the_thread_was_blocked_after_all() {
+fn a_second_wake_up_proves_that_the_thread_was_blocked() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 switch 0 R 2
@@ -232,7 +232,7 @@ fn without_writers_the_next_switch_decides() {
 }
 
 #[test]
-fn the_idle_task_never_wakes_anybody() {
+fn the_idle_task_is_never_a_waker() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 S 0
@@ -289,7 +289,7 @@ fn reused_tids_are_different_threads() {
 }
 
 #[test]
-fn parked_is_not_ended_unless_an_exit_was_announced() {
+fn a_parked_thread_has_not_ended_without_an_exit_event() {
     let parked = |exit: &str| {
         let lines = format!(
             "10 0 0 switch 0 R 1

@@ -7,7 +7,7 @@ use laggard_model::{
 };
 
 /// Thread 1 has a quota of 10 ms in each 100 ms, and thread 2 wants the same CPU. In each of three periods thread 1 is pre-empted
-/// once within its quota, then has used it, is let run for the kernel's check alone, and is kept until the timer expires.
+/// once within its quota, then exhausts it, runs only for the kernel's check, and is throttled until the timer expires.
 fn periods() -> String {
     let mut lines =
         String::from("100 0 0 hrtimer sched_cfs_period_timer\n101 0 0 -hrtimer\n110 0 0 switch 0 R 1\n");
@@ -39,7 +39,7 @@ fn group(path: &str, quota: Option<CpuQuota>, throttled_ns: u64) -> ControlGroup
     }
 }
 
-fn seen(tid: u32, process: u32, group: u32) -> ThreadMembership {
+fn membership(tid: u32, process: u32, group: u32) -> ThreadMembership {
     ThreadMembership { tid: Tid(tid), process: Tid(process), group, at_end: false }
 }
 
@@ -60,16 +60,16 @@ fn states(story: &EventTrace, state: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_quota_keeps_a_thread_from_running_until_its_timer_expires_on_a_busy_cpu_too() {
+fn a_quota_throttles_a_thread_until_its_timer_expires_even_on_a_busy_cpu() {
     let quota = Some(CpuQuota { quota_ns: 10_000_000, period_ns: 100_000_000 });
     let groups = vec![group("/", None, 0), group("/limited", quota, 150_000_000)];
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0)];
     let story = with_snapshot(EventTrace::traced(&periods()), groups, threads);
     assert_eq!(
         states(&story, "throttled"),
         ["throttled t1 50006-100000", "throttled t1 150006-200000", "throttled t1 250006-300000"]
     );
-    // Turns of the other thread are none of it, nor is what passes after the timer.
+    // Time slices of the other thread do not count as throttling, nor does time after the timer.
     let preempted = states(&story, "preempted");
     assert_eq!(
         preempted[..3],
@@ -80,7 +80,7 @@ fn a_quota_keeps_a_thread_from_running_until_its_timer_expires_on_a_busy_cpu_too
 #[test]
 fn a_group_without_a_quota_is_never_throttled() {
     let groups = vec![group("/", None, 0), group("/free", None, 0)];
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0)];
     let story = with_snapshot(EventTrace::traced(&periods()), groups, threads);
     assert!(states(&story, "throttled").is_empty());
 }
@@ -103,7 +103,7 @@ fn the_users_of_a_cpu_are_named_with_their_relation() {
         60 0 3 switch 3 R 4
         65 0 4 switch 4 R 1
         70 0 1 switch 1 S 0";
-    let threads = vec![seen(1, 1, 1), seen(2, 2, 0), seen(3, 1, 1), seen(4, 4, 1)];
+    let threads = vec![membership(1, 1, 1), membership(2, 2, 0), membership(3, 1, 1), membership(4, 4, 1)];
     let story = with_snapshot(EventTrace::traced(lines), groups, threads);
     let time = |us: u64| KernelTime::from_ns(us * 1000);
     let users = story.graph.cpu_users(HostId(0), Cpu(0), Window { from: time(20), to: time(65) });

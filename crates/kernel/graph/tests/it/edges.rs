@@ -1,4 +1,4 @@
-//! Losses, packets over loopback, and the corners of real traces, calculated by hand.
+//! Losses, packets over loopback, and edge cases of real traces, calculated by hand.
 
 use crate::events::{EventTrace, event};
 use laggard_kernel_graph::{GraphBuilder, GraphSettings, HostId, Window};
@@ -41,7 +41,7 @@ fn a_wait_that_contains_a_loss_and_no_wake_up_is_unknown() {
 }
 
 #[test]
-fn interrupts_begun_before_a_loss_are_forgotten() {
+fn interrupts_started_before_a_loss_are_dropped() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 S 2
@@ -83,7 +83,7 @@ fn a_wait_for_a_server_over_loopback_is_the_server_s_work() {
 }
 
 #[test]
-fn a_buffer_s_address_means_little_later() {
+fn socket_buffer_addresses_expire() {
     let story = EventTrace::traced(
         "10 0 0 switch 0 R 2
          20 0 2 send 7
@@ -168,7 +168,7 @@ fn the_thread_that_used_a_cpu_longest_is_known() {
 }
 
 #[test]
-fn the_text_handles_of_each_host_are_its_own() {
+fn string_handles_are_per_host() {
     let mut builder = GraphBuilder::new(GraphSettings::default(), HostId(0));
     for host in 0..2 {
         let mut texts = KernelTexts::default();

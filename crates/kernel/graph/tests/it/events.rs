@@ -1,4 +1,4 @@
-//! Events written in a line of text each, and small questions about the graph they make.
+//! Events written as one line of text each, and queries of their graph.
 
 use laggard_kernel_graph::{
     CriticalPath, ExecutionGraph, GraphBuilder, GraphSettings, HostId, PathSegment, Window, WorkerId,
@@ -8,7 +8,7 @@ use laggard_model::{
     PrevState, Socket, StatedumpStatus, TextId, Tid,
 };
 
-/// Events as text, and what came of them.
+/// Events as text and their graph.
 pub(crate) struct EventTrace {
     pub(crate) graph: ExecutionGraph,
     pub(crate) losses: Losses,

@@ -1,4 +1,4 @@
-//! A recorded program of five executions, whose times and kinds it wrote down itself.
+//! A recorded program of five executions that logged their times and kinds itself.
 
 use laggard_kernel_formats::open;
 use laggard_kernel_graph::{
@@ -75,7 +75,7 @@ const WITH_MARKERS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn markers_give_the_five_executions_and_their_paths_tile() {
+fn markers_delimit_five_executions_whose_paths_tile() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     for (file, truth_file) in WITH_MARKERS {
         let followed = follow(&folder.join(file), "auto");
@@ -95,7 +95,7 @@ fn markers_give_the_five_executions_and_their_paths_tile() {
     }
 }
 
-/// Pieces tile the window, and so do steps in either encoding.
+/// Segments tile the window, and so do steps in either encoding.
 fn check_path(followed: &FollowedTrace, execution: &Execution, file: &str) {
     let path = followed.path(execution);
     assert_eq!(path.window, execution.window, "{file}: {}", execution.label);
@@ -175,7 +175,7 @@ fn statistics_count_the_events_of_the_text() {
     assert_eq!(summary.proposals[0].executions, 5);
 }
 
-/// Other people's traces: at most as many events as published, delimiters that would find something, and every
+/// Published traces: at most as many events as published, delimiters that find executions, and every
 /// nanosecond of every CPU accounted for.
 #[test]
 fn all_events_of_published_traces_are_counted() {

@@ -1,4 +1,4 @@
-//! What holds for every graph and every stream of events.
+//! Properties of every graph and every stream of events.
 
 use crate::chains::{ALWAYS, assert_tiles};
 use crate::recursive_reference::PlainGraph;
@@ -58,7 +58,7 @@ fn state() -> impl Strategy<Value = Option<WorkerState>> {
     ]
 }
 
-/// Graphs without circles at one instant: links of no length go to higher numbers only.
+/// Graphs without cycles at one instant: links of zero length only lead to higher numbers.
 fn plain() -> impl Strategy<Value = PlainGraph> {
     let chain = prop::collection::vec((1..6_u64, state()), 1..12);
     let links = prop::collection::vec((any::<u16>(), any::<u16>(), any::<bool>()), 0..40);
@@ -92,7 +92,7 @@ fn plain() -> impl Strategy<Value = PlainGraph> {
     })
 }
 
-/// Any graph, circles at one instant included.
+/// Any graph, including cycles at one instant.
 fn any_graph() -> impl Strategy<Value = ExecutionGraph> {
     let append = (0..5_usize, 0..3_u64, state());
     let link = (any::<u16>(), any::<u16>(), any::<bool>());
@@ -209,13 +209,13 @@ proptest! {
     }
 
     #[test]
-    fn paths_of_any_graph_are_sound(graph in any_graph(), from in 0..60_u64, length in 0..60_u64) {
+    fn paths_of_any_graph_are_valid(graph in any_graph(), from in 0..60_u64, length in 0..60_u64) {
         let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
         assert_all_sound(&graph, window);
     }
 
     #[test]
-    fn paths_of_any_events_are_sound(events in events(), from in 0..200_u64, length in 0..200_u64) {
+    fn paths_of_any_events_are_valid(events in events(), from in 0..200_u64, length in 0..200_u64) {
         let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
         for mode in [GraphMode::Modern, GraphMode::Compat] {
             let (graph, losses) = built(&events, mode, 65_536);

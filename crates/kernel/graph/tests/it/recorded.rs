@@ -4,7 +4,7 @@ use laggard_kernel_graph::{ExecutionGraph, GraphBuilder, GraphSettings, HostId, 
 use laggard_model::{ClockMap, Losses, Tid};
 use std::path::Path;
 
-/// A trace that was read, and its graph.
+/// A trace and its graph.
 pub(crate) struct Recorded {
     pub(crate) graph: ExecutionGraph,
     pub(crate) losses: Losses,
@@ -23,7 +23,7 @@ impl Recorded {
     }
 }
 
-/// The first life of a thread.
+/// The first thread with a tid.
 pub(crate) fn thread_named_by(graph: &ExecutionGraph, tid: Tid) -> WorkerId {
     let kind = WorkerKind::Thread { tid, generation: 0 };
     let position = graph.workers().iter().position(|worker| worker.kind == kind);

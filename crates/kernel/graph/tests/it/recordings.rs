@@ -76,7 +76,7 @@ fn corrections_turn_waits_for_idle_kernel_threads_into_waits_for_the_disk() {
 }
 
 #[test]
-fn a_recording_with_losses_has_sound_paths() {
+fn a_recording_with_losses_has_valid_paths() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
     let recorded = Recorded::read(&folder.join("lost.dat"), GraphSettings::default());
     assert_eq!(recorded.losses.count(Loss::LostEvents), 158_266);
@@ -90,7 +90,7 @@ fn a_recording_with_losses_has_sound_paths() {
 }
 
 #[test]
-fn all_paths_of_published_traces_tile_by_our_rules_too() {
+fn paths_of_published_traces_also_tile_under_laggards_rules() {
     for (name, threads) in [("ctf-many-threads", 8_000), ("ctf-bug446190", 25)] {
         let Some(folder) = data_folder(&format!("kernel/{name}")) else { return };
         let recorded = Recorded::read(&folder.join("trace"), GraphSettings::default());

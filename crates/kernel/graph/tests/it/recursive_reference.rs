@@ -1,5 +1,5 @@
-//! The specification's rules for resolving waits, word by word and recursively, over plain lists: what the iterative
-//! implementation is compared with.
+//! The specification's rules for resolving waits, implemented literally and recursively over plain lists, as a reference
+//! for the iterative implementation.
 
 use laggard_kernel_graph::{
     ExecutionGraph, HostId, PartialGraph, VertexHandle, VerticalKind, WorkerKind, WorkerState,
@@ -68,7 +68,7 @@ impl PlainGraph {
     /// Section 2.7, steps 1 to 3.
     fn resolve(&self, wait: PlainVertex, bound: u64) -> Vec<PlainEdge> {
         let Some(&(source, _)) = self.links.get(&wait) else { return Vec::new() };
-        let mut taken = vec![PlainEdge::Vertical(wait)];
+        let mut edges = vec![PlainEdge::Vertical(wait)];
         let mut alternatives: Vec<(PlainVertex, usize)> = Vec::new();
         let limit = bound.max(self.time((wait.0, wait.1 - 1)));
         let mut at = source;
@@ -76,27 +76,27 @@ impl PlainGraph {
             let vertical = self.links.get(&at).map(|&(source, _)| source);
             let state = self.state(at);
             if vertical.is_some_and(|source| self.time(source) <= limit) {
-                taken.push(PlainEdge::Vertical(at));
+                edges.push(PlainEdge::Vertical(at));
                 break;
             }
             if vertical.is_some() && !state.is_some_and(blocking) {
-                alternatives.push((at, taken.len()));
+                alternatives.push((at, edges.len()));
             }
             if let Some(state) = state {
                 let inner = if blocking(state) { self.resolve(at, limit) } else { Vec::new() };
                 if !blocking(state) || (inner.is_empty() && state == WorkerState::Network) {
-                    taken.push(PlainEdge::Horizontal(at));
+                    edges.push(PlainEdge::Horizontal(at));
                 }
-                taken.extend(inner);
+                edges.extend(inner);
                 at = (at.0, at.1 - 1);
                 continue;
             }
-            let Some((other, taken_then)) = alternatives.pop() else { break };
-            taken.truncate(taken_then);
-            taken.push(PlainEdge::Vertical(other));
+            let Some((other, length_then)) = alternatives.pop() else { break };
+            edges.truncate(length_then);
+            edges.push(PlainEdge::Vertical(other));
             at = self.links[&other].0;
         }
-        taken
+        edges
     }
 
     /// Section 2.7, step 4 and the walk along the thread: worker, state, from, to.

@@ -1,4 +1,4 @@
-//! One recording in every form: the same critical paths.
+//! One recording has the same critical paths in every format.
 
 use crate::recorded::{Recorded, thread_named_by};
 use laggard_kernel_graph::{GraphSettings, Window, WorkerKind, WorkerState};
@@ -15,7 +15,7 @@ struct ComparedSegment {
     to_ns: u64,
 }
 
-/// Where the recorded program's executions lie, by its own clock, and its main thread.
+/// The executions of the recorded program by its own clock, and its main thread.
 struct Executions {
     tid: Tid,
     windows: Vec<Window>,
@@ -57,7 +57,7 @@ fn compared(segment: &laggard_kernel_graph::PathSegment, recorded: &Recorded) ->
 }
 
 #[test]
-fn every_form_with_nanoseconds_gives_the_same_paths() {
+fn every_format_with_nanoseconds_gives_the_same_paths() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let executions = executions(&folder);
     let reference = paths(&folder.join("trace.v7.zstd.dat"), &executions);

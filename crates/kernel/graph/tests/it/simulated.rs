@@ -1,4 +1,4 @@
-//! A simulated machine, of which every wait is known.
+//! A simulated machine with known waits.
 
 use laggard_kernel_graph::{
     CriticalPath, DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder,
@@ -94,7 +94,7 @@ fn executions_and_their_own_times_are_exact() {
 }
 
 #[test]
-fn statistics_know_every_nanosecond() {
+fn statistics_account_for_every_nanosecond() {
     for scenario in scenarios() {
         let run = run(&scenario);
         assert_eq!(run.summary.events, run.truth.events);
@@ -111,9 +111,9 @@ fn statistics_know_every_nanosecond() {
     }
 }
 
-/// The time of a lock or a reply is the work of the thread that held the lock or sent the reply.
+/// A wait for a lock or reply is resolved to the work of the thread that held the lock or sent the reply.
 #[test]
-fn waits_for_others_are_the_others_work() {
+fn waits_for_other_threads_are_resolved_to_their_work() {
     let run = run(&KernelScenario { seed: 9, cpus: 4, executions: 60, ..KernelScenario::default() });
     let mut named = [false; 2];
     for (truth, path) in run.paths() {

@@ -54,13 +54,13 @@ pub fn cut_page(page: &mut [u8], interval: ClockInterval) -> u64 {
         page[..8].copy_from_slice(&first.time.to_ne_bytes());
         clear_step(page, first.bytes.start);
     }
-    let kept = match is_cut_before {
+    let retained = match is_cut_before {
         true => first.bytes.start..last.bytes.end,
         // Words before the first event say its time.
         false => HEAD..last.bytes.end,
     };
-    let length = kept.len();
-    page.copy_within(kept, HEAD);
+    let length = retained.len();
+    page.copy_within(retained, HEAD);
     page[HEAD + length..].fill(0);
     let flags = if is_cut_before { 0 } else { commit & MISSED };
     page[8..HEAD].copy_from_slice(&(length as u64 | flags).to_ne_bytes());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_number_of_lost_events_is_left_out_with_its_flag() {
+    fn a_stored_count_of_lost_events_is_omitted_with_its_flag() {
         let mut page = page(1_000, MISSED | MISSED_STORED, &[event(5, 1), event(10, 2)]);
         page[HEAD + 24..HEAD + 32].copy_from_slice(&77u64.to_ne_bytes());
         assert_eq!(cut(&page, 0, u64::MAX), (vec![(1_005, 1), (1_015, 2)], MISSED));

@@ -41,12 +41,12 @@ impl Buffer {
         let kilobytes = buffer_kilobytes(settings.buffer_bytes, super::facts::cpu_count());
         buffer.configure(restorer, kilobytes)?;
         if buffer.markers && !buffer.is_top_level() {
-            buffer.let_markers_in(restorer, settings.markers)?;
+            buffer.enable_markers(restorer, settings.markers)?;
         }
         Ok(buffer)
     }
 
-    /// Makes a buffer of our own that takes no markers, of so many bytes for all CPUs together.
+    /// Creates an instance without markers and with a total buffer size in bytes.
     pub(super) fn prepare_without_markers(
         tracefs: &Rc<Tracefs>,
         restorer: &mut Restorer,
@@ -123,7 +123,7 @@ impl Buffer {
     }
 
     /// While the machine's own buffer is switched off, the kernel refuses markers (`EBADF`), and copies none.
-    fn let_markers_in(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
+    fn enable_markers(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
         if mode == MarkerMode::IfPossible || self.tracefs.text("tracing_on") != "0" {
             return Ok(());
         }
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_put_back_as_it_was() {
+    fn a_changed_setting_is_restored() {
         assert_eq!(present_value("[local] global mono"), "local");
         assert_eq!(present_value("local global [x86-tsc]"), "x86-tsc");
         assert_eq!(present_value("7 (expanded: 1408)"), "1408");

@@ -1,4 +1,4 @@
-//! What is written beside the pages: formats, names, clocks.
+//! Data written besides the pages: formats, names, clocks.
 
 use super::buffer::{Buffer, refused};
 use super::tracefs::Tracefs;
@@ -216,7 +216,7 @@ fn stats_number(stats: &str, name: &str) -> u64 {
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// What the kernel counted for a CPU, once everything has been read.
+/// The kernel's counters of a CPU after everything has been read.
 pub(super) fn cpu_summary(buffer: &Buffer, cpu: u32) -> CpuSummary {
     let stats = stats(buffer, cpu);
     let number = |name: &str| stats_number(&stats, name);
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_its_data_and_what_comes_before() {
+    fn a_page_is_header_and_data() {
         let text = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
                     \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
                     \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";

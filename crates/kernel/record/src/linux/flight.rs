@@ -46,7 +46,7 @@ struct Ring {
     pages: File,
 }
 
-/// What was read from all rings at one time.
+/// Data read from all rings at one time.
 struct Capture {
     cpus: Vec<CpuFile>,
 }
@@ -91,7 +91,7 @@ impl FlightRecorder {
         self.rings.iter().map(|ring| facts::recorded_events(&self.buffer, ring.cpu)).sum()
     }
 
-    /// Stops recording for a while; what is in memory stays.
+    /// Stops recording temporarily; events in memory are retained.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -99,7 +99,7 @@ impl FlightRecorder {
         self.buffer.stop()
     }
 
-    /// Records on, also if somebody else has switched it off.
+    /// Resumes recording, also if another process has switched it off.
     ///
     /// # Errors
     /// When the kernel refuses, or the buffer is gone.
@@ -134,7 +134,7 @@ impl FlightRecorder {
         written.map_err(|source| RecordError::Output { path: folder, source })
     }
 
-    /// Moves what is in the rings to files. The oldest captures are dropped while the later ones hold as much as the rings.
+    /// Moves the contents of the rings to files. The oldest captures are dropped while the later ones hold as much as the rings.
     fn capture(&mut self) -> Result<(), RecordError> {
         let now = clock_gettime(ClockId::Monotonic);
         let now_ns = (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64);
@@ -191,7 +191,7 @@ impl Drop for FlightRecorder {
     fn drop(&mut self) {
         // A buffer whose pages are open cannot be removed.
         self.rings.clear();
-        // What cannot be undone now is removed by the next start.
+        // Changes that cannot be undone now are undone at the next start.
         self.restorer.restore();
     }
 }
@@ -209,7 +209,7 @@ fn rings(buffer: &Buffer) -> Result<Vec<Ring>, RecordError> {
 struct PageLimit {
     /// After a page that begins later, in nanoseconds of the trace clock.
     time_ns: u64,
-    /// After so many pages.
+    /// Fails after a number of pages.
     pages: u64,
 }
 

@@ -20,7 +20,7 @@ struct CpuHierarchy {
     unified: bool,
 }
 
-/// What is known of the host's control groups while it is recorded.
+/// State of the host's control groups during the recording.
 pub(super) struct GroupWatch {
     hierarchy: CpuHierarchy,
     groups: BTreeMap<String, ControlGroup>,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_seen() {
+    fn the_current_process_is_found() {
         let snapshot = GroupWatch::begin().end();
         let own = std::process::id();
         let seen =

@@ -20,7 +20,7 @@ pub(super) struct Guardian {
 }
 
 impl Guardian {
-    /// Starts it, in a process group of its own: a terminal's signals are not for it.
+    /// Starts it, in a separate process group, so that it does not get the terminal's signals.
     pub(super) fn start(program: &GuardianProgram) -> Result<Guardian, RecordError> {
         let mut process = Command::new(&program.program)
             .args(&program.arguments)
@@ -46,7 +46,7 @@ impl Guardian {
     pub(super) fn dismiss(&mut self) {
         if self.notify(DONE).is_ok() {
             self.pipe = None;
-            // It has nothing to do but end; that it cannot be waited for would change nothing.
+            // It only has to exit; a failure to wait for it does not matter.
             let _ = self.process.wait();
         }
     }

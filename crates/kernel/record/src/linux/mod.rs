@@ -36,7 +36,7 @@ use watch::{Signals, WatchOutcome};
 /// whatever happens.
 ///
 /// # Errors
-/// When something is missing (its text says what, and how to get it), or the command or the file cannot be had.
+/// When something is missing (its text says what, and how to get it), or the command cannot be run or the file cannot be written.
 pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
     let mut session = Session::prepare(settings)?;
     let ran = session.run(settings);
@@ -65,7 +65,7 @@ struct Session {
     notes: Vec<String>,
 }
 
-/// What came of it, read but not yet written.
+/// The recording, read but not yet written.
 struct RunOutcome {
     head: dat::TraceHead,
     files: Vec<CpuFile>,
@@ -176,7 +176,7 @@ fn available_events(
     Ok(present.iter().map(WantedEvent::event).collect())
 }
 
-/// What the user should know of where it is recorded.
+/// Notes for the user on the trace buffer in use.
 fn remarks(buffer: &Buffer) -> Vec<String> {
     let mut remarks = Vec::new();
     if buffer.is_top_level() {
@@ -202,7 +202,7 @@ fn remarks(buffer: &Buffer) -> Vec<String> {
 struct Output {
     path: PathBuf,
     file: File,
-    /// Whether it is ours to remove when nothing comes.
+    /// Whether the recorder must delete the file if nothing is recorded.
     is_new: bool,
 }
 

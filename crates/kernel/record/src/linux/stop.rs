@@ -20,7 +20,7 @@ impl StopSignals {
         Ok(StopSignals { signals: Signals::catch()? })
     }
 
-    /// Waits for one, at most so long; whether one came.
+    /// Waits for a signal up to a timeout; returns whether one arrived.
     pub fn wait(&mut self, at_most: Duration) -> bool {
         let Ok(mut watched) = WatchOutcome::start(&RecordTarget::Everything) else { return false };
         watched.wait(&mut self.signals, Instant::now().checked_add(at_most)) == StopReason::Signal

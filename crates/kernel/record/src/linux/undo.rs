@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_say_what_actions_say() {
+    fn undo_actions_survive_serialization() {
         for action in [
             UndoAction::Unmount("/sys/kernel/tracing".into()),
             UndoAction::RemoveInstance("laggard-1-2".into()),

@@ -27,8 +27,8 @@ pub(super) fn create(
             .map_err(|source| RecordError::Command { program: uprobe.binary.clone(), source })?;
         let offset = function_offset(&binary, &uprobe.function)
             .map_err(|error| RecordError::Impossible { reason: format!("{}: {error}", binary.display()) })?;
-        let taken = |name: &str| events.iter().any(|event| event.name == name);
-        let name = event_name(&uprobe.function, taken);
+        let is_taken = |name: &str| events.iter().any(|event| event.name == name);
+        let name = event_name(&uprobe.function, is_taken);
         for (kind, name) in [('p', name.clone()), ('r', format!("{name}_return"))] {
             let removal = format!("-:{system}/{name}");
             restorer.before(UndoAction::Append { file: PROBES.to_owned(), value: removal })?;
@@ -43,7 +43,7 @@ pub(super) fn create(
 }
 
 /// A valid name that is not in use: letters, digits, and `_`, at most 40 bytes.
-fn event_name(function: &str, taken: impl Fn(&str) -> bool) -> String {
+fn event_name(function: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let safe = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     let mut name: String = function.chars().map(safe).take(40).collect();
     if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
@@ -51,7 +51,7 @@ fn event_name(function: &str, taken: impl Fn(&str) -> bool) -> String {
     }
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(|name| !taken(name)).expect("numbers do not end")
+    names.find(|name| !is_taken(name)).expect("numbers do not end")
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_the_kernel_takes() {
+    fn probe_names_are_valid_for_the_kernel() {
         assert_eq!(event_name("handle", |_| false), "handle");
         assert_eq!(event_name("ns::f<u8>", |_| false), "ns__f_u8_");
         assert_eq!(event_name("0x12a", |_| false), "f0x12a");

@@ -103,7 +103,7 @@ pub(super) enum StopReason {
     Time,
 }
 
-/// What is waited for.
+/// The watched process.
 pub(super) struct WatchOutcome {
     child: Option<Child>,
     pid: Option<Pid>,

@@ -1,4 +1,4 @@
-//! What is written is read again, without a kernel's help.
+//! Written recordings are read back, without a kernel.
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 

@@ -89,7 +89,7 @@ fn round_trip(form: DatForm, pages: &[Vec<u8>]) -> (Vec<KernelEvent>, laggard_ke
 }
 
 #[test]
-fn pages_of_every_cpu_are_read_again() {
+fn pages_of_every_cpu_are_read_back() {
     for form in [DatForm::V6, DatForm::V7] {
         // 40 pages are more than a chunk; the second CPU has none.
         let first: Vec<u8> = (0..40)
@@ -106,7 +106,7 @@ fn pages_of_every_cpu_are_read_again() {
         assert_eq!((prev, next, read.texts.text(prev_name)), (Tid(7), Tid(8), "before"));
         assert_eq!((read.facts.clock.as_str(), read.facts.cpus), ("mono", 3));
         assert_eq!(read.facts.host.as_deref(), Some("here"));
-        // To the microsecond: that is the unit of the file.
+        // The file has microsecond precision.
         assert_eq!(read.facts.calendar.unwrap().offset_ns(), 1_700_000_000_123_456_000);
     }
 }
@@ -123,7 +123,7 @@ fn losses_flagged_by_the_kernel_are_written() {
 }
 
 #[test]
-fn nothing_recorded_is_a_file_too() {
+fn an_empty_recording_is_a_valid_file() {
     for form in [DatForm::V6, DatForm::V7] {
         assert!(round_trip(form, &[Vec::new(), Vec::new()]).0.is_empty());
     }

@@ -34,7 +34,7 @@ fn machine_repairman_with_several_repairmen() {
 
 /// Where `1 − Σ p` has long lost all digits: 16 cores, ten times as many clients as saturate them.
 #[test]
-fn far_beyond_saturation_nothing_cancels() {
+fn no_cancellation_far_beyond_saturation() {
     let network = Network::new(vec![Station::cores(0.16, 16.0), Station::queue(0.004)], 1.0).unwrap();
     let mut exact = ExactMva::new(&network);
     for clients in 1..=20_000_u64 {
@@ -139,9 +139,9 @@ fn approximate_search_agrees_with_stepping() {
     for target_s in [0.01, 0.024, 0.03, 0.1, 2.0] {
         let exact = most_clients(&network, target_s, 1_000_000, WORK_MAX);
         let halved = most_clients(&network, target_s, 1_000_000, 0.0);
-        let apart = (exact.clients as f64 - halved.clients as f64).abs();
+        let difference = (exact.clients as f64 - halved.clients as f64).abs();
         assert!(
-            apart <= 1.0 + 0.02 * exact.clients as f64,
+            difference <= 1.0 + 0.02 * exact.clients as f64,
             "{target_s}: {} {}",
             exact.clients,
             halved.clients

@@ -45,7 +45,7 @@ fn compare(got: &Solution, expected: &Value, tolerance: f64) {
 }
 
 #[test]
-fn cases() {
+fn golden_cases() {
     let reference = golden("mva/cases");
     for case in reference["cases"].as_array().unwrap() {
         let network = network(case);

@@ -1,4 +1,4 @@
-//! Mean value analysis against references, closed forms, and a simulation of its own.
+//! Mean value analysis against references, closed forms, and an independent simulation.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

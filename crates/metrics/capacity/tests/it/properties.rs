@@ -1,4 +1,4 @@
-//! What holds of every network.
+//! Properties of every network.
 
 use laggard_capacity::{
     Algorithm, Class, ClassNetwork, ClassStation, ExactMva, Network, Service, Station, bounds, most_clients,
@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn more_clients_never_lower_throughput_nor_response(stations in stations(), think_s in 0.01..2.0_f64) {
+    fn more_clients_lower_neither_throughput_nor_response_time(stations in stations(), think_s in 0.01..2.0_f64) {
         let network = Network::new(stations, think_s).unwrap();
         let limit = bounds(&network);
         let mut exact = ExactMva::new(&network);
@@ -35,14 +35,14 @@ proptest! {
             prop_assert!(got.throughput >= limit.throughput_at_least(&network, n) * (1.0 - 1e-9));
             prop_assert!(got.response_s >= limit.inside_at_least_s(&network, n) * (1.0 - 1e-9));
             prop_assert!(got.stations.iter().all(|load| load.utilization <= 1.0 + 1e-9));
-            let there: f64 = got.stations.iter().map(|load| load.clients).sum();
-            prop_assert!((there + got.throughput * think_s - n).abs() < 1e-6 * n);
+            let clients_inside: f64 = got.stations.iter().map(|load| load.clients).sum();
+            prop_assert!((clients_inside + got.throughput * think_s - n).abs() < 1e-6 * n);
             (throughput, response_s) = (got.throughput, got.response_s);
         }
     }
 
     #[test]
-    fn the_answer_is_within_the_target_and_one_more_is_not(
+    fn the_answer_meets_the_target_and_one_more_client_does_not(
         stations in stations(), think_s in 0.01..2.0_f64, target_s in 0.0..1.0_f64
     ) {
         let network = Network::new(stations, think_s).unwrap();

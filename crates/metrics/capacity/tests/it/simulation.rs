@@ -1,24 +1,24 @@
-//! Mean value analysis against an event-driven simulation that knows nothing of it.
+//! Mean value analysis against an independent event-driven simulation.
 
 use laggard_capacity::{Algorithm, Class, ClassNetwork, ClassStation, Network, Service, Station, WORK_MAX};
 use laggard_capacity::{solve, solve_classes_by};
 
-/// How long a service takes, with mean 1.
+/// Distribution of service times with mean 1.
 #[derive(Clone, Copy, Debug)]
 enum ServiceLength {
     Exponential,
     /// Always the same.
     Fixed,
-    /// Mostly short, seldom long: squared coefficient of variation about 4.
+    /// Mostly short, rarely long: squared coefficient of variation about 4.
     Mixed,
 }
 
-/// In which order a queue serves.
+/// The service discipline.
 #[derive(Clone, Copy, Debug)]
 enum ServiceOrder {
     /// First come, first served.
     First,
-    /// All at once, at equal shares.
+    /// Processor sharing.
     Shared,
 }
 
@@ -110,7 +110,7 @@ fn simulate(
     let mut wakes: Vec<f64> =
         kind.iter().map(|class| classes[*class].think_s * random.exponential()).collect();
     let mut started = vec![0.0; kind.len()];
-    let mut place = vec![0; kind.len()];
+    let mut positions = vec![0; kind.len()];
     let mut replicas: Vec<Vec<SimulatedReplica>> =
         tiers.iter().map(|tier| (0..tier.replicas).map(|_| SimulatedReplica::default()).collect()).collect();
     let (mut now, mut done, mut counted_from) = (0.0, 0, 0.0);
@@ -137,16 +137,16 @@ fn simulate(
             None => {
                 wakes[waking] = f64::INFINITY;
                 started[waking] = now;
-                place[waking] = 0;
+                positions[waking] = 0;
                 waking
             }
             Some((tier, at, job)) => {
                 let job = replicas[tier][at].jobs.remove(job);
-                place[job.client] = tier + 1;
+                positions[job.client] = tier + 1;
                 job.client
             }
         };
-        if place[client] == tiers.len() {
+        if positions[client] == tiers.len() {
             done += 1;
             if done == transactions / 10 {
                 counted_from = now;
@@ -158,10 +158,10 @@ fn simulate(
             wakes[client] = now + classes[kind[client]].think_s * random.exponential();
             continue;
         }
-        let rules = &tiers[place[client]];
+        let rules = &tiers[positions[client]];
         let at = (random.uniform() * rules.replicas as f64) as usize;
         let left_s = rules.mean_s[kind[client]] * random.length(rules.length);
-        replicas[place[client]][at].jobs.push(SimulatedJob { client, left_s });
+        replicas[positions[client]][at].jobs.push(SimulatedJob { client, left_s });
     }
     let throughput = counts.iter().map(|count| count / (now - counted_from)).collect();
     (throughput, sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect())
@@ -231,7 +231,7 @@ fn processor_sharing_is_insensitive_to_service_variation() {
 /// Where the assumptions do not hold: served in order of arrival, a fixed service waits less and a varying one
 /// more than the model says. This limit is documented.
 #[test]
-fn order_of_arrival_with_other_services_is_a_limit() {
+fn fifo_with_unequal_service_times_is_a_known_limit() {
     let simulated = |length| {
         let tiers = [tier(0.020, 1.0, 1, length, ServiceOrder::First)];
         simulate(&tiers, &[Class { clients: 40, think_s: 1.0 }], TRANSACTIONS, 11).1[0]
@@ -243,7 +243,7 @@ fn order_of_arrival_with_other_services_is_a_limit() {
 }
 
 #[test]
-fn several_classes() {
+fn throughput_and_response_of_several_classes() {
     let classes = [Class { clients: 25, think_s: 0.8 }, Class { clients: 10, think_s: 2.0 }];
     let tiers = [
         SimulatedTier {

@@ -17,7 +17,7 @@ const TRANSACTIONS_MIN: f64 = 100.0;
 const FOLDS: usize = 4;
 /// Half the width of a 95 % interval in standard errors.
 const Z_95: f64 = 1.96;
-/// A demand of which nothing is known may be so many times the mean demand.
+/// An unknown demand may be up to this multiple of the mean demand.
 const UNKNOWN_DEMAND: f64 = 3.0;
 /// Relative error of a prediction for another load that more windows do not reduce, for each doubling of the load:
 /// caches, frequency, and the scheduler depend on it.
@@ -207,9 +207,9 @@ impl DemandPair {
     }
 
     fn is_distinct(&self, change_min: f64) -> bool {
-        let apart = self.before.high < self.after.low || self.after.high < self.before.low;
+        let are_disjoint = self.before.high < self.after.low || self.after.high < self.before.low;
         let smaller = self.before_s.min(self.after_s);
-        apart && self.difference_s().abs() > change_min * smaller
+        are_disjoint && self.difference_s().abs() > change_min * smaller
     }
 }
 
@@ -244,7 +244,7 @@ fn time_pairs(old: &CostSide, new: &CostSide) -> Vec<TimePair> {
     if is_known(old) && is_known(new) { pairs } else { Vec::new() }
 }
 
-/// Windows are joined until they have so many transactions: enough for the formula of queueing, which is for means.
+/// Windows are joined until they have this many transactions: enough for the formula of queueing, which is for means.
 const BLOCK_TRANSACTIONS: f64 = 1_000.0;
 
 /// Mean time of each type without queueing, in blocks of windows: in a short window, the time and the utilization of the

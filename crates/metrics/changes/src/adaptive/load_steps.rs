@@ -9,10 +9,10 @@ const REACH: usize = 30;
 const LOAD_MIN: f64 = 0.2;
 /// Relevant change of a type's share of all transactions.
 const SHARE_MIN: f64 = 0.05;
-/// The level moves by so many times what windows of one side vary.
+/// Minimum step of the level as a multiple of the variation of windows on one side.
 const DEVIATIONS_MIN: f64 = 2.5;
 
-/// The first row after each step of the load or the mix, ascending. `rows` are those of `counts` to look at.
+/// The first row after each step of the load or the mix, ascending. `rows` are those of `counts` to search.
 pub(super) fn load_steps(counts: &Matrix, rows: &[usize]) -> Vec<usize> {
     let totals: Vec<f64> = rows.iter().map(|&row| counts.row(row).iter().sum()).collect();
     let mut scores = vec![0.0_f64; rows.len()];

@@ -145,10 +145,10 @@ impl WindowSets<'_> {
         let absolute = |fit: &Fit, rows| self.design.misfit(fit, Drift::NONE, rows).absolute;
         let plain = self.fit_joint(Drift::NONE, f64::INFINITY);
         let together = absolute(&plain, self.group) + absolute(&plain, self.segment);
-        let apart = absolute(group, self.group) + absolute(segment, self.segment);
+        let difference = absolute(group, self.group) + absolute(segment, self.segment);
         let bound = self.fit_joint(Drift::NONE, constant_max);
         let excess = self.mean_residual(&bound, self.segment) - self.mean_residual(&bound, self.group);
-        (if apart > 0.0 { together / apart } else { f64::NAN }, excess)
+        (if difference > 0.0 { together / difference } else { f64::NAN }, excess)
     }
 
     fn mean_residual(&self, fit: &Fit, rows: &[Range<usize>]) -> f64 {

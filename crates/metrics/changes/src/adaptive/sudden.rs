@@ -9,7 +9,7 @@ use super::regression::Regression;
 
 /// Number of windows of either side that are examined.
 const REACH: usize = 300;
-/// A step is preferred to a slope if it lowers `Σ e²/variance` by so much more.
+/// A step is preferred to a slope if it lowers `Σ e²/variance` by this much more.
 const PREFERENCE: f64 = 9.0;
 
 /// Whether the cut between the adjacent ranges `before` and `after` is a step: with one demand for each type on both

@@ -17,7 +17,7 @@ pub(super) const KNOWN_CUT_ERRORS: f64 = 4.0;
 const CPU_MIN: f64 = 0.04;
 /// … in standard errors beyond that.
 const CPU_ERRORS: f64 = 4.0;
-/// What changed times predict for the CPU must be so many standard errors for the CPU to confirm or refute it.
+/// The CPU change predicted from changed times must be this many standard errors for the CPU to confirm or refute it.
 const DECIDABLE_ERRORS: f64 = 2.5;
 /// Part of the predicted change of the CPU above which it confirms the times.
 const CONFIRMED_PART: f64 = 0.4;
@@ -211,9 +211,10 @@ impl CutFacts<'_> {
             }
             CpuVerdict::Refuted if self.is_event => {
                 // At another load, a type that waits elsewhere takes another proportion.
-                let of = |pair: &TimePair| shifts.iter().find(|shift| shift.transaction == pair.transaction);
+                let shift_of =
+                    |pair: &TimePair| shifts.iter().find(|shift| shift.transaction == pair.transaction);
                 let waits = best.changed.iter().filter_map(|(pair, own)| {
-                    let shift = of(pair)?;
+                    let shift = shift_of(pair)?;
                     let is_beyond_load = own.abs() > costs.queueing + self.settings().service_change_min;
                     let agrees = shift.own_size / own > 0.5 && pair.log_ratio / own > 0.3;
                     (is_beyond_load && agrees).then_some(shift)

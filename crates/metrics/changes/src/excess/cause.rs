@@ -33,7 +33,7 @@ pub enum CpuCause {
 
 /// A time grew if it did by more than this share, beyond what most others did.
 const GROWTH_MIN: f64 = 0.08;
-/// … and by so many standard errors.
+/// … and by at least this many standard errors.
 const ERRORS_MIN: f64 = 4.0;
 /// Relative error of a service time that more windows do not reduce: it depends on the load.
 const ERROR_FLOOR: f64 = 0.015;

@@ -109,7 +109,7 @@ pub fn cpu_excess(
         }
     }
     let best = best.expect("the shortest length fits");
-    // What is over by now is no new excess.
+    // An excess that has ended is not a new one.
     let latest = TestedMean::new(&model, &usual, &rows[rows.len() - EXCESS_LENGTHS[0]..], settings);
     let held = TestedMean::new(&model, &usual, &rows[rows.len().saturating_sub(HELD_WINDOWS)..], settings);
     let latest_onset = rows[rows.len() - EXCESS_LENGTHS[0]];

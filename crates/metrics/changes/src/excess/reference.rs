@@ -17,7 +17,7 @@ const DEMAND_SPREAD: f64 = 1.0;
 /// Expected CPU without any transaction, and its deviation.
 const CONSTANT: f64 = 0.02;
 const CONSTANT_SPREAD: f64 = 0.05;
-/// Residuals beyond so many deviations have less weight.
+/// Residuals beyond this many deviations have less weight.
 const OUTLIER: f64 = 4.0;
 
 /// A linear model of the utilization: a constant, and a demand for each type.

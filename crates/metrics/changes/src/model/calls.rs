@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_take_different_times_are_not_alike() {
+    fn calls_with_different_times_are_not_grouped() {
         let (model, cost) = fitted([0.004, 0.012], |row| [3.0 * load(row), load(row)]);
         assert!(!cost.is_common);
         assert_ne!(model.report.estimator, Estimator::CallCost);

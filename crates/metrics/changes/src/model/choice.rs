@@ -93,7 +93,7 @@ impl Candidates {
             );
             return (Estimator::ScaledLeastSquares, reason);
         }
-        let alike = match self.is_utilization_reliable() {
+        let agreement = match self.is_utilization_reliable() {
             true => format!(
                 "slopes alone do not predict the utilization of held-out windows better ({:+.1} standard errors), \
                  and are less certain",
@@ -103,7 +103,7 @@ impl Candidates {
                 "the load is so high that utilization hardly depends on what completes in a window".to_owned()
             }
         };
-        let reason = format!("Response times behave as under {}; {alike}.", phrase(discipline));
+        let reason = format!("Response times behave as under {}; {agreement}.", phrase(discipline));
         (Estimator::Combined, reason)
     }
 

@@ -6,7 +6,7 @@ use crate::linear_algebra::{dot, product};
 use laggard_numeric::{Cholesky, Matrix};
 
 /// Relative error that a real scheduler's deviation from its ideal (time slices, priorities, few clients) causes where all
-/// of a response time is queueing; at utilization `U` a share of about `U` is. Measured: ours.
+/// of a response time is queueing; at utilization `U` a share of about `U` is. Measured; not published.
 const DEPARTURE: f64 = 0.08;
 
 /// Scale of the prior of the relative disagreement between response times and demands. Ours.

@@ -139,7 +139,7 @@ fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorB
 }
 
 #[test]
-fn the_shortcut_does_not_change_the_result() {
+fn pruning_of_the_search_does_not_change_the_result() {
     let (_, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);

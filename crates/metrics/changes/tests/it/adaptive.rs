@@ -173,7 +173,7 @@ fn measured_servers_give_one_alarm_if_a_demand_changes() {
 }
 
 #[test]
-fn in_a_simulated_shop_only_home_is_named() {
+fn only_the_slower_home_page_of_a_simulated_shop_is_named() {
     let bursts = || Phase::new(90, Workload::paper_bursts());
     let run =
         tpcw(&TpcwSettings::new(3, vec![bursts(), bursts().with_change("Home", 0.002)])).expect("in range");

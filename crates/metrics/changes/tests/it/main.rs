@@ -1,4 +1,4 @@
-//! Tests of the crate from outside, against references, measured data and simulated queues.
+//! Integration tests against references, measured data, and simulated queues.
 
 mod accuracy;
 mod adaptive;

@@ -6,18 +6,18 @@ use std::num::NonZeroUsize;
 
 use crate::queue::Queue;
 
-/// What differs between the runs of a pair, besides the load.
+/// The difference between the runs of a pair besides the load.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Difference {
     /// Nothing.
     None,
-    /// The first type costs so many times as much CPU.
+    /// The CPU cost of the first type is multiplied by this factor.
     Cost(f64),
-    /// The first type waits for so many times its demand, without CPU.
+    /// The first type waits for this multiple of its demand, without CPU.
     Wait(f64),
-    /// The first type uses so many times its demand in the background, which delays nobody.
+    /// The first type uses this multiple of its demand in the background, which delays no response.
     Background(f64),
-    /// Everything costs so many times as much.
+    /// The CPU cost of all types is multiplied by this factor.
     Host(f64),
 }
 
@@ -216,18 +216,18 @@ pub(crate) fn reported(analysis: &Analysis) -> Vec<&Change> {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct PairTally {
     pub(crate) pairs: usize,
-    /// Pairs with a change near the cut of the kind that it is.
+    /// Pairs with a reported change of the right kind near the true one.
     pub(crate) right: usize,
-    /// … with exactly the types that changed.
+    /// Pairs among them with exactly the types that changed.
     pub(crate) named: usize,
-    /// Changes of another kind near the cut.
+    /// Reported changes of the wrong kind near the true one.
     pub(crate) other: usize,
-    /// Changes elsewhere, or of equal runs.
+    /// Reported changes elsewhere, or of equal runs.
     pub(crate) wrong: usize,
 }
 
 impl PairTally {
-    /// Judges an answer; returns whether it is right in every respect.
+    /// Scores an answer; returns whether it is completely right.
     pub(crate) fn add(&mut self, pair: &Pair, difference: Difference, analysis: &Analysis) -> bool {
         self.pairs += 1;
         let reported = reported(analysis);

@@ -42,7 +42,7 @@ fn weighted_error(demand_s: &[f64], observations: &Observations) -> f64 {
 /// Front-end response times cover 65 to 85 % of a demand, by type, so that their proportions are wrong by up to 15 %. The
 /// estimate is more accurate than that and than least squares, and the constant of 1.2 % is identified by the varying load.
 #[test]
-fn fourteen_types_of_a_shop() {
+fn fourteen_transaction_types_of_a_shop() {
     let observations = observations();
     let fit = fit_model(&observations, &[0..60, 90..245], &ModelSettings::default()).expect("enough windows");
     let (estimate, plain) = (&fit.model.demand_s, &fit.report.least_squares.demand_s);

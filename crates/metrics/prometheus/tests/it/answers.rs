@@ -1,4 +1,4 @@
-//! What a server answers, and what becomes of it.
+//! Responses of a server and the samples read from them.
 
 use crate::stand_in::{StandIn, answer, matrix, success};
 use crate::{get, range, settings};
@@ -87,7 +87,7 @@ fn chunks_and_compression_are_understood() {
 }
 
 #[test]
-fn credentials_are_sent_and_warnings_handed_on() {
+fn credentials_are_sent_and_warnings_are_passed_on() {
     let server = StandIn::new(|_, _| {
         let body = matrix(&[("", vec![(0.0, "1".to_owned())])]).replacen(
             '{',

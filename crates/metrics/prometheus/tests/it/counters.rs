@@ -30,7 +30,7 @@ fn increments_of_series_that_differ_in_other_labels_are_added() {
 }
 
 #[test]
-fn a_fall_is_a_new_start_and_counted() {
+fn a_decrease_is_a_counted_restart() {
     let server = StandIn::new(|_, received_query| {
         success(&[(
             r#""instance":"a""#,
@@ -43,7 +43,7 @@ fn a_fall_is_a_new_start_and_counted() {
 }
 
 #[test]
-fn repeated_values_are_no_readings() {
+fn repeated_values_are_not_new_samples() {
     // Read at 0 and 20 s, then not until 80 s; Prometheus repeats the value in between.
     let read = |t: f64| match t {
         t if t < 20.0 => 0.0,

@@ -1,4 +1,4 @@
-//! Servers that do not answer as they should.
+//! Servers that fail or respond incorrectly.
 
 use crate::stand_in::{StandIn, answer, success};
 use crate::{get, range, settings};
@@ -57,7 +57,7 @@ fn redirects_are_not_followed() {
 }
 
 #[test]
-fn missing_rights_and_wrong_paths_come_with_advice() {
+fn missing_permissions_and_wrong_paths_have_a_hint() {
     for (status, word) in [("401 Unauthorized", "--bearer-token-file"), ("404 Not Found", "/api/v1")] {
         let server = StandIn::new(move |_, _| answer(status, "", b""));
         let message = failure(&server).to_string();
@@ -96,7 +96,7 @@ fn a_slow_server_and_a_closed_port_do_not_answer() {
 }
 
 #[test]
-fn an_answer_that_swells_is_stopped() {
+fn an_oversized_response_is_aborted() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(&vec![b' '; 8 << 20]).unwrap();
     let packed = encoder.finish().unwrap();

@@ -13,7 +13,7 @@ use laggard_prometheus::{Client, ClientSettings, Fetched, PrometheusError, Query
 use stand_in::StandIn;
 use std::time::Duration;
 
-/// A client that does not wait long.
+/// A client with short timeouts.
 fn settings(server: &StandIn) -> ClientSettings {
     ClientSettings {
         pause: Duration::from_millis(5),

@@ -21,7 +21,7 @@ impl Drop for Server {
     }
 }
 
-/// A server of its own on a free port; `None` without the program.
+/// Starts Prometheus on a free port; `None` without the program.
 fn start() -> Option<Server> {
     let folder = tempfile::tempdir().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -48,7 +48,7 @@ fn the_real_server_answers() {
     assert!(server.folder.path().exists());
     let settings = || ClientSettings::new(format!("http://127.0.0.1:{}", server.port));
     let began = Instant::now();
-    // Until it has started and read itself a few times; a machine that is too slow for that proves nothing.
+    // Waits until it has scraped itself a few times; a machine that is too slow for that skips the test.
     while began.elapsed() < Duration::from_secs(20) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
         let range = TimeRange {

@@ -1,4 +1,4 @@
-//! A server of a few lines: one thread, one answer a connection.
+//! A minimal server: one thread, one response per connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -39,7 +39,7 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// A server that answers the n-th query (from 0) with the bytes of `answer`.
+    /// A server that responds to the n-th query (from 0) with the bytes of `answer`.
     pub(crate) fn new(answer: impl Fn(usize, &ReceivedQuery) -> Vec<u8> + Send + 'static) -> StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

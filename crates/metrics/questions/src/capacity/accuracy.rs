@@ -1,7 +1,7 @@
 //! Compares the model with the observations.
 
 use super::loads::Load;
-use super::model::{Model, work_each};
+use super::model::{Model, work_per_solution};
 use crate::sample_summary::window_start;
 use laggard_capacity::Solution;
 use laggard_report::{ClientsBasis, ModelAccuracy, ObservedLoad, TierError, Trust};
@@ -18,7 +18,7 @@ pub(super) struct Compared<'a> {
 }
 
 pub(super) fn compare<'a>(model: &Model, loads: &'a [Load]) -> Vec<Compared<'a>> {
-    let work_max = work_each(loads.len());
+    let work_max = work_per_solution(loads.len());
     loads.iter().map(|load| Compared { load, model: model.solve(load, work_max) }).collect()
 }
 

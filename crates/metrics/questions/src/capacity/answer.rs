@@ -1,7 +1,7 @@
 //! The capacity for each observed load, and the smallest of them.
 
 use super::loads::Load;
-use super::model::{Model, shares, work_each};
+use super::model::{Model, shares, work_per_solution};
 use crate::sample_summary::window_start;
 use laggard_capacity::{
     Network, Solution, WORK_MAX, bounds, curve, most_clients, most_throughput, open_solution,
@@ -102,7 +102,7 @@ fn by_window(
     loads: &[&Load],
     target: LatencyTarget,
 ) -> Vec<WindowCapacity> {
-    let work_max = work_each(loads.len());
+    let work_max = work_per_solution(loads.len());
     let mut last: Option<(Vec<f64>, Most)> = None;
     let mut rows = Vec::new();
     for load in loads {

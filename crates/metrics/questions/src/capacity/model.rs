@@ -95,6 +95,6 @@ pub(super) fn shares(counts: &[f64]) -> Vec<f64> {
 }
 
 /// Maximum work per exact solution, for a number of solutions.
-pub(super) fn work_each(solutions: usize) -> f64 {
+pub(super) fn work_per_solution(solutions: usize) -> f64 {
     (4.0 * WORK_MAX / solutions.max(1) as f64).min(WORK_MAX)
 }

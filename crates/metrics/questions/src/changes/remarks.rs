@@ -130,7 +130,7 @@ pub(super) fn joined<'a>(
     by_sentence.into_iter().map(joined_sentence).collect()
 }
 
-/// What was ruled out.
+/// Sentences about excluded explanations.
 pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment]) -> Vec<String> {
     let mut out = Vec::new();
     let moved = count(report, ChangeEventKind::WorkloadChange);

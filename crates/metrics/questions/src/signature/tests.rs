@@ -59,7 +59,7 @@ fn outcomes(diff: &SignatureDiff) -> Vec<(&str, TransactionOutcome)> {
 }
 
 #[test]
-fn service_times_come_back_from_response_times() {
+fn service_times_are_recovered_from_response_times() {
     let signature = build(&table(60, 4.0, 9.0, None));
     assert_eq!(signature.verdict, SignatureVerdict::Usable);
     let server = &signature.servers[0];
@@ -230,7 +230,7 @@ fn missing_data_gives_no_verdict() {
 
 /// Numbers differ at most in the last digit.
 #[test]
-fn the_file_is_read_back() {
+fn the_signature_file_is_read_back() {
     let signature = build(&table(60, 4.0, 9.0, Some(2.0)));
     let mut file = Vec::new();
     let style = laggard_report::TextStyle { color: laggard_report::ColorChoice::Off, width: 80 };

@@ -255,8 +255,8 @@ impl CountedRequests {
         if self.requests == 0 {
             return WholeWindows { windows: 0..0, losses };
         }
-        let apart = self.last.since(self.first).ns() as f64 / self.requests as f64;
-        let allowed = (3.0 * apart).max(grid.length().ns() as f64 / 20.0);
+        let spacing = self.last.since(self.first).ns() as f64 / self.requests as f64;
+        let allowed = (3.0 * spacing).max(grid.length().ns() as f64 / 20.0);
         let (mut first, mut last) =
             (grid.window_of(self.first.unix_ns()), grid.window_of(self.last.unix_ns()));
         let before = self.first.since(grid.start_of(first)).ns() as f64;

@@ -68,7 +68,7 @@ fn the_think_time_is_estimated_and_the_front_saturates_first() {
 
 /// One fit for both questions: the same observations give the same demands.
 #[test]
-fn demands_are_those_of_changes() {
+fn demands_match_those_of_the_changes_question() {
     let table = light_load_table();
     let question = ChangesQuestion {
         table: &table,
@@ -129,7 +129,7 @@ fn without_clients_the_answer_is_a_rate_or_needs_a_think_time() {
 }
 
 #[test]
-fn what_if_questions_change_the_answer_in_the_right_direction() {
+fn what_if_changes_move_the_answer_in_the_right_direction() {
     let table = light_load_table();
     let base = capacity_report(&table, &CapacitySettings::new(0.1)).answer.unwrap().clients.unwrap();
     let with = |change: &str| {

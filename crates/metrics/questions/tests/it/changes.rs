@@ -1,4 +1,4 @@
-//! From a simulated shop to what changed, and from hand-made tables.
+//! Changes of a simulated shop and of hand-made tables.
 
 use crate::tpcw_table::table;
 use laggard_metrics_questions::{
@@ -157,7 +157,7 @@ fn too_little_data_gives_no_verdict() {
 }
 
 #[test]
-fn the_missing_half_is_named() {
+fn the_missing_kind_of_sample_is_named() {
     let missing = |change: &dyn Fn(&mut WindowTable)| {
         let mut table = small_table(100, 1);
         change(&mut table);
@@ -169,12 +169,12 @@ fn the_missing_half_is_named() {
     assert!(no_cpu.contains("no CPU utilization is known, while transactions of 100 windows"), "{no_cpu}");
     let no_counts = missing(&|table| table.system.counts.data_mut().fill(f64::NAN));
     assert!(no_counts.contains("no transactions are counted"), "{no_counts}");
-    let apart = missing(&|table| {
+    let separate = missing(&|table| {
         table.servers[0].utilization[50..].fill(f64::NAN);
         let types = table.system.counts.cols();
         table.system.counts.data_mut()[..50 * types].fill(f64::NAN);
     });
-    assert!(apart.contains("but never both"), "{apart}");
+    assert!(separate.contains("but never both"), "{separate}");
     let busy = missing(&|table| table.servers[0].utilization.fill(0.97));
     assert!(busy.contains("In 100 of 100 windows the CPU is at least 95 % busy"), "{busy}");
 }

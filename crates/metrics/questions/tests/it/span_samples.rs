@@ -196,7 +196,7 @@ fn one_series_of_cpu_is_enough_beside_traces() {
 }
 
 #[test]
-fn the_fold_keeps_the_laws() {
+fn the_fold_obeys_the_laws() {
     let traces = traces(|ingest| {
         for at in 0..40_u64 {
             let weight = [None, Some(1.0), Some(3.7), Some(1e15)][at as usize % 4];

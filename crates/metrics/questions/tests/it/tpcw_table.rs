@@ -5,7 +5,7 @@ use laggard_numeric::Matrix;
 use laggard_samples::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};
 use laggard_simulate::{TpcwRun, TransactionSeries};
 
-/// What the shop measured.
+/// The shop's measurements as a table.
 pub(crate) fn table(run: &TpcwRun) -> WindowTable {
     let types = run.transactions.len();
     let matrix = |values: &[f64]| Matrix::from_row_major(run.windows, types, values.to_vec());

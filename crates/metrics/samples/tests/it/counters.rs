@@ -1,18 +1,18 @@
 //! Counters and rates.
 
-use crate::{GeneratedSamples, MINUTE, SECOND, counts, drawn, windows};
+use crate::{GeneratedSamples, MINUTE, SECOND, counts, sample, windows};
 use laggard_model::{Loss, Measure};
 
 /// A counter read every 15 seconds that grows by `slope` a second.
 fn read(transaction: &'static str, seconds: std::ops::Range<u32>, slope: f64) -> Vec<GeneratedSamples> {
     let steps = seconds.step_by(15);
     steps
-        .map(|s| drawn(f64::from(s), Measure::TransactionsTotal, transaction, 1000.0 + slope * f64::from(s)))
+        .map(|s| sample(f64::from(s), Measure::TransactionsTotal, transaction, 1000.0 + slope * f64::from(s)))
         .collect()
 }
 
 #[test]
-fn a_steady_counter_gives_steady_counts_whatever_the_phase() {
+fn a_steady_counter_gives_steady_counts_at_any_phase() {
     for phase in [0, 7] {
         let samples: Vec<_> = read("Home", 0..600, 2.0)
             .into_iter()
@@ -40,7 +40,7 @@ fn a_restart_counts_from_zero() {
 }
 
 #[test]
-fn an_outage_is_a_gap_and_never_zero() {
+fn an_outage_is_a_gap_and_not_zero() {
     let samples: Vec<_> =
         read("Home", 0..900, 2.0).into_iter().filter(|s| !(200..500).contains(&(s.ns / SECOND))).collect();
     let table = windows(&samples, 60);
@@ -56,7 +56,7 @@ fn a_type_first_called_later_began_at_zero() {
     let mut samples = read("Home", 0..600, 2.0);
     samples.extend(
         (300..600).step_by(15).map(|s| {
-            drawn(f64::from(s), Measure::TransactionsTotal, "Rare", 3.0 + f64::from(s - 300) / 15.0)
+            sample(f64::from(s), Measure::TransactionsTotal, "Rare", 3.0 + f64::from(s - 300) / 15.0)
         }),
     );
     let table = windows(&samples, 60);
@@ -69,7 +69,7 @@ fn a_type_first_called_later_began_at_zero() {
 #[test]
 fn rates_are_multiplied_by_time() {
     let samples: Vec<_> =
-        (0..20).map(|at| drawn(30.0 * f64::from(at), Measure::TransactionRate, "Home", 1.5)).collect();
+        (0..20).map(|at| sample(30.0 * f64::from(at), Measure::TransactionRate, "Home", 1.5)).collect();
     assert_eq!(counts(&windows(&samples, 60), "Home"), [90.0; 10]);
 }
 

@@ -1,6 +1,6 @@
 //! Counts for time intervals and single completions.
 
-use crate::{counts, drawn, responses, settings, table_of, windows};
+use crate::{counts, responses, sample, settings, table_of, windows};
 use laggard_model::{Loss, Measure, Timestamp};
 use laggard_samples::WindowError;
 
@@ -8,8 +8,8 @@ use laggard_samples::WindowError;
 fn seconds_add_up_to_minutes() {
     let mut samples = Vec::new();
     for second in 0..180 {
-        samples.push(drawn(f64::from(second), Measure::Transactions, "Home", f64::from(second / 60 + 1)));
-        samples.push(drawn(
+        samples.push(sample(f64::from(second), Measure::Transactions, "Home", f64::from(second / 60 + 1)));
+        samples.push(sample(
             f64::from(second),
             Measure::ResponseTime,
             "Home",
@@ -24,16 +24,16 @@ fn seconds_add_up_to_minutes() {
 }
 
 #[test]
-fn means_weigh_as_much_as_the_counts_of_their_instant() {
+fn means_are_weighted_by_the_counts_at_their_instant() {
     let samples = [
-        drawn(0.0, Measure::Transactions, "Home", 30.0),
-        drawn(0.0, Measure::ResponseTime, "Home", 0.1),
-        drawn(30.0, Measure::Transactions, "Home", 10.0),
-        drawn(30.0, Measure::ResponseTime, "Home", 0.5),
-        drawn(60.0, Measure::Transactions, "Home", 0.0),
-        drawn(60.0, Measure::ResponseTime, "Home", f64::NAN),
-        drawn(90.0, Measure::Transactions, "Home", 2.0),
-        drawn(90.0, Measure::ResponseTime, "Home", 0.4),
+        sample(0.0, Measure::Transactions, "Home", 30.0),
+        sample(0.0, Measure::ResponseTime, "Home", 0.1),
+        sample(30.0, Measure::Transactions, "Home", 10.0),
+        sample(30.0, Measure::ResponseTime, "Home", 0.5),
+        sample(60.0, Measure::Transactions, "Home", 0.0),
+        sample(60.0, Measure::ResponseTime, "Home", f64::NAN),
+        sample(90.0, Measure::Transactions, "Home", 2.0),
+        sample(90.0, Measure::ResponseTime, "Home", 0.4),
     ];
     let table = windows(&samples, 60);
     assert_eq!(counts(&table, "Home"), [40.0, 2.0]);
@@ -45,11 +45,11 @@ fn means_weigh_as_much_as_the_counts_of_their_instant() {
 #[test]
 fn a_type_that_did_not_occur_is_zero_and_a_silent_system_is_a_gap() {
     let samples = [
-        drawn(0.0, Measure::Transactions, "Home", 5.0),
-        drawn(60.0, Measure::Transactions, "Cart", 3.0),
-        drawn(60.0, Measure::Transactions, "Home", 4.0),
-        drawn(240.0, Measure::Transactions, "Home", 6.0),
-        drawn(300.0, Measure::Transactions, "Home", 6.0),
+        sample(0.0, Measure::Transactions, "Home", 5.0),
+        sample(60.0, Measure::Transactions, "Cart", 3.0),
+        sample(60.0, Measure::Transactions, "Home", 4.0),
+        sample(240.0, Measure::Transactions, "Home", 6.0),
+        sample(300.0, Measure::Transactions, "Home", 6.0),
     ];
     let table = windows(&samples, 60);
     assert_eq!(counts(&table, "Home"), [5.0, 4.0, -1.0, -1.0, 6.0, 6.0]);
@@ -57,23 +57,23 @@ fn a_type_that_did_not_occur_is_zero_and_a_silent_system_is_a_gap() {
 }
 
 #[test]
-fn windows_follow_the_phase_of_samples_that_would_be_cut() {
+fn windows_are_aligned_with_coarse_samples() {
     let samples: Vec<_> =
-        (0..4).map(|at| drawn(23.0 + 60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
+        (0..4).map(|at| sample(23.0 + 60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
     let table = windows(&samples, 60);
     assert_eq!(table.since.unix_ns(), 23_000_000_000);
     assert_eq!(counts(&table, "Home"), [7.0; 4]);
 }
 
 #[test]
-fn windows_shorter_than_samples_are_refused_with_advice() {
+fn windows_shorter_than_samples_are_rejected_with_advice() {
     let mut samples: Vec<_> =
-        (0..9).map(|at| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
+        (0..9).map(|at| sample(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
     // No length of windows helps where the CPU is missing.
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
     assert_eq!(error, WindowError::NoUtilization { samples: 9 });
     assert!(error.to_string().contains("provide a CPU series") && !error.to_string().contains("--window"));
-    samples.extend((0..54).map(|at| drawn(10.0 * f64::from(at), Measure::Utilization, "", 0.5)));
+    samples.extend((0..54).map(|at| sample(10.0 * f64::from(at), Measure::Utilization, "", 0.5)));
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
     assert!(matches!(error, WindowError::TooFine { .. }));
     assert!(error.to_string().contains("come every 60 s"), "{error}");
@@ -86,7 +86,7 @@ fn a_window_with_holes_is_extrapolated_or_left_out() {
     let present = |second: &u32| !(60..72).contains(second) && !(120..150).contains(second);
     let samples: Vec<_> = (0..240)
         .filter(present)
-        .map(|second| drawn(f64::from(second), Measure::Transactions, "Home", 2.0))
+        .map(|second| sample(f64::from(second), Measure::Transactions, "Home", 2.0))
         .collect();
     let table = windows(&samples, 60);
     let home_counts = counts(&table, "Home");
@@ -99,7 +99,7 @@ fn a_window_with_holes_is_extrapolated_or_left_out() {
 fn impossible_values_make_their_interval_unknown() {
     let value = |second: u32| if (60..90).contains(&second) { f64::NAN } else { 2.0 };
     let samples: Vec<_> = (0..180)
-        .map(|second| drawn(f64::from(second), Measure::Transactions, "Home", value(second)))
+        .map(|second| sample(f64::from(second), Measure::Transactions, "Home", value(second)))
         .collect();
     let table = windows(&samples, 60);
     assert_eq!(counts(&table, "Home"), [120.0, -1.0, 120.0]);
@@ -110,9 +110,9 @@ fn impossible_values_make_their_interval_unknown() {
 fn completions_count_one_each_even_at_one_instant() {
     let mut samples = Vec::new();
     for at in 0..400 {
-        samples.push(drawn(f64::from(at / 2), Measure::Completion, "Home", 0.25));
+        samples.push(sample(f64::from(at / 2), Measure::Completion, "Home", 0.25));
     }
-    samples.push(drawn(100.0, Measure::Completion, "Cart", f64::NAN));
+    samples.push(sample(100.0, Measure::Completion, "Cart", f64::NAN));
     let table = windows(&samples, 60);
     // The log ends in the middle of the fourth minute, which is left out.
     assert_eq!(counts(&table, "Home"), [120.0, 120.0, 120.0, -1.0][..table.windows]);
@@ -128,10 +128,10 @@ fn sums_of_times_are_divided_by_counts_beside_calls() {
     let mut samples = Vec::new();
     for second in 0..120 {
         let at = f64::from(second);
-        samples.push(drawn(at, Measure::Transactions, "Buy", 4.0));
-        samples.push(drawn(at, Measure::ResponseSeconds, "Buy", 2.0));
-        samples.push(drawn(at, Measure::Calls, "Buy", 12.0).to("db"));
-        samples.push(drawn(at, Measure::CallTime, "Buy", 0.1).to("db"));
+        samples.push(sample(at, Measure::Transactions, "Buy", 4.0));
+        samples.push(sample(at, Measure::ResponseSeconds, "Buy", 2.0));
+        samples.push(sample(at, Measure::Calls, "Buy", 12.0).to("db"));
+        samples.push(sample(at, Measure::CallTime, "Buy", 0.1).to("db"));
     }
     let table = windows(&samples, 60);
     assert_eq!(responses(&table, "Buy"), [0.5; 2]);
@@ -143,7 +143,7 @@ fn sums_of_times_are_divided_by_counts_beside_calls() {
 #[test]
 fn only_windows_entirely_in_the_requested_time_are_used() {
     let samples: Vec<_> =
-        (0..600).map(|second| drawn(f64::from(second), Measure::Transactions, "Home", 1.0)).collect();
+        (0..600).map(|second| sample(f64::from(second), Measure::Transactions, "Home", 1.0)).collect();
     let mut limited = settings(60);
     limited.since = Timestamp::from_unix_ns(61_000_000_000);
     limited.until = Timestamp::from_unix_ns(300_000_000_000);
@@ -160,7 +160,7 @@ fn a_sum_beside_types_is_ignored() {
     let samples: Vec<_> = (0..3)
         .flat_map(|at| {
             let at = 60.0 * f64::from(at);
-            [drawn(at, Measure::Transactions, "", 9.0), drawn(at, Measure::Transactions, "Home", 7.0)]
+            [sample(at, Measure::Transactions, "", 9.0), sample(at, Measure::Transactions, "Home", 7.0)]
         })
         .collect();
     let table = windows(&samples, 60);

@@ -1,15 +1,15 @@
-//! What would not fit.
+//! Limits of tables.
 
-use crate::{SECOND, counts, drawn, settings, table_of, windows};
+use crate::{SECOND, counts, sample, settings, table_of, windows};
 use laggard_model::{Loss, Measure, Nanos};
 use laggard_samples::{WindowError, WindowSettings};
 
 #[test]
-fn samples_from_another_age_are_left_out() {
+fn samples_far_from_the_others_are_dropped() {
     let mut samples: Vec<_> =
-        (0..300).map(|at| drawn(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
+        (0..300).map(|at| sample(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
     for ns in [0, i64::MIN, i64::MAX, 5 * SECOND] {
-        samples.push(crate::GeneratedSamples { ns, ..drawn(0.0, Measure::Transactions, "Home", 1.0) });
+        samples.push(crate::GeneratedSamples { ns, ..sample(0.0, Measure::Transactions, "Home", 1.0) });
     }
     let table = windows(&samples, 60);
     assert_eq!(table.losses.count(Loss::StraySample), 4);
@@ -17,12 +17,12 @@ fn samples_from_another_age_are_left_out() {
 }
 
 #[test]
-fn a_table_that_would_not_fit_is_refused() {
+fn a_table_beyond_the_memory_limit_is_rejected() {
     let names: Vec<&'static str> = (0..90).map(|at| &*format!("type {at}").leak()).collect();
     let samples: Vec<_> = names
         .iter()
         .flat_map(|name| {
-            [0.0, 1.0, 526_000.0].map(|second| drawn(second, Measure::Completion, name, f64::NAN))
+            [0.0, 1.0, 526_000.0].map(|second| sample(second, Measure::Completion, name, f64::NAN))
         })
         .collect();
     let error = table_of(&samples).finish(&settings(1)).unwrap_err();
@@ -39,7 +39,7 @@ fn many_types_are_pooled() {
             names
                 .iter()
                 .enumerate()
-                .map(move |(number, name)| drawn(at, Measure::Transactions, name, value(number)))
+                .map(move |(number, name)| sample(at, Measure::Transactions, name, value(number)))
         })
         .collect();
     let table = windows(&samples, 60);
@@ -50,7 +50,7 @@ fn many_types_are_pooled() {
 }
 
 #[test]
-fn odd_lengths_are_an_error() {
+fn odd_window_lengths_are_an_error() {
     for length in [Nanos::ZERO, Nanos::from_ns(10), Nanos::from_ns(u64::MAX)] {
         let settings = WindowSettings { length, ..WindowSettings::default() };
         let error = table_of(&[]).finish(&settings).unwrap_err();
@@ -86,7 +86,7 @@ fn any_value_at_any_time_is_accepted() {
             let samples: Vec<_> = measures
                 .into_iter()
                 .flat_map(|measure| {
-                    times.map(|ns| crate::GeneratedSamples { ns, ..drawn(0.0, measure, "Home", value) })
+                    times.map(|ns| crate::GeneratedSamples { ns, ..sample(0.0, measure, "Home", value) })
                 })
                 .collect();
             let _ = table_of(&samples).finish(&settings(seconds));

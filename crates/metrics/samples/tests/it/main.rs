@@ -1,4 +1,4 @@
-//! Tables of windows from samples drawn by hand.
+//! Tables of windows from hand-written samples.
 
 mod counters;
 mod counts;
@@ -16,7 +16,7 @@ const MINUTE: i64 = 60_000_000_000;
 /// A second in ns.
 const SECOND: i64 = 1_000_000_000;
 
-/// One sample, drawn.
+/// One sample.
 #[derive(Clone, Debug, PartialEq)]
 struct GeneratedSamples {
     ns: i64,
@@ -29,7 +29,7 @@ struct GeneratedSamples {
 }
 
 /// A sample of the system at a second.
-fn drawn(second: f64, measure: Measure, transaction: &'static str, value: f64) -> GeneratedSamples {
+fn sample(second: f64, measure: Measure, transaction: &'static str, value: f64) -> GeneratedSamples {
     let ns = (second * 1e9) as i64;
     GeneratedSamples { ns, measure, server: "", tier: "", transaction, callee: "", value }
 }

@@ -17,12 +17,12 @@ fn column(file: &Path) -> BTreeMap<i64, f64> {
 }
 
 #[test]
-fn ten_seconds_of_a_measured_run_are_the_sums_of_its_seconds() {
+fn ten_second_windows_are_sums_of_one_second_windows() {
     let Some(folder) = data_folder("cpu-demands/util80-exp1") else { return };
     let counts = column(&folder.join("host1_THROUGHPUT.csv"));
     let busy = column(&folder.join("host1_CPU_UTILIZATION.csv"));
     let times = column(&folder.join("experiment1_AVERAGE_RESPONSE_TIME.csv"));
-    let of = |all: &BTreeMap<i64, f64>, measure, transaction| -> Vec<GeneratedSamples> {
+    let samples_of = |all: &BTreeMap<i64, f64>, measure, transaction| -> Vec<GeneratedSamples> {
         let sample = |(&second, &value): (&i64, &f64)| GeneratedSamples {
             ns: second * crate::SECOND,
             measure,
@@ -34,9 +34,9 @@ fn ten_seconds_of_a_measured_run_are_the_sums_of_its_seconds() {
         };
         all.iter().map(sample).collect()
     };
-    let mut samples = of(&counts, Measure::Transactions, "WC0");
-    samples.extend(of(&busy, Measure::Utilization, ""));
-    samples.extend(of(&times, Measure::ResponseTime, "WC0"));
+    let mut samples = samples_of(&counts, Measure::Transactions, "WC0");
+    samples.extend(samples_of(&busy, Measure::Utilization, ""));
+    samples.extend(samples_of(&times, Measure::ResponseTime, "WC0"));
     let table = table_of(&samples).finish(&settings(10)).expect("a run has windows");
     assert!(table.windows > 300, "an hour of tens of seconds: {}", table.windows);
     let mut compared = 0;

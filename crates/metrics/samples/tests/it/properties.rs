@@ -1,4 +1,4 @@
-//! What holds for all samples.
+//! Properties of all samples.
 
 use crate::{GeneratedSamples, SECOND, settings, table_of};
 use laggard_model::{Measure, Nanos};
@@ -37,7 +37,7 @@ fn samples() -> impl Strategy<Value = Vec<GeneratedSamples>> {
     })
 }
 
-/// A table as text, without what depends on the order on purpose: late samples, and the examples of losses.
+/// A table as text, without the parts that depend on the order by design: late samples and examples of losses.
 fn text(table: Result<WindowTable, laggard_samples::WindowError>) -> String {
     let bits =
         |values: &[f64]| values.iter().map(|value| format!("{value:.9e}")).collect::<Vec<_>>().join(" ");
@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn minutes_of_seconds_are_the_minutes_themselves(counts in prop::collection::vec(0_u32..50, 120..400)) {
+    fn minutes_merged_from_seconds_equal_minute_windows(counts in prop::collection::vec(0_u32..50, 120..400)) {
         let sample = |second: usize, count: u32| GeneratedSamples {
             ns: second as i64 * SECOND, measure: Measure::Transactions,
             server: "", tier: "", transaction: "Home", callee: "", value: f64::from(count),

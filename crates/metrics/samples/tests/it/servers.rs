@@ -1,12 +1,12 @@
 //! Utilization and capacity.
 
-use crate::{GeneratedSamples, drawn, settings, shown, table_of, windows};
+use crate::{GeneratedSamples, sample, settings, shown, table_of, windows};
 use laggard_model::{Loss, Measure};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
 
 fn utilization(server: &'static str, values: &[f64]) -> Vec<GeneratedSamples> {
     let at = |(second, &value): (usize, &f64)| {
-        drawn(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
+        sample(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
     };
     values.iter().enumerate().map(at).collect()
 }
@@ -30,7 +30,7 @@ fn percent_is_recognized_over_all_servers() {
 }
 
 #[test]
-fn a_little_above_one_is_one_and_counted() {
+fn utilization_slightly_above_one_is_clamped_and_counted() {
     let mut values = vec![0.5; 300];
     values[..3].fill(1.04);
     values[100] = 7.0;
@@ -44,7 +44,7 @@ fn a_little_above_one_is_one_and_counted() {
 fn cpu_seconds_need_the_cores() {
     let mut samples: Vec<GeneratedSamples> = (0..13)
         .map(|at| {
-            drawn(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
+            sample(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
         })
         .collect();
     // 24 CPU seconds in 15: 1.6 cores.
@@ -52,7 +52,7 @@ fn cpu_seconds_need_the_cores() {
     assert_eq!(table.servers[0].cores, Some(2.0));
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.8; 3]);
     assert!(table.cautions[0].contains("2 cores"), "{:?}", table.cautions);
-    samples.push(drawn(30.0, Measure::Cores, "", 4.0).at("pod-1", ""));
+    samples.push(sample(30.0, Measure::Cores, "", 4.0).at("pod-1", ""));
     let table = windows(&samples, 60);
     assert_eq!(table.servers[0].cores, Some(4.0));
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.4; 3]);
@@ -63,7 +63,7 @@ fn cpu_seconds_need_the_cores() {
 }
 
 #[test]
-fn cores_in_use_are_a_unit_too() {
+fn cores_in_use_are_a_valid_unit() {
     let mut settings_with_cores = settings(60);
     settings_with_cores.utilization = UtilizationUnit::Cores;
     settings_with_cores.cores = vec![CoresOf { name: String::new(), cores: 4.0 }];
@@ -84,14 +84,14 @@ fn a_silent_server_has_a_gap() {
 #[test]
 fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     let mut samples = utilization("a", &[0.5; 9]);
-    samples.push(drawn(0.0, Measure::Cores, "", 2.0).at("b", "db"));
-    let mut wanted = settings(60);
-    wanted.tiers = vec!["db".to_owned()];
-    let table = table_of(&samples).finish(&wanted).unwrap();
+    samples.push(sample(0.0, Measure::Cores, "", 2.0).at("b", "db"));
+    let mut expected = settings(60);
+    expected.tiers = vec!["db".to_owned()];
+    let table = table_of(&samples).finish(&expected).unwrap();
     assert_eq!(table.servers.len(), 1);
     assert_eq!((table.servers[0].server.as_str(), table.servers[0].cores), ("b", Some(2.0)));
-    wanted.servers = vec!["c".to_owned()];
-    let error = table_of(&samples).finish(&wanted).unwrap_err();
+    expected.servers = vec!["c".to_owned()];
+    let error = table_of(&samples).finish(&expected).unwrap_err();
     assert!(matches!(error, WindowError::Unknown { .. }));
     assert!(error.to_string().contains("known are a, b"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Which transactions are those of the whole system.
 
-use crate::{GeneratedSamples, counts, drawn, settings, shown, table_of, windows};
+use crate::{GeneratedSamples, counts, sample, settings, shown, table_of, windows};
 use laggard_model::Measure;
 use laggard_samples::WindowError;
 
@@ -10,7 +10,8 @@ fn every_minute(
     tier: &'static str,
     value: f64,
 ) -> Vec<GeneratedSamples> {
-    let sample = |at: u32| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", value).at(server, tier);
+    let sample =
+        |at: u32| sample(60.0 * f64::from(at), Measure::Transactions, "Home", value).at(server, tier);
     minutes.map(sample).collect()
 }
 
@@ -28,7 +29,7 @@ fn servers_of_the_only_tier_add_up_while_they_run() {
 }
 
 #[test]
-fn counts_of_the_system_win_over_those_of_servers() {
+fn system_counts_take_precedence_over_server_counts() {
     let mut samples = every_minute(0..3, "", "", 9.0);
     samples.extend(every_minute(0..3, "a", "app", 5.0));
     let table = windows(&samples, 60);
@@ -55,7 +56,7 @@ fn the_system_is_the_front_of_several_tiers() {
 #[test]
 fn a_server_that_names_its_tier_once_belongs_to_it() {
     let mut samples = every_minute(0..3, "a", "app", 5.0);
-    samples.extend((0..3).map(|at| drawn(60.0 * f64::from(at), Measure::Utilization, "", 0.5).at("a", "")));
+    samples.extend((0..3).map(|at| sample(60.0 * f64::from(at), Measure::Utilization, "", 0.5).at("a", "")));
     let table = windows(&samples, 60);
     assert_eq!(table.servers.len(), 1);
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.5; 3]);
@@ -65,14 +66,14 @@ fn a_server_that_names_its_tier_once_belongs_to_it() {
 #[test]
 fn clients_are_averaged() {
     let mut samples = every_minute(0..2, "", "", 5.0);
-    samples.extend((0..8).map(|at| drawn(15.0 * f64::from(at), Measure::Clients, "", f64::from(100 + at))));
+    samples.extend((0..8).map(|at| sample(15.0 * f64::from(at), Measure::Clients, "", f64::from(100 + at))));
     assert_eq!(shown(windows(&samples, 60).clients), [101.5, 105.5]);
 }
 
 #[test]
 fn a_server_with_rare_counts_is_left_out_with_a_caution() {
     let every = |spacing: f64, server| {
-        let at = move |at: u32| drawn(spacing * f64::from(at), Measure::Transactions, "Home", 6.0);
+        let at = move |at: u32| sample(spacing * f64::from(at), Measure::Transactions, "Home", 6.0);
         (0..12).map(move |number| at(number).at(server, "app"))
     };
     let samples: Vec<_> = every(60.0, "a").chain(every(120.0, "b")).collect();
@@ -83,27 +84,27 @@ fn a_server_with_rare_counts_is_left_out_with_a_caution() {
         cautions.contains("counts of transactions of b were not used: they come every 120 s"),
         "{cautions}"
     );
-    let used = (0..24).map(|at| drawn(60.0 * f64::from(at), Measure::Utilization, "", 0.5));
+    let used = (0..24).map(|at| sample(60.0 * f64::from(at), Measure::Utilization, "", 0.5));
     let only_rare: Vec<_> = every(120.0, "b").chain(used).collect();
     assert!(matches!(table_of(&only_rare).finish(&settings(60)), Err(WindowError::TooFine { .. })));
 }
 
 #[test]
-fn servers_that_are_not_requested_do_not_count_towards_the_size() {
+fn unrequested_servers_do_not_count_towards_the_size() {
     let mut samples: Vec<GeneratedSamples> = Vec::new();
     // A front and 40 others, with one transaction type each, at both ends of five weeks.
     let names: Vec<&'static str> = (0..41).map(|number| &*format!("node-{number}").leak()).collect();
     for (number, &name) in names.iter().enumerate() {
         let tier = if number == 0 { "front" } else { "backend" };
         for minute in [0, 1, 2, 3, 50_000] {
-            samples.push(drawn(60.0 * f64::from(minute), Measure::Transactions, name, 6.0).at(name, tier));
+            samples.push(sample(60.0 * f64::from(minute), Measure::Transactions, name, 6.0).at(name, tier));
         }
     }
     assert!(matches!(table_of(&samples).finish(&settings(60)), Err(WindowError::TooLarge { .. })));
     let mut front_only = settings(60);
     front_only.servers = vec!["node-0".to_owned()];
     for second in [0.0, 20.0, 40.0] {
-        samples.push(drawn(second, Measure::Utilization, "", 0.5).at("node-0", "front"));
+        samples.push(sample(second, Measure::Utilization, "", 0.5).at("node-0", "front"));
     }
     let table = table_of(&samples).finish(&front_only).unwrap();
     assert_eq!((table.servers.len(), table.windows), (1, 50_001));

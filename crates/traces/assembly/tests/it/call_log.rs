@@ -116,7 +116,7 @@ fn stray_returns_repeated_announcements_and_cycles_are_counted() {
 }
 
 #[test]
-fn two_fragments_that_announce_each_other_stay_orphans_and_end() {
+fn mutually_announcing_fragments_stay_orphans_and_terminate() {
     let mut rebuilt = rebuild_calls(&mut calls(
         "h1 0 1 R E
          h1 9 1 R X
@@ -134,7 +134,7 @@ fn two_fragments_that_announce_each_other_stay_orphans_and_end() {
 }
 
 #[test]
-fn a_long_chain_of_fragments_does_not_cost_its_length_squared() {
+fn a_long_chain_of_fragments_takes_linear_time() {
     let mut records = Vec::new();
     let length = 100_000_u64;
     for fragment in 1..=length {

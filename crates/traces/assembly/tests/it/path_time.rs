@@ -1,4 +1,4 @@
-//! Whose self time the request waited for.
+//! Critical-path shares of self times.
 
 use laggard_assembly::assemble;
 use laggard_model::CallTree;
@@ -33,12 +33,12 @@ fn check(tree: &CallTree) {
 }
 
 #[test]
-fn a_single_call_is_the_path() {
+fn a_single_call_is_the_critical_path() {
     assert_eq!(lines("1 - root@h 0..100"), ["root:100/100"]);
 }
 
 #[test]
-fn calls_one_after_another_are_all_on_the_path() {
+fn sequential_calls_are_all_on_the_critical_path() {
     let found = lines(
         "1 - root@h 0..100
          2 1 a@h 10..40
@@ -49,7 +49,7 @@ fn calls_one_after_another_are_all_on_the_path() {
 }
 
 #[test]
-fn of_parallel_calls_the_one_that_ends_last_is_on_the_path() {
+fn the_parallel_call_that_ends_last_is_on_the_critical_path() {
     // root  |---------------------|
     //   a     |=====|
     //   b      |===========|           a ran alone for 5, b was waited for from 15 to 75
@@ -59,7 +59,7 @@ fn of_parallel_calls_the_one_that_ends_last_is_on_the_path() {
          3 1 b@h 15..75",
     );
     assert_eq!(found, ["root:35/35", "a:30/5", "b:60/60"]);
-    // What runs wholly beside a longer call is not waited for, nor is anything below it.
+    // A call entirely parallel to a longer one is not awaited, nor are its callees.
     let found = lines(
         "1 - root@h 0..100
          2 1 long@h 10..90
@@ -70,7 +70,7 @@ fn of_parallel_calls_the_one_that_ends_last_is_on_the_path() {
 }
 
 #[test]
-fn a_call_partly_waited_for_hands_its_part_down_in_proportion() {
+fn a_partly_awaited_call_passes_its_share_to_callees_proportionally() {
     // a is waited for from 0 to 20 of its 40; of its self time and of its callee's half each counts.
     let found = lines(
         "1 - root@h 0..100
@@ -82,7 +82,7 @@ fn a_call_partly_waited_for_hands_its_part_down_in_proportion() {
 }
 
 #[test]
-fn a_remote_callee_whose_clock_is_off_counts_with_its_length() {
+fn a_remote_callee_with_clock_skew_counts_with_its_duration() {
     let found = lines(
         "1 - send@h1 0..100 client
          2 1 handle@h2 5000..5070 server
@@ -102,8 +102,8 @@ fn remote_callees_inside_their_caller_are_compared_as_recorded() {
 }
 
 #[test]
-fn remote_callees_with_clocks_that_disagree_share_in_proportion_to_their_length() {
-    // 40 + 60 on clocks that cannot be compared, in a caller of 80: all of it is covered, 2 to 3.
+fn remote_callees_with_disagreeing_clocks_share_in_proportion_to_their_duration() {
+    // 40 + 60 on unsynchronized clocks in a caller of 80: all 80 are covered, in proportion 2 to 3.
     let found = lines(
         "1 - fan-out@h1 0..80
          2 1 a@h2 1010..1050
@@ -123,7 +123,7 @@ fn a_local_call_and_a_remote_one_share_the_callers_time() {
 }
 
 #[test]
-fn of_an_asynchronous_callee_the_callers_time_counts() {
+fn the_callers_time_counts_for_an_asynchronous_callee() {
     let found = lines(
         "1 - send@h1 0..10
          2 1 work@h2 0..50
@@ -134,7 +134,7 @@ fn of_an_asynchronous_callee_the_callers_time_counts() {
 }
 
 #[test]
-fn a_consumer_is_not_waited_for() {
+fn callers_do_not_wait_for_consumers() {
     let found = lines(
         "1 - root@h1 0..100
          2 1 publish@h1 10..20 producer
@@ -145,7 +145,7 @@ fn a_consumer_is_not_waited_for() {
 }
 
 #[test]
-fn a_consumer_beside_an_asynchronous_callee_is_not_waited_for_either() {
+fn callers_do_not_wait_for_a_consumer_beside_an_asynchronous_callee() {
     let found = lines(
         "1 - send@h1 0..10
          2 1 work@h2 0..50
@@ -155,7 +155,7 @@ fn a_consumer_beside_an_asynchronous_callee_is_not_waited_for_either() {
 }
 
 #[test]
-fn what_outlives_its_caller_is_waited_for_until_the_caller_ends() {
+fn a_callee_that_outlives_its_caller_counts_until_the_caller_ends() {
     let found = lines(
         "1 - root@h 0..100
          2 1 late@h 60..140
@@ -165,7 +165,7 @@ fn what_outlives_its_caller_is_waited_for_until_the_caller_ends() {
 }
 
 #[test]
-fn calls_without_length_take_no_part() {
+fn calls_of_zero_duration_are_ignored() {
     assert_eq!(lines("1 - root@h 0..0\n2 1 a@h 0..0\n3 1 b@h2 0..0"), ["root:0/0", "a:0/0", "b:0/0"]);
     assert_eq!(lines("1 - root@h 0..0\n2 1 a@h2 0..7")[0], "root:0/0");
 }
@@ -188,7 +188,7 @@ fn spans(hosts: u8) -> impl Strategy<Value = Vec<(usize, i64, i64, u8)>> {
 proptest! {
     /// On one clock the path times sum to the latency, except for rounding down.
     #[test]
-    fn on_one_clock_path_times_make_the_latency(spans in spans(1)) {
+    fn on_one_clock_path_times_sum_to_the_latency(spans in spans(1)) {
         let (tree, _) = tree(&drawing(&spans));
         prop_assert_eq!(tree.len(), spans.len());
         check(&tree);

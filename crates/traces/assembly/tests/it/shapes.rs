@@ -1,4 +1,4 @@
-//! Which requests are of one category.
+//! Requests with equal shapes are of one category.
 
 use laggard_assembly::{Shape, ShapeRule, Shaper, assemble};
 use laggard_model::OperationId;
@@ -50,9 +50,9 @@ fn a_loop_of_seven_is_a_loop_of_six() {
 
 #[test]
 fn the_paper_counts_every_repetition() {
-    let of = |letters| shape(&sequence(letters), ShapeRule::Exact).fingerprint;
-    assert_ne!(of("ww"), of("w"));
-    assert_eq!(of("ww"), of("ww"));
+    let fingerprint = |letters| shape(&sequence(letters), ShapeRule::Exact).fingerprint;
+    assert_ne!(fingerprint("ww"), fingerprint("w"));
+    assert_eq!(fingerprint("ww"), fingerprint("ww"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What assembly makes of odd traces.
+//! Assembly of unusual and damaged traces.
 
 use laggard_assembly::{AssembledTrace, CallRows, assemble};
 use laggard_model::{Loss, Names, Nanos};
@@ -36,7 +36,7 @@ fn parallel_children_count_by_their_union() {
 }
 
 #[test]
-fn a_remote_callee_counts_with_its_own_length_whatever_its_clock_says() {
+fn a_remote_callee_counts_with_its_duration_regardless_of_skew() {
     let (lines, trace) = selves(
         "1 - send@h1 0..100 client
          2 1 handle@h2 5000..5070 server",
@@ -75,7 +75,7 @@ fn a_callee_longer_than_its_call_is_asynchronous() {
 }
 
 #[test]
-fn a_message_does_not_hold_up_its_producer() {
+fn a_message_does_not_block_its_producer() {
     let (lines, trace) = selves(
         "1 - root@h1 0..100
          2 1 publish@h1 10..20 producer
@@ -110,7 +110,7 @@ fn a_duration_beyond_all_timestamps_is_a_parent_like_others() {
 }
 
 #[test]
-fn orphans_are_kept_apart_and_make_the_request_partial() {
+fn orphans_are_separate_and_make_the_request_partial() {
     let (trace, _) = assembled(
         "1 - root@h 0..100
          2 1 a@h 10..20
@@ -126,7 +126,7 @@ fn orphans_are_kept_apart_and_make_the_request_partial() {
 }
 
 #[test]
-fn a_trace_whose_caller_is_elsewhere_is_whole_from_its_entry_on() {
+fn a_trace_with_an_external_caller_is_complete_from_its_entry() {
     let (trace, _) = assembled(
         "1 99 entry@h 0..100
          2 1 a@h 10..20",
@@ -240,7 +240,7 @@ proptest! {
     /// Any parent links, even cyclic ones: every span ends up in exactly one tree, and no self time exceeds
     /// its inclusive time.
     #[test]
-    fn every_span_lands_in_one_tree(
+    fn every_span_is_in_exactly_one_tree(
         spans in proptest::collection::vec((0_u32..20, 0_i64..100, 0_i64..100, 0_u32..3), 1..20)
     ) {
         let text: String = spans
@@ -276,7 +276,7 @@ fn a_request_has_the_weight_of_its_root_and_other_weights_are_counted() {
 }
 
 #[test]
-fn every_call_tells_its_row() {
+fn every_call_refers_to_its_row() {
     let mut drawn = parse_spans(
         "a - list@h1 100..200\nb a read@h1 110..130\nc a write@h1 140..150\nx y lost@h2 300..310",
     );

@@ -10,7 +10,7 @@ use laggard_model::{OperationId, ServiceId};
 const LACKING_SHARE_MIN: f64 = 0.01;
 /// Other callees of the same service are lost at least this fraction as often: one process exports the spans of all.
 const SAME_SERVICE_FRACTION: f64 = 0.25;
-/// With so many calls, other callees of the service show whether its spans are lost.
+/// Minimum number of calls with which other callees of the service show whether its spans are lost.
 const SAME_SERVICE_CALLS_MIN: f64 = 50.0;
 
 /// How often calls of the window lack a usual callee.

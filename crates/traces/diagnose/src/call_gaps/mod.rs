@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_requests_are_compared_only_with_as_many_of_them() {
+    fn incomplete_requests_need_equally_many_for_comparison() {
         let requests = requests(&[ALL, ALL, ALL, WITHOUT_READ, WITHOUT_READ, INCOMPLETE]);
         let (earlier, later) = (requests.all().part(0, 3), requests.all().part(3, 6));
         let (calls, uses_incomplete) = measured(&requests, &[later, earlier]).expect("spans are lost");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_begin_are_told_from_a_callee_that_is_called_less() {
+    fn new_losses_are_distinguished_from_fewer_calls_of_a_callee() {
         const WITHOUT_BOTH: &str = "1 - get@h 0..100 server";
         let mut traces = vec![ALL; 160];
         traces[100..160].iter_mut().step_by(3).for_each(|trace| *trace = WITHOUT_READ);

@@ -179,16 +179,16 @@ impl Fold for PopulationFold<'_> {
         }
         into.paths.merge(later.paths);
         for (id, operation) in later.operations {
-            let mine = into.operations.entry(id).or_default();
-            mine.requests += operation.requests;
-            mine.calls += operation.calls;
-            mine.self_ns = mine.self_ns.saturating_add(operation.self_ns);
-            mine.sample.merge(operation.sample, self.observations_max);
+            let merged = into.operations.entry(id).or_default();
+            merged.requests += operation.requests;
+            merged.calls += operation.calls;
+            merged.self_ns = merged.self_ns.saturating_add(operation.self_ns);
+            merged.sample.merge(operation.sample, self.observations_max);
         }
         for (key, replica) in later.replicas {
-            let mine = into.replicas.entry(key).or_default();
-            mine.calls += replica.calls;
-            mine.sample.merge(replica.sample, REPLICA_OBSERVATIONS_MAX);
+            let merged = into.replicas.entry(key).or_default();
+            merged.calls += replica.calls;
+            merged.sample.merge(replica.sample, REPLICA_OBSERVATIONS_MAX);
         }
         into.requests += later.requests;
         into.partial += later.partial;
@@ -276,7 +276,7 @@ impl CategorySummary {
             return;
         }
         self.latency.merge(other.latency);
-        self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
+        self.calls.iter_mut().zip(&other.calls).for_each(|(merged, theirs)| *merged += theirs);
         self.examples.extend(other.examples);
         self.retain_examples();
     }

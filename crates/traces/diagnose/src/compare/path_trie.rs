@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_stay_even_if_they_alone_are_too_many() {
+    fn entry_paths_are_retained_even_above_the_limit() {
         let mut trie = PathTrie::new(1);
         (0..3).for_each(|at| trie.add(&tree(&[(at, None, 1), (9, Some(0), 1)])));
         assert_eq!((trie.entries().len(), trie.pooled_below()), (3, Some(0)));

@@ -13,10 +13,10 @@ const PARTIAL_MOST: f64 = 0.05;
 
 pub(super) fn ruled_out(comparison: &Comparison) -> Vec<String> {
     let mut out = vec![];
-    let alike = comparison.operations.iter().filter(|operation| operation.change == Change::None).count();
-    if alike > 0 {
+    let unchanged = comparison.operations.iter().filter(|operation| operation.change == Change::None).count();
+    if unchanged > 0 {
         out.push(format!(
-            "No difference beyond chance in {alike} of {} operations.",
+            "No difference beyond chance in {unchanged} of {} operations.",
             comparison.operations.len()
         ));
     }

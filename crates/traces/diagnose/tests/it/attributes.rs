@@ -45,7 +45,7 @@ fn requests(seed: u64, from_s: usize, slow: impl Fn(&RequestTraits) -> f64) -> R
     requests_with_errors(seed, from_s, slow, |_| false)
 }
 
-/// The same, and `cart` fails in some of them.
+/// The same with failures of `cart` in some of them.
 fn requests_with_errors(
     seed: u64,
     from_s: usize,
@@ -55,7 +55,7 @@ fn requests_with_errors(
     requests_of_tenants(seed, from_s, slow, fails, |drawn| drawn.tenant)
 }
 
-/// The same, and other tenants ask than were drawn.
+/// The same with a different assignment of tenants.
 fn requests_of_tenants(
     seed: u64,
     from_s: usize,
@@ -223,7 +223,7 @@ fn rare_slow_requests_of_one_tenant_are_explained_by_it() {
 }
 
 #[test]
-fn attributes_that_have_nothing_to_do_with_it_are_not_named() {
+fn unrelated_attributes_are_not_named() {
     for seed in 0..30 {
         let random = |drawn: &RequestTraits| if drawn.luck < 0.05 { 6.0 } else { 1.0 };
         let found = report(&requests(100 + seed, 0, random), None);

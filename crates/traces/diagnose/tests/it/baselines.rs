@@ -1,4 +1,4 @@
-//! Against a baseline: of other traces, of another time, of all the rest; and slow periods without one.
+//! Diagnoses with a baseline (other traces, another window, the rest) and slow periods without one.
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
@@ -17,11 +17,11 @@ struct Shop {
     from_s: usize,
     /// Seed of the noise.
     seed: u64,
-    /// Whether each replica of `cart` is called by a name of its own, so that its requests have a call tree of their own.
+    /// Whether the operation has a different name on each replica of `cart`, so that its requests have their own call trees.
     names_replicas: bool,
 }
 
-/// What takes longer in one request, as factors.
+/// Factors of the times in one request.
 #[derive(Clone, Copy)]
 struct Factors {
     shop: f64,
@@ -34,7 +34,7 @@ struct Factors {
 const USUAL: Factors = Factors { shop: 1.0, network: 1.0, cart: 1.0, store: 1.0, pay: 1.0 };
 
 impl Shop {
-    /// `of(request, replica of cart)` tells what is slow.
+    /// `of(request, replica of cart)` returns the factors.
     fn traces(&self, of: impl Fn(usize, usize) -> Factors) -> Requests {
         let mut state = self.seed;
         let mut noisy = move |usual_ns: f64| {
@@ -75,7 +75,8 @@ fn at(seconds: usize) -> Timestamp {
     Timestamp::from_unix_ns(seconds as i64 * 1_000_000_000)
 }
 
-fn ask(traces: &Requests, baseline: Option<&Requests>, settings: &DiagnoseSettings) -> Report {
+/// The report of a diagnosis, after checking its invariants.
+fn diagnosed(traces: &Requests, baseline: Option<&Requests>, settings: &DiagnoseSettings) -> Report {
     let engine = LocalEngine::new(THREADS);
     let report = diagnose(traces, baseline, &InputFacts::default(), settings, engine);
     let report = report.expect("settings in range");
@@ -89,7 +90,7 @@ fn json(report: &Report) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// What holds of every report.
+/// Checks invariants of every report.
 fn check(report: &Report) {
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
     for (at, suspect) in report.suspects.iter().enumerate() {
@@ -124,9 +125,12 @@ const BEFORE: Shop = Shop { requests: 400, from_s: 0, seed: 1, names_replicas: f
 const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5, names_replicas: false };
 
 #[test]
-fn nothing_changed_since_the_baseline() {
-    let report =
-        ask(&NOW.traces(|_, _| USUAL), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+fn an_unchanged_system_is_healthy() {
+    let report = diagnosed(
+        &NOW.traces(|_, _| USUAL),
+        Some(&BEFORE.traces(|_, _| USUAL)),
+        &DiagnoseSettings::default(),
+    );
     assert_eq!((report.verdict, names(&report).len()), (Verdict::Healthy, 0), "{}", report.headline);
     let baseline = report.baseline.expect("it was compared");
     assert_eq!(baseline.requests, 400);
@@ -134,9 +138,9 @@ fn nothing_changed_since_the_baseline() {
 }
 
 #[test]
-fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
+fn an_operation_slower_than_in_the_baseline_is_named() {
     let report =
-        ask(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+        diagnosed(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!(names(&report), ["cart add"]);
     let suspect = &report.suspects[0];
     assert_eq!((suspect.evidence.as_slice(), suspect.scope), (&["baseline".to_owned()][..], Scope::All));
@@ -153,9 +157,10 @@ fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
 }
 
 #[test]
-fn a_slow_network_is_between_caller_and_callee() {
+fn a_slow_network_is_an_edge_from_caller_to_callee() {
     let slow = |_: usize, _: usize| Factors { network: 10.0, ..USUAL };
-    let report = ask(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+    let report =
+        diagnosed(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let first = &report.suspects[0];
     assert_eq!(
         name(first),
@@ -168,7 +173,7 @@ fn a_slow_network_is_between_caller_and_callee() {
 }
 
 #[test]
-fn what_the_baseline_never_called_is_new() {
+fn operations_absent_from_the_baseline_are_new() {
     let text = |at: usize, calls: bool| {
         let (trace, from) = (at + 1, at as u64 * 1_000_000_000);
         let retry = if calls {
@@ -180,7 +185,7 @@ fn what_the_baseline_never_called_is_new() {
         format!("{trace} a - shop/buy@s1 {from}..{} server\n{retry}", from + length)
     };
     let all = |calls| traces_of((0..200).map(|at| text(at, calls)).collect::<String>().lines());
-    let report = ask(&all(true), Some(&all(false)), &DiagnoseSettings::default());
+    let report = diagnosed(&all(true), Some(&all(false)), &DiagnoseSettings::default());
     let suspect = report.suspects.iter().find(|suspect| suspect.operation == "retry").expect("it is new");
     assert_eq!(suspect.evidence, ["baseline"]);
     assert!(suspect.shift.is_some_and(|shift| shift.factor.is_infinite() && shift.baseline_calls == 0));
@@ -188,49 +193,49 @@ fn what_the_baseline_never_called_is_new() {
     assert!(!json.contains("inf") && json.contains("\"factor\": null"), "{json}");
 }
 
-/// Ten minutes of an hour are slow; asked about with that hour as its own baseline.
+/// Ten minutes of an hour are slow; the baseline is the same hour.
 fn hour() -> Requests {
     let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
     Shop { requests: 3600, from_s: 0, seed: 3, names_replicas: false }.traces(slow)
 }
 
 #[test]
-fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
+fn a_window_is_compared_with_the_rest_or_another_window_of_the_same_traces() {
     let traces = hour();
-    let asked = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
-    let rest = DiagnoseSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
+    let selected = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
+    let rest = DiagnoseSettings { baseline: BaselineChoice::Rest, ..selected.clone() };
     let within = BaselineChoice::Within { since: at(600), until: at(1799) };
-    let within = DiagnoseSettings { baseline: within, ..asked.clone() };
+    let within = DiagnoseSettings { baseline: within, ..selected.clone() };
     let overlapping = BaselineChoice::Within { since: at(1200), until: at(2999) };
-    let overlapping = DiagnoseSettings { baseline: overlapping, ..asked };
+    let overlapping = DiagnoseSettings { baseline: overlapping, ..selected };
     for (settings, requests) in [(&rest, 3000), (&within, 1200), (&overlapping, 1200)] {
-        let report = ask(&traces, None, settings);
+        let report = diagnosed(&traces, None, settings);
         assert_eq!(names(&report), ["cart add"], "{requests}");
         assert_eq!(report.baseline.as_ref().expect("it was compared").requests, requests);
         assert_eq!(report.input.requests, 600);
         let onset = report.suspects[0].onset.as_ref().expect("it began inside the traces");
-        let begun = 1_800_000_000_000_i64;
-        assert!(onset.earliest.unix_ns() <= begun && begun <= onset.latest.unix_ns(), "{onset:?}");
+        let onset_ns = 1_800_000_000_000_i64;
+        assert!(onset.earliest.unix_ns() <= onset_ns && onset_ns <= onset.latest.unix_ns(), "{onset:?}");
         assert!(onset.latest.since(onset.earliest).ns() < 60_000_000_000, "{onset:?}");
     }
 }
 
 #[test]
-fn a_quiet_time_is_quiet_although_another_was_slow() {
+fn a_quiet_window_is_healthy_although_another_was_slow() {
     let traces = hour();
-    let asked = DiagnoseSettings {
+    let selected = DiagnoseSettings {
         since: at(600),
         until: at(1199),
         baseline: BaselineChoice::Rest,
         ..DiagnoseSettings::default()
     };
-    let report = ask(&traces, None, &asked);
+    let report = diagnosed(&traces, None, &selected);
     assert_eq!(names(&report), Vec::<String>::new(), "{}", report.headline);
 }
 
 #[test]
 fn without_a_baseline_a_slow_period_is_an_incident() {
-    let report = ask(&hour(), None, &DiagnoseSettings::default());
+    let report = diagnosed(&hour(), None, &DiagnoseSettings::default());
     assert_eq!(report.incidents.len(), 1, "{:?}", report.incidents);
     let incident = &report.incidents[0];
     assert_eq!(incident.time.to_string(), "1970-01-01T00:30:00.000Z to 1970-01-01T00:40:00.000Z");
@@ -243,17 +248,17 @@ fn without_a_baseline_a_slow_period_is_an_incident() {
 }
 
 #[test]
-fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
+fn a_slow_replica_is_found_by_its_peers_unless_it_always_was_slow() {
     let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 2.0 } else { 1.0 }, ..USUAL };
     let now = NOW.traces(one_slow);
-    let alone = ask(&now, None, &DiagnoseSettings::default());
+    let alone = diagnosed(&now, None, &DiagnoseSettings::default());
     assert_eq!(names(&alone), ["cart add"]);
     assert_eq!(alone.suspects[0].replicas, ["cart-2"]);
     assert!(alone.suspects[0].evidence.contains(&"peers".to_owned()));
-    let standing = ask(&now, Some(&BEFORE.traces(one_slow)), &DiagnoseSettings::default());
+    let standing = diagnosed(&now, Some(&BEFORE.traces(one_slow)), &DiagnoseSettings::default());
     assert_eq!(names(&standing), Vec::<String>::new());
     assert!(standing.ruled_out.iter().any(|text| text.contains("`cart add`")), "{:?}", standing.ruled_out);
-    let newly = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+    let newly = diagnosed(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!(newly.suspects[0].replicas, ["cart-2"]);
     for word in ["peers", "baseline"] {
         assert!(newly.suspects[0].evidence.contains(&word.to_owned()), "{:?}", newly.suspects[0].evidence);
@@ -265,7 +270,7 @@ fn a_slow_replica_whose_requests_have_a_call_tree_of_their_own_is_named() {
     let [before, now] = [BEFORE, NOW].map(|shop| Shop { names_replicas: true, ..shop });
     let usual = before.traces(|_, _| USUAL);
     let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 3.0 } else { 1.0 }, ..USUAL };
-    let report = ask(&now.traces(one_slow), Some(&usual), &DiagnoseSettings::default());
+    let report = diagnosed(&now.traces(one_slow), Some(&usual), &DiagnoseSettings::default());
     let lead = &report.suspects[0];
     assert_eq!(
         (name(lead), lead.scope, &lead.replicas[..]),
@@ -273,7 +278,7 @@ fn a_slow_replica_whose_requests_have_a_call_tree_of_their_own_is_named() {
     );
     assert_eq!(lead.replicas_seen, 4);
     assert!((2.5..3.5).contains(&lead.culprits[0].factor), "{:?}", lead.culprits);
-    let report = ask(&now.traces(slow_cart), Some(&usual), &DiagnoseSettings::default());
+    let report = diagnosed(&now.traces(slow_cart), Some(&usual), &DiagnoseSettings::default());
     let lead = &report.suspects[0];
     assert_eq!((name(lead), lead.scope, lead.scope_undecided), ("cart add".into(), Scope::All, false));
 }
@@ -286,7 +291,8 @@ fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
         let [before, now] =
             [Shop { requests: 2400, ..BEFORE }, Shop { requests: 1200, from_s: 10_000, ..NOW }];
         let [before, now] = [before, now].map(|shop| Shop { names_replicas, ..shop });
-        let report = ask(&now.traces(late), Some(&before.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+        let report =
+            diagnosed(&now.traces(late), Some(&before.traces(|_, _| USUAL)), &DiagnoseSettings::default());
         let lead = &report.suspects[0];
         assert_eq!(
             (name(lead), lead.scope, &lead.replicas[..]),
@@ -297,19 +303,19 @@ fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
 }
 
 #[test]
-fn two_slow_things_and_a_faster_one_share_one_whole() {
+fn two_slower_operations_and_a_faster_one_share_the_excess() {
     let now = NOW.traces(|_, _| Factors { cart: 2.0, store: 3.0, shop: 0.2, ..USUAL });
-    let report = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
+    let report = diagnosed(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let mut found = names(&report);
     found.sort();
     assert_eq!(found, ["cart add", "cart read-store"]);
 }
 
 #[test]
-fn a_baseline_too_small_to_compare_is_said_to_be() {
+fn a_baseline_too_small_to_compare_is_reported() {
     let tiny = Shop { requests: 5, ..BEFORE }.traces(|_, _| USUAL);
     for baseline in [&tiny, &Requests::default()] {
-        let report = ask(&NOW.traces(slow_cart), Some(baseline), &DiagnoseSettings::default());
+        let report = diagnosed(&NOW.traces(slow_cart), Some(baseline), &DiagnoseSettings::default());
         assert!(report.cautions.iter().any(|text| text.contains("to compare")), "{:?}", report.cautions);
         assert!(report.suspects.iter().all(|suspect| suspect.shift.is_none()));
     }

@@ -1,4 +1,4 @@
-//! Two periods of one simulated system, and what is said of their difference.
+//! Comparisons of two periods of one simulated system.
 
 use crate::simulated::{Incident, THREADS, incident, incident_of};
 use laggard_diagnose::{
@@ -103,9 +103,9 @@ fn a_call_that_an_upgrade_adds_is_found_and_placed() {
     assert!(frames.clone().count() > 0 && frames.into_iter().all(|path| path.before.calls == 0));
 }
 
-/// The second hour keeps an eighth of the requests that make few calls: nobody got slower.
+/// The second hour has only an eighth of the requests with few calls, but no operation is slower.
 #[test]
-fn a_moved_mix_is_told_from_slower_requests() {
+fn a_changed_mix_is_distinguished_from_slower_requests() {
     let settings = Settings { requests_per_service: 300, ..small(Scenario::Quiet, 45) };
     let before = incident(&settings.baseline());
     let after =
@@ -139,7 +139,7 @@ fn two_windows_of_one_data_set_and_any_number_of_threads() {
 }
 
 #[test]
-fn too_few_requests_are_said_to_be_too_few() {
+fn too_few_requests_are_reported() {
     let traces = Requests::default();
     let comparison = compared(&traces, &incident(&small(Scenario::Quiet, 47)).traces);
     assert_eq!(comparison.verdict, ComparisonVerdict::InsufficientData);

@@ -1,4 +1,4 @@
-//! Deployments next to the onset of a suspect: named when they fit, and nothing is said when they do not.
+//! Deployments near the onset of a suspect are named only when they fit.
 
 use crate::simulated::THREADS;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -151,7 +151,7 @@ fn a_version_that_is_slow_from_its_first_request_on_is_named() {
 }
 
 #[test]
-fn nothing_is_said_of_deployments_after_a_fault_or_long_before_it() {
+fn deployments_after_a_fault_or_long_before_it_are_not_named() {
     for seed in SEEDS {
         for (deployment, fault) in [(900, 400), (700, 500), (100, 900)] {
             for replicas in [3, REPLICAS] {
@@ -165,7 +165,7 @@ fn nothing_is_said_of_deployments_after_a_fault_or_long_before_it() {
 }
 
 #[test]
-fn nothing_is_said_on_quiet_days_with_deployments() {
+fn deployments_on_quiet_days_are_not_named() {
     for seed in SEEDS {
         let requests = requests(seed, deployed(REPLICAS, 600), |_, _| 1.0);
         let report = report(&requests, 500, vec![declared("front", "7", 700)]);
@@ -177,7 +177,7 @@ fn nothing_is_said_on_quiet_days_with_deployments() {
 }
 
 #[test]
-fn versions_that_ran_side_by_side_from_the_start_are_no_deployment() {
+fn versions_that_coexist_from_the_start_are_not_a_deployment() {
     for seed in SEEDS {
         let report = report(&requests(seed, deployed(1, 0), slow(1, 600)), 500, Vec::new());
         assert_eq!(report.events, [], "{seed}");

@@ -7,10 +7,10 @@ use laggard_engine::{LocalEngine, Requests};
 use laggard_report::{InputFacts, Report, Verdict};
 use std::fmt::Write;
 
-/// What `cart` does in a request.
+/// Behavior of `cart` in a request.
 #[derive(Clone, Copy)]
 enum Cart {
-    /// Reads its `store` so many times.
+    /// Reads its `store` this many times.
     Reads(u64),
     /// Reads it once, which takes twenty times as long.
     ReadsSlowly,
@@ -50,9 +50,9 @@ fn shop_spans(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart)
         let network = 400_000;
         span("a", "- shop/buy@shop-1", start, own + calls + network + 500_000, &format!("server {error}"));
         span("b", "a shop/call-cart@shop-1", start + 1, own + calls + network, &format!("client {error}"));
-        let place = format!("b cart/get@cart-{pod}");
+        let call = format!("b cart/get@cart-{pod}");
         let mut next = start + 200_000;
-        span("c", &place, next, own + calls, &format!("server {error}"));
+        span("c", &call, next, own + calls, &format!("server {error}"));
         if error.is_empty() {
             next += own / 2;
             span("d", &format!("c cart/check@cart-{pod}"), next, check, "internal");
@@ -162,8 +162,11 @@ fn messages_that_wait_in_a_queue_are_not_called_missing_calls() {
             span(format!("a - shop/confirm@shop-1 {start}..{} server", start + 3 * time));
             span(format!("b a shop/publish@shop-1 {}..{} producer", start + time, start + 2 * time));
             if is_processed(order) {
-                let taken = start + 3 * time;
-                span(format!("c b worker/process@worker-1 {taken}..{} consumer", taken + time));
+                let process_start = start + 3 * time;
+                span(format!(
+                    "c b worker/process@worker-1 {process_start}..{} consumer",
+                    process_start + time
+                ));
             }
         }
         traces_of(text.lines())
@@ -205,7 +208,7 @@ fn calls_repeated_from_the_middle_of_the_window_are_named_with_their_onset() {
 
 /// One call in a hundred fails and one in four makes no call: before, and now.
 #[test]
-fn what_failed_as_often_before_is_no_suspect() {
+fn an_unchanged_failure_rate_is_no_suspect() {
     let usual = |request: usize, _| match request * 37 % 100 {
         0 => Cart::Fails,
         number => Cart::Reads(u64::from(number % 4 != 1)),
@@ -218,7 +221,7 @@ fn what_failed_as_often_before_is_no_suspect() {
     assert_eq!(first(&report(&shop(5_000, 600, burst), Some(&baseline))), "Healthy");
 }
 
-/// A lost span takes time from nothing: what its call took is its caller's own time.
+/// A lost span hides no time: its duration becomes the caller's self time.
 #[test]
 fn lost_spans_are_no_missing_calls() {
     for lost in ["cart/read", "cart/get", "shop/call-cart", "cart/check"] {

@@ -1,4 +1,4 @@
-//! The passes that every method starts with.
+//! The passes over requests that every method starts with.
 
 use crate::simulated::{THREADS, incident};
 use laggard_assembly::ShapeRule;
@@ -28,7 +28,7 @@ fn gathered(requests: &Requests, survey: &Survey, rows_max: usize) -> Vec<Catego
 }
 
 #[test]
-fn the_survey_obeys_the_laws_and_every_call_is_gathered_once() {
+fn the_survey_obeys_the_laws_and_gathers_every_call_once() {
     let requests = quiet();
     let survey = surveyed(&requests);
     assert_eq!(survey.requests, 180);
@@ -42,7 +42,7 @@ fn the_survey_obeys_the_laws_and_every_call_is_gathered_once() {
 }
 
 #[test]
-fn gathering_few_requests_is_gathering_all_and_thinning_them() {
+fn gathering_a_sample_equals_thinning_all_requests() {
     let requests = quiet();
     let survey = surveyed(&requests);
     for rows_max in [1, 7, 19, 20, 1000] {

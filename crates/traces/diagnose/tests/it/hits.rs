@@ -1,4 +1,4 @@
-//! Figures of suspects against what was injected, from the same calls everywhere.
+//! Effects and counts of suspects compared with the injected faults.
 
 use crate::simulated::THREADS;
 use laggard_diagnose::{DiagnoseSettings, diagnose_with_hits};
@@ -9,7 +9,7 @@ use laggard_report::{InputFacts, Report};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The calls of one operation, and what was added to some of them.
+/// The calls of one operation and the time added to some of them.
 #[derive(Default)]
 struct Injected {
     extra_ns: Vec<f64>,
@@ -48,7 +48,7 @@ fn diagnosed(settings: &Settings, operation: &str) -> (Report, BTreeSet<TraceId>
 }
 
 #[test]
-fn the_demonstration_hits_what_was_injected() {
+fn requests_hit_match_the_injected_ones() {
     let (report, hit, injected) = diagnosed(&Settings::demo(), "QueueWait");
     let suspect = &report.suspects[0];
     let right = hit.intersection(&injected.traces).count() as f64;

@@ -46,7 +46,7 @@ fn quiet_hours_are_healthy() {
 }
 
 #[test]
-fn of_half_of_the_requests_the_same_is_told() {
+fn half_of_the_requests_give_the_same_diagnosis() {
     let incident = incident(&small(Scenario::RandomDevice, 4));
     let with = |rows_max: usize| {
         let clouddiag = CloudDiagSettings { rows_max, ..CloudDiagSettings::new(Mode::Robust) };
@@ -75,7 +75,7 @@ fn a_heavy_tail_of_request_sizes_is_healthy() {
 }
 
 #[test]
-fn a_thread_pool_reads_all_replicas() {
+fn a_thread_pool_fault_has_scope_all() {
     let incident = incident(&small(Scenario::ThreadPool, 34));
     let report = report(&incident);
     assert_eq!(top(&report), incident.injected[0].0);
@@ -104,7 +104,7 @@ fn all_and_only_their_replicas(settings: &Settings) {
 }
 
 #[test]
-fn a_slow_host_is_named_whatever_it_runs() {
+fn a_slow_host_is_named_regardless_of_its_services() {
     let incident = incident(&small(Scenario::SlowHost, 36));
     let report = report(&incident);
     assert_eq!(report.verdict, Verdict::Suspects);
@@ -117,7 +117,7 @@ fn a_slow_host_is_named_whatever_it_runs() {
 }
 
 #[test]
-fn the_papers_mode_finds_the_operation_and_names_replicas_that_hold_a_deviation() {
+fn the_papers_mode_finds_the_operation_and_names_replicas_with_a_deviation() {
     let incident = incident(&small(Scenario::RandomDevice, 35));
     let settings =
         DiagnoseSettings { clouddiag: CloudDiagSettings::new(Mode::Paper), ..DiagnoseSettings::default() };
@@ -127,7 +127,7 @@ fn the_papers_mode_finds_the_operation_and_names_replicas_that_hold_a_deviation(
 }
 
 #[test]
-fn reports_keep_their_promises() {
+fn reports_are_consistent() {
     let report = report(&incident(&small(Scenario::Bursts, 37)));
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
     let known: BTreeSet<&str> = report.categories.iter().map(|category| category.id.as_str()).collect();

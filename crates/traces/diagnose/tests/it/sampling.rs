@@ -1,4 +1,4 @@
-//! What weights do to the answer: an incident as it was, and the same one after sampling.
+//! Sampling weights: an incident with all requests and after sampling.
 
 use crate::simulated::{THREADS, incident_of};
 use laggard_diagnose::{DiagnoseSettings, diagnose};
@@ -11,7 +11,7 @@ fn settings(requests_per_service: u32) -> Settings {
     Settings { requests_per_service, categories_per_service: 2, ..Settings::new(Scenario::Bursts, 4) }
 }
 
-/// The requests that `keep` keeps, with what it says of each.
+/// The requests for which `keep` returns sampling information, with it.
 fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling>) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for request in requests(&settings(requests_per_service)).expect("settings in range") {
@@ -38,8 +38,8 @@ fn top(report: &Report) -> (&str, &str) {
     (&first.service, &first.operation)
 }
 
-/// Slow requests are all kept; of the others one in four, by a digest of their id.
-fn slow_ones_kept(request: &Request) -> Option<Sampling> {
+/// All slow requests are sampled, and one in four of the others by a digest of their id.
+fn tail_sampled(request: &Request) -> Option<Sampling> {
     if request.calls[0].inclusive > Nanos::from_ns(50_000_000) {
         return Some(weighing(1.0));
     }
@@ -48,13 +48,13 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 }
 
 #[test]
-fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
+fn weights_correct_counts_and_medians_of_tail_sampled_traces() {
     let defaults = DiagnoseSettings::default();
     let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
-    let kept = sampled(800, slow_ones_kept);
-    let weighted = report(&kept, &defaults);
+    let sample = sampled(800, tail_sampled);
+    let weighted = report(&sample, &defaults);
     let unweighted =
-        report(&sampled(800, |request| slow_ones_kept(request).map(|_| Sampling::default())), &defaults);
+        report(&sampled(800, |request| tail_sampled(request).map(|_| Sampling::default())), &defaults);
     let all = whole.input.requests as f64;
     let sampling = &weighted.input.sampling;
     assert!(weighted.input.requests as f64 <= 0.7 * all);
@@ -100,7 +100,7 @@ fn one_weight_for_all_changes_only_the_estimates() {
 }
 
 #[test]
-fn marks_of_tail_sampling_are_told() {
+fn marks_of_tail_sampling_are_reported() {
     let marked = Sampling { tail_sampler: Some(TailSampler::Collector), ..Sampling::default() };
     let found = report(&sampled(200, |_| Some(marked)), &DiagnoseSettings::default());
     assert_eq!(found.input.sampling.tail_samplers[0].count, found.input.spans);
@@ -112,7 +112,7 @@ fn marks_of_tail_sampling_are_told() {
 }
 
 #[test]
-fn too_little_data_says_what_is_missing() {
+fn too_little_data_lists_what_is_missing() {
     let first = requests(&settings(200)).expect("settings in range").next().expect("a request").trace_id;
     let found = report(
         &sampled(200, |request| (request.trace_id == first).then(Sampling::default)),

@@ -34,7 +34,7 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
     Incident { traces: Requests::from_traces(ingest.finish(THREADS), THREADS), injected }
 }
 
-/// The spans of a simulated incident, read in an order of one's own.
+/// The spans of a simulated incident, inserted in a given order.
 pub(crate) fn requests_in_order(settings: &Settings, order: impl Fn(&mut Vec<(usize, usize)>)) -> Requests {
     let requests: Vec<Request> = requests(settings).expect("settings in range").collect();
     let calls = |(at, request): (usize, &Request)| (0..request.calls.len()).map(move |call| (at, call));

@@ -1,4 +1,4 @@
-//! Which site every call of a request becomes.
+//! Assignment of calls to sites.
 
 use crate::simulated::{THREADS, incident};
 use laggard_diagnose::{Population, SiteFold, UnionNames};
@@ -43,7 +43,7 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
     Requests::from_traces(ingest.finish(THREADS), THREADS)
 }
 
-/// A table with the names it was made with.
+/// A site table with its names.
 struct NamedTable {
     union: UnionNames,
     table: SiteTable,
@@ -134,7 +134,7 @@ fn a_callee_that_returns_after_its_call_is_no_link() {
 }
 
 #[test]
-fn a_pipeline_over_replicas_is_a_chain_of_all_that_took_part() {
+fn a_pipeline_over_replicas_is_a_chain_of_all_participants() {
     let found = lines(
         "1 a - client/write@c1 0..1000 client
          1 b a data/receive@d1 100..900
@@ -177,7 +177,7 @@ fn recursion_on_one_replica_is_no_chain() {
 }
 
 #[test]
-fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
+fn operations_are_attributed_to_replicas_and_calls_of_a_request_summed() {
     let traces = traces_of(
         "1 a - front/buy@f1 0..100 server
          1 b a pay/pay@p1 10..20
@@ -201,17 +201,17 @@ fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
 #[test]
 fn requests_carry_their_weight_or_the_assumed_one() {
     let traces = traces_of("1 a - s/x@h 20..50 x4\n2 a - s/x@h 10..20\n3 a - s/x@h 30..70 x1".lines());
-    let of = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
+    let observations = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
         let named = NamedTable::of(&traces, assumed.and_then(AdjustedCount::from_probability));
         let requests = named.table.requests.iter();
         requests.map(|request| (request.start.unix_ns(), request.latency_ns, request.weight)).collect()
     };
-    assert_eq!(of(None), [(10, 10.0, 1.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
-    assert_eq!(of(Some(0.1)), [(10, 10.0, 10.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
+    assert_eq!(observations(None), [(10, 10.0, 1.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
+    assert_eq!(observations(Some(0.1)), [(10, 10.0, 10.0), (20, 30.0, 4.0), (30, 40.0, 1.0)]);
 }
 
 #[test]
-fn incomplete_requests_are_left_out() {
+fn incomplete_requests_are_excluded() {
     let found = lines(
         "1 a - s/x@h 0..50
          1 b a s/y@h 10..20
@@ -252,10 +252,10 @@ fn the_order_of_arrival_does_not_matter() {
         lines.push(format!("{trace} c b pay/pay@p{} {}..{} server", trace % 4, start + 9, start + 50));
         lines.push(format!("{trace} d c pay/pay@p{} {}..{}", (trace + 1) % 4, start + 10, start + 40));
     }
-    let of = |lines: &mut dyn Iterator<Item = &String>| {
+    let table_of = |lines: &mut dyn Iterator<Item = &String>| {
         NamedTable::of(&traces_of(lines.map(String::as_str)), None)
     };
-    let (forward, backward) = (of(&mut lines.iter()), of(&mut lines.iter().rev()));
+    let (forward, backward) = (table_of(&mut lines.iter()), table_of(&mut lines.iter().rev()));
     assert_eq!(forward.lines(), backward.lines(), "names are numbered anew, so handles differ");
     let requests = |named: &NamedTable| -> Vec<_> {
         let table = &named.table;

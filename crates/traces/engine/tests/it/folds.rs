@@ -76,7 +76,7 @@ fn every_request_is_folded_once_in_order_with_any_number_of_threads() {
     contract::check(&Sizes, requests.all());
 }
 
-/// Drops what was added before the last merge.
+/// A broken fold that drops everything added before the last merge.
 struct Forgetful;
 
 impl Fold for Forgetful {
@@ -102,7 +102,7 @@ impl Fold for Forgetful {
 
 #[test]
 #[should_panic(expected = "changed the answer")]
-fn the_contract_catches_a_fold_that_forgets() {
+fn the_contract_catches_a_lossy_fold() {
     contract::check(&Forgetful, requests(10).all());
 }
 

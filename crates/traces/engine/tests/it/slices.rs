@@ -107,7 +107,7 @@ fn several_slices_are_queried_as_one_regardless_of_names_and_order() {
 }
 
 #[test]
-fn a_window_holds_both_its_ends() {
+fn a_window_includes_both_ends() {
     let requests = request(vec![slice(&EARLY), slice(&LATE)]);
     let starts = |since, until| -> Vec<i64> {
         let range = requests.within(Timestamp::from_unix_ns(since), Timestamp::from_unix_ns(until));
@@ -173,11 +173,11 @@ fn files_and_slices_give_the_same_requests() {
     }
     ingest.lose(Loss::MalformedRecord, &|| "line 3".to_owned());
     let traces = ingest.finish(THREADS);
-    let kept = Requests::from_trace_table(&traces, THREADS);
+    let borrowed = Requests::from_trace_table(&traces, THREADS);
     let slices = request(vec![slice(&EARLY), slice(&LATE)]);
-    assert_eq!(described(&kept), described(&slices));
+    assert_eq!(described(&borrowed), described(&slices));
     let moved = Requests::from_traces(traces, NonZeroUsize::MIN);
-    assert_eq!(described(&moved), described(&kept));
+    assert_eq!(described(&moved), described(&borrowed));
     assert_eq!(moved.losses().count(Loss::MalformedRecord), 1);
     assert_eq!(moved.assembly_losses().count(Loss::MalformedRecord), 0);
     assert_eq!(moved.identities().collect::<Vec<_>>(), [(ReplicaSource::Host, 8)]);
@@ -241,7 +241,7 @@ fn summaries_of_parts_merge_into_the_summary_of_all() {
 }
 
 #[test]
-fn a_summary_of_very_many_shapes_pools_the_rarest() {
+fn a_summary_of_too_many_shapes_pools_the_rarest() {
     let shapes = SliceSummary::SHAPES_MAX as u128 + 5;
     let mut names = Names::new();
     let mut rows = Vec::new();
@@ -263,11 +263,11 @@ fn a_summary_of_very_many_shapes_pools_the_rarest() {
         &RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default()),
         Nanos::from_secs(1),
     );
-    let of = |kind: fn(SummaryKind) -> bool| -> u64 {
+    let count = |kind: fn(SummaryKind) -> bool| -> u64 {
         let counted =
             summary.cells.iter().filter(|cell| kind(summary.categories[cell.category as usize].kind));
         counted.map(|cell| cell.requests).sum()
     };
-    assert_eq!(of(|kind| kind == SummaryKind::Other), 5);
-    assert_eq!(of(|kind| matches!(kind, SummaryKind::Shape(_))), shapes as u64 + 1 - 5);
+    assert_eq!(count(|kind| kind == SummaryKind::Other), 5);
+    assert_eq!(count(|kind| matches!(kind, SummaryKind::Shape(_))), shapes as u64 + 1 - 5);
 }

@@ -6,7 +6,7 @@ use memchr::memchr;
 /// Longest line in bytes; longer ones are skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// What comes next.
+/// The next item of the input.
 pub(super) enum LineEvent<'a> {
     /// A line without its line break, and its number from 1.
     Line { bytes: &'a [u8], number: u64 },

@@ -75,7 +75,7 @@ impl TransactionNames {
 }
 
 /// Writes a path with its ids replaced. Beyond what is done to names of spans, every segment that is a number is an
-/// id: addresses are not names that somebody chose.
+/// id, since addresses are not deliberate names.
 fn append_template(path: &str, out: &mut String) {
     let is_number = |segment: &str| !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
     if !path.split('/').any(|segment| segment.len() == 1 && is_number(segment)) {

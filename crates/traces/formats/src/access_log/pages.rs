@@ -14,7 +14,7 @@ const CLIENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 16 };
 /// Pages of one client that may be open at a time: tabs, and people behind one address.
 const PAGES: usize = 4;
 
-/// What a request is.
+/// Role of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestRole<'a> {
     /// A transaction of this name.

@@ -16,7 +16,7 @@ pub(super) struct LineParts<'a> {
     rest: &'a str,
 }
 
-/// What is used of a line.
+/// The relevant fields of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct LogRecord<'a> {
     pub(super) client: &'a str,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_of_all_kinds() {
+    fn record_prefixes_of_all_kinds() {
         let client = |head: &str| {
             let line = format!("{head} [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 -");
             read(&line).map(|record| record.client.to_owned())
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_what_is_left_of_targets() {
+    fn paths_are_targets_without_host_and_query() {
         for (target, expected) in [
             ("/a/b?c=d", "/a/b"),
             ("/a;jsessionid=1F?x", "/a"),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_none() {
+    fn invalid_lines() {
         for line in [
             "",
             "hello",

@@ -1,4 +1,4 @@
-//! Requests and the transactions they become.
+//! Grouping of requests into transactions.
 
 use super::*;
 use laggard_model::Collect;
@@ -38,7 +38,7 @@ fn expect(lines: &[String], expected: &[(&str, u32, u32)]) {
 }
 
 #[test]
-fn a_page_and_what_it_embeds_are_one_transaction() {
+fn a_page_and_its_embedded_objects_are_one_transaction() {
     let page = "https://shop/cart/4711?x=1";
     expect(
         &[
@@ -53,7 +53,7 @@ fn a_page_and_what_it_embeds_are_one_transaction() {
 }
 
 #[test]
-fn objects_of_others_and_late_ones_stand_alone() {
+fn foreign_and_late_objects_are_separate_transactions() {
     expect(
         &[
             line("a", 0, "GET /", 200, "-", 1_000),
@@ -67,7 +67,7 @@ fn objects_of_others_and_late_ones_stand_alone() {
 }
 
 #[test]
-fn data_belongs_only_to_the_page_that_led_to_it() {
+fn data_requests_belong_to_their_referring_page() {
     expect(
         &[
             line("a", 0, "GET /one", 200, "-", 1_000),
@@ -93,7 +93,7 @@ fn errors_are_transactions_of_their_own() {
 }
 
 #[test]
-fn a_slow_page_keeps_its_objects() {
+fn a_slow_page_retains_its_objects() {
     let lines = [line("a", 0, "GET /slow", 200, "-", 9_000_000), line("a", 12, "GET /a.js", 200, "-", 1_000)];
     expect(&lines, &[("/slow", 1, 9_000)]);
     let settings = AccessLogSettings { page_gap: Nanos::from_secs(1), ..AccessLogSettings::default() };

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_separator_parts_service_and_operation() {
+    fn the_last_separator_splits_service_and_operation() {
         for (name, service, operation) in [
             ("Front.list", "Front", "list"),
             ("com.shop.Cart.add", "com.shop.Cart", "add"),

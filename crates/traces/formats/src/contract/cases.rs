@@ -189,7 +189,7 @@ impl Corruption {
 /// Samples whose beginnings precede endless texts.
 const BEGINNINGS: usize = 8;
 
-/// Texts that go on for ever: each alone, and behind the beginnings of samples.
+/// Endless texts: each alone, and after the beginnings of samples.
 const ENDLESS: [(&str, &[u8]); 22] = [
     ("opening brackets", b"["),
     ("opening braces", b"{\"a\":"),

@@ -89,7 +89,7 @@ pub fn check_truncations(format: &Format, options: &ReaderOptions, bytes: &[u8])
     }
 }
 
-/// What a hostile input came to.
+/// Result of a hostile input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostileOutcome {
     /// Records read.

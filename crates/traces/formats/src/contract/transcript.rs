@@ -38,7 +38,7 @@ fn is_same_sample(one: &OwnedSample, two: &OwnedSample) -> bool {
 /// All events of a reader for one input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transcript {
-    /// In the order in which the sink heard it.
+    /// In the order of arrival.
     pub events: Vec<Event>,
     /// How it ended.
     pub end: Result<(), FormatError>,
@@ -112,7 +112,7 @@ impl Transcript {
     }
 }
 
-/// Writes down what it hears.
+/// A sink that records everything as text.
 struct TranscriptSink {
     events: Vec<Event>,
 }

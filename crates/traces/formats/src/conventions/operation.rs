@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_improves_lose_their_ids_only() {
+    fn remaining_names_only_lose_their_ids() {
         check("get", &[("http.method", "GET")], "get");
         check("/geo.Geo/Nearby", &[], "/geo.Geo/Nearby");
         check("GET /cart/12345", &[], "GET /cart/{id}");

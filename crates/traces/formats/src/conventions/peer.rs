@@ -1,4 +1,4 @@
-//! What a client calls, by a name that all of its replicas share.
+//! The peer of a client call, by a name shared by all of its replicas.
 
 /// The host of `server.address`, if it is the name of a service. Addresses and names with digits are mostly those of replicas or
 /// machines, and so are ports: with them, each replica would have operations and call trees of its own.

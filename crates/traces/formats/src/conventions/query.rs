@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_table() {
+    fn statements_without_a_table() {
         let long = format!("SELECT 1 FROM {}", "x".repeat(TABLE_BYTES_MAX + 1));
         let cases = [
             "",

@@ -110,7 +110,7 @@ impl SelectedAttributes {
 
     /// Whether JSON text of a span's attributes may contain one that is selected; cheaper than reading it.
     #[inline]
-    pub(crate) fn may_be_in(&self, json: &str) -> bool {
+    pub(crate) fn may_occur_in(&self, json: &str) -> bool {
         self.finders.iter().any(|finder| finder.find(json.as_bytes()).is_some())
     }
 
@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(read, [("route", "/cart"), ("tenant", "acme")]);
         assert_eq!(selected.key_of_resource(b"service.version"), Some("version"));
         assert!(
-            selected.may_be_in(r#"[{"key":"app.tenant.id"}]"#) && !selected.may_be_in(r#"[{"key":"x"}]"#)
+            selected.may_occur_in(r#"[{"key":"app.tenant.id"}]"#)
+                && !selected.may_occur_in(r#"[{"key":"x"}]"#)
         );
     }
 
@@ -189,6 +190,6 @@ mod tests {
         assert!(!selected.is_relevant(b"tenant.id") && !selected.is_relevant(b"http.route"));
         assert_eq!(selected.column("version"), Some(("version", true)));
         let none = SelectedAttributes::parse("");
-        assert!(!none.may_be_in("tenant") && none.column("tenant").is_none());
+        assert!(!none.may_occur_in("tenant") && none.column("tenant").is_none());
     }
 }

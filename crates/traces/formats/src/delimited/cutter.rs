@@ -3,7 +3,7 @@
 use super::{DELIMITERS, FieldState, RECORD_BYTES_MAX};
 use memchr::{memchr, memchr2};
 
-/// What the cutter found next.
+/// The next item of the input.
 pub(crate) enum RecordEvent<'a> {
     Record(RawRecord<'a>),
     /// A record over [`RECORD_BYTES_MAX`] that starts on this line.

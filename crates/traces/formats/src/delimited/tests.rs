@@ -28,7 +28,7 @@ fn read_all(chunks: &[&[u8]], delimiter: u8) -> Vec<Option<(u64, Vec<String>)>> 
     records
 }
 
-/// The same by `csv-core`, which passes over empty lines. Its end of a record outside quotes is ours.
+/// The same by `csv-core`, which skips empty lines; its record boundaries outside quotes are equal.
 fn reference(text: &str, delimiter: u8) -> Vec<Vec<String>> {
     let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
     let mut input = text.as_bytes();
@@ -57,21 +57,21 @@ fn reference(text: &str, delimiter: u8) -> Vec<Vec<String>> {
 }
 
 proptest! {
-    /// Letters, quotes, delimiters and line breaks in any order. Spaces are left out: we trim fields.
+    /// Letters, quotes, delimiters and line breaks in any order. Spaces are excluded, because the reader trims fields.
     #[test]
-    fn fields_are_those_of_an_independent_parser(text in "[ab\"\"\",,;\n\u{e9}]{0,60}", semicolon: bool) {
+    fn fields_match_an_independent_parser(text in "[ab\"\"\",,;\n\u{e9}]{0,60}", semicolon: bool) {
         let delimiter = if semicolon { b';' } else { b',' };
-        let ours: Vec<Vec<String>> = read_all(&[text.as_bytes()], delimiter)
+        let actual: Vec<Vec<String>> = read_all(&[text.as_bytes()], delimiter)
             .into_iter()
             .map(|record| record.unwrap().1)
             .filter(|fields| *fields != [""])
             .collect();
-        let theirs: Vec<Vec<String>> = reference(&text, delimiter)
+        let reference_fields: Vec<Vec<String>> = reference(&text, delimiter)
             .into_iter()
             .map(|fields| fields.into_iter().map(|field| field.trim_ascii().to_owned()).collect())
             .filter(|fields: &Vec<String>| *fields != [""])
             .collect();
-        prop_assert_eq!(ours, theirs);
+        prop_assert_eq!(actual, reference_fields);
     }
 
     #[test]
@@ -123,7 +123,7 @@ fn an_unclosed_quote_ends_at_the_limit() {
 }
 
 #[test]
-fn surplus_fields_stay_together() {
+fn surplus_fields_are_one_field() {
     let mut cutter = RecordCutter::new();
     let mut fields = FieldBuffers::default();
     for text in ["a,b,c,d\n", "a,\"b\",c,d\n"] {

@@ -1,4 +1,4 @@
-//! What came of reading.
+//! Outcome of reading.
 
 use super::InputError;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Maximum number of skipped inputs listed by name.
 const SKIPPED_MAX: usize = 20;
 
-/// What came of reading one source or several.
+/// Outcome of reading one or several sources.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Documents read to their end, by format name. An archive holds many.

@@ -52,13 +52,13 @@ fn samples_satisfy_the_contract() {
 }
 
 #[test]
-fn what_is_no_trace_is_counted() {
+fn values_that_are_not_traces_are_counted() {
     check("{} [] {\"data\":[]} {\"spans\":null}", &[], &[]);
     check("{\"data\":5}", &[], &[(Loss::MalformedRecord, 1)]);
     check("[1]", &[], &[(Loss::MalformedRecord, 1)]);
     check("{\"resourceSpans\":[]}", &[], &[(Loss::MalformedRecord, 1)]);
     let span = "{\"traceID\":\"A\",\"spanID\":\"1\",\"startTime\":1,\"duration\":1,\"processID\":\"p\"}";
-    // Damage before the processes takes the waiting spans along.
+    // Damage before the processes loses the pending spans.
     check(&format!("{{\"spans\":[{span},{span}],;"), &[], &[(Loss::MalformedRecord, 3)]);
     check(
         &format!("{{\"spans\":[{span}],\"data\":[]}}"),
@@ -68,7 +68,7 @@ fn what_is_no_trace_is_counted() {
 }
 
 #[test]
-fn processes_may_come_in_the_middle() {
+fn processes_may_follow_some_spans() {
     let span = |id: u8| {
         format!(
             "{{\"traceID\":\"A\",\"spanID\":\"{id}\",\"operationName\":\"o\",\"startTime\":1,\"duration\":1,\"processID\":\"p\"}}"
@@ -83,7 +83,7 @@ fn processes_may_come_in_the_middle() {
 }
 
 #[test]
-fn a_lone_span_is_bounded_as_a_whole() {
+fn the_size_of_a_single_span_is_limited() {
     let big = "x".repeat(CAPTURE_BYTES_MAX / 2);
     let span = |id: u8, tags: &str| {
         format!(

@@ -58,7 +58,7 @@ fn check(input: &str, log: &str, losses: &[(Loss, u64)]) {
 }
 
 #[test]
-fn values_come_out_whole_wherever_chunks_are_cut() {
+fn values_are_complete_for_any_split_into_chunks() {
     let input = r#"{"c":{"a":[1,"}\"]",{}]},"x":[{"c":1}],"d":{"c": -1.5e3 ,"c":"t\\"},"c":null}"#;
     check(input, r#"1={"a":[1,"}\"]",{}]} 2=-1.5e3 2="t\\" /2 1=null /1"#, &[]);
 }
@@ -69,7 +69,7 @@ fn documents_follow_each_other() {
 }
 
 #[test]
-fn damage_costs_its_line_only() {
+fn damage_loses_only_its_line() {
     let malformed = |count| (Loss::MalformedRecord, count);
     check("{\"c\":1}\n{\"c\":2,}\n{\"c\":3}", "1=1 /1 1=2 !malformed_record 1=3 /1", &[malformed(1)]);
     check("no\n\n{\"c\":1}\nmore\nwords\n[2]", "1=1 /1 1=2 /1", &[malformed(3)]);
@@ -94,7 +94,7 @@ fn brackets_must_match() {
 }
 
 #[test]
-fn a_cut_is_noticed_everywhere_but_between_documents() {
+fn truncation_is_noticed_except_between_documents() {
     let input = "{\"c\":[1,\"x\"],\"d\":[2]} ";
     for cut in 0..=input.len() {
         let (_, sink) = scan(&input.as_bytes()[..cut], 3);
@@ -122,7 +122,7 @@ fn oversized_values_are_skipped_and_counted_once() {
 }
 
 #[test]
-fn nesting_without_end_is_bounded() {
+fn nesting_depth_is_bounded() {
     let open = "[".repeat(100_000);
     let (_, sink) = scan(open.as_bytes(), 4096);
     assert_eq!(sink.losses.count(Loss::TruncatedInput), 1);

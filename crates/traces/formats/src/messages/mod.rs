@@ -23,7 +23,7 @@ use crate::zipkin::Zipkin;
 use laggard_model::Sink;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a message is.
+/// Kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MessageKind {
     /// `ExportTraceServiceRequest` of OTLP, as protobuf.

@@ -1,4 +1,4 @@
-//! Complete messages: what is damage and what is a loss.
+//! Complete messages: damage of the message and losses of records.
 
 use super::*;
 use crate::otlp_protobuf::encode::{Encoder, resource, span};
@@ -18,7 +18,7 @@ fn request(records: impl IntoIterator<Item = Encoder>) -> Vec<u8> {
 }
 
 #[test]
-fn a_record_without_ids_is_a_loss_and_the_others_are_read() {
+fn records_without_ids_are_counted_and_the_others_are_read() {
     let without_ids = Encoder::default().bytes(5, "x").fixed64(7, 10).fixed64(8, 30);
     let (found, result) =
         read(MessageKind::TracesProtobuf, &request([span(1, "a"), without_ids, span(2, "b")]));
@@ -28,7 +28,7 @@ fn a_record_without_ids_is_a_loss_and_the_others_are_read() {
 
 /// Cut anywhere, a message is damaged, unless it ends where a resource's spans end.
 #[test]
-fn a_message_that_is_cut_is_damaged() {
+fn a_truncated_message_is_damaged() {
     let message = request([span(1, "a"), span(2, "b")]);
     for cut in 1..message.len() {
         let (_, result) = read(MessageKind::TracesProtobuf, &message[..cut]);
@@ -43,7 +43,7 @@ fn a_message_that_is_cut_is_damaged() {
 
 /// A gauge of metrics looks like a span without ids and times.
 #[test]
-fn what_a_message_holds_is_known() {
+fn a_metrics_message_is_not_read_as_spans() {
     let point = Encoder::default().fixed64(3, 1_700_000_000_000_000_000).fixed64(6, 4);
     let metric =
         Encoder::default().bytes(1, "jvm.cpu.count").message(5, Encoder::default().message(1, point));
@@ -65,7 +65,7 @@ fn log_records_are_counted() {
 }
 
 #[test]
-fn series_are_known_from_message_to_message() {
+fn series_continue_across_messages() {
     let reader = MessageReader::new(&ReaderOptions::default());
     let message = |second: u64, value: f64| {
         let point = Encoder::default()
@@ -87,7 +87,7 @@ fn series_are_known_from_message_to_message() {
 
 /// One span of Zipkin, in both encodings.
 #[test]
-fn zipkins_protobuf_says_what_its_json_says() {
+fn zipkin_protobuf_and_json_agree() {
     let endpoint = Encoder::default().bytes(1, "cart").bytes(2, [10, 0, 0, 7]).varint(4, 8080);
     let tag = Encoder::default().bytes(1, "error").bytes(2, "late \"x\"");
     let span = Encoder::default()
@@ -112,7 +112,7 @@ fn zipkins_protobuf_says_what_its_json_says() {
 
 /// Any input is accepted or rejected as a message; reading it again gives the same result.
 #[test]
-fn bytes_that_are_anything() {
+fn arbitrary_bytes_are_read_deterministically() {
     use proptest::test_runner::{Config, TestRunner};
     let good = request([span(1, "a"), span(2, "b")]);
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..200);

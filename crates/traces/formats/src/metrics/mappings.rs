@@ -8,7 +8,7 @@ use laggard_model::Measure;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the numbers of a metric belong to.
+/// Subject of the numbers of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MetricOrigin {
     /// The resource's service and replica.
@@ -19,7 +19,7 @@ pub(super) enum MetricOrigin {
     Spans,
 }
 
-/// What becomes of a metric.
+/// Handling of a metric.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Mapping {
     /// Of distributions and counters with names without `Total`.

@@ -37,7 +37,7 @@ pub(crate) enum Temporality {
     Delta,
 }
 
-/// What kind of instrument made a metric.
+/// Kind of a metric's instrument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Instrument {
     /// Gauges and sums that go up and down.
@@ -47,7 +47,7 @@ pub(crate) enum Instrument {
     Distribution(Temporality),
 }
 
-/// What all points of a metric share.
+/// Properties shared by all points of a metric.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MetricHead<'a> {
     pub(crate) name: &'a str,

@@ -14,7 +14,7 @@ const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
 /// At the limit, series without a point for this long are dropped to make space for new ones.
 const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
 
-/// What is known of one series.
+/// State of one series.
 #[derive(Clone, Copy, Debug)]
 struct SeriesState {
     start_ns: i64,

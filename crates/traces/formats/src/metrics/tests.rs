@@ -61,7 +61,7 @@ fn read_with(rules: &[&str], input: &str) -> Collect {
 const AT: &str = r#""timeUnixNano":"1700000000000000000""#;
 
 #[test]
-fn rules_count_before_conventions() {
+fn rules_take_precedence_over_conventions() {
     let points = format!(
         r#"[{{{AT},"asInt":"7","attributes":[{{"key":"order.type","value":{{"stringValue":"big"}}}}]}}]"#
     );
@@ -85,7 +85,7 @@ fn rules_count_before_conventions() {
 }
 
 #[test]
-fn units_are_what_the_metric_says() {
+fn units_are_those_of_the_metric() {
     let gauge = |name: &str, unit: &str, value: &str| {
         document(&format!(
             r#"{{"name":"{name}","unit":"{unit}","gauge":{{"dataPoints":[{{{AT},"asDouble":{value}}}]}}}}"#
@@ -99,9 +99,9 @@ fn units_are_what_the_metric_says() {
     assert_eq!(one(&gauge("container.cpu.usage.total", "ns", "5e9")), "0 CpuSecondsTotal s[] > = 5");
 }
 
-/// CPU time from what is no counter: differences from their own start on, cores in use from the second point on.
+/// CPU time from metrics that are not cumulative counters: deltas from their start on, cores in use from the second point on.
 #[test]
-fn cpu_time_is_added_up_where_the_metric_does_not() {
+fn cpu_time_is_accumulated_from_differences_and_gauges() {
     let sum = |second: u32, value: f64| {
         document(&format!(
             r#"{{"name":"process.cpu.time","sum":{{"isMonotonic":true,"aggregationTemporality":1,"dataPoints":[
@@ -147,7 +147,7 @@ fn processors_of_a_host_are_counted() {
 }
 
 #[test]
-fn metrics_may_come_before_their_resource_and_within_bounds() {
+fn metrics_may_precede_their_resource_within_limits() {
     let metric = format!(r#"{{"name":"jvm.cpu.count","gauge":{{"dataPoints":[{{{AT},"asInt":2}}]}}}}"#);
     let late = |metrics: &str| {
         format!(
@@ -163,7 +163,7 @@ fn metrics_may_come_before_their_resource_and_within_bounds() {
 }
 
 #[test]
-fn points_that_cannot_be_read_are_counted() {
+fn unreadable_points_are_counted() {
     for (points, expected) in [
         (r#"[{"asDouble":1}]"#, vec![(Loss::MalformedRecord, 1)]),
         (r#"[{"timeUnixNano":"5"}]"#, vec![(Loss::MalformedRecord, 1)]),

@@ -16,7 +16,7 @@ fn frame(message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_encoding_of_the_same_messages_reads_alike() {
+fn all_encodings_of_a_message_are_equal() {
     let plain = read(open_protobuf, FRAMES);
     assert_eq!((plain.spans.len(), losses(&plain)), (16, vec![]));
     assert_eq!(read(open_protobuf, FRAMES_ZSTD), plain);
@@ -32,7 +32,7 @@ fn the_samples_satisfy_the_contract() {
 }
 
 #[test]
-fn cuts_are_counted_unless_they_fall_between_messages() {
+fn truncation_is_counted_unless_between_messages() {
     let first = 4 + u32::from_be_bytes(*FRAMES_ZSTD.first_chunk().unwrap()) as usize;
     for cut in 0..FRAMES_ZSTD.len() {
         let found = read(open_protobuf, &FRAMES_ZSTD[..cut]);
@@ -43,7 +43,7 @@ fn cuts_are_counted_unless_they_fall_between_messages() {
 }
 
 #[test]
-fn a_damaged_message_costs_itself() {
+fn a_damaged_message_loses_only_itself() {
     let first = 4 + u32::from_be_bytes(*FRAMES_ZSTD.first_chunk().unwrap()) as usize;
     let mut damaged = FRAMES_ZSTD.to_vec();
     damaged[first / 2..first].fill(0xFF);
@@ -57,7 +57,7 @@ fn a_damaged_message_costs_itself() {
 }
 
 #[test]
-fn messages_that_end_before_their_contents_do_not_spoil_the_next() {
+fn overlong_contents_do_not_affect_the_next_message() {
     // The last of four resources is longer than what is left.
     let cut = frame(&REQUEST[..REQUEST.len() - 5]);
     let found = read(open_protobuf, &[&cut, FRAMES].concat());
@@ -66,7 +66,7 @@ fn messages_that_end_before_their_contents_do_not_spoil_the_next() {
 }
 
 #[test]
-fn what_unpacks_without_end_is_stopped() {
+fn decompression_is_limited() {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     std::io::Write::write_all(&mut encoder, b"{\"x\":").unwrap();
     let chunk = vec![b' '; 1 << 20];
@@ -80,7 +80,7 @@ fn what_unpacks_without_end_is_stopped() {
 }
 
 #[test]
-fn sniffing_tells_frames_from_other_binary_files() {
+fn frames_are_recognized_among_binary_files() {
     for input in [FRAMES, FRAMES_ZSTD, FRAMES_ZSTD_JSON, REQUEST] {
         assert_eq!(sniff(input), Sniff::Yes);
         for cut in 0..input.len().min(200) {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hot_road_reads_as_the_model_does() {
+    fn the_fast_path_parses_ids_like_the_model() {
         for text in [
             "0af7651916cd43dd8448eb211c80319c",
             "0000000000000000f448eb211c80319c",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_empty_ids_name_nothing() {
+    fn zero_and_empty_ids_are_none() {
         for text in ["", "0", "00000000000000000000000000000000", "AAAAAAAAAAAAAAAAAAAAAA=="] {
             assert_eq!(trace(text), None, "{text}");
         }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_an_id_too() {
+    fn other_text_is_a_valid_id() {
         assert_eq!(span("abcdefabcde").unwrap().value(), 0xabc_defa_bcde);
         assert!(!trace("CvdlGRbNQ92ESOshHIAx=A==").unwrap().is_canonical);
         assert!(!trace("order 4711").unwrap().is_canonical);

@@ -134,7 +134,7 @@ enum OtlpContent {
 }
 
 impl OtlpDocuments {
-    /// A member of a document starts; returns the list that it is, if it is one of ours.
+    /// A member of a document starts; returns the list that it is, if it is a known one.
     fn enter_member(&mut self, key: &[u8], sink: &mut dyn Sink) -> Option<OtlpLevel> {
         let (content, found) = match key {
             b"resourceSpans" | b"resource_spans" | b"batches" => {

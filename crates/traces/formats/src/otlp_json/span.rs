@@ -95,7 +95,7 @@ impl OtlpSpanJson<'_> {
 
     fn select<'b>(&self, text: &'b mut AttributeText, wanted: &WantedAttributes) -> &'b str {
         text.clear();
-        if self.attributes.is_some_and(|json| wanted.selected.may_be_in(json.get())) {
+        if self.attributes.is_some_and(|json| wanted.selected.may_occur_in(json.get())) {
             let mut selection = SpanSelection { selected: &wanted.selected, text: &mut *text };
             let _ = attributes_json::read(self.attributes, &mut selection);
         }
@@ -104,7 +104,7 @@ impl OtlpSpanJson<'_> {
 
     fn sampling(&self, span: SpanId, wanted: &WantedAttributes, sink: &mut dyn Sink) -> Sampling {
         let trace_state = self.trace_state.as_str();
-        if !self.attributes.is_some_and(|json| wanted.may_be_in(json.get())) {
+        if !self.attributes.is_some_and(|json| wanted.may_occur_in(json.get())) {
             return sampling::from_trace_state(trace_state, span, sink);
         }
         let mut tags = SamplingTags { wanted, sampling: SamplingAttributes::default() };

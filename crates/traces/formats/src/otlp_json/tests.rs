@@ -9,7 +9,7 @@ const DOCUMENT: &str = include_str!("../../tests/samples/otlp/document.json");
 const STREAM: &str = include_str!("../../tests/samples/otlp/stream.jsonl");
 
 #[test]
-fn a_document_reads_field_by_field() {
+fn every_field_of_a_document_is_read() {
     let found = read(open, DOCUMENT.as_bytes());
     assert!(found.losses.is_empty(), "{:?}", found.losses);
     let [server, client] = &found.spans[..] else { panic!("{:?}", found.spans) };
@@ -28,7 +28,7 @@ fn a_document_reads_field_by_field() {
 }
 
 #[test]
-fn a_stream_of_every_variant_reads_and_counts_what_is_lost() {
+fn a_stream_of_every_variant_is_read_with_losses_counted() {
     let found = read(open, STREAM.as_bytes());
     let spans: Vec<_> = found.spans.iter().map(short).collect();
     let expected = [
@@ -51,7 +51,7 @@ fn samples_satisfy_the_contract() {
 }
 
 #[test]
-fn nothing_where_spans_should_be_is_counted_unless_it_is_null() {
+fn missing_spans_are_counted_unless_null() {
     let read = |json: &str| losses(&read(open, json.as_bytes()));
     assert_eq!(read(r#"{"resourceSpans":null} {} {"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}"#), []);
     assert_eq!(read(r#"{"resourceSpans":"x"}"#), [(Loss::MalformedRecord, 1)]);
@@ -60,7 +60,7 @@ fn nothing_where_spans_should_be_is_counted_unless_it_is_null() {
 }
 
 #[test]
-fn lists_of_one_may_go_without_an_array() {
+fn single_items_may_omit_the_array() {
     let span = r#"{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":1,"endTimeUnixNano":2}"#;
     let resource = r#"{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]}"#;
     let bare =
@@ -72,7 +72,7 @@ fn lists_of_one_may_go_without_an_array() {
 }
 
 #[test]
-fn spans_whose_resource_is_lost_to_damage_are_counted_one_by_one() {
+fn spans_of_a_damaged_resource_are_counted_individually() {
     let span = r#"{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":1,"endTimeUnixNano":2}"#;
     let input = format!("{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{span},{span}]}}],;\n{{}}\n");
     let found = read(open, input.as_bytes());

@@ -224,7 +224,7 @@ fn span_id(bytes: &[u8]) -> Option<SpanId> {
     SpanId::from_bytes(bytes.try_into().ok()?)
 }
 
-/// A status that cannot be read is none: the span itself is sound.
+/// A status that cannot be read is none: the span itself is valid.
 fn read_status(message: &[u8]) -> Status {
     let codes = Fields::new(message).map_while(Result::ok).filter(|&(field, _)| field == 3);
     match codes.last() {

@@ -58,7 +58,7 @@ enum MessageLevel {
     ScopeSpans,
 }
 
-/// What comes next in the stream.
+/// The next item of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ParserAction {
     Header,
@@ -71,7 +71,7 @@ enum ParserAction {
     WireSpan(u64),
 }
 
-/// What a message holds.
+/// Content of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
     Traces,

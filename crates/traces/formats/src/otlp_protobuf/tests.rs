@@ -27,7 +27,7 @@ fn scope(spans: impl IntoIterator<Item = Encoder>) -> Encoder {
 }
 
 #[test]
-fn both_encodings_of_one_request_read_alike() {
+fn both_encodings_of_a_request_are_equal() {
     let binary = read(open, REQUEST);
     let json = read(open_json, REQUEST_JSON);
     assert_eq!(binary.spans.len(), 4 * 2 * 3);
@@ -50,7 +50,7 @@ fn both_encodings_of_one_request_read_alike() {
 }
 
 #[test]
-fn a_span_reads_field_by_field() {
+fn every_field_of_a_span_is_read() {
     let span = span(0xA1, "load").bytes(4, 5_u64.to_be_bytes()).varint(6, 3);
     let span = span.message(15, Encoder::default().bytes(2, "why").varint(3, 2));
     let found =
@@ -64,7 +64,7 @@ fn a_span_reads_field_by_field() {
 }
 
 #[test]
-fn a_resource_may_come_after_its_spans_or_in_parts() {
+fn a_resource_may_follow_its_spans_or_be_split() {
     let late = Encoder::default().message(2, scope([span(1, "a")])).message(1, resource("late"));
     let parts = Encoder::default()
         .message(1, Encoder::default().attribute(1, "host.name", "h"))
@@ -79,7 +79,7 @@ fn a_resource_may_come_after_its_spans_or_in_parts() {
 }
 
 #[test]
-fn unknown_fields_and_groups_are_passed_over_at_every_level() {
+fn unknown_fields_and_groups_are_skipped_at_every_level() {
     let noise = |message: Encoder| {
         let group = message.tag(77, 3).bytes(1, "x").tag(78, 3).varint(2, 1).tag(78, 4).tag(77, 4);
         let mut fixed = group.bytes(2000, "unknown").varint(99, u64::MAX).fixed64(98, 1).tag(97, 5);
@@ -99,7 +99,7 @@ fn unknown_fields_and_groups_are_passed_over_at_every_level() {
 }
 
 #[test]
-fn damage_costs_the_message_it_is_in() {
+fn damage_loses_its_enclosing_message() {
     let broken_span = Encoder::default().bytes(1, [7; 16]).tag(5, 2).raw_varint(50);
     let broken_scope = scope([span(1, "a")]).tag(2, 2).raw_varint(9000);
     let group = Encoder::default()
@@ -156,7 +156,7 @@ fn the_reference_satisfies_the_contract() {
 }
 
 #[test]
-fn a_cut_inside_the_request_is_counted_wherever_it_is() {
+fn truncation_inside_the_request_is_always_counted() {
     for cut in 1..REQUEST.len() {
         let found = read(open, &REQUEST[..cut]);
         let counted = found.losses.count(Loss::TruncatedInput);
@@ -166,7 +166,7 @@ fn a_cut_inside_the_request_is_counted_wherever_it_is() {
 }
 
 #[test]
-fn sniffing_goes_down_to_something_unlikely() {
+fn sniffing_descends_to_a_distinctive_field() {
     assert_eq!(sniff::sniff(REQUEST), Sniff::Yes);
     let only_scopes =
         request(Encoder::default().message(2, Encoder::default().bytes(1, "").message(2, span(1, ""))));

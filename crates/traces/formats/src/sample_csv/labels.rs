@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_of_series_have_labels() {
+    fn series_titles_are_split_into_labels() {
         let value = |title: &LabeledTitle<'_>, name| title.first(|label| label == name).to_owned();
         let title = parse_labels(r#"node_load1{instance="app-1:9100", job="node"}"#).unwrap();
         assert_eq!(

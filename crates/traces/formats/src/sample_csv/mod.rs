@@ -30,7 +30,7 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     Box::new(TableReader::new(SampleTable::new(options)))
 }
 
-/// A header with a time and a measure is one of ours, if it is not a header of spans or calls, which are tried before.
+/// A header with a time and a measure is recognized, if it is not a header of spans or calls, which are tried before.
 fn sniff(prefix: &[u8]) -> Sniff {
     sniff_line(prefix, |line| columns::names_samples(line.split(char::from(guess_delimiter(line)))))
 }
@@ -63,7 +63,7 @@ struct SampleTable {
     measured: Option<Measured>,
 }
 
-/// What all samples of a row share.
+/// Properties shared by all samples of a row.
 #[derive(Clone, Copy)]
 struct RowContext<'a> {
     time: Timestamp,

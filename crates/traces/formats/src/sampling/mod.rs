@@ -42,7 +42,7 @@ impl WantedAttributes {
     }
 
     /// Whether JSON text of attributes may contain one that is needed; cheaper than reading it.
-    pub(crate) fn may_be_in(&self, json: &str) -> bool {
+    pub(crate) fn may_occur_in(&self, json: &str) -> bool {
         let holds = |needle: &str| memchr::memmem::find(json.as_bytes(), needle.as_bytes()).is_some();
         holds("sampl") || holds("meta.refinery.") || self.named().any(holds)
     }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn jaegers_tags() {
+    fn sampling_tags_of_jaeger() {
         let tags = |kind, param| [("sampler.type", kind), ("sampler.param", param)];
         check("", &tags("probabilistic", "0.001"), 1000.0, WeightSource::JaegerProbabilistic);
         check("", &tags("const", "true"), 1.0, WeightSource::JaegerConst);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_names_counts_before_the_trace_state_and_that_before_jaeger() {
+    fn user_attributes_override_trace_state_and_trace_state_overrides_jaeger() {
         let jaeger = [("sampler.type", "probabilistic"), ("sampler.param", "0.5")];
         check("ot=th:c", &jaeger, 4.0, WeightSource::Threshold);
         check("", &[("w3c.tracestate", "ot=p:3")], 8.0, WeightSource::PowerOfTwo);
@@ -324,13 +324,13 @@ mod tests {
     }
 
     #[test]
-    fn json_that_holds_something_is_recognized_by_its_text() {
+    fn non_empty_json_is_recognized_by_its_text() {
         let names = names();
         for key in
             ["sampler.type", "tailsampling.policy", "meta.refinery.reason", "SampleRate", "_sample_rate"]
         {
             assert!(
-                names.is_relevant(key.as_bytes()) && names.may_be_in(&format!("[{{\"key\":\"{key}\"}}]")),
+                names.is_relevant(key.as_bytes()) && names.may_occur_in(&format!("[{{\"key\":\"{key}\"}}]")),
                 "{key}"
             );
         }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense() {
+    fn invalid_trace_states() {
         let invalid = [
             "ot=th:",
             "ot=th:xyz",

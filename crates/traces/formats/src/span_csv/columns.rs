@@ -184,7 +184,7 @@ impl SpanColumns {
 const NEEDED: &str =
     "trace_id, span_id, parent_span_id, service, operation, a start and a duration or an end";
 
-/// A column that the user named, else one of ours.
+/// A column mapped by the user, else a known one.
 fn find_weight(header: &Header, options: &ReaderOptions) -> Option<(usize, WeightColumn)> {
     let named = |name: &Option<String>| header.find_exactly(&comparable(name.as_deref()?));
     let count = |at| (at, WeightColumn::Count(WeightSource::Column));

@@ -27,7 +27,7 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     Box::new(TableReader::new(SpanTable::new(options)))
 }
 
-/// A header with a trace id and a span id is one of ours, even when something else is missing: the reader
+/// A header with a trace id and a span id is recognized, even when something else is missing: the reader
 /// can say what.
 fn sniff(prefix: &[u8]) -> Sniff {
     sniff_line(prefix, |line| columns::names_ids(line.split(char::from(guess_delimiter(line)))))

@@ -25,7 +25,7 @@ fn expected() -> Vec<String> {
 }
 
 #[test]
-fn spans_read_field_by_field() {
+fn every_field_of_a_span_is_read() {
     let found = read(open, SPANS.as_bytes());
     assert_eq!(found.spans.iter().map(short).collect::<Vec<_>>(), expected());
     assert_eq!(found.spans[0].replica_source, ReplicaSource::Address);
@@ -35,7 +35,7 @@ fn spans_read_field_by_field() {
 }
 
 #[test]
-fn arrays_of_arrays_and_lines_read_like_one_array() {
+fn nested_arrays_and_lines_equal_one_array() {
     let whole = read(open, SPANS.as_bytes());
     let nested = format!("[{SPANS},[],null,{SPANS}]");
     assert_eq!(read(open, nested.as_bytes()).spans.len(), 2 * whole.spans.len());
@@ -52,7 +52,7 @@ fn samples_satisfy_the_contract() {
 }
 
 #[test]
-fn version_1_is_told_apart() {
+fn version_1_is_recognized() {
     let old = r#"[{"traceId":"1","id":"2","name":"get","annotations":[{"timestamp":1,"value":"sr","endpoint":{"serviceName":"a"}}]}]"#;
     let found = read(open, old.as_bytes());
     assert_eq!((found.spans.len(), losses(&found)), (0, vec![(Loss::MalformedRecord, 1)]));

@@ -174,7 +174,7 @@ fn no_path_and_a_dash_are_standard_input() {
 }
 
 #[test]
-fn inputs_that_cannot_be_read_say_why_and_what_to_try() {
+fn unreadable_inputs_have_a_reason_and_a_hint() {
     let folder = Folder::new("errors");
     let message = |path: &Path| read_path(path).1.unwrap_err().to_string();
     assert!(message(&folder.path.join("absent.csv")).contains("there is no such file"));
@@ -277,7 +277,7 @@ fn archive() -> Vec<u8> {
 }
 
 #[test]
-fn archives_are_inputs_with_members() {
+fn members_of_archives_are_inputs() {
     let folder = Folder::new("tar");
     for packed in [archive(), gzip(&archive()), zstd(&archive())] {
         let (sink, outcome) = read_path(&folder.write("traces.tar", &packed));

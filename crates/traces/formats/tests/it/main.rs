@@ -1,4 +1,4 @@
-//! Integration tests of the readers and of the road from paths to records.
+//! Integration tests of the readers and of the pipeline from paths to records.
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod attributes;

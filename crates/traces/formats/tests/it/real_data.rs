@@ -6,7 +6,7 @@ use laggard_testkit::data_folder;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// What is counted of a table.
+/// Counts of a table.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Counts {
     spans: u64,
@@ -65,7 +65,7 @@ fn count(path: PathBuf) -> Counts {
 }
 
 #[test]
-fn hdfs_traces_are_read_whole() {
+fn hdfs_traces_are_read_completely() {
     let Some(folder) = data_folder("tracebench") else { return };
     let rows: [(&str, u64, usize, usize, u128, i64, i64); 6] = [
         (
@@ -99,7 +99,7 @@ fn hdfs_traces_are_read_whole() {
 }
 
 #[test]
-fn online_boutique_is_read_whole() {
+fn online_boutique_is_read_completely() {
     let Some(folder) = data_folder("online-boutique") else { return };
     let expected = Counts {
         spans: 1_105_099,

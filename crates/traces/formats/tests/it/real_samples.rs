@@ -18,7 +18,7 @@ fn of<'a>(samples: &'a [OwnedSample], measure: Measure, transaction: &'a str) ->
 
 /// Three files a run, each of one measure, with nothing but their names to say which.
 #[test]
-fn cpu_demands_are_read_as_they_are() {
+fn cpu_demands_are_read_unchanged() {
     let Some(root) = data_folder("cpu-demands") else { return };
     let found = read(&root.join("util80-exp3"), ReaderOptions::default());
     assert!(found.losses.is_empty(), "{:?}", found.losses);

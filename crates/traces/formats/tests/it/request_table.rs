@@ -21,7 +21,7 @@ fn samples_yield_their_expected_records_and_satisfy_the_contract() {
 
 /// Any table of numbers could be one: the format must be specified.
 #[test]
-fn nothing_is_taken_for_a_request_table() {
+fn no_sample_is_recognized_as_a_request_table() {
     for sample in samples() {
         for format in laggard_formats::FORMATS {
             assert_eq!(format.sniff(&sample.bytes), Sniff::No, "{}", format.name);
@@ -55,21 +55,21 @@ fn lines_of_different_files_are_different_requests() {
 }
 
 #[test]
-fn columns_may_be_mapped_away() {
+fn columns_may_be_excluded_by_mapping() {
     let found = read("all,a,b,note\n5,1,2,x\n", None, &[("duration_ms", "all"), ("attr.note", "note")]);
     let spans: Vec<_> = found.events.iter().filter(|event| matches!(event, Event::Span(_))).collect();
     assert_eq!((spans.len(), found.losses().is_empty()), (3, true));
 }
 
 #[test]
-fn tables_of_something_else_are_refused() {
+fn other_tables_are_rejected() {
     let error = |text: &str| read(text, None, &[]).end.unwrap_err().to_string();
     assert!(error("a,b\n1,2\n").contains("--column duration_ms="));
     assert!(error("latency,anomaly\n1,2\n").contains("no column of an operation"));
 }
 
 #[test]
-fn a_last_line_without_its_end_is_not_trusted() {
+fn an_unterminated_last_line_is_dropped() {
     let found = read("latency,a\n10,2\n10,2", None, &[]);
     assert_eq!((found.events.len(), found.losses().count(Loss::TruncatedInput)), (3, 1));
 }

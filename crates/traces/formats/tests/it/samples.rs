@@ -34,7 +34,7 @@ pub(crate) fn samples_in(name: &str, subfolder: &str) -> Vec<Sample> {
 }
 
 /// The samples of every format that is recognized, in folders of the formats' names. Samples of OTLP, which has two
-/// formats, are in one folder and have tests of their own.
+/// formats, are in one folder and have separate tests.
 pub(crate) fn recognized_samples() -> Vec<Sample> {
     let formats = FORMATS.iter().filter(|format| format.name != "request-table");
     let formats = formats.filter(|format| !format.name.starts_with("otlp"));
@@ -108,7 +108,7 @@ pub(crate) fn check_expected(sample: &Sample) {
 }
 
 #[test]
-fn every_sample_gives_its_expected_records() {
+fn every_sample_yields_its_expected_records() {
     for sample in recognized_samples() {
         check_expected(&sample);
     }
@@ -126,7 +126,7 @@ fn every_sample_is_recognized_as_its_format_only() {
 }
 
 #[test]
-fn recognition_does_not_depend_on_how_much_is_there() {
+fn recognition_does_not_depend_on_the_input_size() {
     for sample in recognized_samples() {
         let mut decided = Sniff::NeedMore;
         for end in 0..=sample.bytes.len() {
@@ -139,7 +139,7 @@ fn recognition_does_not_depend_on_how_much_is_there() {
 }
 
 #[test]
-fn every_sample_keeps_the_contract() {
+fn every_sample_satisfies_the_contract() {
     for sample in recognized_samples() {
         check_splits(sample.format, &sample.options(), &sample.bytes, &[1, 2, 3]);
         check_truncations(sample.format, &sample.options(), &sample.bytes);
@@ -176,7 +176,7 @@ fn every_format_has_a_page() {
 
 /// Metrics in both encodings, complete and in the Collector's frames.
 #[test]
-fn metrics_keep_the_contract() {
+fn metrics_satisfy_the_contract() {
     let read = |name: &str| fs::read(folder().join("otlp").join(name)).unwrap();
     let (binary, json) = (read("samples.binpb"), read("samples.json"));
     let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_be_bytes();

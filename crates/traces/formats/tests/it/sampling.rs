@@ -45,7 +45,7 @@ fn otlp(scope: &str, spans: &[&str]) -> String {
 }
 
 #[test]
-fn otlp_json_tells_by_trace_state_and_by_attributes() {
+fn otlp_json_has_weights_in_trace_state_and_attributes() {
     let text = otlp(
         "{}",
         &[
@@ -68,8 +68,8 @@ fn otlp_json_tells_by_trace_state_and_by_attributes() {
     ];
     assert_eq!(counts(&plain), expected);
     assert_eq!(plain.losses().count(Loss::InvalidSampling), 1);
-    let asked = read("otlp-json", &text, &named(Some("SampleRate"), None));
-    assert_eq!(counts(&asked)[3], (Some(20.0), WeightSource::Named));
+    let with_attribute = read("otlp-json", &text, &named(Some("SampleRate"), None));
+    assert_eq!(counts(&with_attribute)[3], (Some(20.0), WeightSource::Named));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn the_collectors_mark_on_a_scope_is_on_its_spans() {
 }
 
 #[test]
-fn jaeger_and_zipkin_tell_by_tags() {
+fn jaeger_and_zipkin_have_weights_in_tags() {
     let jaeger = r#"{"traceID":"1","spanID":"1","operationName":"a","startTime":1,"duration":1,"process":{"serviceName":"s"},"tags":[
         {"key":"sampler.type","type":"string","value":"probabilistic"},{"key":"sampler.param","type":"float64","value":0.01}]}
 {"traceID":"1","spanID":"2","operationName":"a","startTime":1,"duration":1,"process":{"serviceName":"s"},"tags":[
@@ -105,7 +105,7 @@ fn jaeger_and_zipkin_tell_by_tags() {
 }
 
 #[test]
-fn tables_tell_by_a_column() {
+fn tables_have_weights_in_a_column() {
     let table = |title: &str, fields: [&str; 3]| {
         let row = |field: &str| format!("1,1,,s,a,1,1,{field}\n");
         format!(

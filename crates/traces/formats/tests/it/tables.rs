@@ -29,7 +29,7 @@ fn error(transcript: &Transcript) -> String {
 const FOREIGN: &str = "Trace,Id,Caller,App,Pod,What,Began,Took\nt,1,,shop,shop-1,buy,1.5,2\n";
 
 #[test]
-fn other_peoples_tables_are_mapped() {
+fn foreign_tables_are_mapped() {
     let mapping = [
         ("trace_id", "Trace"),
         ("span_id", "Id"),
@@ -49,14 +49,14 @@ fn other_peoples_tables_are_mapped() {
 }
 
 #[test]
-fn a_mapping_counts_before_the_name() {
+fn a_mapping_takes_precedence_over_the_column_name() {
     let text = "trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns,real_op,us\n1,1,,a,x,5,6,y,7\n";
     let transcript = read("span-csv", text, &[("operation", "real_op"), ("duration_us", "us")]);
     assert_eq!((&*spans(&transcript)[0].operation, spans(&transcript)[0].inclusive.ns()), ("y", 7_000));
 }
 
 #[test]
-fn missing_columns_are_named_with_a_way_out() {
+fn missing_columns_are_named_with_a_hint() {
     let message = error(&read("span-csv", FOREIGN, &[("trace_id", "Trace")]));
     for part in ["span_id", "parent_span_id", "duration_ns (or", "Trace, Id, Caller", "--column span_id="] {
         assert!(message.contains(part), "{part:?} is not in {message:?}");
@@ -68,7 +68,7 @@ fn missing_columns_are_named_with_a_way_out() {
 }
 
 #[test]
-fn mappings_that_cannot_be_met_are_errors() {
+fn unsatisfiable_mappings_are_errors() {
     let message = error(&read("span-csv", FOREIGN, &[("span_id", "Nr")]));
     assert!(message.contains("--column span_id=Nr") && message.contains("It has: Trace, Id"), "{message}");
     let message = error(&read("span-csv", FOREIGN, &[("speed", "Took")]));
@@ -76,7 +76,7 @@ fn mappings_that_cannot_be_met_are_errors() {
 }
 
 #[test]
-fn messages_stay_short_whatever_the_header() {
+fn error_messages_are_short_for_any_header() {
     let message = error(&read("span-csv", &format!("{}\n", "title,".repeat(3_000)), &[]));
     assert!(message.len() < 2_000 && message.contains("and 2961 more"), "{message}");
     let message = error(&read("span-csv", &format!("{}\n", ",".repeat(10_000)), &[]));
@@ -84,7 +84,7 @@ fn messages_stay_short_whatever_the_header() {
 }
 
 #[test]
-fn nothing_at_all_is_read_without_loss() {
+fn an_empty_file_is_read_without_loss() {
     for text in ["", "\n\n", "\u{feff}", "  \r\n"] {
         let transcript = read("span-csv", text, &[]);
         assert_eq!((transcript.events, transcript.end), (vec![], Ok(())), "{text:?}");
@@ -98,7 +98,7 @@ fn span_table(rows: &str) -> Transcript {
 }
 
 #[test]
-fn words_for_no_parent_make_a_root_and_zero_does_not() {
+fn placeholder_parents_make_a_root_and_zero_does_not() {
     let parents = ["", "null", "None", "NaN", "root", "-", "-1", "0", "0000000000000000", "a"];
     let rows: Vec<String> = parents.iter().map(|parent| format!("1,b,{parent},s,o,1,2,,,,,")).collect();
     let transcript = span_table(&rows.join("\n"));
@@ -122,7 +122,7 @@ fn the_replica_is_the_first_column_that_has_a_value() {
 }
 
 #[test]
-fn an_end_before_the_start_is_counted_and_kept_as_zero() {
+fn an_end_before_the_start_is_counted_and_becomes_zero() {
     let transcript = span_table("1,1,,s,o,10,9,,,,,\n1,2,,s,o,-9223372036854775807,9223372036854775807,,,,,");
     let lengths: Vec<u64> = spans(&transcript).iter().map(|span| span.inclusive.ns()).collect();
     assert_eq!(lengths, [0, i64::MAX as u64]);
@@ -130,7 +130,7 @@ fn an_end_before_the_start_is_counted_and_kept_as_zero() {
 }
 
 #[test]
-fn bytes_that_are_no_text_cost_their_line_only() {
+fn invalid_utf8_loses_only_its_line() {
     let header = b"trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns\n";
     let bytes = [&header[..], b"1,1,,caf\xE9,o,1,2\n1,2,,caf\xC3\xA9,o,1,2\n"].concat();
     let format = find_format("span-csv").unwrap();
@@ -150,7 +150,7 @@ fn oversized_lines_are_skipped_and_counted() {
 }
 
 #[test]
-fn call_logs_take_their_words_in_many_forms() {
+fn call_logs_accept_synonyms_of_events() {
     let text = "Host\tTIME_s\tRequest\tMID\tservice\toperation\tflag\tcallee\n\
                 h\t1.5\tr\tr\tS\tx.y\tBegin\t0\nh\t2\tr\tr\t\tx.y\tleave\tNULL\n";
     let transcript = read("call-log", text, &[]);
@@ -164,7 +164,7 @@ fn call_logs_take_their_words_in_many_forms() {
 }
 
 #[test]
-fn a_log_without_host_or_file_name_is_refused() {
+fn a_log_without_host_or_file_name_is_rejected() {
     let text = "time_us,request_id,mid,method,flag\n1,r,r,a.b,E\n";
     assert!(error(&read("call-log", text, &[])).contains("host"));
     let options =
@@ -185,7 +185,7 @@ fn line() -> impl Strategy<Value = (String, u64, i64, i64, String)> {
 
 proptest! {
     #[test]
-    fn whatever_is_written_is_read_back(lines in prop::collection::vec(line(), 0..20), seed: u64) {
+    fn written_tables_are_read_back(lines in prop::collection::vec(line(), 0..20), seed: u64) {
         let header = "trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns\n".to_owned();
         let text: String = std::iter::once(header).chain(lines.iter().map(|line| line.0.clone())).collect();
         let transcript = read("span-csv", &text, &[]);
@@ -262,7 +262,7 @@ fn a_panel_of_grafana_is_read() {
     assert_eq!(shown, [(time, Utilization, "app-1:9100", 1910.0), (time, Utilization, "app-2:9100", 700.0)]);
     let message = error(&read(&[], text));
     assert!(message.contains("--measure"), "{message}");
-    // A metric's name before the labels is a measure's word, and a percentage of what is no share is no number.
+    // A metric's name before the labels names the measure, and a percentage of another quantity is not a number.
     let found = read(&[], "Time,\"rate{route=\"\"/cart\"\"}\",cpu_percent\n2026-01-12 10:00:00,12,30%\n");
     let [rate, cpu] = samples(&found)[..] else { panic!("two samples") };
     assert_eq!(rate, (time, TransactionRate, "", "/cart", 12.0));

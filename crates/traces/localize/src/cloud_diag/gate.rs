@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_are_not_judged() {
+    fn few_requests_are_not_tested() {
         let verdict = gate(&[1.0, 1.0, 1.0, 1000.0], &CloudDiagSettings::default());
         assert!(!verdict.judged && !verdict.anomalous);
     }

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_mix_moved() {
+    fn a_changed_mix_alone_is_recognized() {
         let fast: Vec<u64> = (0..100).map(|i| 10_000 + i).collect();
         let slow: Vec<u64> = (0..100).map(|i| 50_000 + i).collect();
         let change = mean_change(&[pair(&fast, &fast[..50]), pair(&slow[..50], &slow)]).unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_requests_got_slower() {
+    fn slower_requests_alone_are_recognized() {
         let times: Vec<u64> = (0..50).map(|i| 10_000 + 10 * i).collect();
         let slower: Vec<u64> = times.iter().map(|ns| ns + 500).collect();
         let change = mean_change(&[pair(&times, &slower)]).unwrap();

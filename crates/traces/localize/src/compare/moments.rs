@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hand_worked() {
+    fn worked_by_hand() {
         let mut moments = Moments::default();
         assert_eq!((moments.mean(), moments.variance()), (0.0, None));
         [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|ns| moments.add(ns));

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_moved_share_and_its_shift_are_measured() {
+    fn the_shifted_share_and_its_shift_are_measured() {
         let pairs = [
             pair(|_| 0),
             pair(|_| 5_000),

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_longer_loop_calls_is_not_reported_again() {
+    fn callees_of_a_longer_loop_are_not_reported_again() {
         let loops = |calls: f64| {
             profile(&[(0, None, 1.0), (1, Some(0), calls), (2, Some(1), calls), (3, Some(2), calls)])
         };

@@ -249,12 +249,12 @@ mod tests {
     }
 
     #[test]
-    fn strata_protect_from_a_moved_mix() {
+    fn strata_correct_for_a_changed_mix() {
         let low: Vec<u64> = (0..40).map(|i| 100 + i).collect();
         let high: Vec<u64> = (0..40).map(|i| 1_000 + i).collect();
-        let mut apart = [stratum(&low, &low[..10]), stratum(&high[..10], &high)];
-        assert!(stratified_test(&apart).p_value > 0.001, "the first ten are the smallest of their kind");
-        let shift = stratified_shift(&mut apart).unwrap();
+        let mut disjoint = [stratum(&low, &low[..10]), stratum(&high[..10], &high)];
+        assert!(stratified_test(&disjoint).p_value > 0.001, "the first ten are the smallest of their kind");
+        let shift = stratified_shift(&mut disjoint).unwrap();
         assert!(shift.estimate.abs() <= 20.0, "{shift:?}");
         let pooled = |first: &[u64], second: &[u64]| [first, second].concat();
         let mut together = [stratum(&pooled(&low, &high[..10]), &pooled(&low[..10], &high))];

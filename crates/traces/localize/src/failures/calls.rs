@@ -12,7 +12,7 @@ use laggard_model::OperationId;
 use laggard_numeric::benjamini_hochberg;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What changed.
+/// Kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallChangeKind {
     /// Made less often: the caller returns early.
@@ -47,9 +47,9 @@ pub struct CallChange {
     pub hit: Vec<RequestNumbers>,
 }
 
-/// Calls of callers with failures left out are compared on paths with so many calls of the caller in the baseline.
+/// Minimum number of the caller's calls in the baseline for paths on which calls of failing callers are excluded.
 const CALLER_CALLS_MIN: f64 = 5.0;
-/// The rate of a path is extrapolated to at most so many times its calls in the baseline.
+/// The rate of a path is extrapolated to at most this multiple of its calls in the baseline.
 const EXTRAPOLATION_MAX: f64 = 20.0;
 /// A call that was never made is new only if its caller was called so often in the baseline.
 const NEW_CALLER_CALLS_MIN: f64 = 20.0;

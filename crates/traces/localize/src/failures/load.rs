@@ -33,7 +33,7 @@ const BASELINE_DRIFT: f64 = 1.2;
 const PEERS_FACTOR_MIN: f64 = 2.0;
 const PEERS_DRIFT: f64 = 1.5;
 /// Without a baseline, at most this part of the other replicas receives as many calls as the least loaded in question, and
-/// there are at least so many others.
+/// there are at least this many others.
 const AS_LOADED_MAX: f64 = 0.1;
 const OTHERS_MIN: usize = 3;
 /// Fewest calls on the replicas in question.
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn weighted_balancing_is_no_cause() {
+    fn weighted_load_balancing_is_no_cause() {
         let mut weighted = vec![2.0; 10];
         weighted[..5].fill(8.0);
         let now = calls(&weighted);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_drifts_in_the_baseline_is_usual() {
+    fn a_drift_in_the_baseline_is_usual() {
         let even = counts(&[2.0; 64], 50.0);
         let mut uneven = [0.0; 64];
         uneven[16..32].fill(8.0);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chance_leaders_balancing_or_a_start_explain_is_not_named() {
+    fn chance_leaders_balancing_and_restarts_are_not_named() {
         let same = |replica| replica;
         assert_eq!(performers(|number| number % 43 == 0, same), [], "rare calls miss replicas by chance");
         assert_eq!(performers(|number| number % 10 == 7, same), [], "a leader");

@@ -154,20 +154,20 @@ mod tests {
     }
 
     #[test]
-    fn whole_milliseconds_are_no_modes() {
+    fn rounding_to_milliseconds_makes_no_modes() {
         // All at 2, 3 and 4 ms: far apart in logarithms, neighbors on the grid.
         assert_eq!(cuts_of(&[(1, 10), (2, 945), (3, 5931), (4, 2485), (5, 449), (6, 95)]), [] as [f64; 0]);
     }
 
     #[test]
-    fn two_modes_with_nothing_between() {
+    fn two_separate_modes() {
         let cuts = cuts_of(&[(2, 800), (3, 900), (4, 100), (98, 30), (99, 60), (100, 10)]);
         assert_eq!(cuts.len(), 1);
         assert!((5.0..97.0).contains(&cuts[0]), "{cuts:?}");
     }
 
     #[test]
-    fn a_valley_of_one_bin() {
+    fn a_valley_of_one_bin_separates_modes() {
         let cuts = cuts_of(&[(45, 200), (46, 400), (47, 200), (48, 20), (49, 200), (50, 500), (51, 100)]);
         assert_eq!(cuts.len(), 1);
         assert!((47.0..49.0).contains(&cuts[0]), "{cuts:?}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_prove_nothing() {
+    fn few_values_are_no_evidence() {
         assert_eq!(cuts_of(&[(2, 100), (50, 2)]), [] as [f64; 0]);
         assert_eq!(cuts(&[], &PatternSettings::default()), [] as [f64; 0]);
         assert_eq!(cuts(&[1.0; 100], &PatternSettings::default()), [] as [f64; 0]);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_rows() {
+    fn row_sets_can_be_combined() {
         let even = RowSet::of(130, |row| row % 2 == 0);
         let high = RowSet::of(130, |row| row >= 126);
         assert_eq!((even.len(), high.len(), even.common(&high)), (65, 4, 2));

@@ -49,7 +49,7 @@ mod tests {
     use laggard_settings::Settings;
 
     #[test]
-    fn defaults_are_in_range_and_nonsense_is_named() {
+    fn defaults_are_in_range_and_invalid_values_are_named() {
         assert_eq!(PatternSettings::default().check(), Ok(()));
         let bad = PatternSettings { separation_min: f64::NAN, ..PatternSettings::default() };
         assert!(bad.check().unwrap_err().to_string().contains("pattern-separation-min is NaN"));

@@ -29,7 +29,7 @@ pub struct ClusterSize<'a, T> {
     pub requests: u64,
 }
 
-/// What became of a minor cluster.
+/// Handling of a minor cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MinorFate {
     /// Joined to this major cluster.
@@ -127,7 +127,7 @@ impl<T: Ord + Copy> Search<'_, '_, T> {
                 return MinorFate::NotCompared;
             }
             self.cells_left -= compared;
-            if differ_by_more(&self.sorted[minor], &self.sorted[major], limit) {
+            if distance_exceeds(&self.sorted[minor], &self.sorted[major], limit) {
                 continue;
             }
             let cells = (2 * limit + 1).min(sequence.len()) as u64 * sequence.len() as u64;
@@ -152,7 +152,7 @@ impl<T: Ord + Copy> Search<'_, '_, T> {
 
 /// Whether more than `limit` elements of one sorted sequence are missing in the other. Then the edit distance is beyond
 /// `limit` as well, because one edit adds or removes at most one element of each. `O(a.len() + b.len())`.
-fn differ_by_more<T: Ord>(a: &[T], b: &[T], limit: usize) -> bool {
+fn distance_exceeds<T: Ord>(a: &[T], b: &[T], limit: usize) -> bool {
     let (mut i, mut j, mut only_a, mut only_b) = (0, 0, 0, 0);
     while let (Some(of_a), Some(of_b)) = (a.get(i), b.get(j)) {
         let (moves_a, moves_b) = (of_a <= of_b, of_b <= of_a);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cluster_that_crosses_the_share_is_major() {
+    fn the_cluster_that_reaches_the_share_is_major() {
         let clustered = major_clusters(
             &sizes(&[("abc", 50), ("abd", 30), ("xy", 20)]),
             0.5,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_with_enough_requests_stay_alone() {
+    fn clusters_with_enough_requests_are_not_merged() {
         let clusters = [("abc", 90), ("abcd", 12), ("abce", 9)];
         let minors =
             |alone_min| major_clusters(&sizes(&clusters), 0.5, alone_min, Mode::Robust, CELLS_MAX).minors;
@@ -219,17 +219,17 @@ mod tests {
         for (a, b) in words.iter().flat_map(|a| words.iter().map(move |b| (a, b))) {
             for limit in 0..4 {
                 let [of_a, of_b] = [a, b].map(|sequence| sorted(&ClusterSize { sequence, requests: 1 }));
-                let is_beyond = differ_by_more(&of_a, &of_b, limit);
+                let is_beyond = distance_exceeds(&of_a, &of_b, limit);
                 assert!(!is_beyond || levenshtein_within(a, b, limit).is_none(), "{a:?} {b:?} {limit}");
                 skipped += u32::from(is_beyond);
             }
         }
         assert!(skipped > 10_000, "{skipped}");
-        assert!(differ_by_more(b"ab", b"", 1) && !differ_by_more(b"ab", b"", 2));
+        assert!(distance_exceeds(b"ab", b"", 1) && !distance_exceeds(b"ab", b"", 2));
     }
 
     #[test]
-    fn beyond_the_limit_nothing_is_compared() {
+    fn clusters_beyond_the_limit_are_not_compared() {
         let clusters = [("abcd", 40), ("abce", 5), ("abcf", 4)];
         let fates =
             |cells_max| major_clusters(&sizes(&clusters), 0.5, u64::MAX, Mode::Robust, cells_max).minors;

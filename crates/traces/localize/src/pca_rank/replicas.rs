@@ -68,7 +68,7 @@ pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> Rep
     if shared.mode == Mode::Robust {
         return ReplicaJudgment { spread, tests, histograms };
     }
-    let unlike = unlike_the_others(&histograms.replicas);
+    let unlike = outlier_replicas(&histograms.replicas);
     tests.iter_mut().for_each(|test| test.flagged = unlike.contains(&test.replica));
     let spread = match (unlike.is_empty(), tests.len() >= REPLICAS_MIN) {
         (false, _) => Spread::Localized,
@@ -120,7 +120,7 @@ fn replica_histograms(observed: &[Observation], mode: Mode) -> ReplicaHistograms
 }
 
 /// The paper's "differs significantly", which has no threshold there: a robust z and a least factor.
-fn unlike_the_others(replicas: &[ReplicaHistogram]) -> Vec<ReplicaId> {
+fn outlier_replicas(replicas: &[ReplicaHistogram]) -> Vec<ReplicaId> {
     let values: Vec<f64> = replicas.iter().map(|found| found.dissimilarity.ratio).collect();
     let center = median_of(&values);
     let spread = mad(&values, center);

@@ -14,7 +14,7 @@ use laggard_numeric::{
 const FIT_MAD: f64 = 3.0;
 /// Robust: level at which more requests must be beyond the limit than expected by chance.
 const EVIDENCE_LEVEL: f64 = 0.001;
-/// The cumulative variance is reported for at least so many components.
+/// Minimum number of components for which the cumulative variance is reported.
 const COMPONENTS_REPORTED: usize = 10;
 
 /// Why a cluster has no anomalous requests.

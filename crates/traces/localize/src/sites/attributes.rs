@@ -51,7 +51,7 @@ pub struct AttributeTest {
     pub requests: u64,
     /// Those with the value.
     pub requests_with: u64,
-    /// Probability that by chance so many requests that are hit have the value, given the others of the same time.
+    /// Probability that by chance as many affected requests have the value, given the others of the same time.
     pub p_value: f64,
 }
 

@@ -67,7 +67,7 @@ pub fn blame_ends(links: &[LinkExcess], own: &BTreeMap<ServiceId, MeanExcess>) -
         by_service.entry(link.caller).or_default().push(index);
         by_service.entry(link.callee).or_default().push(index);
     }
-    let alike = |service: ServiceId, link: usize| {
+    let similarity = |service: ServiceId, link: usize| {
         let excess_ns = links[link].excess.mean_ns;
         let others = by_service[&service].iter().filter(|&&other| other != link);
         let others = others.map(|&other| links[other].excess).chain(own.get(&service).copied());
@@ -78,7 +78,7 @@ pub fn blame_ends(links: &[LinkExcess], own: &BTreeMap<ServiceId, MeanExcess>) -
         if calls == 0.0 || excess_ns <= 0.0 { NOTHING_ELSE } else { like_this / calls }
     };
     let end = |(index, link): (usize, &LinkExcess)| {
-        let difference = alike(link.caller, index) - alike(link.callee, index);
+        let difference = similarity(link.caller, index) - similarity(link.callee, index);
         match difference {
             difference if difference >= DIFFERENCE_MIN => End::Caller,
             difference if difference <= -DIFFERENCE_MIN => End::Callee,
@@ -141,7 +141,7 @@ mod tests {
 
     /// A star of front and 1 to 5 others, with one slow link: neither end does anything else that is slow.
     #[test]
-    fn a_single_slow_link_of_services_that_do_other_things_as_usual_is_undecided() {
+    fn a_single_slow_link_of_otherwise_normal_services_is_undecided() {
         let usual = own(&[(FRONT, 0.0), (CART, 0.0)]);
         for others in [1, 2, 5] {
             let mut star = vec![(FRONT, CART, 100.0, 500.0)];

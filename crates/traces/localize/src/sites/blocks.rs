@@ -22,14 +22,14 @@ const BLOCKS: usize = 16;
 const BLOCK_REQUESTS_MIN: usize = 5;
 /// Fewest batches of a baseline.
 const BATCHES_MIN: usize = 8;
-/// In a long baseline, batches within so many standard deviations of the median count in full.
+/// In a long baseline, batches within this many standard deviations of the median have full weight.
 const REACH: f64 = 3.0;
 // Limit: blocks of a baseline | longer blocks
 /// Most blocks of a baseline.
 const BASELINE_BLOCKS_MAX: usize = 4096;
 
 impl Blocks {
-    /// Cuts a baseline and a window of so many requests.
+    /// Divides a baseline and a window into blocks, given their numbers of requests.
     pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
         let requests =
             (baseline.min(window) / BLOCKS).max(BLOCK_REQUESTS_MIN).max(baseline / BASELINE_BLOCKS_MAX);

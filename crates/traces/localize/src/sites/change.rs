@@ -145,8 +145,8 @@ struct Levels {
 /// Level of the test that the mean of the logs has risen, where the mean has.
 const CORROBORATION_LEVEL: f64 = 0.05;
 
-/// In a service with so many sites, what one does relative to the others is sufficient; in a smaller one, whether it has risen
-/// by itself is asked as well, at the level of corroboration: it may be the only one that depends on what the machine does.
+/// In a service with at least this many sites, the change of one relative to the others is sufficient; in a smaller one, its rise
+/// alone is tested as well, at the level of corroboration: it may be the only one affected by the state of the machine.
 const SURE_GROUP: usize = 6;
 
 /// Sets factors and p-values of the sites that were called before, and which sites are slower. `groups` has the group of every
@@ -157,10 +157,11 @@ fn test(
     (groups, loads): (&[usize], &BTreeMap<usize, LoadEffect>),
     settings: &ChangeSettings,
 ) {
-    let of = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
+    let shared_levels = |level: fn(&Levels) -> &Level| -> Vec<Option<Level>> {
         levels.iter().map(|levels| levels.as_ref().map(|levels| level(levels).clone())).collect()
     };
-    let (means, geometrics) = (of(|levels| &levels.mean), of(|levels| &levels.geometric));
+    let (means, geometrics) =
+        (shared_levels(|levels| &levels.mean), shared_levels(|levels| &levels.geometric));
     let (alone, relative) = (shifts(&means), relative_shifts(&means, groups));
     let (rose, rose_relative) = (shifts(&geometrics), relative_shifts(&geometrics, groups));
     let mut members: BTreeMap<usize, usize> = BTreeMap::new();
@@ -237,7 +238,7 @@ fn load_effect(
     )
 }
 
-/// A site with calls in at most so many blocks of the window has few calls.
+/// A site with calls in at most this many blocks of the window has few calls.
 const FEW_BLOCKS: usize = 12;
 const RANKED_BLOCKS_MIN: usize = 3;
 /// Few calls are compared only where they are slower by this factor: ranks do not know of drift.
@@ -264,7 +265,7 @@ fn rank_p_value(before: &BlockValues, after: &BlockValues) -> Option<f64> {
 /// A slower site is slower by this factor more than the least: what is certain to be small is not worth an alarm.
 const MATERIAL_FACTOR: f64 = 1.03;
 
-/// What is between services.
+/// Sites between services.
 const LINKS: usize = usize::MAX;
 
 const fn is_service(group: usize) -> bool {

@@ -4,7 +4,7 @@ use laggard_numeric::{mean, sample_std};
 
 /// The window is cut into this many parts with equally many requests.
 const PARTS: usize = 16;
-/// A run of parts is at least so long, and so is the rest.
+/// Minimum length of a run of parts and of the rest.
 const RUN_MIN: usize = 2;
 const REST_MIN: usize = 4;
 /// Standard errors between the rates inside and outside the run. There are about a hundred runs, and slow requests come in
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_requests_all_over_the_window_are_not_concentrated() {
+    fn slow_requests_throughout_the_window_are_not_concentrated() {
         assert!(!is_concentrated(&every_twentieth(0..4_000)));
         assert!(!is_concentrated(&[]));
         assert!(!is_concentrated(&[true; 15]));

@@ -51,7 +51,7 @@ const RELATIVE: Prior = Prior { deviation_min: 0.012, degrees: 20.0 };
 
 /// Fewest sites that have something in common.
 const GROUP_MIN: usize = 3;
-/// From so many batches on, half of them may be other incidents: median and MAD.
+/// Minimum number of batches for median and MAD, since half of the batches may be other incidents.
 const ROBUST_BATCHES_MIN: usize = 8;
 /// A spread by MAD is as uncertain as a standard deviation of this share of the values (Rousseeuw & Croux, *JASA*
 /// 88, 1993).
@@ -192,7 +192,7 @@ mod tests {
 
     /// All sites of the service rise by a tenth, as they do between any two batches; one rises by 30 % more.
     #[test]
-    fn what_a_service_has_in_common_is_no_change_of_one_site() {
+    fn a_drift_common_to_a_service_is_no_change_of_one_site() {
         let batches = [0.1, -0.1, 0.1, -0.1];
         let mut levels = vec![level(0.1, &batches); 5];
         levels.push(level(0.36, &batches));
@@ -207,7 +207,7 @@ mod tests {
 
     /// Two of five operations work, the others wait: the two are equally slower when the machine is.
     #[test]
-    fn what_part_of_a_service_has_in_common_is_no_change_of_one_site() {
+    fn a_drift_common_to_part_of_a_service_is_no_change_of_one_site() {
         let steady = level(0.0, &[0.0; 4]);
         let slower = level(0.1, &[0.0; 4]);
         let levels = [slower.clone(), slower, steady.clone(), steady.clone(), steady];
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sites_have_nothing_in_common() {
+    fn two_sites_have_no_common_drift() {
         let levels = vec![level(0.5, &[0.0; 4]); 2];
         assert_eq!(relative_shifts(&levels, &[1, 1]), [None, None]);
         assert!(shifts(&levels)[0].unwrap().p_value(0.03) < 1e-3);

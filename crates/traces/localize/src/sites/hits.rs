@@ -47,7 +47,7 @@ pub struct WindowCall {
     pub is_judged: bool,
 }
 
-/// What the calls of a site are compared with.
+/// Reference of the calls of a site.
 #[derive(Clone, Debug)]
 pub enum NormalCalls {
     /// Times of normal calls, nanoseconds, with the number of their category.
@@ -300,7 +300,7 @@ struct CategoryLevel {
     reach: f64,
 }
 
-/// What calls of a site usually take, by category.
+/// Usual times of calls of a site, by category.
 #[derive(Default)]
 struct UsualTimes {
     by_category: Vec<Option<CategoryLevel>>,

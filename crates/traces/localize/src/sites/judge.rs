@@ -95,7 +95,7 @@ pub struct WidespreadSlowdown {
     pub factor: f64,
 }
 
-/// A widespread slowdown concerns at least so many operations, half of those compared …
+/// A widespread slowdown concerns at least this many operations, half of those compared …
 const WIDESPREAD_COMPARED_MIN: usize = 6;
 /// … and this median factor: everything becomes a little slower with the load.
 const WIDESPREAD_FACTOR_MIN: f64 = 1.15;

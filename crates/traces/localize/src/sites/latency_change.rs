@@ -77,7 +77,7 @@ pub fn latency_change(baseline: &SiteTable, window: &SiteTable, usual: &UsualLat
     out
 }
 
-/// How much longer requests take than expected in every batch of so many requests, nanoseconds.
+/// How much longer requests take than expected in every batch of a number of requests, nanoseconds.
 fn batch_means(table: &SiteTable, batch: usize, expected: &[f64]) -> Vec<f64> {
     let batches = table.requests.chunks_exact(batch.max(1));
     let batch_mean = |requests: &[SiteRequest]| {

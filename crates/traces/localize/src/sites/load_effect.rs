@@ -135,7 +135,7 @@ mod tests {
 
     /// Nothing shows how the service depends on its load, so that either is possible.
     #[test]
-    fn a_load_never_seen_before_leaves_the_change_uncertain() {
+    fn an_unprecedented_load_leaves_the_change_uncertain() {
         let loads = some((0..8).map(|part| 1e-4 * f64::from(part)));
         let times = some((0..8).map(|part| 0.02 * f64::from(part % 2)));
         let effect = LoadEffect::of(&loads, &times, 0.4).unwrap();

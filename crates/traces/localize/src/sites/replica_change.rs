@@ -221,7 +221,7 @@ struct PartShift {
     typical: f64,
 }
 
-/// What is known of a replica from the baseline.
+/// State of a replica in the baseline.
 struct Before {
     /// Mean difference to its peers.
     difference: f64,

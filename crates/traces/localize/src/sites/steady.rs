@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_that_meets_one_replica_is_not_a_steady_difference() {
+    fn a_burst_on_one_replica_is_not_a_steady_difference() {
         let burst = |number: u32| number % 4 == 1 && (200..350).contains(&number);
         let (table, operation, culprit) = table(burst);
         assert!(!are_steadily_slower(&table, operation, &[culprit], 2.0));

@@ -1,4 +1,4 @@
-//! What is usual at a site in a baseline, parts of which may be other incidents.
+//! The usual level of a site in a baseline, parts of which may be other incidents.
 
 use crate::sites::blocks::{BlockValue, Sums};
 use laggard_numeric::{mad, median_of};
@@ -6,7 +6,7 @@ use laggard_numeric::{mad, median_of};
 /// Minimum spread of block values, since a few blocks may vary less by chance.
 pub(crate) const BLOCK_SPREAD_MIN: f64 = 0.005;
 
-/// What is usual in a baseline.
+/// The usual level in a baseline.
 pub(crate) struct Usual {
     /// Of the batches pooled.
     pub(crate) level: f64,

@@ -79,14 +79,14 @@ impl Labeled {
 
     fn score_rows(&self, rows: &[usize], is_hit: impl Fn(u32) -> bool) -> Score {
         let hits = rows.iter().filter(|&&row| is_hit(self.causes[row])).count() as f64;
-        let wanted = self.causes.iter().filter(|&&cause| is_hit(cause)).count() as f64;
+        let expected = self.causes.iter().filter(|&&cause| is_hit(cause)).count() as f64;
         let share = |whole: f64| if whole > 0.0 { hits / whole } else { 0.0 };
-        let f1 = 2.0 * hits / (rows.len() as f64 + wanted).max(1.0);
-        Score { precision: share(rows.len() as f64), recall: share(wanted), f1 }
+        let f1 = 2.0 * hits / (rows.len() as f64 + expected).max(1.0);
+        Score { precision: share(rows.len() as f64), recall: share(expected), f1 }
     }
 }
 
-/// Largest sum over all ways to give each cause a pattern of its own, or none.
+/// Largest sum over all assignments of at most one pattern to each cause.
 fn best_matching(
     causes: &[u32],
     patterns: usize,

@@ -1,4 +1,4 @@
-//! Small made-up incidents whose answer a reader can see.
+//! Small synthetic incidents with an obvious answer.
 
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiagSettings, Mode, RequestRow, Sparsity, Spread, cloud_diag,
@@ -76,7 +76,7 @@ fn requests_of_a_single_call_can_be_diagnosed() {
 }
 
 #[test]
-fn one_sometimes_terrible_replica_is_named() {
+fn one_intermittently_slow_replica_is_named() {
     let slow = |position, replica, request: u32| {
         if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
     };
@@ -108,7 +108,7 @@ fn a_replica_slow_all_the_time_is_found_among_its_peers() {
 }
 
 #[test]
-fn the_paper_names_every_replica_that_holds_a_deviation() {
+fn the_paper_names_every_replica_with_a_deviation() {
     let slow = |position, replica, request: u32| {
         if position == 3 && replica < 2 && request.is_multiple_of(2) { 60.0 } else { 1.0 }
     };
@@ -145,21 +145,21 @@ fn equal_weights_change_nothing() {
     assert_eq!(diagnose(plain, Mode::Robust), diagnose(weighted, Mode::Robust));
 }
 
-/// Requests without a slow call were kept one in three, each for three; slow ones all, each for itself.
+/// One in three requests without a slow call was sampled, with weight three; all slow ones, with weight one.
 #[test]
-fn slow_requests_that_were_all_kept_do_not_hide_their_replica() {
-    let mut kept = category(10, sometimes_slow);
+fn oversampled_slow_requests_do_not_hide_their_replica() {
+    let mut sampled = category(10, sometimes_slow);
     let median = 600_000;
-    for request in &mut kept.requests {
+    for request in &mut sampled.requests {
         request.weight = if request.latency_ns > 3 * median { 1.0 } else { 3.0 };
     }
-    let slow = kept.requests.iter().filter(|request| request.weight == 1.0).count() as f64;
-    let found = diagnose(kept.clone(), Mode::Robust);
+    let slow = sampled.requests.iter().filter(|request| request.weight == 1.0).count() as f64;
+    let found = diagnose(sampled.clone(), Mode::Robust);
     assert_eq!(found.suspects.len(), 1);
     assert_eq!(found.suspects[0].replicas, [ReplicaId::from_index(7)]);
     assert!(found.suspects[0].excess.total_ns / found.excess_ns > 0.5);
     let gate = found.categories[0].gate;
-    assert!(gate.effective_requests < kept.requests.len() as f64 && gate.judged, "{gate:?}");
+    assert!(gate.effective_requests < sampled.requests.len() as f64 && gate.judged, "{gate:?}");
     let plain = diagnose(category(10, sometimes_slow), Mode::Robust).categories[0].gate;
     assert_eq!(gate.tail_requests, plain.tail_requests);
     assert!(slow > 10.0 && gate.tail_excess_share < plain.tail_excess_share);
@@ -180,7 +180,7 @@ fn proportional(slow: impl Fn(u32, u32) -> f64) -> CategoryCalls {
 
 /// All times of a request are its size times those of its positions: rank 1. What is slow at one position adds 1.
 #[test]
-fn ranks_of_a_matrix_and_its_parts() {
+fn ranks_of_a_matrix_and_its_parts_are_reported() {
     let slow = |position, request: u32| if position == 3 && request % 12 == 5 { 40.0 } else { 1.0 };
     let data = [proportional(slow)];
     let settings = CloudDiagSettings { tolerance: 1e-7, ..CloudDiagSettings::default() };
@@ -191,12 +191,12 @@ fn ranks_of_a_matrix_and_its_parts() {
     assert_eq!((plain.categories[0].ranks, plain.suspects), (None, found.suspects));
 }
 
-/// Outlier pursuit puts the position that has nothing to do with the others into the sparse part, and only that one.
+/// Outlier pursuit puts only the position unrelated to the others into the sparse part.
 #[test]
 fn the_sparse_part_can_be_columns() {
-    let apart =
+    let unrelated =
         |position, request: u32| if position == 3 { 1.0 + f64::from(request * 59 % 101) } else { 1.0 };
-    let data = proportional(apart);
+    let data = proportional(unrelated);
     let deviating = |sparsity| {
         let settings = CloudDiagSettings { sparsity, ..CloudDiagSettings::new(Mode::Paper) };
         let gate = gate(&data.latencies(), &settings);

@@ -1,4 +1,4 @@
-//! Localization against the reference results and on small made-up incidents.
+//! Localization against the reference results and on small synthetic incidents.
 
 mod delag;
 mod incidents;

@@ -1,4 +1,4 @@
-//! Latency degradation patterns: made-up incidents, quiet tables, invariances, and measured ones.
+//! Latency degradation patterns: synthetic incidents, quiet tables, invariances, and measurements.
 
 use crate::delag::{Labeled, tables};
 use laggard_localize::{LatencyPatterns, PatternSettings, RequestTable, RequestTableError, latency_patterns};
@@ -100,7 +100,7 @@ fn two_causes_with_their_operations() {
 }
 
 #[test]
-fn two_causes_in_one_mode_are_told_apart_by_others() {
+fn two_causes_in_one_mode_are_distinguished_by_other_modes() {
     let mut table = calm(2, 3000);
     inject(&mut table, 1, (0..3000).step_by(10), &[(3, 60.0), (0, 40.0)]);
     inject(&mut table, 2, (5..3000).step_by(10), &[(3, 60.0), (1, 70.0)]);
@@ -111,7 +111,7 @@ fn two_causes_in_one_mode_are_told_apart_by_others() {
 
 /// A cache is hit by half of the requests, off the critical path, and its caller shows both.
 #[test]
-fn a_division_that_exists_anyway_makes_no_second_cause() {
+fn a_preexisting_division_is_no_second_cause() {
     let mut table = calm(3, 3000);
     for row in (0..3000).filter(|row| row / 7 % 2 == 0) {
         table.columns[1][row] += 150.0;
@@ -198,7 +198,7 @@ fn weights_count_requests_and_means_only() {
 }
 
 #[test]
-fn nonsense_is_refused_or_left_out() {
+fn invalid_values_are_rejected_or_dropped() {
     let settings = PatternSettings::default();
     let answer = |columns: &[&[f64]], latencies: &[f64], weights: Option<&[f64]>| {
         latency_patterns(&RequestTable { columns, latencies, weights }, &settings)
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn answers_are_well_formed(seed: u64, rows in 0..300_usize, spikes in 0..5_usize) {
+    fn all_answers_are_well_formed(seed: u64, rows in 0..300_usize, spikes in 0..5_usize) {
         let mut table = quiet(seed, rows, 4, 0.3, 0.4);
         let mut random = Random(seed);
         for spike in 0..spikes {
@@ -290,7 +290,7 @@ proptest! {
     }
 }
 
-/// Measured tables: F1 published for DeLag, which is told the slow latencies, 0.91 to 0.96.
+/// Measured tables: F1 published for DeLag, which gets the range of slow latencies as input, 0.91 to 0.96.
 #[test]
 fn measured_degradations_are_found_and_quiet_rows_are_quiet() {
     let Some(folder) = data_folder("delag") else { return };
@@ -311,7 +311,7 @@ fn measured_degradations_are_found_and_quiet_rows_are_quiet() {
     }
 }
 
-/// The columns of quiet measured rows, each in an order of its own: nothing goes with the latency any more.
+/// The independently shuffled columns of quiet measured rows, so that none is correlated with the latency.
 #[test]
 fn shuffled_measured_columns_are_quiet() {
     let Some(folder) = data_folder("delag") else { return };

@@ -25,15 +25,15 @@ fn algorithm_1_agrees_with_the_reference() {
         .map(|members| ClusterSize { sequence: &sequences[members[0]], requests: members.len() as u64 })
         .collect();
     let text = |at: usize| String::from_utf8(sizes[at].sequence.to_vec()).expect("letters");
-    for (at, wanted) in list(&reference["clusters"]).iter().enumerate() {
-        assert_eq!(text(at), wanted["sequence"].as_str().expect("a sequence"));
-        assert_eq!(Some(sizes[at].requests), wanted["count"].as_u64());
+    for (at, expected) in list(&reference["clusters"]).iter().enumerate() {
+        assert_eq!(text(at), expected["sequence"].as_str().expect("a sequence"));
+        assert_eq!(Some(sizes[at].requests), expected["count"].as_u64());
     }
     for (mode, key) in [(Mode::Paper, "assigned_literal"), (Mode::Robust, "assigned_robust")] {
         let found = major_clusters(&sizes, number(&reference["alpha"]), u64::MAX, mode, u64::MAX);
         let majors: Vec<String> = found.majors.iter().map(|&at| text(at)).collect();
-        let wanted: Vec<&str> = list(&reference["majors"]).iter().filter_map(|at| at.as_str()).collect();
-        assert_eq!(majors, wanted);
+        let expected: Vec<&str> = list(&reference["majors"]).iter().filter_map(|at| at.as_str()).collect();
+        assert_eq!(majors, expected);
         let fates: BTreeMap<String, Option<String>> = (found.minors.iter())
             .map(|&(minor, fate)| match fate {
                 MinorFate::Joins(major) => (text(minor), Some(text(major))),
@@ -41,8 +41,8 @@ fn algorithm_1_agrees_with_the_reference() {
             })
             .collect();
         for (minor, major) in reference[key].as_object().expect("an object") {
-            let wanted = major.as_str();
-            assert_eq!(fates[minor].as_deref(), wanted, "{key}: {minor}");
+            let expected = major.as_str();
+            assert_eq!(fates[minor].as_deref(), expected, "{key}: {minor}");
         }
     }
 }
@@ -51,30 +51,30 @@ fn algorithm_1_agrees_with_the_reference() {
 fn the_literal_chain_agrees_with_the_reference() {
     let reference = golden("pipeline/category");
     for case in list(&reference["cases"]) {
-        let Some(wanted) = case.get("mi_literal_self") else { continue };
+        let Some(expected) = case.get("mi_literal_self") else { continue };
         let category = category(case);
         let settings = CloudDiagSettings::new(Mode::Paper);
         let found = mi(&[category], &MiSettings::default(), &settings, THREADS);
         let cluster = &found.clusters[0];
-        assert_eq!(Some(cluster.split.components as u64), wanted["k"].as_u64());
+        assert_eq!(Some(cluster.split.components as u64), expected["k"].as_u64());
         // The first k components are the fewest that hold 95 % of the variance.
         let (k, shares) = (cluster.split.components, &cluster.split.cumulative_variance);
         assert_eq!(shares.iter().position(|&share| share >= 0.95), Some(k - 1));
         // The reference is in microseconds, ours in nanoseconds.
-        let limit = number(&wanted["q"]) * 1e6;
+        let limit = number(&expected["q"]) * 1e6;
         close(cluster.split.limit / limit, 1.0, 1e-6, "limit");
         let anomalous: Vec<usize> =
             (0..cluster.split.anomalous.len()).filter(|&row| cluster.split.anomalous[row]).collect();
-        assert_eq!(anomalous, indices(&wanted["anomalous_rows"]));
-        assert_eq!(cluster.split.principal, indices(&wanted["principal"]));
-        for (position, p_value) in wanted["p"].as_object().expect("an object") {
+        assert_eq!(anomalous, indices(&expected["anomalous_rows"]));
+        assert_eq!(cluster.split.principal, indices(&expected["principal"]));
+        for (position, p_value) in expected["p"].as_object().expect("an object") {
             let at: usize = position.parse().expect("an index");
             close(cluster.positions[at].expect("a column").p_value, number(p_value), 1e-6, "p-value");
         }
         let flagged: Vec<usize> = (0..cluster.positions.len())
             .filter(|&at| cluster.positions[at].is_some_and(|found| found.flagged))
             .collect();
-        assert_eq!(flagged, indices(&wanted["flagged"]));
+        assert_eq!(flagged, indices(&expected["flagged"]));
     }
 }
 
@@ -135,7 +135,7 @@ fn half_of_the_calls_on_one_replica() {
     let ratio = |histogram: &&ReplicaHistogram| histogram.dissimilarity.ratio;
     let most = histograms.replicas.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).expect("a ratio");
     assert_eq!((most.replica, most.values), (ReplicaId::from_index(5), 100));
-    // Half of its calls take 30 ms longer; nobody else's do.
+    // Half of its calls, and no others, take 30 ms longer.
     let above = |histogram: &ReplicaHistogram| -> f64 {
         let bins = histograms.edges_ns.windows(2).zip(&histogram.shares);
         bins.filter(|(edges, _)| edges[0] > 5e6).map(|(_, share)| share).sum()
@@ -146,7 +146,7 @@ fn half_of_the_calls_on_one_replica() {
 }
 
 #[test]
-fn nothing_wrong_and_nothing_at_all() {
+fn healthy_and_empty_inputs() {
     let settings = CloudDiagSettings::default();
     let data = [requests(1, &[0, 1, 2, 3], 800, |_| false)];
     assert!(mi(&data, &MiSettings::default(), &settings, THREADS).suspects.is_empty());
@@ -155,8 +155,8 @@ fn nothing_wrong_and_nothing_at_all() {
     assert_eq!(few.clusters[0].split.doubt, SplitDoubt::TooFewRequests);
 }
 
-/// The minor cluster has one more call, an operation of its own; its slow calls count for the major cluster, and
-/// the operation that only it has is nobody's.
+/// The minor cluster has one more call, of an operation that only it has; its slow calls count for the major cluster, and
+/// that operation belongs to no major cluster.
 #[test]
 fn requests_of_a_minor_cluster_count_in_the_major_one() {
     let major = requests(1, &[0, 1, 2, 3], 400, |row| row % 20 == 5);
@@ -169,12 +169,12 @@ fn requests_of_a_minor_cluster_count_in_the_major_one() {
     assert_eq!((&found.clusters[0].categories, found.clusters[0].requests), (&vec![0, 1], 480));
     let suspect = &found.suspects[0];
     assert_eq!((suspect.operation, &suspect.categories), (OperationId::from_index(2), &vec![0]));
-    let of = |category| suspect.hit.iter().filter(|&&(at, _)| at == category).count();
-    assert_eq!((of(0), of(1)), (20, 10));
+    let hits_in = |category| suspect.hit.iter().filter(|&&(at, _)| at == category).count();
+    assert_eq!((hits_in(0), hits_in(1)), (20, 10));
 }
 
 #[test]
-fn what_is_unlike_every_major_cluster_is_left_and_counted() {
+fn requests_unlike_every_major_cluster_are_counted() {
     let major = requests(1, &[0, 1, 2, 3], 400, |_| false);
     let other = requests(2, &[0, 7, 8, 9, 8, 7], 60, |row| row % 8 == 3);
     let found = mi(&[major, other], &MiSettings::default(), &CloudDiagSettings::default(), THREADS);

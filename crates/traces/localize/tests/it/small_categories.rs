@@ -1,4 +1,4 @@
-//! Categories with too few requests, judged together with similar ones.
+//! Categories with too few requests, tested together with similar ones.
 
 use laggard_localize::{
     Call, CategoryCalls, CategoryPosition, CloudDiag, CloudDiagSettings, RequestRow, cloud_diag,
@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 
 const MS: u64 = 1_000_000;
 
-/// A chain of calls; `times_ms` says how long each operation of a request works. Every request has its own pace.
+/// A chain of calls; `times_ms` says how long each operation of a request works. Every request has its own speed factor.
 fn chain(
     seed: u64,
     operations: &[usize],
@@ -86,7 +86,7 @@ fn slow_calls_of_small_categories_are_found() {
 }
 
 #[test]
-fn other_levels_and_other_calls_are_no_evidence() {
+fn level_differences_between_categories_are_no_evidence() {
     let levels = long_tail(|kind, _, operation| if operation == 2 { 5 + kind % 5 * 5 } else { 5 });
     assert_eq!(findings(&levels).suspects, [], "a kind of request takes longer than another");
     let others = long_tail(|kind, _, operation| if operation >= 10 { 5 + kind * 20 } else { 5 });
@@ -94,7 +94,7 @@ fn other_levels_and_other_calls_are_no_evidence() {
 }
 
 #[test]
-fn categories_that_are_large_or_unlike_stay_alone() {
+fn large_and_dissimilar_categories_are_not_pooled() {
     let categories = [
         chain(1, &[0, 1, 2, 3], 40, |_, _| 5),
         chain(2, &[0, 1, 2, 3, 4], 12, |_, _| 5),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_stream_gets_older_too() {
+    fn a_steady_stream_ages_as_well() {
         let mut ages = Ages::default();
         for number in 1..=100_000 {
             ages.note(Duration::from_millis(number * 50), number);

@@ -1,4 +1,4 @@
-//! Closing by hand-worked examples; that replay repeats it is proved in `recovery/tests.rs`.
+//! Closing of traces in examples worked by hand; `recovery/tests.rs` checks that replay repeats it.
 
 use super::*;
 use crate::random_batches::{batch, span};
@@ -22,7 +22,7 @@ fn spans(batch: &crate::FlushBatch) -> Vec<(u128, u64)> {
 }
 
 #[test]
-fn idle_traces_are_closed_completely_and_others_remain() {
+fn idle_traces_are_closed_completely_and_others_stay_open() {
     let mut intake = intake(&[&[(7, 1), (8, 2)], &[(7, 3), (9, 4)], &[(8, 5)]]);
     assert_eq!((intake.traces(), intake.spans()), (3, 5));
     let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
@@ -41,7 +41,7 @@ fn idle_traces_are_closed_completely_and_others_remain() {
 }
 
 #[test]
-fn traces_that_are_never_idle_are_cut_and_counted() {
+fn never_idle_traces_are_cut_and_counted() {
     let mut intake = intake(&[&[(7, 1)], &[(8, 2)], &[(7, 3), (9, 4)]]);
     let batch = intake.close(&CloseCriteria { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
     assert_eq!(spans(&batch), [(7, 1), (7, 3)]);
@@ -150,11 +150,11 @@ fn samples_are_in_the_next_flush_batch_with_only_the_names_in_use() {
 
 #[test]
 fn a_batch_never_uses_more_memory_than_reserved() {
-    let mut given = batch(&[(1, 1), (2, 2), (2, 3)]);
-    given.texts.push((TraceId::from_value(1), "one".into()));
-    let reserved = bytes_max(&given);
+    let mut large_batch = batch(&[(1, 1), (2, 2), (2, 3)]);
+    large_batch.texts.push((TraceId::from_value(1), "one".into()));
+    let reserved = bytes_max(&large_batch);
     let mut intake = Intake::new(LogPosition::default());
-    intake.ingest(1, &given, RecordPart::All);
+    intake.ingest(1, &large_batch, RecordPart::All);
     assert!((1..=reserved).contains(&intake.bytes()));
 }
 
@@ -175,7 +175,7 @@ fn unused_names_are_dropped_when_there_are_many() {
 }
 
 #[test]
-fn ages_follow_the_head() {
+fn ages_follow_the_log_head() {
     let mut intake = intake(&[&[(7, 1)]]);
     intake.record_time(Duration::from_secs(1));
     assert_eq!(intake.ages().come_by(Duration::from_secs(2)), 1);

@@ -24,7 +24,7 @@ pub(crate) trait LogFiles: Send + Sync {
 pub(crate) trait LogFile: Send {
     /// Adds bytes. After an error some of them may have been added.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Makes what was added durable.
+    /// Makes appended data durable.
     fn sync(&mut self) -> io::Result<()>;
     /// Shortens the file.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;
@@ -53,7 +53,7 @@ impl LogFiles for Disk {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.folder)? {
-            // A name that is not text is not one of ours.
+            // A name that is not UTF-8 is not a file of the log.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_lead_back() {
+    fn numbers_survive_decoding() {
         for known in MEASURES {
             assert_eq!(measure(measure_number(known)), Some(known));
         }

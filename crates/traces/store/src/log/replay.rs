@@ -10,9 +10,9 @@ use laggard_engine::Batch;
 /// The result of a replay besides records.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReplayReport {
-    /// The last record that is there; 0 when there is none.
+    /// The last existing record; 0 if there is none.
     pub(crate) last: u64,
-    /// The files that are there, in order.
+    /// The existing files, in order.
     pub(crate) files: Vec<SealedFile>,
     /// A truncated last write, as after a power loss; it was not acknowledged.
     pub(crate) torn: Option<DamagedRange>,

@@ -23,7 +23,7 @@ pub(crate) struct Simulated {
 #[derive(Default)]
 struct SimulatedDisk {
     files: BTreeMap<String, ByteReader>,
-    /// The files that are there after a loss of power, if nothing is done about the folder any more.
+    /// The files that exist after a power loss if the folder is not synced any more.
     durable: BTreeMap<String, ByteReader>,
     steps: u64,
     fault: Option<(u64, Fault)>,

@@ -1,4 +1,4 @@
-//! The encoding, and what is found in damaged files.
+//! The encoding of records and the recovery of damaged files.
 
 use super::decode::decode_batch;
 use super::encode::encode_batch;
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_batch_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn invalid_bytes_are_an_error(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
         // Earlier versions ended before the attributes or the threads.
@@ -151,7 +151,7 @@ proptest! {
         let is_earlier = |back: &Batch| earlier.iter().any(|earlier| same(earlier, back));
         let cut_off = decode_batch(&bytes[..cut]);
         prop_assert!(cut_off.as_ref().map_or(true, is_earlier), "{cut_off:?}");
-        // Any change gives a batch or an error; the checksum is what finds changes.
+        // Any change yields a batch or an error; the checksum detects changes.
         bytes[cut] = byte;
         let _ = decode_batch(&bytes);
     }
@@ -196,7 +196,7 @@ fn read(files: &Simulated, from: u64) -> (Vec<u64>, ReplayReport) {
 }
 
 #[test]
-fn records_are_read_from_where_they_are_needed() {
+fn records_are_read_from_the_requested_position() {
     let files = Simulated::default();
     let mut log = written(&files, &[1, 2, 3, 1], 300);
     assert!(files.list().unwrap().len() > 1, "files are short in this test");

@@ -1,4 +1,4 @@
-//! Power is lost at every call: acknowledged data is there exactly once, whatever had been committed.
+//! Simulated power loss at every call: acknowledged data is stored exactly once, whatever had been committed.
 
 use super::*;
 use crate::FlushBatch;
@@ -13,7 +13,7 @@ struct SimulatedStore {
     files: Simulated,
     log: WriteAheadLog,
     intake: Intake,
-    /// What segments hold: flush batches, and the position of the last one.
+    /// Contents of segments: flush batches and the position of the last one.
     committed: Vec<FlushBatch>,
     acknowledged: BTreeSet<u64>,
     /// Spans that were sent, acknowledged or not.
@@ -80,7 +80,7 @@ impl SimulatedStore {
         Ok(())
     }
 
-    /// Closes some traces; the power may go before the commit, after it, or while files are deleted.
+    /// Closes some traces; the power loss may be before the commit, after it, or while files are deleted.
     fn close(&mut self, old: u64) -> Result<(), ()> {
         let head = self.intake.head();
         let some = |dice: &mut TestRng| head - dice.below(head.min(6) + 1);
@@ -117,12 +117,12 @@ impl SimulatedStore {
         found
     }
 
-    fn check(&mut self, acknowledged: &BTreeSet<u64>, place: &str) {
+    fn check(&mut self, acknowledged: &BTreeSet<u64>, context: &str) {
         for (found, what) in self.copies().iter().zip(["span", "sample"]) {
             for id in acknowledged {
-                assert_eq!(found.get(id), Some(&1), "{place}: acknowledged {what} {id}");
+                assert_eq!(found.get(id), Some(&1), "{context}: acknowledged {what} {id}");
             }
-            assert!(found.values().all(|&times| times == 1), "{place}: a {what} twice: {found:?}");
+            assert!(found.values().all(|&times| times == 1), "{context}: a {what} twice: {found:?}");
         }
     }
 }
@@ -135,12 +135,12 @@ fn a_power_loss_neither_loses_nor_duplicates_acknowledged_data() {
         let steps = complete.files.steps();
         assert!(steps > 30 && complete.committed.len() > 3);
         for step in 0..steps {
-            let place = format!("seed {seed}, step {step}");
+            let context = format!("seed {seed}, step {step}");
             let files = Simulated::default();
             files.fail(step, Fault::PowerLoss);
             let mut store = SimulatedStore::open(files, Vec::new(), TestRng(seed));
-            assert!(store.work(30).is_err(), "{place}: it did not fail");
-            // Twice, the second time soon after the first.
+            assert!(store.work(30).is_err(), "{context}: it did not fail");
+            // Two power losses, the second soon after the first.
             for _ in 0..2 {
                 let mut dice = TestRng(seed ^ step << 8);
                 let files = store.files.after_power_loss(&mut dice);
@@ -152,7 +152,7 @@ fn a_power_loss_neither_loses_nor_duplicates_acknowledged_data() {
             }
             let files = store.files.after_power_loss(&mut TestRng(step));
             let mut last = SimulatedStore::open(files, store.committed, TestRng(0));
-            last.check(&store.acknowledged, &place);
+            last.check(&store.acknowledged, &context);
         }
     }
 }

@@ -128,8 +128,8 @@ impl SegmentsInner {
         let files: Vec<_> =
             written.iter().flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind))).collect();
         let replace = move |manifest: &mut Manifest| {
-            let there = |segment: &&Arc<Segment>| numbers.contains(&segment.number);
-            if manifest.segments.iter().filter(there).count() < numbers.len() {
+            let is_present = |segment: &&Arc<Segment>| numbers.contains(&segment.number);
+            if manifest.segments.iter().filter(is_present).count() < numbers.len() {
                 return Ok(false);
             }
             manifest.segments.retain(|segment| !numbers.contains(&segment.number));
@@ -251,8 +251,8 @@ impl SegmentsInner {
             if filter.is_empty() {
                 continue;
             }
-            let there = locate(segment, self.spans(segment, Selection::These(Arc::new(filter))).await)?;
-            found.extend(there.rows.iter().map(|row| (row.trace, segment.slice_ns)));
+            let located = locate(segment, self.spans(segment, Selection::These(Arc::new(filter))).await)?;
+            found.extend(located.rows.iter().map(|row| (row.trace, segment.slice_ns)));
         }
         Ok(found)
     }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_is_put_exactly_once() {
+    async fn an_object_is_written_exactly_once() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join(STAGING)).unwrap();
         std::fs::write(folder.path().join(STAGING).join("7"), "half").unwrap();

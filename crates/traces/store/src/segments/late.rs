@@ -50,16 +50,16 @@ struct LateParts {
 impl LateSpans {
     /// Finds them in the manifest.
     pub(crate) fn nearby(manifest: &Manifest, since: Timestamp, until: Timestamp) -> LateSpans {
-        let of = |kind, since: Timestamp, until: Timestamp| {
+        let key_of = |kind, since: Timestamp, until: Timestamp| {
             let meets = |segment: &&Arc<Segment>| segment.kind == kind && segment.meets(since, until);
             manifest.segments.iter().filter(meets).cloned().collect::<Vec<_>>()
         };
-        let late = of(SegmentKind::Late, since.minus(JOIN), until.plus(JOIN));
+        let late = key_of(SegmentKind::Late, since.minus(JOIN), until.plus(JOIN));
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();
-        let holders = first
-            .zip(last)
-            .map_or(Vec::new(), |(first, last)| of(SegmentKind::Traces, first.minus(JOIN), last.plus(JOIN)));
+        let holders = first.zip(last).map_or(Vec::new(), |(first, last)| {
+            key_of(SegmentKind::Traces, first.minus(JOIN), last.plus(JOIN))
+        });
         LateSpans { late, holders }
     }
 

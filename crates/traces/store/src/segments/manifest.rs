@@ -81,7 +81,7 @@ pub(crate) struct Segment {
     pub(crate) files: BTreeMap<FileKind, FileEntry>,
 }
 
-/// What a segment holds.
+/// Content of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SegmentKind {

@@ -37,7 +37,7 @@ pub(crate) struct SpanTable {
     pub(crate) threads: Vec<ThreadRow>,
 }
 
-/// What is kept beside rows; each sorted, and perhaps of more traces than are written.
+/// Data stored beside rows; each list is sorted and may include more traces than are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BesideRows<'a> {
     pub(crate) texts: &'a [(TraceId, Box<str>)],
@@ -142,7 +142,7 @@ fn thread_of(row: &SpanRow, threads: &[ThreadRow]) -> Option<u32> {
     Some(threads[at].tid.0)
 }
 
-/// Reads the spans that are wanted from the row groups that are there.
+/// Reads the requested spans from the available row groups.
 pub(crate) fn decode(
     ranges: FileRanges,
     index: &TraceIndex,

@@ -176,8 +176,9 @@ fn encode_spans(
     let (mut names, rows) = in_own_names(&context.names, group.rows);
     let texts = texts_of(&rows, &context.texts);
     let attributes = texts_of(&rows, &context.attributes);
-    let beside = spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
-    let spans = spans_file::encode(&names, &rows, beside, rows_per_group)?;
+    let beside_rows =
+        spans_file::BesideRows { texts: &texts, attributes: &attributes, threads: &context.threads };
+    let spans = spans_file::encode(&names, &rows, beside_rows, rows_per_group)?;
     let mut segment = fields.segment(group.placement.kind, group.placement.slice_ns);
     let starts = || rows.iter().map(|row| row.start.unix_ns());
     segment.first_ns = starts().min().unwrap_or(segment.slice_ns);

@@ -180,10 +180,10 @@ impl Flusher {
     fn check_clock(&mut self) {
         match self.watch.check(&*self.path.clock) {
             Some(jump_ns) => {
-                let way = if jump_ns > 0 { "ahead" } else { "back" };
+                let direction = if jump_ns > 0 { "ahead" } else { "back" };
                 let length = laggard_model::Nanos::from_ns(jump_ns.unsigned_abs());
                 let text = format!(
-                    "the wall clock jumped {way} by {length}; nothing is deleted by its time for an hour unless it is \
+                    "the wall clock jumped {direction} by {length}; nothing is deleted by its time for an hour unless it is \
                      certain"
                 );
                 self.path.report("clock_jumped", Severity::Warns, text);

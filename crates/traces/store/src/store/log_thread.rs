@@ -32,7 +32,7 @@ pub(super) struct Append {
     pub(super) done: oneshot::Sender<Result<(), AppendError>>,
 }
 
-/// A group is written when it is this long: memory that is there twice.
+/// A group is written at this length, since its memory is used twice.
 const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// How often a full disk is tried again.

@@ -1,4 +1,4 @@
-//! The store: appending, and views of what is there.
+//! The store: appending, and views of stored and open data.
 
 mod flusher;
 mod log_thread;
@@ -56,7 +56,7 @@ impl Store {
     /// runtime, for work in the background.
     ///
     /// # Errors
-    /// When what is there cannot be read as a store of a version this program knows.
+    /// When the folder is not a readable store of a known version.
     pub async fn open(
         settings: StoreSettings,
         objects: Arc<dyn ObjectStore>,

@@ -59,7 +59,7 @@ fn problem(store: &Store, name: &str) -> bool {
     store.state().problems.iter().any(|problem| problem.name == name)
 }
 
-/// Waits for work in the background; for long only when the machine has other things to do.
+/// Waits for background work; the timeout allows for a busy machine.
 async fn eventually(mut is_so: impl FnMut() -> bool) -> bool {
     for _ in 0..2000 {
         if is_so() {
@@ -94,7 +94,7 @@ async fn appended_data_is_open_then_stored_and_the_log_is_emptied() {
 }
 
 #[tokio::test]
-async fn what_was_written_since_is_known_by_its_time() {
+async fn data_written_since_a_position_is_known() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     assert_eq!(store.view().written_from(0).extents, []);

@@ -1,13 +1,13 @@
-//! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it as often as wanted.
+//! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it any number of times.
 
 use crate::kill_run::{CHILD_VARIABLE, KillRun, child_from_environment};
 use std::process::Command;
 
-/// Kills in the test command; the example does more.
+/// Number of kills in the test; the example does more.
 const KILLS: u64 = 8;
 
 #[test]
-fn kills_lose_no_acknowledged_span_and_double_none() {
+fn kills_neither_lose_nor_duplicate_acknowledged_spans() {
     if child_from_environment() {
         return;
     }
@@ -15,7 +15,7 @@ fn kills_lose_no_acknowledged_span_and_double_none() {
     let this = std::env::current_exe().unwrap();
     let command = move || {
         let mut command = Command::new(&this);
-        command.args(["--exact", "kill::kills_lose_no_acknowledged_span_and_double_none", "--nocapture"]);
+        command.args(["--exact", "kill::kills_neither_lose_nor_duplicate_acknowledged_spans", "--nocapture"]);
         command
     };
     let mut run = KillRun::new(folder.path(), 1);
@@ -24,6 +24,6 @@ fn kills_lose_no_acknowledged_span_and_double_none() {
     }
     let found = run.check();
     assert!(found.acknowledged > 0, "{found:?}; {CHILD_VARIABLE} did not reach the child");
-    // Each of a child's two senders had one batch of 20 spans on its way.
+    // Each of the two senders of a child had one batch of 20 spans in flight.
     assert!(found.unacknowledged <= KILLS * 2 * 20, "{found:?}");
 }

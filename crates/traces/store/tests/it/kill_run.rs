@@ -1,4 +1,4 @@
-//! A process that appends, flushes, compacts and retains as fast as it can, and another that kills it.
+//! A process that appends, flushes, compacts, and deletes as fast as possible, and another that kills it.
 //!
 //! The child prints `ack FIRST LAST` for every batch once it is acknowledged. Spans are numbered; span `n` is of
 //! trace `n / 4`, whose spans come in two batches.
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Parameters of the child process: `FOLDER;FIRST;SEED`.
 pub(crate) const CHILD_VARIABLE: &str = "LAGGARD_KILL_CHILD";
 
-/// Numbers that one child may use.
+/// Size of the range of numbers of one child.
 const NUMBERS: u64 = 1 << 24;
 
 /// Spans of a trace.
@@ -29,10 +29,10 @@ const TRACE_SPANS: u64 = 4;
 /// Traces of a batch.
 const BATCH_TRACES: u64 = 10;
 
-/// Data that retention deletes are so much older than the others.
+/// Age of the data that retention deletes.
 const OLD: Nanos = Nanos::from_secs(48 * 3600);
 
-/// Small random numbers from a seed (splitmix64).
+/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
 struct TestRng(u64);
 
 impl TestRng {
@@ -170,12 +170,12 @@ pub(crate) struct KillRun {
     acknowledged: Vec<u64>,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KillOutcome {
-    /// Spans that were acknowledged, all of them there once.
+    /// Acknowledged spans, each stored exactly once.
     pub(crate) acknowledged: u64,
-    /// Spans that are there although they were not: they had become durable when the process was killed.
+    /// Spans that are stored without an acknowledgment: they were durable when the process was killed.
     pub(crate) unacknowledged: u64,
 }
 
@@ -185,7 +185,7 @@ impl KillRun {
         KillRun { folder: folder.to_owned(), dice: TestRng(seed), children: 0, acknowledged: Vec::new() }
     }
 
-    /// Starts a child, lets it work for a moment, and kills it.
+    /// Starts a child, lets it run for a moment, and kills it.
     pub(crate) fn kill_once(&mut self, command: &mut Command) {
         self.children += 1;
         let first = self.children * NUMBERS;
@@ -198,7 +198,7 @@ impl KillRun {
         let out = child.stdout.take().expect("it is piped");
         let (working, works) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || read_acknowledged(BufReader::new(out), &working));
-        // Every other child is killed while it opens the store, perhaps.
+        // Every second child is killed early, possibly while it opens the store.
         if self.children % 2 == 1 {
             works.recv_timeout(Duration::from_secs(60)).expect("the child gets to work");
         }
@@ -271,7 +271,7 @@ fn read_acknowledged(mut out: impl BufRead, working: &Sender<()>) -> Vec<u64> {
             let (first, half): (u64, u64) =
                 (first.parse().expect("a number"), half.parse().expect("a number"));
             let traces = (0..BATCH_TRACES).map(|trace| first + trace * TRACE_SPANS + 2 * half);
-            // Only the first one is waited for, if any.
+            // Waits only for the first one, if any.
             let _ = working.send(());
             numbers.extend(traces.flat_map(|number| [number, number + 1]));
         }

@@ -1,4 +1,4 @@
-//! Tests of the store as others use it.
+//! Tests of the store through its public interface.
 
 mod kill;
 mod kill_run;

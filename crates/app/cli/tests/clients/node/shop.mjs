@@ -2,9 +2,9 @@
 //
 //     node shop.mjs PLAN TRANSPORT ENDPOINT COMPRESSION [STEP]
 //
-// The plan says which spans there are (see plan.rs); ids, batches, messages and what happens on failure are the SDK's.
-// TRANSPORT is grpc, http-proto, http-json or zipkin, COMPRESSION none or gzip. Says when it hands something to the exporter,
-// prints what was acknowledged in the end, and fails when anything was not. With STEP, everything is sent after so many requests.
+// The plan lists the spans (see plan.rs); ids, batches, messages, and retries are up to the SDK.
+// TRANSPORT is grpc, http-proto, http-json or zipkin, COMPRESSION none or gzip. Prints each export when it starts and, at the
+// end, how many spans were acknowledged; fails if any was not. With STEP, spans are flushed after each STEP requests.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
@@ -22,9 +22,9 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-// The SDK's exporter, and how many spans it says were taken.
-class Counting {
-    taken = 0;
+// The SDK's exporter, counting spans that were accepted and that failed.
+class CountingExporter {
+    accepted = 0;
     failed = 0;
 
     constructor(exporter) {
@@ -34,7 +34,7 @@ class Counting {
     export(spans, done) {
         console.log(JSON.stringify({ exporting: spans.length }));
         this.exporter.export(spans, (result) => {
-            if (result.code === 0) this.taken += spans.length;
+            if (result.code === 0) this.accepted += spans.length;
             else this.failed += spans.length;
             done(result);
         });
@@ -78,17 +78,17 @@ function metricExporter(transport, endpoint, compression) {
 const resource = (service, replica) =>
     resourceFromAttributes({ 'service.name': service, 'service.instance.id': replica });
 
-// Seconds and nanoseconds, as the SDK has times. Numbers of the plan are beyond what a double holds.
+// Seconds and nanoseconds, the SDK's time format. Times of the plan exceed the precision of a double.
 const time = (text) => [Number(BigInt(text) / 1_000_000_000n), Number(BigInt(text) % 1_000_000_000n)];
 
 const seconds = (span) => Number(BigInt(span.end_ns) - BigInt(span.start_ns)) / 1e9;
 
-// Reads a plan; its times stay texts.
+// Reads a plan, with times as strings.
 function readPlan(file) {
     return JSON.parse(readFileSync(file, 'utf8').replace(/"((?:start|end)_ns)":(\d+)/g, '"$1":"$2"'));
 }
 
-// Every request of the plan; each replica has a provider of its own, as it would in its own process.
+// Plays every request of the plan; each replica has its own provider, as in separate processes.
 async function play(plan, processor, step) {
     const tracers = new Map();
     const tracer = (service, replica) => {
@@ -120,12 +120,12 @@ async function play(plan, processor, step) {
             if (planned.error) spans[at].setStatus({ code: SpanStatusCode.ERROR, message: 'sold out' });
             spans[at].end(time(planned.end_ns));
         }
-        // What fails is counted.
+        // Failures are counted by the exporter.
         if ((played + 1) % step === 0) await processor.forceFlush().catch(() => {});
     }
 }
 
-// Response times and CPU time of every replica that takes requests, in one message each.
+// Sends response times and CPU time of every replica that requests enter at, in one message each.
 async function measure(plan, transport, endpoint, compression) {
     const replicas = new Map();
     for (const request of plan.requests) {
@@ -148,23 +148,23 @@ async function measure(plan, transport, endpoint, compression) {
             latency.record(seconds(entry), { 'http.request.method': 'GET', 'http.route': '/cart' });
             cpu.add(seconds(entry) / 10);
         }
-        // Times have milliseconds here: what is counted must not end in the one in which it began.
+        // Metric times have millisecond precision here: the end must be in a later millisecond than the start.
         await setTimeout(2);
-        // It is sent when the provider ends.
+        // Shutting down the provider sends the metrics.
         await provider.shutdown();
     }
 }
 
 async function main(planFile, transport, endpoint, compression, step) {
     const plan = readPlan(planFile);
-    const exporter = new Counting(spanExporter(transport, endpoint, compression));
-    // All spans of the plan may wait at once: they take no time here.
+    const exporter = new CountingExporter(spanExporter(transport, endpoint, compression));
+    // The queue must hold all spans, since the plan is played without delays.
     const processor = new BatchSpanProcessor(exporter, { maxQueueSize: 1 << 16 });
     await play(plan, processor, Number(step ?? plan.requests.length));
     await processor.forceFlush().catch(() => {});
     await processor.shutdown();
     if (transport !== 'zipkin') await measure(plan, transport, endpoint, compression);
-    console.log(JSON.stringify({ taken: exporter.taken, failed: exporter.failed }));
+    console.log(JSON.stringify({ accepted: exporter.accepted, failed: exporter.failed }));
     return exporter.failed === 0 ? 0 : 1;
 }
 

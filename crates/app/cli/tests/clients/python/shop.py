@@ -2,9 +2,9 @@
 
     shop.py PLAN TRANSPORT ENDPOINT COMPRESSION [STEP]
 
-The plan says which spans there are (see plan.rs); ids, batches, messages and what happens on failure are the SDK's.
-TRANSPORT is grpc or http-proto, COMPRESSION none or gzip. Says when it hands something to the exporter, prints what was
-acknowledged in the end, and fails when anything was not. With STEP, everything is sent after so many requests.
+The plan lists the spans (see plan.rs); ids, batches, messages, and retries are up to the SDK.
+TRANSPORT is grpc or http-proto, COMPRESSION none or gzip. Prints each export when it starts and, at the end, how many spans
+were acknowledged; fails if any was not. With STEP, spans are flushed after each STEP requests.
 """
 
 import json
@@ -27,17 +27,17 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 KINDS = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
 
 
-class Counting(SpanExporter):
-    """The SDK's exporter, and how many spans it says were taken."""
+class CountingExporter(SpanExporter):
+    """The SDK's exporter, counting spans that were accepted and that failed."""
 
     def __init__(self, exporter):
-        self.exporter, self.taken, self.failed = exporter, 0, 0
+        self.exporter, self.accepted, self.failed = exporter, 0, 0
 
     def export(self, spans):
         print(json.dumps({"exporting": len(spans)}), flush=True)
         result = self.exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
-            self.taken += len(spans)
+            self.accepted += len(spans)
         else:
             self.failed += len(spans)
         return result
@@ -48,15 +48,15 @@ class Counting(SpanExporter):
 
 def span_exporter(transport, endpoint, compression):
     if transport == "grpc":
-        packed = grpc.Compression.Gzip if compression == "gzip" else grpc.Compression.NoCompression
-        return GrpcSpans(endpoint=endpoint, insecure=True, compression=packed)
+        compression = grpc.Compression.Gzip if compression == "gzip" else grpc.Compression.NoCompression
+        return GrpcSpans(endpoint=endpoint, insecure=True, compression=compression)
     return HttpSpans(endpoint=endpoint + "/v1/traces", compression=Compression(compression))
 
 
 def metric_exporter(transport, endpoint, compression):
     if transport == "grpc":
-        packed = grpc.Compression.Gzip if compression == "gzip" else grpc.Compression.NoCompression
-        return GrpcMetrics(endpoint=endpoint, insecure=True, compression=packed)
+        compression = grpc.Compression.Gzip if compression == "gzip" else grpc.Compression.NoCompression
+        return GrpcMetrics(endpoint=endpoint, insecure=True, compression=compression)
     return HttpMetrics(endpoint=endpoint + "/v1/metrics", compression=Compression(compression))
 
 
@@ -65,7 +65,7 @@ def resource(service, replica):
 
 
 def play(plan, processor, step):
-    """Every request of the plan; each replica has a provider of its own, as it would in its own process."""
+    """Plays every request of the plan; each replica has its own provider, as in separate processes."""
     providers = {}
 
     def tracer(service, replica):
@@ -97,7 +97,7 @@ def play(plan, processor, step):
 
 
 def measure(plan, transport, endpoint, compression):
-    """Response times and CPU time of every replica that takes requests, in one message each."""
+    """Sends response times and CPU time of every replica that requests enter at, in one message each."""
     replicas = {}
     for request in plan["requests"]:
         replicas.setdefault((request[0]["service"], request[0]["replica"]), []).append(request[0])
@@ -115,22 +115,22 @@ def measure(plan, transport, endpoint, compression):
             seconds = (entry["end_ns"] - entry["start_ns"]) / 1e9
             latency.record(seconds, {"http.request.method": "GET", "http.route": "/cart"})
             cpu.add(seconds / 10)
-        # No shutdown: it would send the same once more.
+        # No shutdown, which would send the same metrics again.
         if not provider.force_flush():
-            sys.exit("metrics were not taken")
+            sys.exit("metrics were not accepted")
 
 
 def main(plan, transport, endpoint, compression, step=None):
     with open(plan, encoding="utf-8") as file:
         plan = json.load(file)
-    exporter = Counting(span_exporter(transport, endpoint, compression))
-    # All spans of the plan may wait at once: they take no time here.
+    exporter = CountingExporter(span_exporter(transport, endpoint, compression))
+    # The queue must hold all spans, since the plan is played without delays.
     processor = BatchSpanProcessor(exporter, max_queue_size=1 << 16)
     play(plan, processor, int(step or len(plan["requests"])))
     processor.force_flush(60_000)
     processor.shutdown()
     measure(plan, transport, endpoint, compression)
-    print(json.dumps({"taken": exporter.taken, "failed": exporter.failed}))
+    print(json.dumps({"accepted": exporter.accepted, "failed": exporter.failed}))
     return 1 if exporter.failed else 0
 
 

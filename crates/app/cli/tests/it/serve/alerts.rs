@@ -1,4 +1,4 @@
-//! A slow operation is noticed, told once, remembered over a restart, and told to be over.
+//! A slow operation is detected, notified once, remembered across a restart, and resolved.
 
 use super::Running;
 use serde_json::{Value, json};
@@ -8,40 +8,40 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Patience of the test; nothing depends on how long things take.
+/// Timeout of the test; results do not depend on speed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const SECOND: i64 = 1_000_000_000;
 const MS: i64 = 1_000_000;
 
-/// Takes notifications on a port of its own; refuses the first.
+/// A webhook receiver that rejects the first notification.
 struct Webhook {
     address: String,
-    taken: Receiver<Value>,
+    accepted: Receiver<Value>,
 }
 
 impl Webhook {
     fn start() -> Webhook {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (tell, taken) = channel();
-        std::thread::spawn(move || serve(&listener, &tell));
-        Webhook { address, taken }
+        let (sender, accepted) = channel();
+        std::thread::spawn(move || serve(&listener, &sender));
+        Webhook { address, accepted }
     }
 
     fn next(&self) -> Value {
-        self.taken.recv_timeout(PATIENCE).expect("a notification")
+        self.accepted.recv_timeout(PATIENCE).expect("a notification")
     }
 }
 
-fn serve(listener: &TcpListener, tell: &Sender<Value>) {
+fn serve(listener: &TcpListener, sender: &Sender<Value>) {
     let mut refused = false;
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
         let body = body_of(&mut stream);
         let status = if refused { "200 OK" } else { "503 Not now" };
         write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
-        if refused && tell.send(serde_json::from_str(&body).unwrap()).is_err() {
+        if refused && sender.send(serde_json::from_str(&body).unwrap()).is_err() {
             return;
         }
         refused = true;
@@ -66,7 +66,7 @@ fn body_of(stream: &mut TcpStream) -> String {
     }
 }
 
-/// Requests of one second each, at `web`, which calls `db`; from one second to another, `db` taking so long.
+/// One request per second at `web`, which calls `db` for `db_ms`.
 fn requests(from: i64, to: i64, db_ms: i64) -> String {
     let spans = (from..to).flat_map(|second| {
         let (start, jitter) = (second * SECOND, second * 7_919 % 400 * MS / 1000);
@@ -85,7 +85,7 @@ fn requests(from: i64, to: i64, db_ms: i64) -> String {
         ]
     });
     let all: Vec<(&str, Value)> = spans.collect();
-    let of = |service: &str| {
+    let resource_spans = |service: &str| {
         let spans: Vec<&Value> = all.iter().filter(|(of, _)| *of == service).map(|(_, span)| span).collect();
         let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
         let replica = format!("{service}-1");
@@ -94,10 +94,10 @@ fn requests(from: i64, to: i64, db_ms: i64) -> String {
             "scopeSpans": [{"spans": spans}],
         })
     };
-    json!({"resourceSpans": [of("web"), of("db")]}).to_string()
+    json!({"resourceSpans": [resource_spans("web"), resource_spans("db")]}).to_string()
 }
 
-/// A server that evaluates often, and time as its data have it.
+/// A server with frequent evaluations, and the current time of its data.
 pub(super) struct AlertingServer {
     pub(super) server: Option<Running>,
     pub(super) second: i64,
@@ -112,20 +112,20 @@ impl AlertingServer {
         self.server.as_ref().unwrap()
     }
 
-    /// Sends so many seconds of requests and waits until they were judged; the answer of the API.
+    /// Sends seconds of requests and waits until they are evaluated; returns the alerts of the API.
     pub(super) fn pass(&mut self, seconds: i64, db_ms: i64) -> Value {
         let body = requests(self.second, self.second + seconds, db_ms);
         self.second += seconds;
         let headers = ["Content-Type: application/json"];
-        let sent = self.server().ask("otlp_http", "POST", "/v1/traces", &headers, &body);
+        let sent = self.server().request("otlp_http", "POST", "/v1/traces", &headers, &body);
         assert_eq!(sent.status, 200, "{}", sent.body);
         assert_eq!(self.server().post("/api/v1/flush").status, 204);
         self.judged()
     }
 
-    /// Waits until both receivers have acknowledged that the only incident is in this state; the incident.
+    /// Waits until both receivers have acknowledged the only incident in this state; returns the incident.
     fn wait_until_notified(&self, state: &str) -> Value {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/incidents").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -134,14 +134,14 @@ impl AlertingServer {
             if notified("webhook") && notified("exec") {
                 return incident.clone();
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     fn judged(&self) -> Value {
         let newest = self.second - 1;
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
@@ -150,7 +150,7 @@ impl AlertingServer {
             if until.is_some_and(|until| until / SECOND == newest) {
                 return answer;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -165,15 +165,15 @@ fn config(folder: &Path, webhook: &str) -> String {
          webhook: http://{webhook}/hook\n  webhook_token_file: {}\n  pages: https://laggard.example/\n  \
          exec: /usr/bin/tee\n  exec_arguments: [-a, {}]\n",
         token.display(),
-        folder.join("told").display()
+        folder.join("messages").display()
     );
     std::fs::write(&file, text).unwrap();
     file.to_str().unwrap().to_owned()
 }
 
-/// Messages that the program got, one after the other.
+/// Messages passed to the notification program, in order.
 fn notified_program(folder: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(folder.join("told")).unwrap();
+    let text = std::fs::read_to_string(folder.join("messages")).unwrap();
     serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
 }
 
@@ -220,8 +220,8 @@ fn a_slow_operation_is_notified_once_and_then_resolved() {
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
     assert_eq!(watched.wait_until_notified("closed")["id"], open["id"]);
     watched.server.take().unwrap().stop();
-    assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
-    let told: Vec<Value> =
-        notified_program(folder.path()).iter().map(|told| told["status"].clone()).collect();
-    assert_eq!(told, [json!("firing"), json!("resolved")]);
+    assert!(webhook.accepted.try_recv().is_err(), "nothing was messages twice");
+    let messages: Vec<Value> =
+        notified_program(folder.path()).iter().map(|messages| messages["status"].clone()).collect();
+    assert_eq!(messages, [json!("firing"), json!("resolved")]);
 }

@@ -1,4 +1,4 @@
-//! `laggard collect` hands what it reads to a server.
+//! `laggard collect` uploads what it reads to a server.
 
 use super::Running;
 use crate::collect::{instants, show, simulated};
@@ -7,7 +7,7 @@ use crate::outcome::{command, laggard};
 use serde_json::Value;
 use std::process::Stdio;
 
-/// Hosts, a server, and the arguments that bring one to the other.
+/// Hosts, a server, and the arguments of `collect`.
 struct Collecting {
     folder: tempfile::TempDir,
     hosts: Hosts,
@@ -35,34 +35,34 @@ impl Collecting {
     }
 
     #[track_caller]
-    fn once(&self) {
+    fn collect_once(&self) {
         let ended = laggard(&self.arguments());
         assert_eq!(ended.status, 0, "{}", ended.stderr);
     }
 
-    /// What the logs say when they are read here, and what the server says.
+    /// Diagnoses of the local log files and of the server.
     fn reports(self) -> [Value; 2] {
         assert_eq!(self.server.post("/api/v1/flush").status, 204);
         let url = format!("http://{}", self.server.addresses["http"]);
-        let there = laggard(&["diagnose", "--output", "json", self.logs.to_str().unwrap()]).json();
+        let from_logs = laggard(&["diagnose", "--output", "json", self.logs.to_str().unwrap()]).json();
         let here = laggard(&["diagnose", "--output", "json", "--server", &url]).json();
         self.server.stop();
-        [there, here]
+        [from_logs, here]
     }
 }
 
-/// Numbers of losses by cause.
+/// Counts of losses by name.
 fn losses(report: &Value) -> Vec<(String, u64)> {
     let losses = report["input"]["losses"].as_object().unwrap().iter();
     losses.map(|(name, loss)| (name.clone(), loss["count"].as_u64().unwrap())).collect()
 }
 
 #[test]
-fn logs_that_grow_are_diagnosed_as_if_they_were_files() {
+fn collected_growing_logs_are_diagnosed_like_files() {
     let collecting = Collecting::start();
     for hundredths in [0, 41, 79, 100] {
         show(&collecting.hosts, &collecting.logs, hundredths);
-        collecting.once();
+        collecting.collect_once();
     }
     let [there, here] = collecting.reports();
     assert_eq!(losses(&here), losses(&there));
@@ -74,10 +74,10 @@ fn logs_that_grow_are_diagnosed_as_if_they_were_files() {
     }
 }
 
-/// Nothing is missing. What was sent again, because nobody knew whether it had come, counts once, but for records of one
-/// fragment and microsecond that come again in turns: their requests are partial.
+/// Checks that nothing is missing. Records that were resent after an unknown outcome count once, except for records of one
+/// fragment and microsecond that are repeated in alternation, whose requests are partial.
 #[test]
-fn whoever_collects_for_a_server_may_be_killed() {
+fn a_collector_that_uploads_to_a_server_survives_kills() {
     let collecting = Collecting::start();
     for (number, instant) in instants(8).enumerate() {
         show(&collecting.hosts, &collecting.logs, 12 * (number + 1));
@@ -88,7 +88,7 @@ fn whoever_collects_for_a_server_may_be_killed() {
         running.wait().unwrap();
     }
     show(&collecting.hosts, &collecting.logs, 100);
-    collecting.once();
+    collecting.collect_once();
     let [there, here] = collecting.reports();
     let count = |report: &Value, path: &str| report.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let partial = count(&here, "/input/losses/partial_request/count");

@@ -1,4 +1,4 @@
-//! Settings: where they come from, which one counts, what is wrong with them.
+//! Sources of settings, their precedence, and errors in them.
 
 use crate::outcome::{command, finish, laggard};
 
@@ -13,25 +13,25 @@ fn checked(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_flag_counts_before_a_variable_before_the_file() {
+fn flags_override_variables_and_variables_override_the_file() {
     let file = file("store:\n  keep_for: 1d\n  idle: 20s\n  slice: 10m\n");
     let path = file.path().to_str().unwrap();
     let arguments = ["serve", "--check-config", "--config", path, "--set", "store.keep_for=3d"];
     let mut run = command(&arguments);
     run.env("LAGGARD_STORE_KEEP_FOR", "2d").env("LAGGARD_STORE_IDLE", "30s");
-    // What a cluster makes for a service of this name is none of ours.
+    // Variables that Kubernetes sets for a service named `laggard` are ignored.
     run.env("LAGGARD_PORT", "tcp://10.0.0.1:4316").env("LAGGARD_SERVICE_HOST", "10.0.0.1");
     let printed = finish(&mut run).text();
     for line in ["  keep_for: 3d", "  idle: 30s", "  slice: 10m", "http: 127.0.0.1:4316"] {
         assert!(printed.lines().any(|found| found == line), "{line:?} is not in\n{printed}");
     }
-    // What it prints is a configuration.
+    // The printed configuration is valid.
     let again = self::file(&printed);
     assert_eq!(checked(&["--config", again.path().to_str().unwrap()]), printed);
 }
 
 #[test]
-fn mistakes_in_the_file_are_found_with_their_line() {
+fn errors_in_the_configuration_file_have_a_line() {
     let file = file("http: 127.0.0.1:4316\nstore:\n  keepfor: 3d\n");
     let path = file.path().to_str().unwrap();
     laggard(&["serve", "--config", path]).fails(2, &[path, "line 3", "keepfor"]);
@@ -44,7 +44,7 @@ fn mistakes_in_the_file_are_found_with_their_line() {
 }
 
 #[test]
-fn others_are_let_in_only_with_something_to_show() {
+fn non_loopback_addresses_need_authentication_or_insecure() {
     laggard(&["serve", "--check-config", "--http", "0.0.0.0:0"])
         .fails(2, &["http is 0.0.0.0:0", "--insecure"]);
     laggard(&["serve", "--check-config", "--zipkin", "[::]:0"]).fails(2, &["zipkin is [::]:0"]);

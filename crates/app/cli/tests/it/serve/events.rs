@@ -1,4 +1,4 @@
-//! Deployments survive a kill, and so does the server a damaged file of them.
+//! Stored deployments survive a kill, and the server survives a damaged file of deployments.
 
 use super::Running;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 fn post(server: &Running, event: &Value) -> u16 {
     let headers = ["Content-Type: application/json"];
-    server.ask("http", "POST", "/api/v1/events", &headers, &event.to_string()).status
+    server.request("http", "POST", "/api/v1/events", &headers, &event.to_string()).status
 }
 
 fn versions(server: &Running) -> (Vec<String>, Value) {
@@ -22,19 +22,19 @@ fn deployment(minute: u32) -> Value {
 }
 
 fn start(data: &Path) -> Running {
-    // Events of the past are to be stored.
+    // Old events must not be deleted.
     Running::start(data, &["--set", "store.keep_for=off"])
 }
 
 #[test]
-fn an_acknowledged_deployment_survives_a_kill_and_a_damaged_file_costs_one() {
+fn an_acknowledged_deployment_survives_a_kill_and_damage_loses_one_event() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let server = start(&data);
     for minute in 1..=3 {
         assert_eq!(post(&server, &deployment(minute)), 200);
     }
-    // A server that is dropped is killed at once.
+    // Dropping the server kills it.
     drop(server);
     let server = start(&data);
     assert_eq!(versions(&server), (["1.3", "1.2", "1.1"].map(str::to_owned).to_vec(), json!(0)));

@@ -1,11 +1,11 @@
-//! `laggard serve` as people run it: started on ports that are free, asked, stopped, started again.
+//! `laggard serve` end to end: started on free ports, queried, stopped, restarted.
 
 mod alerts;
 mod collected;
 mod configuration;
 mod events;
 mod faults;
-mod life;
+mod lifecycle;
 mod packaging;
 mod pages;
 mod security;
@@ -21,32 +21,32 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
-/// A server that runs; dropping it kills it.
+/// A running server; dropping it kills it.
 struct Running {
     child: Child,
     log: BufReader<ChildStderr>,
-    /// What was read of its log.
-    said: String,
+    /// The part of the log that was read.
+    log_text: String,
     addresses: HashMap<String, SocketAddr>,
 }
 
-/// What a server answered.
-struct Answer {
+/// Status, headers, and body of a response.
+struct Response {
     status: u16,
     head: String,
     body: String,
 }
 
-/// A receiver of each kind, and the pages.
+/// Number of listeners: three receivers and the API.
 const LISTENERS: usize = 4;
 
 impl Running {
-    /// Starts one on a folder and waits until it listens.
+    /// Starts a server on a data folder and waits until it listens.
     fn start(data: &Path, further: &[&str]) -> Running {
         Running::start_with(data, further, &[])
     }
 
-    /// The same with further variables of the environment.
+    /// [`Running::start`] with additional environment variables.
     fn start_with(data: &Path, further: &[&str], variables: &[(&str, &str)]) -> Running {
         let data = data.to_str().unwrap();
         let mut arguments = vec!["serve", "--data", data, "--set", "logs.form=json"];
@@ -58,9 +58,9 @@ impl Running {
         run.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = run.spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
-        let mut running = Running { child, log, said: String::new(), addresses: HashMap::new() };
+        let mut running = Running { child, log, log_text: String::new(), addresses: HashMap::new() };
         while running.addresses.len() < LISTENERS {
-            let line = running.next_line().expect("it says where it listens");
+            let line = running.next_line().expect("the server logs its addresses");
             let (Some(name), Some(address)) = (line["name"].as_str(), line["address"].as_str()) else {
                 continue;
             };
@@ -69,13 +69,12 @@ impl Running {
         running
     }
 
-    /// The next line of its log.
+    /// The next line of the log; `None` at its end.
     fn next_line(&mut self) -> Option<Value> {
         let mut line = String::new();
         let length = self.log.read_line(&mut line).unwrap();
-        self.said.push_str(&line);
-        (length > 0)
-            .then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("no line of a log: {line}")))
+        self.log_text.push_str(&line);
+        (length > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a log line: {line}")))
     }
 
     fn connect(&self, listener: &str) -> TcpStream {
@@ -84,42 +83,42 @@ impl Running {
         stream
     }
 
-    /// Asks the listener of this name; `headers` are whole lines.
-    fn ask(&self, listener: &str, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
+    /// Sends a request to a listener; `headers` are whole lines.
+    fn request(&self, listener: &str, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
         let mut stream = self.connect(listener);
-        stream.write_all(request(method, path, headers, body).as_bytes()).unwrap();
-        answer(&mut stream)
+        stream.write_all(request_text(method, path, headers, body).as_bytes()).unwrap();
+        read_response(&mut stream)
     }
 
-    fn get(&self, path: &str) -> Answer {
-        self.ask("http", "GET", path, &[], "")
+    fn get(&self, path: &str) -> Response {
+        self.request("http", "GET", path, &[], "")
     }
 
-    fn post(&self, path: &str) -> Answer {
-        self.ask("http", "POST", path, &[], "")
+    fn post(&self, path: &str) -> Response {
+        self.request("http", "POST", path, &[], "")
     }
 
     /// Sends a trace of one span.
-    fn send_trace(&self, trace: &str, headers: &[&str]) -> Answer {
+    fn send_trace(&self, trace: &str, headers: &[&str]) -> Response {
         let headers = [&["Content-Type: application/json"], headers].concat();
-        self.ask("otlp_http", "POST", "/v1/traces", &headers, &message(trace))
+        self.request("otlp_http", "POST", "/v1/traces", &headers, &message(trace))
     }
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until it ends by itself; its status and its log.
-    fn ended(mut self) -> (i32, String) {
-        self.log.read_to_string(&mut self.said).unwrap();
-        let said = std::mem::take(&mut self.said);
-        (self.child.wait().unwrap().code().expect("no signal ends it"), said)
+    /// Waits until the server exits; returns its status and log.
+    fn wait(mut self) -> (i32, String) {
+        self.log.read_to_string(&mut self.log_text).unwrap();
+        let log_text = std::mem::take(&mut self.log_text);
+        (self.child.wait().unwrap().code().expect("no signal ended the server"), log_text)
     }
 
-    /// Tells it to stop, and waits until it has.
+    /// Stops the server with SIGTERM and waits until it has exited.
     fn stop(self) {
         self.signal(Signal::TERM);
-        let (status, log) = self.ended();
+        let (status, log) = self.wait();
         assert_eq!(status, 0, "{log}");
         assert!(log.contains("\"stopped\""), "{log}");
     }
@@ -127,13 +126,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn request(method: &str, path: &str, headers: &[&str], body: &str) -> String {
+fn request_text(method: &str, path: &str, headers: &[&str], body: &str) -> String {
     let mut text =
         format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
     if !headers.iter().any(|line| line.starts_with("Host:")) {
@@ -146,16 +145,16 @@ fn request(method: &str, path: &str, headers: &[&str], body: &str) -> String {
     text + "\r\n" + body
 }
 
-fn answer(stream: &mut TcpStream) -> Answer {
+fn read_response(stream: &mut TcpStream) -> Response {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("not a response: {text:?}"));
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    Response { status, head: head.to_lowercase(), body: body.to_owned() }
 }
 
-/// One span of a trace, as OTLP in JSON.
+/// A trace of one span, as OTLP/JSON.
 fn message(trace: &str) -> String {
     format!(
         r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"cart"}}}}]}},
@@ -164,6 +163,6 @@ fn message(trace: &str) -> String {
     )
 }
 
-/// A trace, and the path that asks for it.
+/// A trace id and the path of its lookup.
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const TRACE_PATH: &str = "/api/v1/traces/0af7651916cd43dd8448eb211c80319c";

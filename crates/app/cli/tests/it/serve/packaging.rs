@@ -1,4 +1,4 @@
-//! What lies in `packaging/` fits to the program.
+//! Files in `packaging/` match the program.
 
 use super::Running;
 use crate::outcome::laggard;
@@ -14,7 +14,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(packaging(name)).unwrap()
 }
 
-/// Names of metrics in expressions.
+/// Names of metrics in query expressions.
 fn metrics(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words
@@ -39,7 +39,7 @@ fn expressions(value: &Value, into: &mut Vec<String>) {
 }
 
 #[test]
-fn every_metric_of_dashboard_and_alerts_is_there() {
+fn every_metric_of_dashboard_and_alerts_is_exposed() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let exposed = server.get("/metrics").body;
@@ -64,14 +64,14 @@ fn every_metric_of_dashboard_and_alerts_is_there() {
 }
 
 #[test]
-fn the_configuration_can_be_used() {
+fn the_packaged_configuration_is_valid() {
     let path = packaging("laggard.yaml");
     let printed = laggard(&["serve", "--check-config", "--config", path.to_str().unwrap()]).text();
     assert!(printed.contains("keep_bytes: 50GiB"), "{printed}");
 }
 
 #[test]
-fn unit_and_daemon_set_of_the_agent_say_what_the_program_understands() {
+fn the_agents_unit_and_daemon_set_use_valid_arguments() {
     let help = laggard(&["agent", "--help"]).text();
     for file in ["systemd/laggard-agent.service", "kubernetes/agent.yaml"] {
         let text = text(file);
@@ -86,9 +86,9 @@ fn unit_and_daemon_set_of_the_agent_say_what_the_program_understands() {
     }
 }
 
-/// Container file and unit name the flags and variables that there are.
+/// The container file and the unit use existing flags and variables.
 #[test]
-fn container_and_unit_say_what_the_program_understands() {
+fn container_and_unit_use_valid_arguments() {
     let help = laggard(&["serve", "--help"]).text();
     let container = text("container/Containerfile");
     let unit = text("systemd/laggard.service");

@@ -1,6 +1,6 @@
-//! The pages of the server itself in headless Chromium, with an incident sent in through them: `web/e2e/real.mjs`.
+//! Runs `web/e2e/real.mjs`: the served pages in headless Chromium, with an incident imported through them.
 //!
-//! Needs Node, npm and Chromium; without one of them it says so and passes, unless `LAGGARD_PAGES=require`.
+//! Needs Node, npm and Chromium; without one of them the test is skipped, unless `LAGGARD_PAGES=require`.
 
 use super::Running;
 use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[test]
-fn pages_of_the_server_itself_work_in_a_browser() {
+fn served_pages_work_in_a_browser() {
     let without_pages = || is_without_pages().then(|| "the binary was built without its pages".to_owned());
     if let Some(reason) = browser_lacks().or_else(without_pages) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "{reason}");
@@ -22,12 +22,12 @@ fn pages_of_the_server_itself_work_in_a_browser() {
     node.args(["--test", "--test-reporter=spec", "main.test.mjs"]).current_dir(&tests).stdin(Stdio::null());
     node.env("LAGGARD_E2E", "real").env("LAGGARD_BINARY", env!("CARGO_BIN_EXE_laggard"));
     let output = node.env("LAGGARD_SHOTS", &shots).output().expect("node was found before");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}; screenshots are in {}:\n{said}", output.status, shots.display());
-    assert!(!said.contains("skipped 1"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}; screenshots are in {}:\n{stdout}", output.status, shots.display());
+    assert!(!stdout.contains("skipped 1"), "{stdout}");
 }
 
-/// Whether the server says that it has no pages.
+/// Whether the server was built without pages.
 fn is_without_pages() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);

@@ -1,6 +1,6 @@
-//! Who may do what, and what a hostile client gets.
+//! Authentication, authorization, and limits against hostile clients.
 
-use super::{Answer, Running, TRACE, TRACE_PATH, answer};
+use super::{Response, Running, TRACE, TRACE_PATH, read_response};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ fn configuration(folder: &Path, further: &str) -> PathBuf {
     {
         std::fs::write(folder.join(name), format!("{secret}\n")).unwrap();
     }
-    let at = folder.display();
+    let folder_name = folder.display();
     let text = format!(
-        "tokens:\n  - {{ name: reader, file: \"{at}/reader\", scopes: [read] }}\n  - {{ name: writer, file: \
-         \"{at}/writer\", scopes: [write] }}\n  - {{ name: shop, file: \"{at}/shop\", scopes: [read, write], tenants: \
+        "tokens:\n  - {{ name: reader, file: \"{folder_name}/reader\", scopes: [read] }}\n  - {{ name: writer, file: \
+         \"{folder_name}/writer\", scopes: [write] }}\n  - {{ name: shop, file: \"{folder_name}/shop\", scopes: [read, write], tenants: \
          [shop] }}\n{further}"
     );
     let path = folder.join("laggard.yaml");
@@ -32,12 +32,12 @@ fn with_tokens(folder: &Path, further: &str) -> Running {
     Running::start(&folder.join("data"), &["--config", path.to_str().unwrap()])
 }
 
-fn get(server: &Running, path: &str, headers: &[&str]) -> Answer {
-    server.ask("http", "GET", path, headers, "")
+fn get(server: &Running, path: &str, headers: &[&str]) -> Response {
+    server.request("http", "GET", path, headers, "")
 }
 
 #[test]
-fn a_token_allows_what_it_is_for() {
+fn a_token_grants_only_its_permissions() {
     let folder = tempfile::tempdir().unwrap();
     let server = with_tokens(folder.path(), "");
     for path in ["/healthz", "/readyz", "/", "/api/v1/session"] {
@@ -54,20 +54,20 @@ fn a_token_allows_what_it_is_for() {
     assert_eq!(server.send_trace(TRACE, &[]).status, 401);
     assert_eq!(server.send_trace(TRACE, &[READER]).status, 403);
     assert_eq!(server.send_trace(TRACE, &[WRITER]).status, 200);
-    assert_eq!(server.ask("http", "POST", "/api/v1/flush", &[READER], "").status, 403);
-    assert_eq!(server.ask("http", "POST", "/api/v1/flush", &[WRITER], "").status, 204);
+    assert_eq!(server.request("http", "POST", "/api/v1/flush", &[READER], "").status, 403);
+    assert_eq!(server.request("http", "POST", "/api/v1/flush", &[WRITER], "").status, 204);
     assert_eq!(get(&server, TRACE_PATH, &[READER]).status, 200);
     let counted = get(&server, "/metrics", &[READER]).body;
     assert!(counted.contains("laggard_unauthorized_requests_total "), "{counted}");
 }
 
 #[test]
-fn a_browser_logs_in_once() {
+fn a_login_creates_a_browser_session() {
     let folder = tempfile::tempdir().unwrap();
     let server = with_tokens(folder.path(), "");
     let json = "Content-Type: application/json";
     let log_in = |body: &str, headers: &[&str]| {
-        server.ask("http", "POST", "/api/v1/session", &[&[json], headers].concat(), body)
+        server.request("http", "POST", "/api/v1/session", &[&[json], headers].concat(), body)
     };
     assert_eq!(log_in(r#"{"token":"wrong-0123456789abc"}"#, &[]).status, 401);
     let token = r#"{"token":"reader-0123456789"}"#;
@@ -80,21 +80,21 @@ fn a_browser_logs_in_once() {
     assert_eq!(get(&server, "/api/v1/status", &[&cookie]).status, 200);
     let shown = get(&server, "/api/v1/session", &[&cookie]).body;
     assert!(shown.contains(r#""logged_in":true"#) && shown.contains(r#""write":false"#), "{shown}");
-    let sent = server.ask("otlp_http", "POST", "/v1/traces", &[&cookie, json], "{}");
+    let sent = server.request("otlp_http", "POST", "/v1/traces", &[&cookie, json], "{}");
     assert_eq!(sent.status, 401, "a cookie is for pages only");
-    assert_eq!(server.ask("http", "DELETE", "/api/v1/session", &[&cookie], "").status, 204);
+    assert_eq!(server.request("http", "DELETE", "/api/v1/session", &[&cookie], "").status, 204);
     assert_eq!(get(&server, "/api/v1/status", &[&cookie]).status, 401);
 }
 
 #[test]
-fn tenants_do_not_see_each_other() {
+fn tenants_are_isolated() {
     let folder = tempfile::tempdir().unwrap();
     let server = with_tokens(folder.path(), "tenants: { enabled: true, most: 2 }\n");
     let (shop, other) = ("X-Scope-OrgID: shop", "X-Scope-OrgID: other");
     assert_eq!(server.send_trace(TRACE, &[SHOP]).status, 200, "a token for one tenant needs no header");
     assert_eq!(server.send_trace(TRACE, &[SHOP, other]).status, 403);
     assert_eq!(server.send_trace(TRACE, &[WRITER]).status, 400, "which one?");
-    assert_eq!(server.ask("http", "POST", "/api/v1/flush", &[SHOP], "").status, 204);
+    assert_eq!(server.request("http", "POST", "/api/v1/flush", &[SHOP], "").status, 204);
     assert_eq!(get(&server, TRACE_PATH, &[READER, shop]).status, 200);
     assert_eq!(get(&server, TRACE_PATH, &[READER, other]).status, 404);
     assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: third"]).status, 403, "there is no room");
@@ -104,13 +104,13 @@ fn tenants_do_not_see_each_other() {
 }
 
 #[test]
-fn pages_from_elsewhere_cannot_use_a_server_without_tokens() {
+fn cross_origin_pages_cannot_use_a_server_without_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let status = |headers: &[&str]| get(&server, "/api/v1/status", headers).status;
     assert_eq!(status(&["Host: evil.example:4316"]), 403, "a name that suddenly means this machine");
     assert_eq!(status(&["Host: 127.0.0.1:4316"]), 200);
-    let flush = |headers: &[&str]| server.ask("http", "POST", "/api/v1/flush", headers, "").status;
+    let flush = |headers: &[&str]| server.request("http", "POST", "/api/v1/flush", headers, "").status;
     assert_eq!(flush(&["Sec-Fetch-Site: cross-site"]), 403);
     assert_eq!(flush(&["Origin: http://evil.example"]), 403);
     assert_eq!(flush(&["Origin: http://localhost"]), 204);
@@ -128,7 +128,7 @@ fn pages_from_elsewhere_cannot_use_a_server_without_tokens() {
 }
 
 #[test]
-fn slow_clients_are_closed_and_others_served() {
+fn slow_clients_are_disconnected_and_others_served() {
     let folder = tempfile::tempdir().unwrap();
     let limits = ["--set", "limits.header_timeout=500ms", "--set", "limits.body_timeout=500ms"];
     let server = Running::start(folder.path(), &limits);
@@ -138,22 +138,22 @@ fn slow_clients_are_closed_and_others_served() {
     let mut half = server.connect("otlp_http");
     half.write_all(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{").unwrap();
     assert_eq!(server.get("/healthz").status, 200);
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(silent.read(&mut [0; 1]).unwrap_or(0), 0);
     assert_eq!(dripping.read(&mut [0; 1]).unwrap_or(0), 0);
-    let told = answer(&mut half).status;
-    assert!(told == 408 || told == 400, "{told}");
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    let status = read_response(&mut half).status;
+    assert!(status == 408 || status == 400, "{status}");
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert_eq!(server.get("/healthz").status, 200);
 }
 
 #[test]
-fn one_address_cannot_have_all_connections() {
+fn connections_per_address_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &["--set", "limits.connections_per_peer=2"]);
     let _held = [server.connect("http"), server.connect("http")];
     std::thread::sleep(Duration::from_millis(100));
     let mut third = server.connect("http");
     assert_eq!(third.read(&mut [0; 1]).unwrap_or(0), 0, "closed at once");
-    assert_eq!(server.ask("zipkin", "GET", "/", &[], "").status, 404, "other listeners go on");
+    assert_eq!(server.request("zipkin", "GET", "/", &[], "").status, 404, "other listeners go on");
 }

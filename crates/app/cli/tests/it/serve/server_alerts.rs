@@ -1,5 +1,5 @@
-//! Samples of a server arrive minute by minute: a transaction that costs more CPU is noticed, sent once, remembered over
-//! a restart, and over when it costs what it did.
+//! Samples of a server arrive minute by minute: a transaction that costs more CPU is detected, notified once, remembered
+//! across a restart, and resolved when its cost is back to normal.
 
 use super::Running;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Patience of the test; nothing depends on how long things take.
+/// Timeout of the test; results do not depend on speed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const MINUTE: i64 = 60;
@@ -20,7 +20,7 @@ fn noise(at: i64, which: i64) -> f64 {
     ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
 
-/// A table of minutes of one server with two cores; a `buy` takes so many milliseconds of CPU, a `read` four.
+/// A table of minutes of one server with two cores; a `buy` takes `buy_ms` of CPU, a `read` four.
 fn table(start: i64, minutes: std::ops::Range<i64>, buy_ms: f64) -> String {
     let mut text =
         "time_s,server,tier,cores,utilization,count:buy,count:read,response_ms:buy,response_ms:read\n"
@@ -60,7 +60,7 @@ impl WatchedServer {
     fn pass(&mut self, minutes: i64, buy_ms: f64) -> Value {
         let body = table(self.start, self.minute..self.minute + minutes, buy_ms);
         self.minute += minutes;
-        let sent = self.running().ask("http", "POST", "/api/v1/import?name=app.csv", &[], &body);
+        let sent = self.running().request("http", "POST", "/api/v1/import?name=app.csv", &[], &body);
         assert_eq!(sent.status, 200, "{}", sent.body);
         assert!(sent.body.contains("\"losses\":{}"), "{}", sent.body);
         assert_eq!(self.running().post("/api/v1/flush").status, 204);
@@ -69,7 +69,7 @@ impl WatchedServer {
     }
 
     fn wait(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.running().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
@@ -77,21 +77,21 @@ impl WatchedServer {
             if is_wanted(&answer) {
                 return answer;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Waits until the program has acknowledged that the only incident is in this state.
+    /// Waits until the program has acknowledged the only incident in this state.
     fn wait_until_notified(&self, state: &str) {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let answer = self.running().get("/api/v1/incidents").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
             if answer["incidents"][0]["notified"]["exec"]["state"] == state {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            assert!(started.elapsed() < PATIENCE, "{answer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -115,7 +115,7 @@ fn sent(folder: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn a_transaction_that_costs_more_is_sent_once_and_then_resolved() {
+fn a_costlier_transaction_is_notified_once_and_then_resolved() {
     let folder = tempfile::tempdir().unwrap();
     let (config, data) = (config(folder.path()), folder.path().join("data"));
     let start = || Running::start(&data, &["--config", &config]);

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_for_a_cpu_is_due_to_what_the_cpu_did_for_most_of_it() {
+    fn a_cpu_wait_is_attributed_to_the_longest_use_of_the_cpu() {
         let cause = |elapsed_ns, idle_ns| WaitCause::of(KernelState::Preempted, true, elapsed_ns, idle_ns);
         assert_eq!(WaitCause::of(KernelState::Throttled, true, 9_800_000, 0), WaitCause::CpuQuota);
         assert_eq!(cause(60_000, 60_000), WaitCause::CpuWakeUp);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_of_a_wait_for_a_lock_is_not_a_sleep() {
+    fn a_lock_wait_that_times_out_is_not_a_sleep() {
         assert_eq!(WaitCause::Timer.in_call(true), WaitCause::Lock);
         assert_eq!(WaitCause::Unresolved.in_call(true), WaitCause::Lock);
         assert_eq!(WaitCause::Timer.in_call(false), WaitCause::Timer);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn running_is_computing_only_of_the_thread_itself() {
+    fn running_counts_as_computing_only_for_the_thread_itself() {
         assert_eq!(WaitCause::of(KernelState::Running, true, 5, 0), WaitCause::Computing);
         assert_eq!(WaitCause::of(KernelState::Running, false, 5, 0), WaitCause::OtherThread);
     }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_is_a_sentence() {
+    fn the_input_is_summarized_in_a_sentence() {
         let one = KernelTrace {
             format: "trace.dat v7".to_owned(),
             events: 30_374,

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_fields_are_ignored_and_absent_ones_empty() {
+    fn unknown_fields_are_ignored_and_missing_ones_are_empty() {
         let text = r#"{"schema_version":1,"report":"signature","moon":{"phase":[1]},"verdict":"splendid",
             "servers":[{"server":"a","transactions":[{"transaction":"Home","service_time_s":0.5,"color":"red"}]}]}"#;
         let signature = read_signature(text).unwrap();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn unreadable_signatures_have_a_reason() {
         let error = |text: &str| read_signature(text).unwrap_err().to_string();
         for text in ["", "[]", "{}", "hello", r#"{"schema_version":"1","report":"signature"}"#] {
             assert!(error(text).contains("no signature"), "{text}: {}", error(text));

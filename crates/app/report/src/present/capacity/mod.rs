@@ -53,7 +53,7 @@ impl Present for CapacityReport {
             (!self.latency.is_empty()).then(|| breakdown(self)),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
-            Some(rests_on(self)),
+            Some(basis_section(self)),
         ];
         let verdict = match self.verdict {
             CapacityVerdict::Exceeded => (Tone::Bad, "Beyond the limit"),
@@ -166,10 +166,10 @@ fn listed_points(answer: &CapacityAnswer) -> Vec<&CurvePoint> {
     let across = |point: &CurvePoint| if answer.clients.is_some() { point.clients } else { point.throughput };
     let capacity = most_amount(answer);
     let location = |part: &f64| answer.curve.partition_point(|point| across(point) < part * capacity);
-    let mut places: Vec<usize> =
+    let mut indices: Vec<usize> =
         POINTS.iter().map(|part| location(part).min(answer.curve.len() - 1)).collect();
-    places.dedup();
-    places.into_iter().map(|at| &answer.curve[at]).collect()
+    indices.dedup();
+    indices.into_iter().map(|at| &answer.curve[at]).collect()
 }
 
 fn duration(seconds: f64) -> Cell {
@@ -338,7 +338,7 @@ fn called(report: &CapacityReport, one: &TransactionLatency) -> Prose {
     prose
 }
 
-fn rests_on(report: &CapacityReport) -> Section {
+fn basis_section(report: &CapacityReport) -> Section {
     let mut sentences = vec![Prose::from(report.input.sentence())];
     sentences
         .extend(report.answer.as_ref().map(|answer| Prose::from(format!("Solved by {}.", answer.algorithm))));

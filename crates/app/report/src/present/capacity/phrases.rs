@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_reads_well() {
+    fn remaining_capacity_is_phrased_by_size() {
         for (used, text) in [
             (0.5, "half is left"),
             (0.25, "75 % is left"),

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_stack_and_gaps_stay() {
+    fn layers_are_stacked_and_gaps_remain() {
         let low = [Some(0.25), Some(0.5), None];
         assert_eq!(stacked(&low, &[Some(0.5), None, Some(0.1)]), [Some(0.75), None, None]);
     }

@@ -62,7 +62,7 @@ impl Present for ChangeReport {
             cautions(&self.cautions),
             ruled_out(&self.ruled_out),
             Some(losses(&self.input.losses)),
-            Some(rests_on(self)),
+            Some(basis_section(self)),
         ]);
         let verdict = match headline::is_unexplained(self) {
             true => (Tone::Unsure, "CPU not explained"),
@@ -223,7 +223,7 @@ fn servers(report: &ChangeReport) -> Option<Section> {
     (report.servers.len() > 1).then(|| section.block(table))
 }
 
-fn rests_on(report: &ChangeReport) -> Section {
+fn basis_section(report: &ChangeReport) -> Section {
     let method = format!("Method: {}.", names::label(&report.method, 40));
     let mut sentences = vec![Prose::from(report.input.sentence()), Prose::from(method)];
     let estimators = report.servers.iter().take(SERVERS).filter(|server| !server.estimator.is_empty());

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn models_have_letters() {
+    fn models_are_lettered_like_spreadsheet_columns() {
         assert_eq!([0, 1, 25, 26, 27, 52].map(model_letter), ["A", "B", "Z", "AA", "AB", "BA"]);
     }
 
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_causes_of_a_change_of_cpu_are_points() {
+    fn causes_of_a_cpu_change_are_list_items() {
         let cpu = CpuSplit {
             before: 0.31,
             after: 0.38,

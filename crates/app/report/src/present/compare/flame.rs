@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_trees_are_drawn_as_far_as_they_go() {
+    fn broken_trees_are_drawn_up_to_the_break() {
         let paths = [path(Some(9), 1.0, 1.0, 1.0, 1.0), path(None, 1.0, 1.0, f64::NAN, f64::NAN)];
         assert_eq!(frames(&paths).len(), 0);
     }

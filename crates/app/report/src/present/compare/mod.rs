@@ -87,13 +87,17 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
         let change = numbers::relative(latency.before_ns, latency.after_ns).map(numbers::signed_share);
         figures.push(Figure::new("Mean latency", means, change.unwrap_or_default()));
     }
-    let of = |all: u64| format!("of {}", numbers::count(all));
+    let of_total = |all: u64| format!("of {}", numbers::count(all));
     let operations =
         comparison.operations.iter().filter(|operation| operation.change != Change::None).count();
     let shapes = comparison.shapes.iter().filter(|shape| shape.significant).count();
-    let all = of(comparison.operations.len() as u64);
+    let all = of_total(comparison.operations.len() as u64);
     figures.push(Figure::new("Operations changed", Cell::count(operations as u64), all));
-    figures.push(Figure::new("Call trees changed", Cell::count(shapes as u64), of(comparison.shapes_seen)));
+    figures.push(Figure::new(
+        "Call trees changed",
+        Cell::count(shapes as u64),
+        of_total(comparison.shapes_seen),
+    ));
     figures
 }
 

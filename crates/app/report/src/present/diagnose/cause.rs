@@ -36,8 +36,8 @@ pub(super) fn cause(cause: &Cause, clauses: &[Clause]) -> Option<Section> {
         ("Contradiction", Tone::Unsure, &cause.contradictions),
     ];
     let mut section = Section::new("cause", "Kind of cause");
-    let said = std::iter::once(summary(cause)).chain(waits);
-    section = section.block(Sentences::paragraphs(said.map(|text| Prose::quoted(&text))));
+    let sentences = std::iter::once(summary(cause)).chain(waits);
+    section = section.block(Sentences::paragraphs(sentences.map(|text| Prose::quoted(&text))));
     for (label, tone, texts) in lists {
         if !texts.is_empty() {
             section = section.block(Sentences::quoted_list(label, tone, texts));

@@ -253,7 +253,7 @@ impl Clauses<'_> {
             share => format!("{} times the load would fill it", numbers::ratio(1.0 / share.max(0.01))),
         };
         let mut text = format!("The CPU of {servers} is {} busy since then; {left}.", numbers::share(share));
-        if cpu.is_more() {
+        if cpu.is_increase() {
             let more = numbers::ratio(cpu.more);
             text.push_str(&format!(" {more} cores of it are more than transactions took before."));
         }

@@ -60,7 +60,7 @@ impl Present for Report {
             cautions(&self.cautions),
             ruled_out(&self.ruled_out),
             Some(losses(&self.input.losses)),
-            Some(rests_on(self)),
+            Some(basis_section(self)),
         ];
         let verdict = match self.verdict {
             Verdict::Suspects => (Tone::Bad, "Suspects found"),
@@ -424,7 +424,7 @@ const fn category_verdict(category: &Category, affected: bool) -> &'static str {
     }
 }
 
-fn rests_on(report: &Report) -> Section {
+fn basis_section(report: &Report) -> Section {
     let sentences = [
         Some(facts::read(&report.input)),
         facts::window(report).map(|window| format!("Requests started {window}.")),

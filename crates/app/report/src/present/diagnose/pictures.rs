@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_lead_from_the_entry_to_the_suspects() {
+    fn paths_lead_from_the_entry_to_the_suspects() {
         let tree = [node(None, None), node(Some(0), None), node(Some(1), Some(1)), node(Some(0), None)];
         let shape = TreeShape::of(&tree);
         assert_eq!(shape.depths, [0, 1, 2, 1]);

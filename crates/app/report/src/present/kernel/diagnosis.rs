@@ -1,7 +1,9 @@
 //! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
 
 use super::phrases::{instant, offset, row_name, set_words, step_clause, step_position, step_word, thread};
-use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
+use super::{
+    PREVIEW, ROWS, alignment, basis_section, durations, name_if_any, quoted, recorded, time, timeline,
+};
 use crate::document::{
     Axis, Block, Cell, Chart, Color, Detail, Document, Emphasis, Figure, Fold, LegendEntry, Panel, Prose,
     Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, columns, further_missing,
@@ -290,5 +292,5 @@ fn basis(report: &KernelDiagnosis) -> Section {
         sets.iter().map(|(name, set)| Prose::quoted(&format!("{name}: {}.", set_words(set)))).collect();
     sentences.push(Prose::quoted(&report.question));
     sentences.push(Prose::from(format!("Method: {}.", names::label(&report.method, 200))));
-    rests_on(&report.input, sentences, &report.settings)
+    basis_section(&report.input, sentences, &report.settings)
 }

@@ -25,7 +25,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
         let missing = report.missing.first().map_or("", String::as_str);
         return format!("There is no path to report. {missing}").trim_end().to_owned();
     };
-    let of = match report.executions.as_slice() {
+    let subject = match report.executions.as_slice() {
         [one] => {
             let thread = thread_in(&one.thread, Some(one.tid), &one.host, one.container.as_ref());
             format!("{} of {thread}", numbers::time(one.elapsed_ns))
@@ -34,7 +34,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
             format!("{} of {}", numbers::time(report.total_ns), executions(several.len() as u64, report))
         }
     };
-    let mut sentence = format!("{} of {of} was {}", numbers::share(first.share), first.cause.clause());
+    let mut sentence = format!("{} of {subject} was {}", numbers::share(first.share), first.cause.clause());
     if let Some(second) = report.causes.get(1).filter(|second| second.share >= SECOND_SHARE) {
         sentence.push_str(&format!("; {} was {}", numbers::share(second.share), second.cause.clause()));
     }
@@ -59,7 +59,7 @@ fn largest_call(report: &KernelPathReport) -> Option<String> {
     let calls = report.calls.iter().filter(|call| !call.is_user_mode);
     let call = calls.max_by_key(|call| waited(call))?;
     let (of_it, wait) = (waited(call), call.waits.first()?);
-    // Of what mostly is something else than waits in calls, that is to be said.
+    // If the excess is mostly something other than waits in calls, the headline names that.
     let main = report.waits.iter().filter(|wait| !is_trivial(wait.cause)).map(|wait| wait.total_ns);
     let main_ns = main.max().unwrap_or(0);
     let is_waiting = of_it * 2 >= call.total_ns;

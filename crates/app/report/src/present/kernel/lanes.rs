@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 /// Lanes as they are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LaneLayout {
-    /// The location of each of the path's lanes among the names.
-    pub(crate) of: Vec<usize>,
-    /// What stands beside each lane that is drawn.
+    /// Index into `names` of each of the path's lanes.
+    pub(crate) positions: Vec<usize>,
+    /// Label of each drawn lane.
     pub(crate) names: Vec<String>,
 }
 
 impl LaneLayout {
     /// The lane in which a segment or the end of a jump is drawn.
     pub(crate) fn location(&self, lane: u32) -> usize {
-        self.of.get(lane as usize).copied().unwrap_or(0)
+        self.positions.get(lane as usize).copied().unwrap_or(0)
     }
 }
 
@@ -26,7 +26,10 @@ impl LaneLayout {
 pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
     let all = timeline.lanes.len();
     if all <= most {
-        return LaneLayout { of: (0..all).collect(), names: timeline.lanes.iter().map(name_of).collect() };
+        return LaneLayout {
+            positions: (0..all).collect(),
+            names: timeline.lanes.iter().map(name_of).collect(),
+        };
     }
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (at, lane) in timeline.lanes.iter().enumerate().skip(1) {
@@ -42,18 +45,18 @@ pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
     let time = |members: &[usize]| -> u64 { members.iter().map(|&at| lane_ns[at]).sum() };
     ranked.sort_by_key(|members| (Reverse(time(members)), members[0]));
     let mut names = vec![name_of(&timeline.lanes[0])];
-    let mut of = vec![0; all];
+    let mut positions = vec![0; all];
     let own = if ranked.len() < most { ranked.len() } else { most.saturating_sub(2) };
     for members in &ranked[..own] {
-        members.iter().for_each(|&at| of[at] = names.len());
+        members.iter().for_each(|&at| positions[at] = names.len());
         names.push(group_name(timeline, members));
     }
     let rest: Vec<usize> = ranked[own..].concat();
     if !rest.is_empty() {
-        rest.iter().for_each(|&at| of[at] = names.len());
+        rest.iter().for_each(|&at| positions[at] = names.len());
         names.push(numbers::counted(rest.len() as u64, "more thread"));
     }
-    LaneLayout { of, names }
+    LaneLayout { positions, names }
 }
 
 fn group_name(timeline: &PathTimeline, members: &[usize]) -> String {
@@ -79,7 +82,7 @@ mod tests {
     use crate::{KernelState, PathSegment};
 
     #[test]
-    fn threads_of_one_name_share_a_lane_when_there_are_many() {
+    fn many_threads_of_one_name_share_a_lane() {
         let lane =
             |thread: &str, tid| PathLane { thread: thread.to_owned(), tid: Some(tid), host: String::new() };
         let segment = |lane, from_ns, to_ns| PathSegment {
@@ -110,12 +113,12 @@ mod tests {
             merged: 0,
         };
         let all = drawn_lanes(&timeline, 5);
-        assert_eq!(all.of, [0, 1, 2, 3, 4]);
+        assert_eq!(all.positions, [0, 1, 2, 3, 4]);
         let four = drawn_lanes(&timeline, 4);
         assert_eq!(four.names, ["app (tid 1)", "w (2 threads)", "db (tid 3)", "log (tid 5)"]);
-        assert_eq!(four.of, [0, 1, 2, 1, 3]);
+        assert_eq!(four.positions, [0, 1, 2, 1, 3]);
         let three = drawn_lanes(&timeline, 3);
         assert_eq!(three.names, ["app (tid 1)", "w (2 threads)", "2 more threads"]);
-        assert_eq!(three.of, [0, 1, 2, 1, 2]);
+        assert_eq!(three.positions, [0, 1, 2, 1, 2]);
     }
 }

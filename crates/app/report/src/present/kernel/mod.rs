@@ -94,7 +94,7 @@ fn traces(input: &KernelInput) -> Table {
 }
 
 /// What the answer is based on; pages list the traces as well.
-fn rests_on(input: &KernelInput, sentences: Vec<Prose>, settings: &[Setting]) -> Section {
+fn basis_section(input: &KernelInput, sentences: Vec<Prose>, settings: &[Setting]) -> Section {
     let traces = Block::from(traces(input)).folded(Fold::Closed, "Traces").detail(Detail::Page);
     let read = std::iter::once(Prose::from(input.sentence()));
     basis(read.chain(sentences), settings).block(traces)

@@ -1,7 +1,7 @@
 //! Critical paths: where the time of executions went, and what they waited for.
 
 use super::phrases::{instant, offset, thread, thread_in};
-use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
+use super::{PREVIEW, ROWS, basis_section, name_if_any, quoted, recorded, time, time_if_any, timeline};
 use crate::document::{
     Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
     cautions, columns, losses, missing,
@@ -30,7 +30,7 @@ impl Present for KernelPathReport {
             timeline::section(&self.timelines, "Critical path, segment by segment"),
             cautions(&self.cautions),
             Some(losses(&self.input.losses)),
-            Some(rests_on(&self.input, vec![Prose::quoted(&self.question)], &self.settings)),
+            Some(basis_section(&self.input, vec![Prose::quoted(&self.question)], &self.settings)),
         ];
         let verdict = if found { (Tone::Neutral, "Critical path") } else { (Tone::Unsure, "No path") };
         Document {

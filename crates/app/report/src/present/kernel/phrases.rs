@@ -141,11 +141,11 @@ pub(crate) const fn step_word(kind: StepKind) -> &'static str {
 
 /// `step 14 of 37`, `steps 14 to 20 of 37`.
 pub(crate) fn step_position(step: &StepGroup) -> String {
-    let of = numbers::count(u64::from(step.steps));
+    let total = numbers::count(u64::from(step.steps));
     if step.step_last > step.step {
-        format!("steps {} to {} of {of}", step.step, step.step_last)
+        format!("steps {} to {} of {total}", step.step, step.step_last)
     } else {
-        format!("step {} of {of}", step.step)
+        format!("step {} of {total}", step.step)
     }
 }
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_other_threads_say_what_these_did() {
+    fn waits_for_other_threads_name_their_activity() {
         let mut other = OtherThread {
             thread: "post`gres".to_owned(),
             tid: Some(812),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_of_a_lock_is_not_called_a_sleep() {
+    fn a_lock_timeout_is_not_called_a_sleep() {
         let facts = WaitFacts { count: 3, total_ns: 5_000_000, call: Some("futex"), ..WaitFacts::default() };
         let timeout = WaitFacts { resource: Some("hrtimer"), ..facts };
         assert_eq!(

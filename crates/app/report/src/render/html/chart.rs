@@ -140,9 +140,9 @@ impl Drawing<'_> {
     /// Letters and numbers above the marks, as far as there is room.
     fn labels(&self) -> Markup {
         let marks = self.chart.marks.iter().filter(|mark| !mark.label.is_empty());
-        let places =
+        let positions =
             marks.map(|mark| (f64::midpoint(self.x(mark.from), self.x(mark.to)), mark.label.as_str()));
-        texts("letter", "13", [0.024, 0.065], places)
+        texts("letter", "13", [0.024, 0.065], positions)
     }
 
     /// Lines and bands, stretched with the page.

@@ -85,14 +85,14 @@ fn head(table: &Table, roles: bool) -> Markup {
                         } @else { (column.title) }
                     }
                 }
-                @if apart(table) { th scope="col" role=[role("columnheader")] { "Remarks" } }
+                @if has_remark_column(table) { th scope="col" role=[role("columnheader")] { "Remarks" } }
             }
         }
     }
 }
 
-/// Whether remarks have a column of their own: no column of names has room for them.
-fn apart(table: &Table) -> bool {
+/// Whether remarks have a separate column, because no column of names has space for them.
+fn has_remark_column(table: &Table) -> bool {
     let noted = table.rows.iter().any(|row| !row.notes.is_empty());
     noted && !table.columns.iter().any(|column| column.kind == ColumnKind::Name)
 }
@@ -117,16 +117,16 @@ const fn class(column: &Column) -> Option<&'static str> {
 fn body(table: &Table, rows: &[TableRow], roles: bool) -> Markup {
     // The row's heading: its first name, else its first cell.
     let named = table.columns.iter().position(|column| column.kind == ColumnKind::Name).unwrap_or(0);
-    let apart = apart(table);
+    let has_remarks = has_remark_column(table);
     html! {
         tbody role=[roles.then_some("rowgroup")] {
             @for row in rows {
                 tr role=[roles.then_some("row")] class=[emphasis(row.emphasis)] {
                     @for (at, (column, cell)) in table.columns.iter().zip(&row.cells).enumerate() {
-                        @if at == named { (heading(row, cell, roles, !apart)) }
+                        @if at == named { (heading(row, cell, roles, !has_remarks)) }
                         @else { (self::cell(column, cell, roles)) }
                     }
-                    @if apart { td.remarks role=[roles.then_some("cell")] { (notes(&row.notes)) } }
+                    @if has_remarks { td.remarks role=[roles.then_some("cell")] { (notes(&row.notes)) } }
                 }
             }
         }

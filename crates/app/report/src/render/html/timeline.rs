@@ -21,7 +21,7 @@ const LANE: f64 = 37.0;
 /// From so many jumps on they are drawn faintly.
 const FAINT: usize = 250;
 
-/// Part of the width from which on a segment is a shape of its own.
+/// Minimum share of the width for a segment to be a separate shape.
 const OWN_SHAPE: f64 = 0.004;
 
 pub(super) fn timeline(timeline: &Timeline, key: &str) -> Markup {

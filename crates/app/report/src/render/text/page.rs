@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn words_wrap_under_their_lead_and_units_stay() {
+    fn words_wrap_under_their_indent_and_keep_units_attached() {
         let text = Painted::plain("it takes 48.2 ms, or 83 % of all");
         assert_eq!(shown(16, &[text]), "- it takes\n  48.2 ms, or\n  83 % of all\n");
     }
 
     #[test]
-    fn pieces_without_a_space_between_them_stay_together() {
+    fn parts_without_a_space_are_not_separated() {
         let pieces = [Painted::plain("on "), Painted::strong("write"), Painted::plain(": slow")];
         assert_eq!(shown(12, &pieces), "- on write:\n  slow\n");
     }

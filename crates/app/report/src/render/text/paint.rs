@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn paint_needs_leave_to_write_escapes() {
+    fn escapes_are_written_only_with_color_on() {
         let mut on = String::new();
         Painted::strong("a\u{1b}[2Jb").write(ColorChoice::On, &mut on);
         assert_eq!(on, "\u{1b}[1ma\\u{1b}[2Jb\u{1b}[0m");

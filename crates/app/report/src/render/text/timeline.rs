@@ -62,7 +62,7 @@ mod tests {
     use crate::document::Color;
 
     #[test]
-    fn a_column_shows_what_takes_most_of_it() {
+    fn a_column_shows_its_longest_state() {
         let segment = |lane, symbol, from_ns, to_ns| TimelineSegment {
             lane,
             from_ns,

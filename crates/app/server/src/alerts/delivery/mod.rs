@@ -40,7 +40,7 @@ impl fmt::Display for SendError {
     }
 }
 
-/// What a delivery works on.
+/// The state that a delivery works on.
 pub(super) trait DeliverySteps {
     /// Changes the list of alerts.
     fn change(&mut self, change: impl FnOnce(&mut AlertList));

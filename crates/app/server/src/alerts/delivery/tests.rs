@@ -7,23 +7,23 @@ use super::*;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What outlives a kill: the stored list, and the messages that the receiver got.
+/// State that survives a kill: the stored list and the received messages.
 #[derive(Default)]
 struct Outside {
     stored: AlertList,
-    /// Contents of messages by id, with how often each arrived.
+    /// Contents of messages and their number of arrivals, by id.
     received: BTreeMap<String, (Vec<(String, IncidentState)>, u32)>,
-    /// The order in which ids arrived first.
+    /// Ids in order of their first arrival.
     order: Vec<String>,
 }
 
-/// Where a kill may hit: before or after each step takes effect.
+/// When a kill happens: before or after a step takes effect.
 struct Process<'a> {
     outside: &'a mut Outside,
     list: AlertList,
     /// Steps until the kill.
     left: u32,
-    /// What the receiver answers.
+    /// The response of the receiver.
     answer: Result<(), SendError>,
 }
 
@@ -33,12 +33,12 @@ impl Process<'_> {
     fn instant(&mut self) {
         match self.left.checked_sub(1) {
             Some(left) => self.left = left,
-            // Without the message of a panic.
+            // Suppresses the panic message.
             None => resume_unwind(Box::new(Killed)),
         }
     }
 
-    /// What a round of the notifying task does.
+    /// One round of the notification task.
     fn deliver_all(&mut self, at: Timestamp) {
         while let Some(message) = self.next(at) {
             if deliver(self, "webhook", &message, false, at).is_err() {
@@ -91,7 +91,7 @@ impl DeliverySteps for Process<'_> {
     }
 }
 
-/// An incident that opens and closes while the process is killed so many steps after each start.
+/// An incident that opens and closes while the process is killed a number of steps after each start.
 fn run(outside: &mut Outside, kills: &[u32]) {
     let mut kills = kills.iter().copied();
     let mut minute = 0;
@@ -121,7 +121,7 @@ fn states(outside: &Outside) -> Vec<Vec<IncidentState>> {
 }
 
 #[test]
-fn a_kill_at_any_instant_loses_no_message_and_repeats_one_with_its_id() {
+fn a_kill_at_any_instant_loses_no_message_and_resends_it_with_the_same_id() {
     let mut repeated = 0;
     // Twelve evaluations save, and two messages have three steps each, with an instant before and after each step.
     for first in 0..40 {
@@ -139,7 +139,7 @@ fn a_kill_at_any_instant_loses_no_message_and_repeats_one_with_its_id() {
     assert!(repeated > 10, "no kill came between sending and saving");
 }
 
-/// An operation is slow for two minutes, and the first message has this answer; everything after it is acknowledged.
+/// An operation is slow for two minutes; the first message gets this response, and all later ones are acknowledged.
 fn after_first_answer(answer: Result<(), SendError>) -> Outside {
     let mut outside = Outside::default();
     let mut process = Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer };
@@ -156,14 +156,14 @@ fn after_first_answer(answer: Result<(), SendError>) -> Outside {
 }
 
 #[test]
-fn an_unconfirmed_message_is_sent_again_before_what_followed() {
+fn an_unconfirmed_message_is_resent_before_later_ones() {
     let outside = after_first_answer(Err(SendError::Unconfirmed("timeout".to_owned())));
     assert_eq!(states(&outside), [[IncidentState::Open], [IncidentState::Closed]]);
     assert_eq!(outside.received[&outside.order[0]].1, 2, "the same id, twice");
 }
 
 #[test]
-fn a_refused_message_is_decided_anew() {
+fn a_rejected_message_is_reevaluated() {
     let outside = after_first_answer(Err(SendError::Refused("status 503".to_owned())));
     assert_eq!(outside.order, Vec::<String>::new(), "nobody was notified of its beginning");
 }

@@ -35,12 +35,12 @@ const DRIFT: f64 = 0.045;
 const ERRORS_MIN: f64 = 4.0;
 /// So many times as far as any interval of the baseline that is as long.
 const BEYOND_BASELINE: f64 = 1.5;
-/// Intervals of the baseline that tell how much they vary.
+/// Intervals of the baseline from which the variation is estimated.
 const EARLIER_MIN: usize = 3;
 /// Requests of the baseline, and of the latest part.
 const USUAL_MIN: usize = 50;
 const LATEST_MIN: usize = 5;
-/// Calls beyond the tail: so much longer, as a factor, than all but this share of the usual ones.
+/// Calls beyond the tail: longer by this factor than all but this share of the usual ones.
 const TAIL_SHARE: f64 = 0.01;
 const TAIL_FACTOR: f64 = 1.6;
 /// The least number of requests with such calls, and their share of all.
@@ -87,7 +87,7 @@ fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
     earlier.len() >= EARLIER_MIN && errors >= ERRORS_MIN * scale && errors >= BEYOND_BASELINE * largest
 }
 
-/// The parts of a window that are so long, the latest first.
+/// The parts of a window of a given length, the latest first.
 pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Window> {
     let ends = std::iter::successors(Some(window.until), move |end| Some(end.minus(length)));
     ends.map(move |end| before(length, end)).take_while(move |part| part.since >= window.since)
@@ -118,7 +118,7 @@ fn within(all: &[Called], window: Window) -> &[Called] {
     &all[first..last.max(first)]
 }
 
-/// What is usual, by category of requests.
+/// Usual times, by category of requests.
 struct Usual {
     mean: f64,
     /// Of a category.
@@ -127,9 +127,9 @@ struct Usual {
     sorted: Vec<f64>,
     /// Their density at themselves: the slope of a score.
     density: f64,
-    /// Where what is beyond the tail begins.
+    /// The time beyond which a call is beyond the tail.
     tail: f64,
-    /// The share of the requests that is there.
+    /// The share of the requests that is present.
     tail_share: f64,
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shift_of_two_modes_is_the_factor_of_both() {
+    fn the_shift_of_two_modes_is_their_common_factor() {
         let usual = Usual::new(&called(0..3_600, 1.0)).unwrap();
         let same = usual.shift(&called(3_600..3_780, 1.0)).unwrap();
         assert!(same.change.abs() < 0.05 && same.errors().abs() < 1.0, "{}", same.change);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_in_the_baseline_is_not_exceptional() {
+    fn recurring_slowness_in_the_baseline_is_not_exceptional() {
         let quiet = [0.4, -0.7, 1.1, 0.2, -1.3, 0.9];
         assert!(is_exceptional(5.0, &quiet));
         assert!(!is_exceptional(3.0, &quiet), "too few standard errors");

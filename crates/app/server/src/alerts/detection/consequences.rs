@@ -8,7 +8,7 @@ use laggard_model::OperationId;
 /// What fails explains its callers if it hits at least this part of the requests that they do.
 const REQUESTS_MIN: f64 = 0.1;
 
-/// Whether a finding is explained by an operation that fails and that it calls, by itself or by way of others.
+/// Whether a finding is explained by a failing operation that it calls directly or indirectly.
 pub(super) fn is_explained(finding: &Finding, failing: &Finding, requests: &Requests) -> bool {
     failing.has_errors()
         && !finding.has_errors()

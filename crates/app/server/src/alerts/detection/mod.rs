@@ -36,21 +36,21 @@ pub struct Detection {
 
 const DAY: Nanos = Nanos::from_secs(86_400);
 const INSTANT: Nanos = Nanos::from_ns(1);
-/// Another window is evaluated so many times in its length, or whenever the usual one is.
+/// Number of evaluations of another window within its length, at most one for each evaluation of the usual window.
 const OTHER_EVALUATIONS: u64 = 12;
-/// The baseline of a longer window is so many times as long, or as long as that of the usual window.
+/// Minimum length of the baseline of a longer window as a multiple of the window, at least that of the usual window.
 const LONG_BASELINE: u64 = 2;
 /// Largest p-value of a new alert: evaluations follow each other by a minute, and a level that suits one question is met by chance
 /// every few hours.
 const CERTAIN_LEVEL: f64 = 1e-3;
-/// The same of an operation that is slower by itself than it makes requests.
+/// The same for an operation that is slower than its effect on requests suggests.
 const OWN_LEVEL: f64 = 1e-4;
 /// The same by a shorter window, whose few minutes differ more from each other than the method can know from an hour.
 const SHORT_LEVEL: f64 = 1e-5;
-/// The baseline of a shorter window is so many times as long.
+/// Length of the baseline of a shorter window as a multiple of the window.
 const SHORT_BASELINE: u64 = 12;
 
-/// A window and what it is compared with.
+/// A window and its baseline.
 #[derive(Clone, Copy)]
 struct Compared {
     window: Window,
@@ -193,7 +193,7 @@ fn day_before(window: Window) -> Window {
     Window { since: window.since.minus(DAY).minus(half), until: window.until.minus(DAY).plus(half) }
 }
 
-/// What findings are judged with.
+/// Data for evaluating findings.
 struct Study<'a> {
     detection: &'a Detection,
     alerts: &'a AlertList,
@@ -332,7 +332,7 @@ impl Study<'_> {
         let is_short = self.is_short(compared.window);
         let level = if is_short { SHORT_LEVEL } else { CERTAIN_LEVEL };
         findings.retain(|finding| {
-            // Which calls an operation makes depends on what is asked for, which varies more than the method can know.
+            // Which calls an operation makes depends on the request, which varies more than the method can account for.
             let is_of_calls = finding.is_failing() && !finding.has_errors();
             let level = if is_of_calls { SHORT_LEVEL } else { level };
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;

@@ -19,7 +19,7 @@ const RECENT: [Nanos; 4] =
 const BLOCK_NS: i64 = 60_000_000_000;
 /// Fewest calls of a mean.
 const CALLS_MIN: usize = 5;
-/// Where so many calls of a replica were expected and there is none, the replica is gone.
+/// If at least this many calls of a replica were expected and there are none, the replica was removed.
 const EXPECTED_MIN: f64 = 10.0;
 /// Quantile of the normal distribution for a one-sided level of 5 %.
 const CERTAIN: f64 = 1.645;
@@ -51,7 +51,7 @@ pub(super) fn recovery(
     let anywhere = Finding { replicas: Vec::new(), ..finding.clone() };
     let anywhere = |window: Window| calls(&anywhere, requests, window, engine);
     let calls = |window: Window| calls(finding, requests, window, engine);
-    // A replica that was started since has no past of its own. The baseline may be deleted by now.
+    // A replica that was started since then has no history. The baseline may have been deleted.
     let Some(usual) = Level::usual(&calls(usual)).or_else(|| Level::usual(&anywhere(usual))) else {
         return Some(Recovery::Unknown);
     };

@@ -1,4 +1,4 @@
-//! Which baselines an evaluation compares with, on requests with known slow intervals.
+//! Evaluations of requests with known slow intervals against their baselines.
 
 use super::super::evaluate::Recovery;
 use super::super::lifecycle::AlertState;
@@ -115,7 +115,7 @@ fn watch(alerts: &mut AlertList, requests: &Arc<Requests>, from: i64, to: i64) -
 
 #[test]
 fn slow_operations_have_findings_until_they_recover() {
-    // Three hours quiet, four slow, one quiet: longer slow than the baseline is long.
+    // Three hours quiet, four slow, one quiet: slow for longer than the length of the baseline.
     let requests = requests(0..480, |at| (180..420).contains(&at));
     let mut alerts = AlertList::default();
     let states = watch(&mut alerts, &requests, 140, 480);
@@ -167,7 +167,7 @@ fn an_operation_that_fails_for_longer_than_the_baseline_has_one_alert_until_it_r
 }
 
 #[test]
-fn daily_slow_downs_are_no_findings() {
+fn daily_slowdowns_are_not_findings() {
     const DAY: i64 = 24 * 60;
     let backup = |at: i64| (300..330).contains(&(at % DAY));
     let requests = requests(0..DAY + 400, backup);
@@ -181,7 +181,7 @@ fn daily_slow_downs_are_no_findings() {
 }
 
 #[test]
-fn a_slow_down_of_yesterday_does_not_hide_one_of_today() {
+fn yesterdays_slowdown_does_not_hide_todays() {
     const DAY: i64 = 24 * 60;
     let requests = requests(0..DAY + 400, |at| (300..330).contains(&(at % DAY)));
     let mut alerts = AlertList::default();
@@ -240,7 +240,7 @@ fn watch_traffic(all: std::ops::Range<i64>, without: std::ops::Range<i64>) -> (S
 }
 
 #[test]
-fn requests_that_stop_arriving_are_an_alert_until_they_are_back() {
+fn missing_requests_are_an_alert_until_they_return() {
     let (states, alerts) = watch_traffic(0..480, 200..400);
     // Found after five minutes, and fires at the second evaluation; back at 400, and resolved after five of them.
     let first = states.find('F').expect("an alert");
@@ -257,7 +257,7 @@ fn requests_that_stop_arriving_are_an_alert_until_they_are_back() {
 }
 
 #[test]
-fn requests_that_become_half_as_many_are_no_alert() {
+fn half_as_many_requests_are_no_alert() {
     let half = requests_at((0..200).chain((200..320).filter(|at| at % 2 == 0)));
     let alerts = AlertList::default();
     for at in (205..320).step_by(5) {
@@ -288,7 +288,7 @@ fn an_alert_without_its_baseline_does_not_resolve() {
     let mut alerts = AlertList::default();
     watch(&mut alerts, &all, 170, 200);
     assert_eq!(alerts.firing().count(), 1);
-    // The quiet time was deleted; what is left is slow throughout.
+    // The quiet time was deleted; the rest is slow throughout.
     let late = requests(220..400, |_| true);
     let evaluation = evaluation(&alerts, &late, 390).unwrap();
     assert!(evaluation.findings.is_empty(), "{evaluation:?}");
@@ -297,13 +297,13 @@ fn an_alert_without_its_baseline_does_not_resolve() {
 }
 
 #[test]
-fn a_slow_down_is_over_when_its_latest_calls_are_fast() {
+fn a_slowdown_ends_when_the_latest_calls_are_fast() {
     let requests = requests(0..400, |at| (180..300).contains(&at));
     let mut alerts = AlertList::default();
     watch(&mut alerts, &requests, 150, 300);
-    let said = |at: i64| evaluation(&alerts, &requests, at).unwrap().recoveries.into_values().next();
-    assert_eq!(said(299), Some(Recovery::StillSlow));
-    assert_eq!(said(305), Some(Recovery::Recovered), "while the window still has slow minutes");
+    let recovery = |at: i64| evaluation(&alerts, &requests, at).unwrap().recoveries.into_values().next();
+    assert_eq!(recovery(299), Some(Recovery::StillSlow));
+    assert_eq!(recovery(305), Some(Recovery::Recovered), "while the window still has slow minutes");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn operations_of_one_service_are_one_finding() {
 }
 
 #[test]
-fn callers_of_what_fails_are_no_findings_of_their_own() {
+fn callers_of_failing_operations_are_not_findings() {
     let requests = requests(0..10, |_| false);
     let finding = crate::alerts::lifecycle::tests::finding;
     let failing = |name: &str, kind: &str| {
@@ -359,7 +359,7 @@ fn callers_of_what_fails_are_no_findings_of_their_own() {
 }
 
 #[test]
-fn a_large_slow_down_is_confirmed_within_minutes() {
+fn a_large_slowdown_is_confirmed_within_minutes() {
     let requests = requests(0..260, |at| at >= 240);
     let (mut alerts, mut states) = (AlertList::default(), String::new());
     for at in 236..250 {
@@ -372,7 +372,7 @@ fn a_large_slow_down_is_confirmed_within_minutes() {
 }
 
 #[test]
-fn an_operation_counts_by_itself_if_most_of_its_calls_are_slower() {
+fn an_operation_with_mostly_slower_calls_is_its_own_finding() {
     let finding =
         Finding { slower: 0.012, factor: Some(1.3), ..crate::alerts::lifecycle::tests::finding("read") };
     assert!(finding.is_slower_by_itself(0.05));

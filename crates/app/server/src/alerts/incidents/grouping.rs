@@ -38,7 +38,7 @@ fn belongs(list: &AlertList, incident: &IncidentRecord, alert: &Alert, at: Times
         IncidentState::Closed => incident.closed_for(at).is_some_and(|closed| closed < REOPENED_WITHIN),
     };
     let opened_by_page = list.of_incident(incident).next().is_some_and(is_page);
-    // Whoever is called for pages alone must not miss one because an incident was open already.
+    // A receiver of pages only must not miss one because an incident was open already.
     let is_urgent_enough = opened_by_page || !is_page(alert);
     is_recent
         && is_urgent_enough
@@ -47,12 +47,12 @@ fn belongs(list: &AlertList, incident: &IncidentRecord, alert: &Alert, at: Times
             .any(|member| member.finding.is_about_the_same(&alert.finding) || are_one(member, alert))
 }
 
-/// Whether somebody is to be called.
+/// Whether the alert pages a person.
 fn is_page(alert: &Alert) -> bool {
     alert.finding.objective().is_some_and(|finding| finding.severity == ObjectiveSeverity::Page)
 }
 
-/// Whether two alerts have one cause, as far as their times and subjects tell.
+/// Whether two alerts have one cause, judging by their times and subjects.
 fn are_one(one: &Alert, other: &Alert) -> bool {
     began_together(one, other) && meet(&one.finding, &other.finding)
 }

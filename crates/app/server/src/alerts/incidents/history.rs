@@ -13,7 +13,7 @@ const SAME_TIME_MINUTES: i64 = 30;
 const DAY_MINUTES: i64 = 24 * 60;
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// What earlier incidents about the same operation, server, or replica say.
+/// Earlier incidents about the same operation, server, or replica.
 pub(super) fn clause(list: &AlertList, incident: &IncidentRecord) -> Option<Clause> {
     let lead = list.of_incident(incident).next()?;
     let earlier: Vec<&IncidentRecord> = list
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_the_same_time_is_a_pattern() {
+    fn incidents_at_the_same_time_of_day_are_a_pattern() {
         let pattern = |days: &[i64]| pattern(&before(days), WEDNESDAY);
         assert_eq!(pattern(&[7, 14, 21]).unwrap(), "each Wednesday at about 15:00 UTC");
         assert_eq!(pattern(&[1, 2, 3, 4]).unwrap(), "each day at about 15:00 UTC");

@@ -97,7 +97,7 @@ pub struct IncidentSize {
     pub slower: f64,
 }
 
-/// What traces, samples, and events together say about an incident.
+/// The verdict on an incident from traces, samples, and events.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IncidentVerdict {
     /// When it was reached, or examined again without any other result, by the server's clock.
@@ -127,7 +127,7 @@ fn count_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::
     })
 }
 
-/// What is the same again after so short a time is the same incident.
+/// Maximum time after which a repeated incident counts as the same one.
 pub(super) const REOPENED_WITHIN: Nanos = Nanos::from_secs(1_800);
 
 /// Incidents of the last day, and open ones; the oldest closed ones become history early.

@@ -1,4 +1,4 @@
-//! What an alert about an objective says about an incident.
+//! Clauses of an incident from an alert about an objective.
 
 use super::super::objective_finding::ObjectiveFinding;
 use laggard_model::Timestamp;

@@ -1,4 +1,4 @@
-//! Incidents that are history: with their alerts, so that they outlive them, in a file of their own.
+//! Incidents that are history: stored with their alerts, so that they outlive them, in a separate file.
 //!
 //! An incident becomes history a day after it was closed, since it may be open again within half an hour, and receivers may
 //! still have to be notified of its end. Until it is in that file, it is stored with the alerts.
@@ -93,7 +93,7 @@ impl IncidentRecord {
 
 impl AlertList {
     /// Makes history of incidents that were closed a day ago, of the oldest closed ones beyond the limit, and of those that lose
-    /// an alert. Those without any alert cannot be shown: there are none but in damaged files.
+    /// an alert. Those without any alert cannot be shown; they only exist in damaged files.
     pub(in crate::alerts) fn retire_incidents(&mut self, at: Timestamp) {
         let surplus = self.incidents.len().saturating_sub(INCIDENTS_MAX);
         let mut retired = 0;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_costs_one_incident() {
+    fn a_damaged_line_loses_one_incident() {
         let folder = tempfile::tempdir().unwrap();
         let mut list = AlertList::default();
         for number in 0..3 {

@@ -1,4 +1,4 @@
-//! From spans with threads and the recordings of two hosts to what the verdict says about waits.
+//! Verdicts about waits from spans with thread ids and the recordings of two hosts.
 
 use super::super::detection::Detection;
 use super::super::finding::AlertFinding;
@@ -40,7 +40,7 @@ fn wait_of(host: &str, call: u64) -> WorkerWait {
     }
 }
 
-/// Calls of an operation by three replicas, with traces of their own.
+/// Calls of an operation by three replicas, each in its own trace.
 #[derive(Clone, Copy)]
 struct Calls<'a> {
     operation: &'a str,
@@ -78,7 +78,7 @@ fn add_calls(batch: &mut Batch, calls: &Calls<'_>) {
     }
 }
 
-/// What the agent of a host hands over: its calls within the requested time.
+/// The recording of a host's agent: its calls within the requested time.
 fn recording(request: &RecordingRequest) -> Vec<u8> {
     const CLOCK_NS: u64 = 50_000_000_000;
     let calls = (0..MINUTES * 60_000 / EVERY_MS)
@@ -202,7 +202,7 @@ fn wait_clause(verdict: &IncidentVerdict) -> Option<&str> {
 }
 
 #[test]
-fn calls_with_threads_get_what_they_wait_for() {
+fn waits_are_attributed_to_calls_with_thread_ids() {
     let [before, after] = RecordedIncident::new(Some(Tid(WORKER as u32))).verdicts();
     assert_eq!((before.recordings, wait_clause(&before)), (0, None));
     let wait = wait_clause(&after).unwrap_or_else(|| panic!("{:#?}", after.clauses));
@@ -215,7 +215,7 @@ fn calls_with_threads_get_what_they_wait_for() {
 }
 
 #[test]
-fn threads_that_do_not_run_are_no_threads_of_the_kernel() {
+fn thread_ids_that_never_ran_are_not_kernel_threads() {
     for tid in [None, Some(Tid(7))] {
         let [_, after] = RecordedIncident::new(tid).verdicts();
         assert_eq!(after.recordings, 2);
@@ -225,7 +225,7 @@ fn threads_that_do_not_run_are_no_threads_of_the_kernel() {
 }
 
 #[test]
-fn a_verdict_begins_with_what_the_alert_is_about() {
+fn a_verdict_starts_with_the_operation_of_the_alert() {
     fn time_ns(call: u64, slower_ms: u64) -> u64 {
         let is_slow = call * EVERY_MS >= ONSET * 60_000;
         5_000_000 + call % 7 * 100_000 + slower_ms * 1_000_000 * u64::from(is_slow)

@@ -1,4 +1,4 @@
-//! What an alert about a server says about an incident.
+//! Clauses of an incident from an alert about a server.
 
 use super::super::finding::{ServerEvidence, ServerFinding};
 use super::super::kind::server_summary;
@@ -9,7 +9,7 @@ use laggard_report::{
     CauseClass, Certainty, ChangeEventKind, Clause, ClauseKind, EvidenceSource, JointChange,
 };
 
-/// What began within half an hour of each other may belong together.
+/// Maximum distance between the onsets of related alerts.
 const NEAR: Nanos = Nanos::from_secs(1_800);
 
 /// The clause of a server: what the incident is, if it opened the incident, else what its CPU or storage says besides.
@@ -26,7 +26,7 @@ pub(super) fn class(finding: &ServerFinding) -> CauseClass {
         ServerEvidence::UnexplainedCpu { times_known: true, .. } => CauseClass::ForeignLoad,
         ServerEvidence::UnexplainedCpu { times_known: false, .. } => CauseClass::Unknown,
         ServerEvidence::LowCapacity { .. } => CauseClass::Load,
-        // What fills memory or a file system is not known.
+        // The cause of a filling memory or file system is unknown.
         ServerEvidence::MemoryFull(_) | ServerEvidence::DiskFull(_) => CauseClass::Unknown,
     }
 }

@@ -1,10 +1,10 @@
-//! Which alerts form an incident, and when it is over.
+//! Grouping of alerts into incidents, and the end of incidents.
 
 use super::super::finding::{AlertFinding, ServerEvidence, ServerFinding};
 use super::super::lifecycle::tests::{evaluated, finding, rules, time};
 use super::*;
 
-/// The alerts of so many minutes, in which these findings are made. `change` may alter each of them.
+/// The alerts of a number of minutes with these findings. `change` may alter each finding.
 fn list(
     minutes: i64,
     operations: &[&str],
@@ -28,21 +28,21 @@ fn apply(
     list.apply(&evaluation, rules(), time(minute));
 }
 
-/// Without anything in common with another.
-fn apart(finding: &mut super::super::evaluate::Finding) {
+/// Findings that have nothing in common.
+fn unrelated(finding: &mut super::super::evaluate::Finding) {
     finding.replicas = vec![format!("{}-1", finding.service)];
     finding.categories[0].id.clone_from(&finding.service);
 }
 
 #[test]
-fn alerts_that_meet_in_requests_are_one_incident() {
+fn alerts_that_share_requests_are_one_incident() {
     let same_requests = |finding: &mut super::super::evaluate::Finding| finding.replicas.clear();
     assert_eq!(list(3, &["read", "cart write"], same_requests).incidents.len(), 1);
     let same_replica = |finding: &mut super::super::evaluate::Finding| {
         finding.categories[0].id.clone_from(&finding.service);
     };
     assert_eq!(list(3, &["read", "cart write"], same_replica).incidents.len(), 1);
-    let two = list(3, &["read", "cart write"], apart);
+    let two = list(3, &["read", "cart write"], unrelated);
     assert_eq!(two.incidents.len(), 2, "in the same minute, but they do not meet");
     assert!(two.incidents.iter().all(|incident| incident.alerts.len() == 1));
 }
@@ -51,7 +51,7 @@ fn alerts_that_meet_in_requests_are_one_incident() {
 fn an_alert_that_connects_two_others_joins_them() {
     let connect = |finding: &mut super::super::evaluate::Finding| match finding.service.as_str() {
         "web" => finding.replicas = vec!["db-1".to_owned(), "cart-1".to_owned()],
-        _ => apart(finding),
+        _ => unrelated(finding),
     };
     let list = list(3, &["read", "cart write", "web buy"], connect);
     assert_eq!(list.incidents.len(), 1);
@@ -60,7 +60,7 @@ fn an_alert_that_connects_two_others_joins_them() {
 }
 
 #[test]
-fn what_begins_later_is_another_incident() {
+fn a_later_onset_is_a_separate_incident() {
     let onset = |ns: i64| move |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(ns);
     let mut list = list(3, &["read"], onset(time(0).unix_ns()));
     for minute in 40..43 {
@@ -99,7 +99,7 @@ fn an_incident_closes_with_its_last_alert_and_is_the_same_if_it_comes_back_soon(
 }
 
 #[test]
-fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
+fn a_server_alert_joins_the_incident_of_its_slow_operations() {
     let mut list = list(3, &["read"], |_| {});
     let alert = |server: &str, since: i64| {
         let finding = AlertFinding::Server(ServerFinding {
@@ -119,7 +119,7 @@ fn a_server_in_trouble_belongs_to_what_is_slow_on_it() {
 }
 
 #[test]
-fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
+fn a_budget_alert_joins_the_incident_that_burns_it_unless_it_pages() {
     use super::super::objective_finding::{ObjectiveCause, ObjectiveFinding, ObjectiveSeverity};
     let mut list = list(3, &["read"], |_| {});
     let cause = |service: &str| ObjectiveCause {
@@ -152,15 +152,15 @@ fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
     };
     let ticket = alert("buy", ObjectiveSeverity::Ticket, Some("db"));
     let page = alert("buy", ObjectiveSeverity::Page, Some("db"));
-    let apart = alert("sell", ObjectiveSeverity::Ticket, Some("cart"));
+    let elsewhere = alert("sell", ObjectiveSeverity::Ticket, Some("cart"));
     let unexplained = alert("rent", ObjectiveSeverity::Ticket, None);
-    list.active.extend([ticket, page, apart, unexplained]);
+    list.active.extend([ticket, page, elsewhere, unexplained]);
     list.follow_incidents(time(3));
     let members: Vec<&[String]> = list.incidents.iter().map(|incident| incident.alerts.as_slice()).collect();
     assert_eq!(members.len(), 4);
     assert_eq!(members[0][1..], ["buyTicket"], "with the slow operation");
     assert_eq!(members[1..], [["buyPage"], ["sellTicket"], ["rentTicket"]]);
-    // The other way round, what is less urgent joins the page.
+    // In the other direction, a less urgent alert joins the page.
     list.incidents.clear();
     list.active.remove(0);
     list.follow_incidents(time(3));
@@ -173,7 +173,7 @@ fn a_budget_belongs_to_what_burns_it_unless_somebody_is_to_be_called() {
 }
 
 #[test]
-fn a_silence_covers_what_it_names_until_it_ends() {
+fn a_silence_covers_matching_alerts_until_it_ends() {
     let list = list(3, &["read"], |_| {});
     let (incident, alert) = (&list.incidents[0], &list.active[0]);
     let silence = |service: Option<&str>, incident: Option<&str>| Silence {
@@ -197,14 +197,14 @@ fn a_silence_covers_what_it_names_until_it_ends() {
 }
 
 #[test]
-fn a_stored_incident_names_what_it_is_about() {
+fn a_stored_incident_names_its_subjects() {
     let list = list(3, &["read"], |_| {});
     assert_eq!(list.incidents[0].headline(&list), AlertFinding::Operation(finding("read")).summary());
     assert_eq!(list.incidents[0].text(&list, 10), list.incidents[0].headline(&list));
 }
 
 #[test]
-fn an_onset_that_is_estimated_minutes_too_late_is_no_other_incident() {
+fn an_onset_estimated_minutes_too_late_is_the_same_incident() {
     let mut list = list(3, &["read"], |finding| finding.onset_ns = Some(time(0).unix_ns()));
     let late = |finding: &mut super::super::evaluate::Finding| finding.onset_ns = Some(time(6).unix_ns());
     for minute in 8..10 {
@@ -214,10 +214,10 @@ fn an_onset_that_is_estimated_minutes_too_late_is_no_other_incident() {
 }
 
 #[test]
-fn an_alert_belongs_to_that_about_the_operation_that_it_calls() {
+fn an_alert_joins_the_incident_of_its_callee() {
     let two = |callee: Option<&str>| {
         let change = |finding: &mut super::super::evaluate::Finding| {
-            apart(finding);
+            unrelated(finding);
             if let (Some(callee), "web") = (callee, finding.service.as_str()) {
                 let (service, operation) = (callee.to_owned(), "read".to_owned());
                 finding.caller = Some(crate::alerts::FindingCaller { service, operation });

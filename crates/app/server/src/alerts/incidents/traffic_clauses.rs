@@ -1,4 +1,4 @@
-//! What an incident says about the requests that a service gets.
+//! Clauses of an incident about the number of requests of a service.
 
 use super::super::detection::TrafficChange;
 use super::super::evaluate::Finding;
@@ -26,12 +26,12 @@ pub(super) fn of(finding: &Finding) -> Option<TrafficClauses> {
     };
     let clause =
         |kind, text, certainty| Clause { kind, text, certainty, sources: vec![EvidenceSource::Traces] };
-    let place = finding.replicas.first().map(|replica| format!("On replica `{replica}`."));
-    let place = place.map(|text| clause(ClauseKind::Where, text, Certainty::Shown));
+    let location = finding.replicas.first().map(|replica| format!("On replica `{replica}`."));
+    let location = location.map(|text| clause(ClauseKind::Where, text, Certainty::Shown));
     let since = onset.map(|at| clause(ClauseKind::Since, format!("{}.", minute(at)), Certainty::Likely));
     let why = cause.map(|(_, text)| clause(ClauseKind::Cause, format!("Likely {text}."), Certainty::Likely));
     Some(TrafficClauses {
-        clauses: [place, since, why].into_iter().flatten().collect(),
+        clauses: [location, since, why].into_iter().flatten().collect(),
         class: cause.map(|(class, _)| class),
         onset,
     })

@@ -39,7 +39,7 @@ const SERVERS_MAX: usize = 100;
 /// Servers beside the slow ones whose CPU is compared.
 const PEERS_MAX: usize = 20;
 
-/// What verdicts are reached from.
+/// Inputs of verdicts.
 pub(in crate::alerts) struct Evidence<'a> {
     pub(in crate::alerts) reader: &'a StoreReader,
     pub(in crate::alerts) events: &'a TenantEvents,
@@ -106,7 +106,7 @@ impl Evidence<'_> {
             let opened_it = lead.finding.objective() == Some(objective);
             let mut own = objective_clauses::clauses(objective, opened_it);
             own.retain(|clause| clause.kind != ClauseKind::Since || operation.is_none());
-            // What opened the incident is said first.
+            // The subject that opened the incident comes first.
             list.splice(0..0, own);
         }
         if operation.is_none() && lead.finding.server().is_some() {
@@ -142,7 +142,7 @@ impl Evidence<'_> {
         }
         let mut report = self.report(alert)?;
         if let Some(finding) = alert.finding.operation() {
-            begin_with(finding, &mut report.suspects);
+            put_subject_first(finding, &mut report.suspects);
         }
         let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
         let onset = lead.and_then(|lead| Some(lead.onset.as_ref()?.at));
@@ -231,7 +231,7 @@ impl Evidence<'_> {
 
 /// Puts what the alert is about before suspects that do not explain it: failures before what takes longer, and an operation before
 /// those that other requests call.
-fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
+fn put_subject_first(finding: &Finding, suspects: &mut [Suspect]) {
     let is_same = |suspect: &Suspect| {
         (&suspect.service, &suspect.operation) == (&finding.service, &finding.operation) && suspect.stands_out
     };
@@ -245,7 +245,7 @@ fn begin_with(finding: &Finding, suspects: &mut [Suspect]) {
     }
 }
 
-/// What an alert says when nothing else can be said.
+/// The verdict of an alert without a diagnosis.
 fn finding_clause(alert: &Alert) -> Clause {
     let source = match alert.finding {
         AlertFinding::Operation(_) | AlertFinding::Objective(_) => EvidenceSource::Traces,

@@ -16,14 +16,14 @@ use laggard_report::{KernelDiagnosis, KernelVerdict, Report, Scope};
 /// Length of a recording.
 const LENGTH: Nanos = Nanos::from_secs(10);
 
-/// An agent that polled so recently is there.
+/// An agent whose last poll is this recent counts as running.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
 
 /// So long after a recording's end its spans are stored at the latest: senders collect them for some seconds, and a trace is stored
 /// when it has been idle.
 const SPANS_WITHIN: Nanos = Nanos::from_secs(60);
 
-/// Nobody waits for the comparison.
+/// A watch that never cancels.
 struct Background;
 
 impl ReadProgress for Background {
@@ -89,7 +89,7 @@ fn culprit_and_peer(
     Some([culprit.clone(), peers.find(has_agent)?.clone()])
 }
 
-/// What the culprit waited for that its peer did not; `None` until both recordings are here.
+/// Waits of the culprit that its peer did not have; `None` until both recordings have arrived.
 pub(super) fn comparison(
     recordings: &TenantRecordings,
     requests: &[RecordingRequest],

@@ -24,13 +24,13 @@ use utoipa::ToSchema;
 pub struct Rules {
     /// An alert fires after findings in this many …
     pub fire_after: u32,
-    /// … of the last so many evaluations; at most 32.
+    /// … of this number of latest evaluations; at most 32.
     pub fire_of: u32,
-    /// It resolves after so many consecutive evaluations without a finding.
+    /// It resolves after this number of consecutive evaluations without a finding.
     pub resolve_after: u32,
-    /// A slow-down that lasts for so long counts as usual from then on.
+    /// A slowdown that lasts this long counts as usual from then on.
     pub adapt_after: Nanos,
-    /// An alert that could not be evaluated for so long is resolved.
+    /// An alert that could not be evaluated for this long is resolved.
     pub silent_after: Nanos,
 }
 
@@ -48,7 +48,7 @@ pub struct AlertList {
     /// Incidents, in the order in which they were opened.
     #[serde(default)]
     pub incidents: Vec<IncidentRecord>,
-    /// What nobody is to be notified of for a time.
+    /// Silences: alerts that are temporarily not notified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
     /// The latest evaluation of each other window.
@@ -128,7 +128,7 @@ pub(super) struct LastNotification {
     pub(super) at_ns: i64,
 }
 
-/// What an evaluation says of one alert.
+/// Result of an evaluation for one alert.
 enum Outcome {
     Detected(Box<AlertFinding>, Windows),
     /// As before, by the latest calls; there is no new finding.
@@ -261,7 +261,7 @@ impl Alert {
     }
 }
 
-/// What one evaluation changed.
+/// Changes of alerts by one evaluation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
     /// Ids of alerts that began to fire.

@@ -1,4 +1,4 @@
-//! Alerts by hand: which evaluations make one fire, and which end it.
+//! Hand-written evaluations: which make an alert fire and which resolve it.
 
 use super::super::evaluate::SlowCategory;
 use super::super::finding::{FullTime, ServerEvidence, ServerSubject};
@@ -7,7 +7,7 @@ use super::*;
 const START: i64 = 1_768_208_400_000_000_000;
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// 2026-01-12T09:00:00Z and so many minutes.
+/// A number of minutes after 2026-01-12T09:00:00Z.
 pub(in crate::alerts) fn time(minute: i64) -> Timestamp {
     Timestamp::from_unix_ns(START + minute * MINUTE_NS)
 }
@@ -49,7 +49,7 @@ pub(in crate::alerts) fn finding(operation: &str) -> Finding {
     }
 }
 
-/// What an evaluation at a minute finds: the fifteen minutes before it against the two hours before those.
+/// The evaluation at a minute: the fifteen minutes before it against the two hours before those.
 pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluation {
     Evaluation {
         window: Window { since: time(minute - 15), until: time(minute) },
@@ -114,7 +114,7 @@ fn a_service_has_one_alert() {
 
 #[test]
 fn the_latest_calls_decide_whether_a_firing_alert_is_over() {
-    let said = |recovery: Recovery, operations: &[&str]| {
+    let resolved_after = |recovery: Recovery, operations: &[&str]| {
         let mut alerts = AlertList::default();
         for minute in 0..2 {
             alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -127,11 +127,15 @@ fn the_latest_calls_decide_whether_a_firing_alert_is_over() {
         }
         alerts.resolved.len()
     };
-    assert_eq!(said(Recovery::Recovered, &[]), 1);
-    assert_eq!(said(Recovery::Recovered, &["read"]), 1, "the window still has the slow minutes");
-    assert_eq!(said(Recovery::Recovered, &["write"]), 0, "another operation of the service is slow");
-    assert_eq!(said(Recovery::StillSlow, &[]), 0);
-    assert_eq!(said(Recovery::Unknown, &[]), 0, "not significant is not over");
+    assert_eq!(resolved_after(Recovery::Recovered, &[]), 1);
+    assert_eq!(resolved_after(Recovery::Recovered, &["read"]), 1, "the window still has the slow minutes");
+    assert_eq!(
+        resolved_after(Recovery::Recovered, &["write"]),
+        0,
+        "another operation of the service is slow"
+    );
+    assert_eq!(resolved_after(Recovery::StillSlow, &[]), 0);
+    assert_eq!(resolved_after(Recovery::Unknown, &[]), 0, "not significant is not over");
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn alerts_without_evaluations_and_lasting_ones_resolve() {
 }
 
 #[test]
-fn what_a_longer_window_still_shows_does_not_hold_an_alert() {
+fn a_longer_window_does_not_keep_a_recovered_alert_open() {
     let last = |recovery: Recovery| {
         let mut alerts = AlertList::default();
         for minute in 0..2 {
@@ -242,7 +246,7 @@ fn servers(findings: Vec<ServerFinding>, healthy: &[&str], minute: i64) -> Serve
 }
 
 #[test]
-fn servers_and_operations_have_alerts_of_their_own() {
+fn servers_and_operations_have_separate_alerts() {
     let mut alerts = AlertList::default();
     for minute in 0..3 {
         alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
@@ -264,7 +268,7 @@ fn servers_and_operations_have_alerts_of_their_own() {
 }
 
 #[test]
-fn a_server_that_fills_up_never_counts_as_usual() {
+fn a_filling_disk_is_never_usual() {
     let full = FullTime {
         device: "/data".to_owned(),
         used: 0.5,

@@ -80,7 +80,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// So much of a response is read, for the log.
 const RESPONSE_BYTES_MAX: u64 = 1_000;
 
-/// Alertmanager resolves an alert that was not repeated for so many times the usual pause.
+/// Alertmanager resolves an alert that was not repeated for this multiple of the usual pause.
 const VALID_PAUSES: u64 = 4;
 
 /// Shortest time after which a firing alert is sent to Alertmanager again.
@@ -203,13 +203,13 @@ impl Receiver {
 
     /// Whether it is notified of what an alert is about: programs of everything, since they route by labels; people of what
     /// they own, or of what nobody owns who has receivers.
-    pub(super) fn is_for(&self, alert: &Alert, owners: &Owners) -> bool {
+    pub(super) fn receives(&self, alert: &Alert, owners: &Owners) -> bool {
         let routes_itself = !matches!(self.grouping(), Grouping::One);
         let owner = owners.of_alert(alert).filter(|owner| owner.has_receivers());
         routes_itself || owner.map(|owner| owner.name.as_str()) == self.owner.as_deref()
     }
 
-    /// What decides over its notifications.
+    /// Settings that determine its notifications.
     pub(super) fn recipient<'a>(
         &'a self,
         settings: &AlertSettings,
@@ -220,7 +220,7 @@ impl Receiver {
         Recipient { name: &self.name, repeat_after: self.repeat_after, confirm_end, is_for }
     }
 
-    /// Whether a message changes nothing for a receiver that has it already, whatever its id.
+    /// Whether a message has the same content as one that the receiver has already, regardless of its id.
     pub(super) const fn is_idempotent(&self) -> bool {
         matches!(self.transport, Transport::Alertmanager(_))
     }

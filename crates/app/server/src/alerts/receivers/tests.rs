@@ -1,4 +1,4 @@
-//! Receivers that misbehave.
+//! Misbehaving receivers.
 
 use super::*;
 use crate::settings::Length;
@@ -27,7 +27,7 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<
     (address, received)
 }
 
-fn one(change: impl FnOnce(&mut AlertSettings)) -> Receiver {
+fn receiver_with(change: impl FnOnce(&mut AlertSettings)) -> Receiver {
     let mut settings = AlertSettings { send_timeout: Length::from_secs(1), ..AlertSettings::default() };
     change(&mut settings);
     let checked =
@@ -44,7 +44,7 @@ fn post(receiver: &Receiver, message: &Value) -> Result<(), SendError> {
 }
 
 fn webhook(address: &str) -> Receiver {
-    one(|settings| settings.webhook = Some(format!("http://{address}/hook")))
+    receiver_with(|settings| settings.webhook = Some(format!("http://{address}/hook")))
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn a_redirect_is_not_followed() {
 #[test]
 fn a_receiver_that_never_answers_times_out() {
     let (address, _told) = server(|_| std::thread::sleep(Duration::from_secs(30)));
-    let begun = Instant::now();
+    let started = Instant::now();
     let sent = post(&webhook(&address), &json!({"x": "y".repeat(1 << 20)}));
     assert!(matches!(sent, Err(SendError::Unconfirmed(_))), "{sent:?}");
-    assert!(begun.elapsed() < Duration::from_secs(20), "long before it would have answered");
+    assert!(started.elapsed() < Duration::from_secs(20), "long before it would have answered");
 }
 
 #[test]
@@ -100,7 +100,8 @@ fn tokens_and_paths_are_those_of_the_settings() {
     assert!(head.starts_with("post /hook http/1.1\r\n"), "{head}");
     assert!(head.contains("authorization: bearer 0123456789abcdef\r\n"), "{head}");
     assert!(head.contains("idempotency-key: 5f1d\r\n"), "{head}");
-    let alertmanager = one(|settings| settings.alertmanager = Some(format!("http://{address}/am/")));
+    let alertmanager =
+        receiver_with(|settings| settings.alertmanager = Some(format!("http://{address}/am/")));
     assert_eq!(alertmanager.name, "alertmanager");
     post(&alertmanager, &json!([])).unwrap();
     let head = received.recv().unwrap().to_lowercase();
@@ -112,7 +113,7 @@ fn tokens_and_paths_are_those_of_the_settings() {
 
 #[test]
 fn an_alert_outlives_lost_messages() {
-    let receiver = one(|settings| settings.alertmanager = Some("http://localhost".to_owned()));
+    let receiver = receiver_with(|settings| settings.alertmanager = Some("http://localhost".to_owned()));
     let at = Timestamp::from_unix_ns(0);
     assert_eq!(receiver.valid_until(at).unix_ns(), 4 * 60 * 1_000_000_000);
     assert_eq!(receiver.repeat_after, Some(Nanos::from_secs(60)), "not repeat_after: it repeats by itself");

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Windows whose mean utilization is compared with the reserve, and how many of them must be known.
 const LOAD_WINDOWS: usize = 15;
 const LOAD_KNOWN_MIN: usize = 10;
-/// An alert about the reserve ends when so much more than the reserve is free, as a share of the reserve.
+/// An alert about the reserve ends when the free capacity exceeds the reserve by this share of the reserve.
 const RESERVE_MARGIN: f64 = 0.1;
 
 pub(super) fn evaluate(

@@ -106,7 +106,7 @@ fn exceptions(alerts: &AlertList, subject: &ServerSubject, rules: Rules) -> Vec<
         let until = alert.resolved_ns?;
         let lasted = until.saturating_sub(alert.since_ns).max(0) as u64;
         let fired = until.saturating_sub(alert.fired_ns?).max(0) as u64;
-        // What lasted so long that its alert ended counts as usual from then on.
+        // An excess that outlasted its alert counts as usual from then on.
         (lasted > SHORT.ns() && fired < rules.adapt_after.ns()).then(|| Window {
             since: Timestamp::from_unix_ns(alert.since_ns),
             until: Timestamp::from_unix_ns(until),

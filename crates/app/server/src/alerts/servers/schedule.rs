@@ -23,7 +23,7 @@ const BASELINE_MIN: Nanos = Nanos::from_secs(4 * 3_600);
 /// Samples older than this are history that was imported.
 const AGE_MAX: Nanos = Nanos::from_secs(900);
 // Limit: spans that count as transactions of watched servers | servers without counts are not watched
-/// Where samples count no transactions, at most so many spans are counted instead.
+/// Maximum number of spans that are counted if samples count no transactions.
 const SPANS_MAX: u64 = 2_000_000;
 /// How far back the use of memory and file systems is known.
 const STORAGE_HISTORY: Nanos = Nanos::from_secs(7 * 86_400);

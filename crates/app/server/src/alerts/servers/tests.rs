@@ -11,12 +11,12 @@ use laggard_samples::{ServerWindows, StorageKey, TransactionWindows};
 /// Minutes from the first window to the start of the fault.
 const QUIET: usize = 400;
 
-/// What a minute is like.
+/// Parameters of a minute.
 #[derive(Clone, Copy)]
 struct Minute {
     /// Milliseconds of CPU of a `buy`; a `read` takes 4.
     buy_ms: f64,
-    /// Share of the CPU that something else uses.
+    /// Share of the CPU used by another process.
     foreign: f64,
     /// Factor of the load.
     load: f64,
@@ -24,7 +24,7 @@ struct Minute {
 
 const USUAL: Minute = Minute { buy_ms: 8.0, foreign: 0.0, load: 1.0 };
 
-/// A value between -1 and 1 that looks random.
+/// A pseudo-random value between -1 and 1.
 fn noise(at: usize, which: usize) -> f64 {
     ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
@@ -69,7 +69,7 @@ fn detection() -> ServerDetection {
     ServerDetection::from_settings(&AlertSettings::default(), Rules { resolve_after: 5, ..rules() })
 }
 
-/// Evaluates every minute, and returns the alerts with what they were when they fired.
+/// Evaluates every minute; returns the alerts and the findings with which they fired.
 fn watch(
     detection: &ServerDetection,
     minutes: std::ops::Range<usize>,
@@ -139,13 +139,13 @@ fn more_load_is_no_excess() {
 }
 
 #[test]
-fn a_server_with_too_little_data_is_neither_healthy_nor_sick() {
+fn a_server_with_too_little_data_is_neither_a_finding_nor_healthy() {
     let evaluation = detection().evaluate(&AlertList::default(), Some(&table(30, |_| USUAL)), &[], time(30));
     assert_eq!((evaluation.findings.len(), evaluation.healthy.len()), (0, 0));
 }
 
 #[test]
-fn the_reserve_is_kept_free() {
+fn a_server_below_its_capacity_reserve_is_reported() {
     let detection = ServerDetection { reserve: 0.3, ..detection() };
     let minute = |at: usize| Minute { load: if at >= QUIET { 2.5 } else { 1.0 }, ..USUAL };
     let (alerts, fired) = watch(&detection, QUIET - 5..QUIET + 25, minute);
@@ -160,7 +160,7 @@ fn the_reserve_is_kept_free() {
 }
 
 #[test]
-fn a_file_system_that_fills_up_is_announced_and_freed() {
+fn a_filling_file_system_is_reported_and_resolved_when_freed() {
     let detection = detection();
     let key = StorageKey { tier: String::new(), server: "db-1".to_owned(), device: Some("/data".to_owned()) };
     // From hour 30 on, 40 % grows to 100 % in ten hours; emptied at hour 36.

@@ -183,10 +183,10 @@ impl Jobs {
     pub(crate) fn counts(&self) -> JobCounts {
         let table = self.table();
         let states = table.jobs.states();
-        let of = |state: JobState| states.iter().filter(|&&known| known == state).count();
+        let count = |state: JobState| states.iter().filter(|&&known| known == state).count();
         JobCounts {
-            waiting: of(JobState::Waiting),
-            running: of(JobState::Running),
+            waiting: count(JobState::Waiting),
+            running: count(JobState::Running),
             total: table.jobs.submitted,
         }
     }

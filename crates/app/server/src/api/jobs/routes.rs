@@ -193,9 +193,9 @@ pub(crate) async fn events(
 ) -> Result<Response, ApiError> {
     let job = find(&state, &tenant, &id)?;
     let stopping = state.stopping.clone();
-    let told = futures::StreamExt::take_until(progress(job), async move { stopping.cancelled().await });
-    let told = Sse::new(told).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)));
-    let mut response = told.into_response();
+    let events = futures::StreamExt::take_until(progress(job), async move { stopping.cancelled().await });
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)));
+    let mut response = events.into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Proxies that buffer would hold progress back.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -214,8 +214,8 @@ enum StreamState {
 
 fn progress(job: Arc<Job>) -> impl Stream<Item = Result<Event, Infallible>> {
     let watch = job.progress.subscribe();
-    stream::unfold((job, watch, StreamState::First), async |(job, mut watch, told)| {
-        match told {
+    stream::unfold((job, watch, StreamState::First), async |(job, mut watch, events)| {
+        match events {
             StreamState::Last => return None,
             StreamState::First => {}
             StreamState::More => {

@@ -1,4 +1,4 @@
-//! Jobs: order, limits, canceling, forgetting.
+//! Jobs: order, limits, cancellation, eviction.
 
 use super::*;
 use crate::api::problem::ProblemKind;
@@ -13,7 +13,7 @@ fn jobs(limits: JobLimits) -> Jobs {
     Jobs::new(limits)
 }
 
-fn few() -> JobLimits {
+fn small_limits() -> JobLimits {
     JobLimits { threads: 1, waiting_max: 2, stored_max: 3, ..JobLimits::default() }
 }
 
@@ -26,7 +26,7 @@ fn wait(job: &Job) -> JobState {
     job.progress.progress().state
 }
 
-/// A job that runs until it is told to end.
+/// A job that runs until the sender signals it.
 fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
     let (sender, told) = mpsc::channel();
     let job = jobs.submit("t", "diagnose", move |progress| {
@@ -42,8 +42,8 @@ fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
 }
 
 #[test]
-fn an_answer_is_kept_for_its_tenant_only() {
-    let jobs = jobs(few());
+fn an_answer_is_visible_only_to_its_tenant() {
+    let jobs = jobs(small_limits());
     let job = jobs.submit("a", "kernel/stats", |_| Ok(answer())).unwrap();
     assert_eq!(wait(&job), JobState::Done);
     assert!(jobs.get("a", job.id).unwrap().outcome().unwrap().is_ok());
@@ -52,8 +52,8 @@ fn an_answer_is_kept_for_its_tenant_only() {
 }
 
 #[test]
-fn only_so_many_wait() {
-    let jobs = jobs(few());
+fn the_number_of_waiting_jobs_is_limited() {
+    let jobs = jobs(small_limits());
     let (_running, end) = blocked(&jobs);
     let waiting: Vec<_> = (0..2).map(|_| jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap()).collect();
     let refused = jobs.submit("t", "diagnose", |_| Ok(answer())).err().unwrap();
@@ -64,8 +64,8 @@ fn only_so_many_wait() {
 }
 
 #[test]
-fn canceling_ends_a_job_that_waits_and_one_that_runs() {
-    let jobs = jobs(few());
+fn waiting_and_running_jobs_can_be_canceled() {
+    let jobs = jobs(small_limits());
     let (running, end) = blocked(&jobs);
     let waiting = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
     jobs.cancel(&waiting);
@@ -81,7 +81,7 @@ fn canceling_ends_a_job_that_waits_and_one_that_runs() {
 
 #[test]
 fn a_panic_is_a_failed_job() {
-    let jobs = jobs(few());
+    let jobs = jobs(small_limits());
     let job = jobs.submit("t", "diagnose", |_| panic!("on purpose")).unwrap();
     assert_eq!(wait(&job), JobState::Failed);
     let next = jobs.submit("t", "diagnose", |_| Err(ApiError::invalid("no"))).unwrap();
@@ -90,8 +90,8 @@ fn a_panic_is_a_failed_job() {
 }
 
 #[test]
-fn the_oldest_answers_are_forgotten() {
-    let jobs = jobs(few());
+fn the_oldest_answers_are_evicted() {
+    let jobs = jobs(small_limits());
     let all: Vec<_> = (0..5)
         .map(|_| {
             let job = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
@@ -105,8 +105,8 @@ fn the_oldest_answers_are_forgotten() {
 }
 
 #[test]
-fn answers_have_room_by_their_bytes_and_a_time() {
-    let small = jobs(JobLimits { stored_bytes_max: 1, ..few() });
+fn answers_are_evicted_by_size_and_age() {
+    let small = jobs(JobLimits { stored_bytes_max: 1, ..small_limits() });
     let (first, second) = (
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
@@ -114,7 +114,7 @@ fn answers_have_room_by_their_bytes_and_a_time() {
     wait(&first);
     wait(&second);
     assert_eq!(small.list("t").len(), 1, "the latest stays");
-    let brief = jobs(JobLimits { stored_ns_max: 0, ..few() });
+    let brief = jobs(JobLimits { stored_ns_max: 0, ..small_limits() });
     let job = brief.submit("t", "x", |_| Ok(answer())).unwrap();
     wait(&job);
     std::thread::sleep(Duration::from_millis(2));
@@ -122,7 +122,7 @@ fn answers_have_room_by_their_bytes_and_a_time() {
 }
 
 #[test]
-fn names_are_sixteen_digits() {
+fn ids_are_sixteen_hexadecimal_digits() {
     let id = JobId::new();
     assert_eq!(JobId::parse(&id.to_string()), Some(id));
     for text in ["", "1", "+123456789abcdef", "0123456789ABCDEF", "00000000000000000"] {

@@ -1,4 +1,4 @@
-//! Alerts: what the server noticed, and others' alerts diagnosed.
+//! Alerts of the server and diagnoses of Alertmanager's alerts.
 
 use super::*;
 use crate::settings::Size;
@@ -50,7 +50,7 @@ async fn the_time_of_an_alert_is_diagnosed() {
         (&diagnosis["fingerprint"], &diagnosis["service"]),
         (&json!("c0ffee0123456789"), &json!("web"))
     );
-    // It is as slow in the first half: nothing got slower.
+    // The first half is equally slow, so nothing got slower.
     assert_eq!(
         (&diagnosis["verdict"], &diagnosis["problem"]),
         (&json!("healthy"), &Value::Null),
@@ -119,13 +119,13 @@ async fn parameters_of_alerts_are_checked() {
 
 /// Waits until an evaluation has this outcome.
 async fn evaluated(server: &TestServer, outcome: &str) -> Value {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let answer = server.ok("/api/v1/alerts").await;
         if answer["last"]["outcome"] == outcome {
             return answer;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{answer}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{answer}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -136,7 +136,7 @@ fn often(settings: &mut ServeSettings) {
     settings.alerts.baseline = "2m".parse().unwrap();
 }
 
-/// A request a second that ended just now.
+/// One request per second until now.
 fn recent(seconds: i64) -> Batch {
     let now = super::super::parameters::now().unix_ns();
     let mut batch = Batch::default();
@@ -217,7 +217,7 @@ async fn parameters_of_incidents_are_checked() {
     server.get("/api/v1/incidents/0123456789abcdef").await.problem(404);
 }
 
-/// So many hours from now.
+/// A number of hours from now.
 fn hours(hours: i64) -> String {
     let now = super::super::parameters::now().unix_ns();
     rfc3339(Timestamp::from_unix_ns(now + hours * 3_600 * SECOND))

@@ -1,4 +1,4 @@
-//! Which earlier requests a diagnosis is compared with when it names none.
+//! The automatic baseline of diagnoses that name none.
 
 use super::*;
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn text_of(server: &TestServer, settings: Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_quarter_after_a_quiet_hour_is_compared_with_that_hour() {
+async fn a_slow_quarter_hour_is_compared_with_the_quiet_hour_before_it() {
     let server = TestServer::empty().await;
     server.append(shop_between(0, 60, 0)).await;
     server.append(shop_between(60, 75, 30 * MS)).await;
@@ -93,7 +93,7 @@ async fn a_question_can_be_limited_to_one_operation_or_category() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_always_slow_is_no_suspect() {
+async fn an_always_slow_operation_is_no_suspect() {
     let server = TestServer::empty().await;
     server.append(shop_between(0, 75, 0)).await;
     let report = diagnosed(&server, quarter()).await;
@@ -102,7 +102,7 @@ async fn what_is_always_slow_is_no_suspect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_baseline_that_is_named_or_declined_is_not_replaced() {
+async fn an_explicit_or_declined_baseline_is_not_replaced() {
     let server = TestServer::empty().await;
     server.append(shop_between(0, 75, 0)).await;
     for (name, value) in [("baseline", json!("none")), ("method", json!("clouddiag"))] {
@@ -120,7 +120,7 @@ async fn a_baseline_that_is_named_or_declined_is_not_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_day_before_serves_where_the_time_directly_before_is_not_stored() {
+async fn the_day_before_is_the_fallback_baseline() {
     let server = TestServer::empty().await;
     let yesterday = -DAY / MINUTE;
     server.append(shop_between(yesterday + 50, yesterday + 90, 0)).await;
@@ -131,7 +131,7 @@ async fn the_day_before_serves_where_the_time_directly_before_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_without_earlier_requests_says_so() {
+async fn a_missing_baseline_is_reported() {
     let server = TestServer::empty().await;
     server.append(shop_between(58, 75, 0)).await;
     let report = diagnosed(&server, quarter()).await;

@@ -1,4 +1,4 @@
-//! Queries about what is stored: numbers worked out by hand from [`shop`].
+//! Queries of stored data, with numbers worked out by hand from [`shop`].
 
 use super::*;
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn services_and_operations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_ends_belong_to_a_window() {
+async fn windows_include_both_ends() {
     let server = TestServer::with_shop().await;
     let requests = async |since: i64, until: i64| {
         let answered =

@@ -5,7 +5,7 @@ use super::super::openapi::document;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Methods by path, as the document has them.
+/// Methods by path according to the document.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let document = document();
     let paths = document["paths"].as_object().unwrap().iter();
@@ -15,7 +15,7 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn every_route_is_in_the_document_and_the_reverse() {
+fn routes_and_the_openapi_document_match() {
     let routes: BTreeSet<String> = all().into_iter().map(|route| route.path.into_owned()).collect();
     let known: BTreeSet<String> = documented().into_keys().collect();
     assert_eq!(routes, known);
@@ -27,7 +27,7 @@ async fn routes_have_exactly_the_documented_methods() {
     for (path, methods) in documented() {
         let uri = path.replace("{id}", "0");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-            // Events of a job that is not there are refused, too: nothing here goes on for ever.
+            // Events of a missing job are rejected as well, so that no response is endless.
             let answered = server.call(method.parse().unwrap(), &uri).await;
             match methods.contains(&method.to_lowercase()) {
                 true => assert_ne!(answered.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}"),
@@ -101,7 +101,7 @@ fn problems_have_their_own_media_type() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_is_served_once() {
+async fn an_unchanged_document_is_not_sent_again() {
     let server = TestServer::empty().await;
     let first = server.get("/api/v1/openapi.json").await;
     assert_eq!(
@@ -117,7 +117,7 @@ async fn the_document_is_served_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unknown_paths_are_problems() {
+async fn unknown_paths_return_problem_documents() {
     let server = TestServer::empty().await;
     for uri in ["/api/v1/nothing", "/api/", "/api/v2/status", "/api/v1/jobs/xyz", "/api/v1/traces/abc"] {
         server.get(uri).await.problem(404);

@@ -37,7 +37,7 @@ async fn events_are_stored_once_and_listed() {
 }
 
 #[tokio::test]
-async fn wrong_events_are_refused_with_a_reason_and_nothing_of_the_message_is_stored() {
+async fn a_message_with_an_invalid_event_is_rejected_entirely() {
     let server = TestServer::empty().await;
     let good = json!({"kind": "deployment", "service": "cart", "version": "1"});
     let future = rfc3339(laggard_system::now().plus(laggard_model::Nanos::from_secs(3_600)));

@@ -1,4 +1,4 @@
-//! Every route, against a real store in a folder of its own.
+//! Every route, against a real store in a temporary folder.
 
 mod alerts;
 mod baselines;
@@ -28,13 +28,13 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// Start of all that is in the store: 2026-01-12T09:00:00Z.
+/// Start of the stored data: 2026-01-12T09:00:00Z.
 const START: i64 = 1_768_208_400_000_000_000;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
 
-/// A server that listens nowhere.
+/// A server without listeners.
 struct TestServer {
     state: AppState,
     tenant: Arc<Tenant>,
@@ -83,7 +83,7 @@ impl TestServer {
         TestServer { state, tenant, router, data }
     }
 
-    /// With the shop's requests in it.
+    /// A server with the shop's requests.
     async fn with_shop() -> TestServer {
         let server = TestServer::empty().await;
         server.append(shop()).await;

@@ -1,4 +1,4 @@
-//! Objectives: counted once whatever happens, and listed with their alerts.
+//! Objectives: requests are counted exactly once, and objectives are listed with their alerts.
 
 use super::*;
 use crate::objectives::{ObjectiveFigures, Objectives, evaluate_tenant, finish};
@@ -66,7 +66,7 @@ fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_share_is_what_counting_the_requests_gives() {
+async fn the_objectives_share_matches_counted_requests() {
     let server = server().await;
     server.append(shop()).await;
     let at = START + 11 * MINUTE;
@@ -85,18 +85,18 @@ async fn the_share_is_what_counting_the_requests_gives() {
         format!("/api/v1/search?{}&service=web&operation=buy&min_ms=50.001&limit=100", shop_window());
     let slow = server.ok(&search).await;
     assert_eq!(slow["traces"].as_array().map(Vec::len), Some(10), "{slow}");
-    // Another time: not a request more.
+    // A second evaluation counts no further requests.
     for _ in 0..3 {
         assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (200, 14));
     }
-    // Beyond the period nothing counts.
+    // Requests before the period do not count.
     let later = at + 29 * 86_400 * SECOND;
     let figures = evaluated(&server, &server.state.objectives, later).await;
     assert_eq!((counts(&figures), figures.good_share), ((0, 0), None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn late_requests_are_counted_and_none_twice() {
+async fn late_requests_are_counted_exactly_once() {
     let server = server().await;
     let objectives = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
@@ -107,7 +107,7 @@ async fn late_requests_are_counted_and_none_twice() {
     server.append(buys(1_000, START - 5 * MINUTE, &[200; 20])).await;
     server.append(buys(2_000, START + MINUTE, &[10; 9])).await;
     assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
-    // Of one request, first what it calls, and its entry half an hour later: it counts once its entry is there.
+    // The callee of one request arrives first and its entry half an hour later: the request counts once its entry has arrived.
     let mut called = Batch::default();
     let what = ("db-1", Status::Ok, START + 2 * MS, 5 * MS);
     called.span(&span(5_000, 2, Some(1), ("db", "read", SpanKind::Server), what));
@@ -118,13 +118,13 @@ async fn late_requests_are_counted_and_none_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counts_outlive_a_restart_and_a_crash() {
+async fn counts_survive_a_restart_and_a_crash() {
     let server = server().await;
     let first = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
     let at = START + 11 * MINUTE;
     assert_eq!(counts(&evaluated(&server, &first, at).await), (30, 3));
-    // Saved at the first evaluation; what follows is lost with the process.
+    // Saved at the first evaluation; later counts are lost with the process.
     server.append(buys(1_000, START + 6 * MINUTE, &[100; 10])).await;
     assert_eq!(counts(&evaluated(&server, &first, at).await), (40, 13));
     let crashed = restarted(&server, objective());
@@ -135,7 +135,7 @@ async fn counts_outlive_a_restart_and_a_crash() {
     let stopped = restarted(&server, objective());
     assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(at)).0), (40, 13));
     assert_eq!(counts(&evaluated(&server, &stopped, at).await), (40, 13));
-    // Another target is about the same requests; another limit is not.
+    // A changed target keeps the counts; a changed limit does not.
     let target = ObjectiveSettings { target: 0.5, ..objective() };
     let target = restarted(&server, target);
     assert_eq!(counts(&target.of_tenant("default").figures(0, time(at)).0), (40, 13));
@@ -145,7 +145,7 @@ async fn counts_outlive_a_restart_and_a_crash() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_cannot_be_read_is_counted_again() {
+async fn an_unreadable_count_file_is_rebuilt() {
     let server = server().await;
     server.append(buys(1, START, &[10; 30])).await;
     let file = server.data.path().join("tenants/default/objectives.json");
@@ -156,7 +156,7 @@ async fn a_file_that_cannot_be_read_is_counted_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_that_burns_fires_and_names_the_slow_operation() {
+async fn a_burning_budget_fires_and_names_the_slow_operation() {
     let server = server().await;
     // Ten minutes ago until now: all of the last 100 requests are slow by `db read`.
     let now = crate::api::parameters::now().unix_ns();

@@ -102,7 +102,7 @@ async fn a_job_is_followed_fetched_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_waits_is_canceled() {
+async fn a_waiting_job_can_be_canceled() {
     let server = TestServer::with_shop().await;
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let ended = Arc::new(std::sync::Mutex::new(ended));
@@ -156,7 +156,7 @@ async fn two_windows_are_compared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_are_checked_before_anything_is_read() {
+async fn settings_are_validated_before_data_is_read() {
     let server = TestServer::empty().await;
     for (path, settings, wanted) in [
         ("diagnose", json!({"sinse": 1}), "there is no setting \"sinse\""),

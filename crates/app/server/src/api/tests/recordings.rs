@@ -63,7 +63,7 @@ async fn a_recording_goes_from_request_to_download() {
 }
 
 #[tokio::test]
-async fn what_is_not_wanted_is_refused_with_a_reason() {
+async fn unrequested_recordings_are_rejected_with_a_reason() {
     let server = server().await;
     for (body, status, reason) in [
         (json!({"hosts": ["web-1"]}), 409, "no agent of \"web-1\""),

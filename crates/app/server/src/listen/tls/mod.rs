@@ -64,13 +64,13 @@ impl Transport {
                 continue;
             }
             seen = now;
-            tls.read_again();
+            tls.reload();
         }
     }
 }
 
 impl Tls {
-    fn read_again(&self) {
+    fn reload(&self) {
         match read(&self.settings) {
             Ok(config) => {
                 *self.current.write().expect("no thread panics while it holds the lock") = Arc::new(config);

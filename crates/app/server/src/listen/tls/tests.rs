@@ -35,7 +35,7 @@ impl Root {
         AsRef::<rcgen::Certificate>::as_ref(&self.issuer).pem()
     }
 
-    /// A client that trusts this root, with a certificate of its own if it has one.
+    /// A client that trusts this root, with an optional client certificate.
     fn client(&self, own: Option<&Pair>) -> TlsConnector {
         let mut trusted = RootCertStore::empty();
         trusted.add(AsRef::<rcgen::Certificate>::as_ref(&self.issuer).der().clone()).unwrap();
@@ -78,7 +78,7 @@ impl Files {
     }
 }
 
-/// Whether a client and a server of this transport understand each other, both ways.
+/// Whether a client and a server can communicate in both directions.
 async fn agree(transport: &Transport, client: &TlsConnector) -> bool {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -110,10 +110,10 @@ async fn certificates_are_reloaded() {
 
     files.write(&other.sign("laggard.test"));
     let tls = transport.tls.as_ref().unwrap();
-    tls.read_again();
+    tls.reload();
     assert!(agree(&transport, &other.client(None)).await);
     files.write(&Pair { certificate: "nonsense".to_owned(), key: "nonsense".to_owned() });
-    tls.read_again();
+    tls.reload();
     assert!(agree(&transport, &other.client(None)).await, "what cannot be used changes nothing");
 }
 

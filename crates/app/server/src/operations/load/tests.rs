@@ -104,8 +104,8 @@ fn later_sources_override_earlier_ones() {
 fn an_invalid_value_names_its_origin() {
     let rejected = |text| load(&SettingSources { file: None, texts: vec![text] }).unwrap_err().to_string();
     let unknown = rejected(flag("keep_for", "3d"));
-    let wanted = "--set: there is no setting \"keep_for\"; did you mean store.keep_for?";
-    assert!(unknown.starts_with(wanted), "{unknown}");
+    let expected = "--set: there is no setting \"keep_for\"; did you mean store.keep_for?";
+    assert!(unknown.starts_with(expected), "{unknown}");
     let invalid = rejected(flag("store.keep_for", "soon"));
     assert!(
         invalid.starts_with("--set: store.keep_for is soon; allowed: off or a length of time"),
@@ -121,11 +121,11 @@ fn the_effective_configuration_reads_back_as_itself() {
     assert_eq!(yaml::read(&settings.to_yaml()).unwrap(), settings);
     let default = ServeSettings::default();
     assert_eq!(yaml::read(&default.to_yaml()).unwrap(), default);
-    let mut odd = ServeSettings::default();
-    odd.tenants.default = Some("null".to_owned());
-    odd.data = "a: \"b\"".into();
-    odd.alerts.exec_arguments = vec!["a,b".to_owned(), "[c]".to_owned(), String::new()];
-    assert_eq!(yaml::read(&odd.to_yaml()).unwrap(), odd);
+    let mut unusual = ServeSettings::default();
+    unusual.tenants.default = Some("null".to_owned());
+    unusual.data = "a: \"b\"".into();
+    unusual.alerts.exec_arguments = vec!["a,b".to_owned(), "[c]".to_owned(), String::new()];
+    assert_eq!(yaml::read(&unusual.to_yaml()).unwrap(), unusual);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn request(records: impl IntoIterator<Item = Encoder>) -> Vec<u8> {
     Encoder::default().message(1, Encoder::default().message(1, resource).message(2, scope)).0
 }
 
-/// A request with so many spans, and as many without ids.
+/// A request with a number of spans and equally many without ids.
 pub(super) fn traces(good: u64, bad: u64) -> Vec<u8> {
     let without_ids = (0..bad).map(|_| Encoder::default().bytes(5, "lost").fixed64(7, 1).fixed64(8, 2));
     request((1..=good).map(span).chain(without_ids))

@@ -1,4 +1,4 @@
-//! Clients that mean no good, over HTTP/1: the server stays up, what they can hold is bounded, others are served.
+//! Hostile clients over HTTP/1: the server stays up, the resources that they can hold are bounded, and others are served.
 
 use super::encode::{TRACES_JSON, gzip, traces};
 use super::server::{Answer, DECOMPRESSED_BYTES_MAX, MESSAGE_BYTES_MAX, Server};
@@ -70,9 +70,9 @@ async fn decompression_is_limited() {
     for (encoding, body, status) in
         [("gzip", of_gzip, 413), ("zstd", of_zstd, 413), ("zstd", window.to_vec(), 400)]
     {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = server.post("/v1/traces", &[PROTOBUF, ("content-encoding", encoding)], &body).await;
-        assert_eq!(answer.status, status, "{encoding} after {:?}", begun.elapsed());
+        assert_eq!(answer.status, status, "{encoding} after {:?}", started.elapsed());
     }
     // A message at the limit is accepted.
     let fits = gzip(&[b" ".repeat(DECOMPRESSED_BYTES_MAX - 2), b"{}".to_vec()].concat());
@@ -101,7 +101,7 @@ async fn oversized_bodies_are_rejected() {
     others_are_served(&server).await;
 }
 
-/// Bytes that are anything are answered, by a status that fits.
+/// Arbitrary bytes get a response with a suitable status.
 #[test]
 fn mutated_messages_do_not_crash() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -142,11 +142,11 @@ async fn connections_are_limited() {
     for _ in 0..100 {
         idle.push(server.connect().await);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut served = false;
-    while !served && begun.elapsed() < Duration::from_secs(10) {
+    while !served && started.elapsed() < Duration::from_secs(10) {
         let answer = server.post("/v1/traces", &[JSON], TRACES_JSON.as_bytes()).await;
         served = answer.status == 200;
     }
-    assert!(served, "nobody was served within {:?}", begun.elapsed());
+    assert!(served, "nobody was served within {:?}", started.elapsed());
 }

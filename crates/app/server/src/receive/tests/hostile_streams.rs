@@ -1,4 +1,4 @@
-//! Clients that mean no good, over HTTP/2.
+//! Hostile clients over HTTP/2.
 
 use super::encode::{framed, gzip, traces};
 use super::grpc::{EXPORT, call, connect, request};
@@ -13,7 +13,7 @@ async fn others_are_served(server: &Server) {
     assert_eq!(answer.code(), "0");
 }
 
-/// A preface, and nothing after it; or not even that.
+/// Only a preface, or nothing at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_connections_are_closed() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
@@ -27,7 +27,7 @@ async fn silent_connections_are_closed() {
     }
 }
 
-/// Calls that begin and never go on are ended, each for itself.
+/// Stalled calls are ended individually.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_streams_time_out() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;

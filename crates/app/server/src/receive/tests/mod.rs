@@ -1,4 +1,4 @@
-//! Receivers against clients, friendly and hostile, over real connections.
+//! Receivers and well-behaved and hostile clients, over real connections.
 
 mod encode;
 mod grpc;

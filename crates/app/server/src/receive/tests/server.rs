@@ -1,4 +1,4 @@
-//! A server with one listener, and the simplest of clients.
+//! A server with one listener, and a minimal client.
 
 use crate::api::AppState;
 use crate::listen::{Listener, Serving, Transport, accept};
@@ -66,7 +66,7 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Spans of the trace that the messages of these tests are of.
+    /// Number of stored spans of the trace in the messages of these tests.
     pub(super) async fn spans_stored(&self) -> usize {
         self.tenant.store.flush().await.unwrap();
         let view = self.tenant.store.view();
@@ -74,7 +74,7 @@ impl Server {
         found.map_or(0, |trace| trace.spans.len())
     }
 
-    /// Waits until no message holds memory, which must be soon.
+    /// Waits until no message holds memory.
     pub(super) async fn all_memory_is_released(&self) {
         let all = self.state.receivers.settings.in_flight_bytes_max;
         for _ in 0..200 {
@@ -86,7 +86,7 @@ impl Server {
         panic!("{} of {all} bytes are free", self.state.receivers.in_flight.free_bytes());
     }
 
-    /// Waits until so many messages of a receiver were rejected permanently.
+    /// Waits until a number of messages of a receiver were rejected permanently.
     pub(super) async fn messages_are_rejected(&self, receiver: Receiver, count: u64) {
         for _ in 0..200 {
             if self.state.receivers.figures(receiver).refused >= count {
@@ -114,7 +114,7 @@ impl Server {
     }
 }
 
-/// An answer of HTTP/1.
+/// An HTTP/1 response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -123,7 +123,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads until the connection ends, for a few seconds at most; status 0 when there is no answer.
+    /// Reads until the connection ends, for a few seconds at most; the status is 0 without a response.
     pub(super) async fn read(stream: &mut TcpStream) -> Answer {
         let mut all = Vec::new();
         let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut all)).await;

@@ -66,7 +66,7 @@ pub(super) struct Estimate {
     pub(super) standard_error: f64,
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ClosedRun {
     /// Transactions a second, by class.

@@ -57,7 +57,7 @@ fn two_queues_agree_with_mean_value_analysis() {
 }
 
 #[test]
-fn a_shared_processor_does_not_mind_how_work_is_spread_but_a_line_does() {
+fn processor_sharing_is_insensitive_to_service_variation_but_fifo_is_not() {
     let response = |discipline, shape| {
         let visits = vec![Visit { station: 0, visits: 1.0, service_s: 0.1, shape }];
         let class = ClosedClass { clients: 10, think_s: 1.0, visits };
@@ -72,7 +72,7 @@ fn a_shared_processor_does_not_mind_how_work_is_spread_but_a_line_does() {
 }
 
 #[test]
-fn servers_of_one_line_and_servers_behind_a_balancer() {
+fn servers_with_one_queue_and_servers_behind_a_balancer() {
     // Machine repair: 6 clients, think 1, service 0.5, 2 servers. The birth-death chain has
     // p(k) ∝ Π (6−j)/1 / (min(j+1, 2)/0.5).
     let mut weight = vec![1.0];

@@ -97,7 +97,7 @@ pub(super) struct Branch {
 /// One step of a plan.
 #[derive(Clone, Debug)]
 pub(super) enum PlanStep {
-    /// To the next multiple of so many bits.
+    /// To the next multiple of a number of bits.
     Align(u32),
     /// So many bits on.
     Skip(u64),
@@ -112,7 +112,7 @@ pub(super) enum PlanStep {
     Text {
         slot: Slot,
     },
-    /// A text in so many bytes.
+    /// A string of a fixed number of bytes.
     Characters {
         count: Repetition,
         slot: Slot,

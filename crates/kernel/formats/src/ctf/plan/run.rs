@@ -8,7 +8,7 @@ use super::{Branch, FIRST_HIDDEN, NO_SLOT, NumberPlan, PlanStep, Repetition, Slo
 pub(in crate::ctf) enum PlanStop {
     /// The bytes at hand end before.
     Short,
-    /// They cannot be this record.
+    /// The bytes are not a record of this class.
     Malformed,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Bits that are there.
+    /// Available bits.
     #[inline]
     fn read(&self, form: ValueForm, from: u64, bits: u32) -> u64 {
         let bytes = &self.bytes[(from / 8) as usize..];
@@ -365,7 +365,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_those_read_one_by_one(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
+        fn bit_fields_match_bitwise_reading(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
             let needed = (from + bits).div_ceil(8) as usize;
             for bytes in [&bytes[..needed], &bytes[..length.max(needed)]] {
                 prop_assert_eq!(bits_le(bytes, from, bits), slowly(bytes, from, bits, false));

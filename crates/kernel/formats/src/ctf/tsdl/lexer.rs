@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_an_error() {
+    fn unterminated_tokens_are_errors() {
         for text in ["\"abc", "/* abc", "\u{7f}", "0x", "99999999999999999999999"] {
             assert!(Lexer::new(text.as_bytes()).next().is_err(), "{text}");
         }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_in_either_byte_order_are_glued() {
+    fn packets_in_either_byte_order_are_concatenated() {
         for big in [false, true] {
             let mut bytes = packet("trace {", big, 90);
             bytes.extend(packet("};", big, 0));

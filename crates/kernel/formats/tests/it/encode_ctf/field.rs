@@ -21,9 +21,9 @@ pub(super) enum Field {
     Counted(&'static str),
     /// An enumeration in a byte: labels from 0 on.
     Labels(&'static [&'static str]),
-    /// One of several, by a field before it.
+    /// A variant, selected by an earlier field.
     Variant { tag: &'static str, options: Vec<(&'static str, Field)> },
-    /// One after another.
+    /// A structure.
     Struct(Vec<(&'static str, Field)>),
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Field {
 pub(super) enum Value {
     Number(i128),
     Text(String),
-    /// The option taken, and its value.
+    /// The selected option and its value.
     Option(usize, Box<Value>),
     Struct(Vec<Value>),
 }

@@ -1,4 +1,4 @@
-//! Kernel events as a CTF trace, laid out as LTTng does. Written from the specifications, sharing nothing with the
+//! Kernel events as a CTF trace, laid out as LTTng does. Written from the specifications, independently of the
 //! reader.
 
 mod bits;

@@ -38,7 +38,7 @@ fn overlapping_executions_are_distinguished_by_key() {
 }
 
 #[test]
-fn threads_do_not_mix() {
+fn markers_of_different_threads_are_separate() {
     let drawing = "
         10 7 marker work begin
         15 8 marker work begin
@@ -49,7 +49,7 @@ fn threads_do_not_mix() {
 }
 
 #[test]
-fn work_that_changes_threads_ends_on_another_one() {
+fn an_execution_may_end_on_another_thread() {
     let drawing = "
         10 7 marker S|7|load|77
         20 7 marker S|7|load|78
@@ -132,7 +132,7 @@ fn unpaired_marks_are_counted() {
 }
 
 #[test]
-fn losses_between_both_ends_are_not_bridged() {
+fn executions_do_not_span_losses() {
     let drawing = "
         10 7 marker a begin
         12 7 marker begin keyed 5

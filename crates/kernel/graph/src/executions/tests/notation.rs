@@ -1,4 +1,4 @@
-//! A notation for events, one a line: `TIME[.CPU] TID WORD …`, and what a finder finds in them.
+//! A notation for events, one per line: `TIME[.CPU] TID WORD …`, and the executions found in them.
 
 use crate::executions::{DelimitedExecutions, Delimiter, Execution, ExecutionFinder};
 use laggard_model::{
@@ -50,7 +50,7 @@ fn kind(words: &[&str], texts: &mut KernelTexts) -> EventKind {
     }
 }
 
-/// The events of a drawing. Events that speak of a thread speak of the one that writes them.
+/// The events of a drawing. Events about a thread are about the thread that writes them.
 pub(super) fn events(text: &str) -> (Vec<KernelEvent>, KernelTexts) {
     let mut texts = KernelTexts::default();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -80,7 +80,7 @@ pub(super) fn events(text: &str) -> (Vec<KernelEvent>, KernelTexts) {
     (events, texts)
 }
 
-/// What a delimiter finds in a drawing.
+/// The executions of a delimiter in a drawing.
 pub(super) fn find(delimiter: &str, drawing: &str) -> DelimitedExecutions {
     let (events, texts) = events(drawing);
     let mut finder = ExecutionFinder::new(Delimiter::parse(delimiter).unwrap());
@@ -107,7 +107,7 @@ pub(super) fn row(execution: &Execution) -> String {
     )
 }
 
-/// Checks the rows found and the number left out.
+/// Checks the executions and the number of unpaired events.
 pub(super) fn check(delimiter: &str, drawing: &str, expected: &[&str], unfinished: u64) {
     let delimited = find(delimiter, drawing);
     let rows: Vec<String> = delimited.executions.iter().map(row).collect();

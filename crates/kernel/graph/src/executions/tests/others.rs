@@ -13,7 +13,7 @@ fn pairs_of_events_with_and_without_a_key() {
     ";
     let keyed = ["order_in 1 7>8 10..30 0", "order_in 2 7>7 20..40 1"];
     check("events:order_in[key=id],order_out[key=id]", drawing, &keyed, 0);
-    // An end that matches no wanted beginning is left over.
+    // An end without a matching beginning is unpaired.
     check("events:order_in[key=id,kind=b*],order_out[key=id]", drawing, &keyed[..1], 1);
     let nested = ["order_in - 7>7 10..50 0", "order_in - 7>7 20..40 1"];
     check("events:order_in,order_out@thread", drawing, &nested, 1);
@@ -45,7 +45,7 @@ fn one_event_may_end_one_and_begin_the_next() {
 }
 
 #[test]
-fn programs_from_start_to_exit() {
+fn programs_are_executions_from_start_to_exit() {
     let drawing = "
         1 1 exit
         5 1 fork 9 sh
@@ -58,7 +58,7 @@ fn programs_from_start_to_exit() {
         50 1 fork 11 sh
         52 11 exec /srv/job.sh
     ";
-    // The last program of a process gives its name; the exit of what never started within the trace is nothing.
+    // The last program of a process gives its name; the exit of a process that started before the trace is ignored.
     check("process", drawing, &["job.sh 9 9>9 10..40 0", "sleep 10 10>10 14..30 0"], 1);
     check("process:job*", drawing, &["job.sh 9 9>9 10..40 0"], 1);
 }
@@ -90,7 +90,7 @@ fn single_calls_and_the_gaps_between_them() {
         &calls.map(|row| row.replace("epoll_wait", "232")).each_ref().map(String::as_str),
         0,
     );
-    // What returns nothing to do begins nothing.
+    // A call that returns no work starts no execution.
     let between = ["after epoll_wait - 7>7 20..30 0", "after epoll_wait - 7>7 60..70 0"];
     check("between:epoll_wait", drawing, &between, 1);
     check("between:read", drawing, &[], 1);

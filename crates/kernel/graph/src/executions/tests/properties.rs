@@ -1,4 +1,4 @@
-//! Finders keep their promises whatever comes.
+//! Properties of finders for any events.
 
 use super::notation::events;
 use crate::executions::{Delimiter, DelimiterSurvey, ExecutionFinder};
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn the_survey_proposes_what_finds_something(drawing in drawing()) {
+    fn every_proposed_delimiter_finds_executions(drawing in drawing()) {
         let (events, texts) = events(&drawing);
         let mut survey = DelimiterSurvey::default();
         events.iter().for_each(|event| survey.push(event, &texts));

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// An event at most this long before the onset's interval fits (ten minutes: a rolling update of a few replicas).
 const BEFORE_MAX: Nanos = Nanos::from_secs(600);
 
-/// An interval that is longer than this contains events by chance: nothing is said of them.
+/// An interval that is longer than this contains events by chance, which are not reported.
 const ONSET_LENGTH_MAX: Nanos = Nanos::from_secs(1_800);
 
 /// A version that spans report for the first time at most this long after it was declared is the declared deployment.
@@ -151,11 +151,11 @@ fn services_of<'a>(context: &'a Context<'_>, suspect: &'a FoundSuspect) -> BTree
         let mut is_inside: Vec<bool> = Vec::with_capacity(positions.len());
         for position in positions {
             let is_called = position.parent.is_some_and(|parent| is_inside[parent as usize]);
-            let of = service(position.operation);
+            let service_id = service(position.operation);
             if is_called {
-                services.insert(of);
+                services.insert(service_id);
             }
-            is_inside.push(position.operation == suspect.operation || (is_called && of == own));
+            is_inside.push(position.operation == suspect.operation || (is_called && service_id == own));
         }
     }
     services

@@ -12,7 +12,7 @@ const JOINED_MAX: usize = 100_000;
 const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
 /// At the limit, series without a point for this long are dropped to make space for new ones.
 const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
-/// A counter that turns up so long after its target did was not there before: it began at 0. Earlier it may only
+/// A counter that appears this long after its target is new, so it started at 0. Earlier it may only
 /// have come over a slower connection.
 const BEGAN_AFTER_NS: i64 = 300_000_000_000;
 /// Processors of a server that are counted.

@@ -58,9 +58,9 @@ fn count(status: &str, points: &[(i64, f64)]) -> Encoder {
     )
 }
 
-/// What counters grew by is summed over what names nothing, whatever they start from.
+/// Increases of counters are summed over labels that identify no transaction, regardless of the initial values.
 #[test]
-fn counters_are_joined_over_messages() {
+fn counters_continue_across_messages() {
     let mut reader = RemoteWrite::new(&[]);
     let first = read(&mut reader, &message([count("200", &[(0, 100.0)]), count("500", &[(0, 7.0)])]));
     assert_eq!(short(&first), ["0 TransactionsTotal cart[cart-1] GET /cart = 0"]);
@@ -87,9 +87,9 @@ fn counters_are_joined_over_messages() {
     assert_eq!(fourth.losses.count(Loss::CounterReset), 1);
 }
 
-/// A status that never occurred before began at 0; a series that comes a little later may have been there for ever.
+/// A status that never occurred before began at 0; a series that appears a little later may be old.
 #[test]
-fn a_counter_that_turns_up_late_began_at_zero() {
+fn a_counter_that_appears_late_started_at_zero() {
     let mut reader = RemoteWrite::new(&[]);
     read(&mut reader, &message([count("200", &[(0, 100.0)])]));
     let soon = read(&mut reader, &message([count("404", &[(15, 1_000.0)])]));
@@ -105,7 +105,7 @@ fn a_counter_that_turns_up_late_began_at_zero() {
 }
 
 #[test]
-fn a_message_that_comes_again_tells_the_same_totals() {
+fn a_repeated_message_does_not_change_totals() {
     let mut reader = RemoteWrite::new(&[]);
     read(&mut reader, &message([count("200", &[(0, 100.0)])]));
     let once = message([count("200", &[(15, 110.0)])]);
@@ -116,7 +116,7 @@ fn a_message_that_comes_again_tells_the_same_totals() {
 }
 
 #[test]
-fn gauges_are_the_latest_of_each() {
+fn the_latest_value_of_each_gauge_is_used() {
     let mut reader = RemoteWrite::new(&[]);
     let limit = |container: &str, resource: &str, points: &[(i64, f64)]| {
         let labels = [
@@ -146,16 +146,16 @@ fn gauges_are_the_latest_of_each() {
 #[test]
 fn processors_of_a_host_are_counted_and_idle_time_is_not() {
     let mut reader = RemoteWrite::new(&[]);
-    let of = |cpu: &str, mode: &str, points: &[(i64, f64)]| {
+    let cpu_series = |cpu: &str, mode: &str, points: &[(i64, f64)]| {
         series(
             &[("__name__", "node_cpu_seconds_total"), ("cpu", cpu), ("instance", "n1:9100"), ("mode", mode)],
             points,
         )
     };
     let all = [
-        of("0", "user", &[(0, 50.0), (15, 52.0)]),
-        of("0", "idle", &[(0, 900.0), (15, 910.0)]),
-        of("1", "system", &[(0, 5.0), (15, 6.5)]),
+        cpu_series("0", "user", &[(0, 50.0), (15, 52.0)]),
+        cpu_series("0", "idle", &[(0, 900.0), (15, 910.0)]),
+        cpu_series("1", "system", &[(0, 5.0), (15, 6.5)]),
     ];
     let expected = [
         "0 Cores [n1:9100]  = 2",
@@ -207,7 +207,7 @@ fn names_of_client_libraries_are_known() {
 }
 
 #[test]
-fn both_versions_say_the_same() {
+fn both_versions_agree() {
     let symbols = ["", "__name__", COUNT, "http_route", "/cart", "instance", "cart-1", "job", "cart"];
     let of_series =
         Encoder::default().bytes(1, [1, 2, 3, 4, 5, 6, 7, 8]).message(2, point(0, 5.0)).bytes(3, "h");
@@ -229,7 +229,7 @@ fn both_versions_say_the_same() {
 }
 
 #[test]
-fn numbers_that_no_sample_can_have_are_counted() {
+fn impossible_sample_values_are_counted() {
     let mut reader = RemoteWrite::new(&[]);
     let found = read(
         &mut reader,
@@ -239,7 +239,7 @@ fn numbers_that_no_sample_can_have_are_counted() {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_forgotten() {
+fn remembered_series_are_bounded_and_expire() {
     let mut reader = RemoteWrite::new(&[]);
     let many = |from: usize, second: i64| {
         message((from..from + 150).map(|at| {
@@ -256,7 +256,7 @@ fn what_is_remembered_is_bounded_and_forgotten() {
 }
 
 #[test]
-fn damage_is_reported_and_none_of_it_remembered() {
+fn damaged_messages_are_reported_and_not_remembered() {
     let mut reader = RemoteWrite::new(&[]);
     let mut cut = message([count("200", &[(0, 5.0)])]);
     cut.extend_from_slice(b"\x0A\x7F");

@@ -1,4 +1,4 @@
-//! Comparison with a baseline: how often it is wrong, and how often it sees what is there.
+//! Comparison with a baseline: false positive rate and power.
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
@@ -24,34 +24,34 @@ fn false_alarms(runs: u64, baseline: usize, window: usize, load: Load) -> usize 
         .count()
 }
 
-/// At most 5 % of the runs, and what chance may add to that: two standard errors.
-fn few(runs: u64) -> usize {
+/// At most 5 % of the runs plus two standard errors.
+fn false_positives_max(runs: u64) -> usize {
     let runs = runs as f64;
     (0.05 * runs + 2.0 * (0.05 * 0.95 * runs).sqrt()) as usize
 }
 
 #[test]
-fn nothing_changed_and_the_window_is_cut_into_blocks() {
+fn no_change_with_the_window_divided_into_blocks() {
     let found = false_alarms(200, 300, 150, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
-fn nothing_changed_and_the_window_is_one_block_among_its_like() {
+fn no_change_with_a_window_of_one_block() {
     let found = false_alarms(200, 480, 48, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
-fn nothing_changed_and_the_baseline_is_hundreds_of_windows() {
+fn no_change_against_a_baseline_of_hundreds_of_windows() {
     let found = false_alarms(100, 4000, 16, Load { sites: 2, ..Load::default() });
-    assert!(found <= few(100), "{found} of 100");
+    assert!(found <= false_positives_max(100), "{found} of 100");
 }
 
 #[test]
-fn nothing_changed_and_the_baseline_is_short() {
+fn no_change_against_a_short_baseline() {
     let found = false_alarms(200, 60, 300, Load::default());
-    assert!(found <= few(200), "{found} of 200");
+    assert!(found <= false_positives_max(200), "{found} of 200");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn first(table: &SiteTable, requests: usize) -> SiteTable {
 
 /// Mean p-value of a site that is a tenth slower in a window of 400 requests, whose baseline grows over eight windows.
 #[test]
-fn more_of_the_same_baseline_takes_no_power_away() {
+fn a_longer_baseline_does_not_reduce_power() {
     let load = Load { sites: 3, sigma: 0.3, ..Load::default() };
     let sizes = [800, 1_600, 2_400, 3_100, 3_300, 4_800, 6_400];
     let runs = 40;
@@ -131,7 +131,7 @@ fn requests_are_certainly_slower_only_by_more_than_they_vary() {
 }
 
 #[test]
-fn another_mix_of_categories_is_not_slower() {
+fn a_different_mix_of_categories_is_not_slower() {
     let mut found = 0;
     for seed in 0..60 {
         let mut random = Random(2000 + seed);
@@ -145,7 +145,7 @@ fn another_mix_of_categories_is_not_slower() {
         assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
         assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
     }
-    assert!(found <= few(60), "{found} of 60");
+    assert!(found <= false_positives_max(60), "{found} of 60");
 }
 
 #[test]
@@ -177,10 +177,10 @@ fn requests_of_a_new_shape_are_compared_with_those_of_the_same_entry() {
 }
 
 #[test]
-fn other_incidents_in_half_of_the_baseline_hide_nothing() {
+fn incidents_in_half_of_the_baseline_do_not_hide_a_change() {
     for seed in 0..20 {
         let mut random = Random(3000 + seed);
-        // Other sites were slow in two stretches of the baseline, and so was this one, for a while.
+        // Other sites were slow in two intervals of the baseline, and so was this one for some time.
         let other = |at: usize, request: usize| match (at, request / 100) {
             (0, 2 | 3 | 7 | 8) | (1, 12..=15) | (2, 5 | 17 | 18) => 3.0,
             _ => 1.0,
@@ -224,7 +224,7 @@ fn a_site_that_one_request_called_may_be_chance() {
 }
 
 #[test]
-fn too_few_requests_compare_with_nothing() {
+fn too_few_requests_are_not_compared() {
     let mut random = Random(5000);
     let mut table = |requests| Load::default().table(&mut random, requests, |_, _| 1.0);
     let (nine, ten, none) = (table(9), table(10), SiteTable::default());
@@ -276,13 +276,13 @@ fn one_giant_request_is_no_change() {
             let changes = compare_sites(&before, &after, &[], &settings(), THREADS);
             found += usize::from(changes.iter().any(|change| change.slower));
         }
-        assert!(found <= few(40), "{found} of 40 ({baseline}, {window})");
+        assert!(found <= false_positives_max(40), "{found} of 40 ({baseline}, {window})");
     }
 }
 
 /// Of many rare paths one is always met for the first time.
 #[test]
-fn a_rare_path_met_once_in_a_short_window_is_not_new() {
+fn a_rare_path_observed_once_in_a_short_window_is_not_new() {
     let mut random = Random(6300);
     let before = Load { sites: 3, ..Load::default() }.table(&mut random, 4000, |_, _| 1.0);
     let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 12, |_, _| 1.0);
@@ -311,7 +311,7 @@ fn three_calls_of_a_rare_operation_that_take_300_times_as_long_are_slower() {
     assert_eq!(found(1.0), 0);
 }
 
-/// Counting every request ten times over changes nothing: weights carry no evidence of their own.
+/// Counting every request ten times changes nothing: weights add no evidence.
 #[test]
 fn equal_weights_only_scale_totals() {
     let mut random = Random(7000);

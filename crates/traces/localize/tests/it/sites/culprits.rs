@@ -1,4 +1,4 @@
-//! The search for slow replicas knows neither names nor order.
+//! The search for slow replicas does not depend on names or order.
 
 use super::{Load, Random, THREADS, site};
 use laggard_localize::{
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn other_names_change_nothing(
+    fn names_do_not_change_the_result(
         seed in any::<u64>(), replicas in 2_usize..24, bad in 0_usize..6, factor in 1.2_f64..3.0,
     ) {
         let made = made(seed, 200, replicas, bad.min(replicas / 2), factor);
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn another_order_changes_nothing(
+    fn order_does_not_change_the_result(
         seed in any::<u64>(), replicas in 2_usize..24, bad in 0_usize..6, factor in 1.2_f64..3.0,
     ) {
         let made = made(seed, 200, replicas, bad.min(replicas / 2), factor);
@@ -85,9 +85,9 @@ proptest! {
         }
     }
 
-    /// A level common to all observations is nobody's fault.
+    /// A level common to all observations implicates no replica.
     #[test]
-    fn only_differences_count(seed in any::<u64>(), level in -5.0_f64..5.0) {
+    fn only_differences_between_replicas_matter(seed in any::<u64>(), level in -5.0_f64..5.0) {
         let mut made = made(seed, 200, 10, 2, 1.8);
         let before = names(&culprits_of(&made));
         made.shares.iter_mut().for_each(|share| share.log_ratio += level);
@@ -96,13 +96,13 @@ proptest! {
 }
 
 #[test]
-fn where_nobody_is_slow_nobody_is_named() {
+fn without_slow_replicas_none_is_named() {
     let wrong = (0..300).filter(|&seed| !culprits_of(&made(seed, 150, 12, 0, 1.0)).is_empty()).count();
     assert!(wrong <= 2, "{wrong} of 300");
 }
 
 #[test]
-fn intervals_cover_the_factor_as_often_as_they_say() {
+fn factor_intervals_have_their_nominal_coverage() {
     let (mut covered, mut all) = (0, 0);
     for seed in 0..150 {
         for culprit in culprits_of(&made(1000 + seed, 400, 12, 2, 2.0)) {
@@ -115,7 +115,7 @@ fn intervals_cover_the_factor_as_often_as_they_say() {
     assert!(covered >= 277, "{covered} of {all}");
 }
 
-/// Replicas that serve other kinds of requests are compared with their like.
+/// Replicas that serve different kinds of requests are compared within each kind.
 #[test]
 fn a_replica_that_gets_the_expensive_requests_is_not_slow() {
     let mut table = Load { sites: 2, ..Load::default() }.table(&mut Random(5), 600, |_, _| 1.0);
@@ -128,7 +128,7 @@ fn a_replica_that_gets_the_expensive_requests_is_not_slow() {
 }
 
 #[test]
-fn the_excess_is_what_slow_replicas_took_beyond_normal_ones() {
+fn the_excess_is_the_additional_time_of_slow_replicas() {
     let mut table = Load { sites: 2, sigma: 0.2, ..Load::default() }.table(&mut Random(6), 800, |_, _| 1.0);
     table.sets = (0..4).map(|at| vec![replica(at)]).collect();
     let mut truth = 0.0;

@@ -93,7 +93,7 @@ fn normal_calls_are_not_hit() {
 }
 
 #[test]
-fn when_all_calls_are_slower_all_are_hit() {
+fn all_calls_are_hit_if_all_are_slower() {
     for share in [0.1, 1.0] {
         let mut draw = Draw::new(7);
         let normal = draw.normal(6_000);
@@ -116,7 +116,7 @@ fn a_few_slow_calls_on_replicas_that_differ_a_little_do_not_make_all_calls_slow(
 }
 
 #[test]
-fn only_judged_calls_are_hit() {
+fn calls_that_are_not_judged_are_never_hit() {
     let mut draw = Draw::new(8);
     let normal = draw.normal(300);
     let mut calls = draw.window(300, |at, _| if at % 3 == 0 { 1e8 } else { 0.0 });
@@ -127,7 +127,7 @@ fn only_judged_calls_are_hit() {
 }
 
 #[test]
-fn without_normal_calls_the_bulk_is_normal() {
+fn without_normal_calls_the_bulk_counts_as_normal() {
     for share in [20, 5, 3] {
         let mut draw = Draw::new(9);
         let calls = draw.window(900, |at, _| if (at / 3) % share == 0 { 2e7 } else { 0.0 });

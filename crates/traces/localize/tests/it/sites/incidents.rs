@@ -53,7 +53,7 @@ fn two_slow_periods_are_two_incidents() {
 }
 
 #[test]
-fn slowness_that_few_notice_is_no_incident() {
+fn slowness_of_few_requests_is_no_incident() {
     // A site with a third of the time takes 40 % longer: 13 % of the latency.
     let table =
         minutes(300, 30, |site, minute| if site == 1 && (10..14).contains(&minute) { 1.4 } else { 1.0 });
@@ -61,7 +61,7 @@ fn slowness_that_few_notice_is_no_incident() {
 }
 
 #[test]
-fn a_minute_without_requests_neither_ends_nor_makes_an_incident() {
+fn a_minute_without_requests_neither_ends_nor_starts_an_incident() {
     let slow = |site, minute| if site == 1 && (10..16).contains(&minute) { 6.0 } else { 1.0 };
     let without = |from: i64, to: i64| {
         minutes(400, 40, slow).only(|request| !(minute(from)..minute(to)).contains(&request.start))
@@ -89,7 +89,7 @@ fn a_few_giant_requests_are_no_incident() {
 }
 
 #[test]
-fn what_grows_slowly_is_slow_in_the_end() {
+fn a_gradual_slowdown_is_found() {
     // From 1 to 8 times the usual over the last ten of forty minutes.
     let ramp =
         |site, minute: usize| if site == 0 { 1.0 + 0.7 * minute.saturating_sub(29) as f64 } else { 1.0 };
@@ -108,7 +108,7 @@ fn slow_from_the_start_or_to_the_end_is_found_as_well() {
 }
 
 #[test]
-fn with_few_bins_nothing_says_what_is_usual() {
+fn few_bins_give_no_reference() {
     let slow = |site, minute| if site == 1 && minute == 5 { 10.0 } else { 1.0 };
     assert_eq!(periods(&minutes(800, 11, slow)), []);
     assert_eq!(periods(&minutes(800, 12, slow)), [(minute(5), minute(6), 1)]);

@@ -1,4 +1,4 @@
-//! What sites say, on made-up requests whose truth is known.
+//! Tests of sites with synthetic requests of known truth.
 
 mod change;
 mod culprits;
@@ -11,7 +11,7 @@ use laggard_localize::{Observation, Site, SiteRequest, SiteTable};
 use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use std::num::NonZeroUsize;
 
-/// More than one, so that tests see what threads do.
+/// More than one, so that tests cover concurrency.
 const THREADS: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
 
 /// Splitmix64: the same numbers for the same seed, everywhere.
@@ -63,7 +63,7 @@ struct Load {
     from_s: i64,
 }
 
-/// What a call at any site takes usually, by category, nanoseconds.
+/// Usual time of a call at any site in nanoseconds, by category.
 const USUAL_NS: [f64; 3] = [1e5, 4e5, 2e6];
 
 impl Default for Load {
@@ -77,7 +77,7 @@ fn site(at: usize) -> Site {
 }
 
 impl Load {
-    /// A table of so many requests; `factor(site, request)` times the usual.
+    /// A table of requests whose calls take `factor(site, request)` times the usual time.
     fn table(&self, random: &mut Random, requests: usize, factor: impl Fn(usize, usize) -> f64) -> SiteTable {
         let mut table = SiteTable {
             sites: (0..self.sites).map(site).collect(),

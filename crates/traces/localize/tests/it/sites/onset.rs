@@ -1,4 +1,4 @@
-//! Since when: the interval covers the truth as often as it says.
+//! Onset intervals have their nominal coverage.
 
 use super::{Load, Random, site};
 use laggard_localize::{Onset, find_onset};
@@ -15,7 +15,7 @@ fn onset(seed: u64, requests: usize, step: usize, factor: f64) -> Option<Onset> 
     find_onset(&table, site(0), Timestamp::MIN, Timestamp::MAX)
 }
 
-/// Of all steps that are found, how many intervals cover the truth.
+/// Share of the intervals of detected steps that cover the truth.
 fn coverage(requests: usize, step: usize, factor: f64) -> (usize, usize) {
     let found: Vec<Onset> = (0..300).filter_map(|seed| onset(seed, requests, step, factor)).collect();
     // The truth: after the last quick request, up to the first slow one.
@@ -24,7 +24,7 @@ fn coverage(requests: usize, step: usize, factor: f64) -> (usize, usize) {
 }
 
 #[test]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn onset_intervals_have_their_nominal_coverage() {
     for (requests, step, factor) in [(200, 120, 2.0), (300, 100, 1.5), (150, 75, 4.0)] {
         let (covered, found) = coverage(requests, step, factor);
         assert!(found > 200, "{factor}: {found} of 300 found");
@@ -51,14 +51,17 @@ fn noise_has_no_onset() {
 }
 
 #[test]
-fn only_what_lies_in_the_time_asked_for_counts() {
+fn only_calls_in_the_requested_interval_count() {
     let load = Load { sites: 1, shares: [1.0, 0.0, 0.0], ..Load::default() };
     let factor = |_: usize, at: usize| if at >= 100 { 4.0 } else { 1.0 };
     let table = load.table(&mut Random(9), 200, factor);
-    let of = |from: usize, to: usize| find_onset(&table, site(0), second(from), second(to));
-    assert!(of(50, 150).is_some_and(|onset| onset.earliest >= second(90) && onset.latest <= second(110)));
-    assert_eq!(of(110, 200), None, "slow all the time");
-    assert_eq!(of(0, 100), None, "never slow");
-    assert_eq!(of(96, 105), None, "nine requests");
+    let onset_between = |from: usize, to: usize| find_onset(&table, site(0), second(from), second(to));
+    assert!(
+        onset_between(50, 150)
+            .is_some_and(|onset| onset.earliest >= second(90) && onset.latest <= second(110))
+    );
+    assert_eq!(onset_between(110, 200), None, "slow all the time");
+    assert_eq!(onset_between(0, 100), None, "never slow");
+    assert_eq!(onset_between(96, 105), None, "nine requests");
     assert_eq!(find_onset(&table, site(5), second(0), second(200)), None, "nobody calls it");
 }

@@ -1,4 +1,4 @@
-//! Tables do not depend on who collected what in which order.
+//! Tables do not depend on the order and partition of the input.
 
 use super::Random;
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
@@ -81,15 +81,15 @@ proptest! {
         prop_assert_eq!(parts.remove(0).finish(THREADS), whole);
     }
 
-    /// Whatever is kept, it is what a table of those requests alone holds.
+    /// Any subset equals a table built from those requests alone.
     #[test]
-    fn only_some_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
+    fn a_subset_equals_a_table_of_those_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
         let numbers: Vec<u64> = (seed..seed + 20).collect();
         let whole = builder(&numbers).finish(THREADS);
-        let kept = |trace: TraceId| keep[(trace.value() - 1 - u128::from(seed)) as usize];
-        let some = whole.only(|request| kept(request.trace));
+        let is_selected = |trace: TraceId| keep[(trace.value() - 1 - u128::from(seed)) as usize];
+        let some = whole.only(|request| is_selected(request.trace));
         let expected: Vec<u64> =
-            numbers.iter().copied().filter(|&number| kept(TraceId::from_value(u128::from(number) + 1))).collect();
+            numbers.iter().copied().filter(|&number| is_selected(TraceId::from_value(u128::from(number) + 1))).collect();
         let expected = builder(&expected).finish(THREADS);
         prop_assert_eq!(&some.requests.len(), &expected.requests.len());
         let rows = |table: &SiteTable| -> Vec<_> {

@@ -101,7 +101,7 @@ pub(super) fn expected(batches: &[FlushBatch]) -> SliceContents {
     SliceContents::from_slices([&slice])
 }
 
-/// All that a view answers about requests.
+/// All results of a view about requests.
 pub(super) async fn answered(view: &View) -> SliceContents {
     let slices = view.requests(Timestamp::MIN, Timestamp::MAX).await.unwrap();
     SliceContents::from_slices(slices.iter().map(|slice| &**slice))

@@ -1,4 +1,4 @@
-//! Damaged and missing files: quarantined and reported; the rest is answered, and nothing that can be read is lost.
+//! Damaged and missing files: quarantined and reported; the rest is answered, and no readable data is lost.
 
 use super::contents::{TextSink, answered, expected};
 use super::random_spans::{much_later, samples};
@@ -126,7 +126,7 @@ async fn damaged_samples_are_reported_and_the_rest_is_returned() {
     assert_eq!((exported.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
 }
 
-/// Cuts the end off a file.
+/// Truncates a file.
 async fn tear(objects: &dyn ObjectStore, path: &Path) {
     let bytes = objects.get(path).await.unwrap().bytes().await.unwrap();
     objects.put(path, bytes.slice(..bytes.len() - 9).into()).await.unwrap();
@@ -178,8 +178,8 @@ async fn a_torn_manifest_without_a_copy_falls_back_to_the_previous_one() {
     assert!(objects.head(&only_there).await.is_ok());
 }
 
-/// A sender whose clock is years ahead: its data, and what shares a segment with them, go when they have been there
-/// for as long as data are retained.
+/// A sender whose clock is years ahead: its data, and other data in the same segment, are deleted after they have been stored
+/// for the retention time.
 #[tokio::test]
 async fn data_with_future_times_is_deleted_by_age_since_arrival() {
     let mut ahead = flush_batch_of(1..3);

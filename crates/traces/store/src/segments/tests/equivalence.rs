@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_do_not_depend_on_flush_batches_or_compaction(random_batches in spans(), compact_after in any::<u8>()) {
+    fn query_results_do_not_depend_on_flush_batches_or_compaction(random_batches in spans(), compact_after in any::<u8>()) {
         let mut batches = batches(&random_batches);
         batches.push(much_later());
         let expected = expected(&batches);
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn samples_come_by_time_before_and_after_compaction() {
+async fn samples_are_read_by_time_before_and_after_compaction() {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     for times in [&[5, 3, 301, 3][..], &[2, 900, 4], &[301, 302, 303, 304, 305, 306, 307, 308, 309], &[9000]]

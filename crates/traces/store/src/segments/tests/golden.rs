@@ -1,4 +1,4 @@
-//! Stores written by earlier versions are read for ever: `tests/golden/vN` was written once by the first program of
+//! Stores written by earlier versions remain readable: `tests/golden/vN` was written once by the first program of
 //! version N, and `expected.txt` next to it lists its contents.
 
 use super::contents::{TextSink, answered};
@@ -21,7 +21,7 @@ fn folder(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{version}"))
 }
 
-/// A little of everything: a trace with calls on two replicas, one whose id is text, late spans, samples, losses.
+/// A small store of all kinds of data: a trace with calls on two replicas, one whose id is text, late spans, samples, losses.
 fn batches() -> Vec<FlushBatch> {
     let mut first = much_later();
     let root = first.spans[0];
@@ -54,7 +54,7 @@ fn batches() -> Vec<FlushBatch> {
     vec![first, second]
 }
 
-/// Everything a view answers, a fact a line.
+/// All results of a view, one fact per line.
 async fn describe(view: &View) -> String {
     let answer = answered(view).await;
     let mut out = String::new();

@@ -14,7 +14,7 @@ use crate::StoreSettings;
 use object_store::ObjectStore;
 use std::sync::Arc;
 
-/// Sizes so small that a few spans show everything that many millions would.
+/// Small limits, so that a few spans reach all of them.
 const SMALL: SegmentLimits = SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, rows_shared: 3 };
 
 /// Opens segments with small sizes.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const MANUAL: &str = include_str!("../../../../../../docs/manual/store.md");
 
-/// What the programs must find in the store of this test.
+/// Expected output of the programs for the store of this test.
 const CHECKS: &str = r#"
 statements = [text for text in SQL.split(";") if text.strip()]
 slowest, self_time, one_trace = [duckdb.sql(text).fetchall() for text in statements]
@@ -63,8 +63,8 @@ async fn write(folder: &Path) {
 
 #[tokio::test]
 async fn the_examples_of_the_manual_run_in_duckdb_and_polars() {
-    let there = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
-    if !there.is_ok_and(|output| output.status.success()) {
+    let modules = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
+    if !modules.is_ok_and(|output| output.status.success()) {
         let reason = "python3 with duckdb and polars is not here";
         return laggard_testkit::skip(laggard_testkit::Missing::Machine, reason);
     }

@@ -1,4 +1,4 @@
-//! FlushBatches drawn at random: traces whose spans arrive in any order and in any number of flush batches.
+//! Random flush batches: traces whose spans arrive in any order and in any number of flush batches.
 
 use crate::FlushBatch;
 use laggard_engine::{Origins, SampleRow, Samples};

@@ -1,4 +1,4 @@
-//! The SDK's exporters, and how many spans they say were taken.
+//! The SDK's exporters and the number of spans that they report as accepted.
 
 use crate::ClientError;
 use opentelemetry_otlp::{
@@ -11,11 +11,11 @@ use opentelemetry_sdk::trace::SpanData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where spans and metrics go.
+/// Endpoint, protocol, and compression of the exports.
 pub(crate) struct Destination {
     protocol: Protocol,
     endpoint: String,
-    is_packed: bool,
+    is_compressed: bool,
 }
 
 impl Destination {
@@ -26,17 +26,17 @@ impl Destination {
             "http-json" => Protocol::HttpJson,
             other => return Err(format!("no transport {other}").into()),
         };
-        Ok(Destination { protocol, endpoint: endpoint.to_owned(), is_packed: compression == "gzip" })
+        Ok(Destination { protocol, endpoint: endpoint.to_owned(), is_compressed: compression == "gzip" })
     }
 
     pub(crate) fn is_grpc(&self) -> bool {
         self.protocol == Protocol::Grpc
     }
 
-    pub(crate) fn span_exporter(&self, counts: &Arc<Counts>) -> Result<Counting, ExporterBuildError> {
+    pub(crate) fn span_exporter(&self, counts: &Arc<Counts>) -> Result<CountingExporter, ExporterBuildError> {
         let inner = if self.is_grpc() {
             let mut builder = SpanExporter::builder().with_tonic().with_endpoint(&self.endpoint);
-            if self.is_packed {
+            if self.is_compressed {
                 builder = builder.with_compression(Compression::Gzip);
             }
             builder.build()?
@@ -44,12 +44,12 @@ impl Destination {
             let endpoint = format!("{}/v1/traces", self.endpoint);
             let mut builder =
                 SpanExporter::builder().with_http().with_endpoint(endpoint).with_protocol(self.protocol);
-            if self.is_packed {
+            if self.is_compressed {
                 builder = builder.with_compression(Compression::Gzip);
             }
             builder.build()?
         };
-        Ok(Counting { inner, counts: Arc::clone(counts) })
+        Ok(CountingExporter { inner, counts: Arc::clone(counts) })
     }
 
     pub(crate) fn metric_exporter(&self) -> Result<MetricExporter, ExporterBuildError> {
@@ -61,16 +61,16 @@ impl Destination {
     }
 }
 
-/// Spans of exports that ended.
+/// Spans of completed exports.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    taken: AtomicUsize,
+    accepted: AtomicUsize,
     failed: AtomicUsize,
 }
 
 impl Counts {
     pub(crate) fn accepted(&self) -> usize {
-        self.taken.load(Ordering::SeqCst)
+        self.accepted.load(Ordering::SeqCst)
     }
 
     pub(crate) fn failed(&self) -> usize {
@@ -79,17 +79,17 @@ impl Counts {
 }
 
 #[derive(Debug)]
-pub(crate) struct Counting {
+pub(crate) struct CountingExporter {
     inner: SpanExporter,
     counts: Arc<Counts>,
 }
 
-impl opentelemetry_sdk::trace::SpanExporter for Counting {
+impl opentelemetry_sdk::trace::SpanExporter for CountingExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         println!("{}", serde_json::json!({"exporting": spans}));
         let result = self.inner.export(batch).await;
-        let count = if result.is_ok() { &self.counts.taken } else { &self.counts.failed };
+        let count = if result.is_ok() { &self.counts.accepted } else { &self.counts.failed };
         count.fetch_add(spans, Ordering::SeqCst);
         if let Err(error) = &result {
             eprintln!("{error}");

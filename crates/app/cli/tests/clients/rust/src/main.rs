@@ -4,9 +4,9 @@
 //! laggard-rust-client PLAN TRANSPORT ENDPOINT COMPRESSION [STEP]
 //! ```
 //!
-//! The plan says which spans there are (see plan.rs); ids, batches, messages and what happens on failure are the SDK's.
-//! TRANSPORT is grpc, http-proto or http-json, COMPRESSION none or gzip. Says when it hands something to the exporter, prints
-//! what was acknowledged in the end, and fails when anything was not. With STEP, everything is sent after so many requests.
+//! The plan lists the spans (see plan.rs); ids, batches, messages, and retries are up to the SDK.
+//! TRANSPORT is grpc, http-proto or http-json, COMPRESSION none or gzip. Prints each export when it starts and, at the end, how
+//! many spans were acknowledged; fails if any was not. With STEP, spans are flushed after each STEP requests.
 
 mod exporters;
 mod metrics;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// What is to be sent.
+/// The spans to send.
 #[derive(Deserialize)]
 struct Plan {
     requests: Vec<Vec<PlannedSpan>>,
@@ -69,7 +69,7 @@ fn run() -> Result<ExitCode, ClientError> {
         play(&plan, step, &destination, &counts)?;
         metrics::measure(&plan, &destination)?;
     }
-    println!("{}", serde_json::json!({"taken": counts.accepted(), "failed": counts.failed()}));
+    println!("{}", serde_json::json!({"accepted": counts.accepted(), "failed": counts.failed()}));
     Ok(if counts.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -90,7 +90,7 @@ struct Replica {
 
 impl Replica {
     fn start(span: &PlannedSpan, to: &Destination, counts: &Arc<Counts>) -> Result<Replica, ClientError> {
-        // All its spans may wait at once: they take no time here.
+        // The queue must hold all spans, since the plan is played without delays.
         let batches = BatchConfigBuilder::default().with_max_queue_size(1 << 16).build();
         let exporter = to.span_exporter(counts)?;
         let processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
@@ -102,7 +102,7 @@ impl Replica {
     }
 }
 
-/// Every request of the plan; each replica has a provider of its own, as it would in its own process.
+/// Plays every request of the plan; each replica has its own provider, as in separate processes.
 fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Result<(), ClientError> {
     let mut replicas: HashMap<&str, Replica> = HashMap::new();
     for (played, request) in (1..).zip(&plan.requests) {
@@ -124,7 +124,7 @@ fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Res
             context.span().end_with_timestamp(time(planned.end_ns));
         }
         if played % step == 0 {
-            // What fails is counted.
+            // Failures are counted by the exporter.
             replicas.values().for_each(|replica| drop(replica.provider.force_flush()));
         }
     }

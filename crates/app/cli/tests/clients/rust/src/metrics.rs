@@ -1,4 +1,4 @@
-//! Response times and CPU time of every replica that takes requests, in one message each.
+//! Response times and CPU time of every replica that requests enter at, in one message each.
 
 use crate::exporters::Destination;
 use crate::{ClientError, Plan, PlannedSpan, resource};
@@ -29,7 +29,7 @@ pub(crate) fn measure(plan: &Plan, to: &Destination) -> Result<(), ClientError> 
             latency.record(seconds, &route);
             cpu.add(seconds / 10.0, &[]);
         }
-        // It is sent when the provider ends.
+        // Shutting down the provider sends the metrics.
         provider.shutdown()?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Clocks that jump, and spans from clocks that are wrong.
+//! Clock jumps and spans with wrong times.
 
 use super::super::Running;
 use super::is_reported;
@@ -6,7 +6,7 @@ use laggard_testkit::{Missing, skip};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the library is that lets the clock of a program jump (Debian's package `libfaketime`).
+/// Path of the library that fakes the clock of a program (Debian's package `libfaketime`).
 const LIBRARIES: [&str; 3] = [
     "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
@@ -23,7 +23,7 @@ fn now_ns() -> i64 {
 }
 
 #[test]
-fn a_clock_that_jumps_is_reported_and_deletes_nothing() {
+fn a_clock_jump_is_reported_and_deletes_nothing() {
     let Some(library) = LIBRARIES.into_iter().find(|library| Path::new(library).is_file()) else {
         return skipped();
     };
@@ -41,25 +41,25 @@ fn a_clock_that_jumps_is_reported_and_deletes_nothing() {
     assert_eq!(server.send_at(1, now_ns()).status, 200);
     assert_eq!(server.post("/api/v1/flush").status, 204);
     std::fs::write(&offset, "+400d").unwrap();
-    server.becomes(|ready, problems| ready && is_reported(problems, "clock_jumped"));
-    // Spans of senders on the same machine are ahead, too; retention runs all the time.
+    server.wait_for_readiness(|ready, problems| ready && is_reported(problems, "clock_jumped"));
+    // Spans of senders on the same machine are in the future as well; retention runs meanwhile.
     assert_eq!(server.send_at(2, now_ns() + 400 * 86_400_000_000_000).status, 200);
     assert_eq!(server.post("/api/v1/flush").status, 204);
     std::thread::sleep(std::time::Duration::from_millis(500));
     assert!(server.has(1) && server.has(2));
-    // Set right again: traces become idle and are stored as ever.
+    // After the clock is corrected, traces become idle and are stored as usual.
     std::fs::write(&offset, "+0").unwrap();
     assert_eq!(server.send_at(3, now_ns()).status, 200);
-    server.becomes(|_, _| server.has(3));
+    server.wait_for_readiness(|_, _| server.has(3));
     assert!(server.has(1) && server.has(2));
     server.signal(rustix::process::Signal::TERM);
-    let (status, log) = server.ended();
+    let (status, log) = server.wait();
     assert!(status == 0 && log.contains("clock_jumped"), "{log}");
 }
 
-/// Spans of 1970 and of 2262 beside others: nothing hangs, everything is answered.
+/// Spans of 1970 and 2262 among others: all queries return.
 #[test]
-fn times_that_are_far_off_are_taken_and_answered() {
+fn extreme_span_times_are_stored_and_queried() {
     let folder = tempfile::tempdir().unwrap();
     let server =
         Running::start(folder.path(), &["--set", "store.keep_for=off", "--set", "store.upkeep=20ms"]);
@@ -72,10 +72,10 @@ fn times_that_are_far_off_are_taken_and_answered() {
     assert_eq!(server.diagnosis()["input"]["spans"], 5);
     let everything = format!("since=0&until={}", i64::MAX);
     for path in ["overview", "services", "categories", "operations", "search"] {
-        let answered = server.get(&format!("/api/v1/{path}?{everything}"));
-        assert_eq!(answered.status, 200, "{path}: {}", answered.body);
-        let answered = server.get(&format!("/api/v1/{path}"));
-        assert_eq!(answered.status, 200, "{path}: {}", answered.body);
+        let response = server.get(&format!("/api/v1/{path}?{everything}"));
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+        let response = server.get(&format!("/api/v1/{path}"));
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
     }
     assert_eq!(server.readiness(), (true, Vec::new()));
     server.stop();

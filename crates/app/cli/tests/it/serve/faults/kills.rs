@@ -1,9 +1,9 @@
-//! The running server is killed at random instants; the example `faults` does it as often as wanted.
+//! Kills the running server at random instants; the example `faults` does it for any number of kills.
 
 use super::kill_run::Run;
 use std::path::Path;
 
-/// Kills in the test command, of every kind at least one.
+/// Number of kills in the test, at least one of every kind.
 const KILLS: u64 = 9;
 
 #[test]
@@ -15,7 +15,7 @@ fn kills_of_the_server_lose_no_acknowledged_span() {
     }
     let found = run.check();
     assert!(found.spans > 0, "{found}; {:?}", run.killed_in);
-    // Once more after everything was looked at, and compacted by another start.
+    // Checks again after a restart with compaction.
     let again = run.check();
     assert!(again.spans >= found.spans, "{again} after {found}");
     run.stop();

@@ -1,4 +1,4 @@
-//! What goes wrong around a server, and what it makes of it.
+//! Faults around a server: kills, full disks, damaged files, clock jumps, hostile clients.
 
 mod clock;
 mod damage;
@@ -13,33 +13,33 @@ use super::Running;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// ColorWhen the traces of these tests begin, and how far one is from the next: two hours, many slices.
+/// Start of the first trace and distance between traces: two hours, which is many slices.
 const FIRST_NS: i64 = 1_768_208_400_000_000_000;
 const APART_NS: i64 = 7_200_000_000_000;
 
 impl Running {
-    /// Sends trace `number`, of one span, at this time; the status.
-    fn send_at(&self, number: u32, start_ns: i64) -> super::Answer {
+    /// Sends trace `number`, which has one span that starts at this time.
+    fn send_at(&self, number: u32, start_ns: i64) -> super::Response {
         let body = format!(
             r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"cart"}}}}]}},
             "scopeSpans":[{{"spans":[{{"traceId":"{number:032x}","spanId":"{number:016x}","name":"add","kind":2,
             "startTimeUnixNano":"{start_ns}","endTimeUnixNano":"{}"}}]}}]}}]}}"#,
             start_ns.saturating_add(5_000_000)
         );
-        self.ask("otlp_http", "POST", "/v1/traces", &["Content-Type: application/json"], &body)
+        self.request("otlp_http", "POST", "/v1/traces", &["Content-Type: application/json"], &body)
     }
 
-    fn send_number(&self, number: u32) -> super::Answer {
+    fn send_number(&self, number: u32) -> super::Response {
         self.send_at(number, FIRST_NS + i64::from(number) * APART_NS)
     }
 
-    /// Sends a trace and has it written.
+    /// Sends a trace and flushes it to a segment.
     fn store_number(&self, number: u32) {
         assert_eq!(self.send_number(number).status, 200);
         assert_eq!(self.post("/api/v1/flush").status, 204);
     }
 
-    /// Whether a trace is answered.
+    /// Whether a trace is found.
     fn has(&self, number: u32) -> bool {
         match self.get(&format!("/api/v1/traces/{number:032x}")) {
             found if found.status == 200 => true,
@@ -48,38 +48,38 @@ impl Running {
         }
     }
 
-    /// What `/readyz` tells: whether it is ready, and names of problems.
+    /// Whether `/readyz` reports the server as ready, and the names of problems.
     fn readiness(&self) -> (bool, Vec<String>) {
-        let answered = self.get("/readyz");
-        let told: Value = serde_json::from_str(&answered.body).unwrap();
-        assert_eq!(told["ready"] == true, answered.status == 200, "{}", answered.body);
-        let problems = told["problems"].as_array().unwrap();
+        let response = self.get("/readyz");
+        let readiness: Value = serde_json::from_str(&response.body).unwrap();
+        assert_eq!(readiness["ready"] == true, response.status == 200, "{}", response.body);
+        let problems = readiness["problems"].as_array().unwrap();
         for problem in problems {
             assert!(problem["text"].as_str().unwrap().len() > 20, "a sentence: {problem}");
         }
         let names = problems.iter().map(|problem| problem["name"].as_str().unwrap().to_owned());
-        (answered.status == 200, names.collect())
+        (response.status == 200, names.collect())
     }
 
-    /// Waits until `/readyz` says what is wanted.
-    fn becomes(&self, wanted: impl Fn(bool, &[String]) -> bool) {
-        let begun = Instant::now();
+    /// Waits until the state of `/readyz` satisfies a condition.
+    fn wait_for_readiness(&self, is_wanted: impl Fn(bool, &[String]) -> bool) {
+        let started = Instant::now();
         loop {
             let (ready, problems) = self.readiness();
-            if wanted(ready, &problems) {
+            if is_wanted(ready, &problems) {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "still {ready}, {problems:?}");
+            assert!(started.elapsed() < Duration::from_secs(60), "still {ready}, {problems:?}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// The report on everything.
+    /// The diagnosis of all stored requests.
     fn diagnosis(&self) -> Value {
         let headers = ["Content-Type: application/json"];
-        let answered = self.ask("http", "POST", "/api/v1/diagnose?wait=true", &headers, "{}");
-        assert_eq!(answered.status, 200, "{}", answered.body);
-        serde_json::from_str(&answered.body).unwrap()
+        let response = self.request("http", "POST", "/api/v1/diagnose?wait=true", &headers, "{}");
+        assert_eq!(response.status, 200, "{}", response.body);
+        serde_json::from_str(&response.body).unwrap()
     }
 }
 

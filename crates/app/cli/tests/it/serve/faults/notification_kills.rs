@@ -1,8 +1,8 @@
-//! A server that is killed while it notifies: no message is lost, and none arrives under two ids.
+//! Kills the server while it sends notifications: no message is lost, and none arrives under two ids.
 
 use super::super::Running;
 use super::super::alerts::AlertingServer;
-use super::kill_run::Dice;
+use super::kill_run::SplitMix;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,23 +13,23 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Notifications that are interrupted of each kind: of an incident that opens, and of one that closes.
+/// Number of interrupted notifications of each kind: of opening and of closing incidents.
 const ROUNDS: u64 = 5;
-/// Kills of each notification.
+/// Number of kills per notification.
 const KILLS: u64 = 3;
-/// Patience of the test; nothing depends on how long things take.
+/// Timeout of the test; results do not depend on speed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the receiver does with a message.
+/// How the receiver responds to a message.
 #[derive(Clone, Copy, PartialEq)]
 enum Reaction {
     Refuse,
-    /// Never answers.
+    /// Never responds.
     Hold,
     AnswerAfter(Duration),
 }
 
-/// A message: the ids of its head and its body, and its status.
+/// A message: its id from the header, its id from the body, and its status.
 type Arrived = (String, String, String);
 
 struct Hook {
@@ -84,7 +84,7 @@ fn answer(
     let text = |field: &str| body[field].as_str().unwrap().to_owned();
     let reaction = *reaction.lock().unwrap();
     if reaction != Reaction::Refuse {
-        // The test may be over.
+        // The test may have ended.
         let _ = sender.send((id, text("id"), text("status")));
     }
     let status = match reaction {
@@ -98,34 +98,34 @@ fn answer(
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
-/// A server whose only incident is in `state` and that nobody is notified of it.
+/// The receiver, data folder, and configuration of the test.
 struct Stage<'a> {
     data: &'a Path,
     config: String,
     hook: Hook,
-    dice: Dice,
+    random: SplitMix,
 }
 
 impl Stage<'_> {
-    /// Kills a server again and again while it sends what `alerts` leaves to be sent, then lets it.
+    /// Repeatedly kills a server while it sends the pending notification in `alerts`, then lets it finish.
     fn notify_with_kills(&mut self, alerts: &[u8], state: &str, status: &str) {
         fs::write(self.data.join("tenants/default/alerts.json"), alerts).unwrap();
         let mut arrived = Vec::new();
         for kill in 0..KILLS {
-            let us = self.dice.below(20_000);
+            let us = self.random.below(20_000);
             self.hook.react(match kill {
                 0 => Reaction::Hold,
                 _ => Reaction::AnswerAfter(Duration::from_micros(us / 2)),
             });
             let running = self.start();
             let is_aimed = kill != 1;
-            // What was acknowledged before does not arrive again.
+            // A message acknowledged earlier does not arrive again.
             let patience = Duration::from_secs(if kill == 0 { 60 } else { 2 });
             if is_aimed && let Ok(message) = self.hook.arrived.recv_timeout(patience) {
                 arrived.push(message);
             }
             std::thread::sleep(Duration::from_micros(if is_aimed { us } else { 50 * us }));
-            // Dropping it kills it at once.
+            // Dropping the server kills it.
             drop(running);
         }
         self.hook.react(Reaction::AnswerAfter(Duration::ZERO));
@@ -145,19 +145,19 @@ impl Stage<'_> {
 }
 
 fn wait_until_notified(running: &Running, state: &str) {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let answer: Value = serde_json::from_str(&running.get("/api/v1/incidents").body).unwrap();
         if answer["incidents"][0]["notified"]["webhook"]["state"] == state {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{answer}");
+        assert!(started.elapsed() < PATIENCE, "{answer}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn a_message_that_a_kill_interrupts_arrives_under_one_id() {
+fn a_notification_interrupted_by_a_kill_keeps_its_id() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let hook = Hook::start();
@@ -170,7 +170,7 @@ fn a_message_that_a_kill_interrupts_arrives_under_one_id() {
     fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap().to_owned();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
-    let mut stage = Stage { data: &data, config, hook, dice: Dice(1) };
+    let mut stage = Stage { data: &data, config, hook, random: SplitMix(1) };
     let stored = || fs::read(data.join("tenants/default/alerts.json")).unwrap();
 
     let mut watched = AlertingServer { server: Some(stage.start()), second: now - 800 };

@@ -1,18 +1,18 @@
-//! Hostile clients against the running server; the example `faults` does it for as long as wanted.
+//! Hostile clients attack the running server; the example `faults` does it for any length of time.
 
 use super::hostile::besiege;
 use std::path::Path;
 use std::time::Duration;
 
-/// Memory that the server may have at most under all attacks, bytes: what messages in flight may take (256 MiB), what
-/// they become (a few times as much while they are read), and the store's.
+/// Maximum memory of the server under attack, bytes: messages in flight (256 MiB), their decoded form (a few times as
+/// much while they are decoded), and the store.
 const MEMORY_MAX: u64 = 1 << 30;
 
 #[test]
-fn others_are_served_and_memory_is_bounded_under_siege() {
+fn clients_are_served_and_memory_is_bounded_under_attack() {
     let folder = tempfile::tempdir().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_laggard"));
-    let found = besiege(binary, folder.path(), 1, Duration::from_secs(12));
-    assert!(found.spans > 0 && found.attempts.values().all(|&attempts| attempts > 0), "{found}");
-    assert!(found.memory_most < MEMORY_MAX, "{found}");
+    let outcome = besiege(binary, folder.path(), 1, Duration::from_secs(12));
+    assert!(outcome.spans > 0 && outcome.attempts.values().all(|&attempts| attempts > 0), "{outcome}");
+    assert!(outcome.memory_most < MEMORY_MAX, "{outcome}");
 }

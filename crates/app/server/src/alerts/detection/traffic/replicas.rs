@@ -20,7 +20,7 @@ const LENGTHS: [usize; 3] = [24, 60, 180];
 /// Calls of a part that tell how they are distributed, and such parts of the baseline.
 const CALLS_MIN: u64 = 20;
 const PARTS_MIN: usize = 5;
-/// A replica gets so many times its largest share of any part of the baseline, …
+/// A replica gets at least this multiple of its largest share in any part of the baseline, …
 const SHARE_FACTOR: f64 = 1.6;
 /// … and by chance only with this probability.
 const LEVEL: f64 = 1e-6;
@@ -32,7 +32,7 @@ const ABSENCE_LENGTH: usize = 60;
 const ABSENCES_MIN: usize = 2;
 /// Intervals before it in which none was.
 const ABSENCE_USUAL: usize = 120;
-/// Probability that a replica that is there gets none of the requests meanwhile.
+/// Probability that a running replica gets none of the requests in an interval.
 const ABSENCE_LEVEL: f64 = 1e-6;
 
 /// Calls of the replicas of a service by interval, the latest interval first.
@@ -109,7 +109,7 @@ pub(in crate::alerts::detection) fn changed_replicas(
 type Changed = (TrafficChange, ReplicaId, ChangeShown);
 
 impl ReplicaCalls {
-    /// Where the baseline of a latest part begins, which has at least so many intervals: nearer than usual in a new system. `None`
+    /// Where the baseline of a latest part begins, which has at least this number of intervals: nearer than usual in a new system. `None`
     /// for too little data.
     fn first_usual(&self, usual: usize, latest: usize, least: usize) -> Option<usize> {
         let known = self.all.iter().rposition(|calls| *calls > 0)? + 1;
@@ -256,7 +256,7 @@ mod tests {
         ReplicaId::from_index(number)
     }
 
-    /// Thirty calls an interval, of which each of three replicas gets what is said for it.
+    /// Thirty calls per interval, of which each of three replicas gets the given number.
     fn calls(of: impl Fn(usize, usize) -> u32) -> ReplicaCalls {
         let mut out = ReplicaCalls::new(ALL);
         for (interval, own) in (0..ALL).flat_map(|interval| (0..3).map(move |own| (interval, own))) {
@@ -294,11 +294,11 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_comes_and_goes_is_found() {
+    fn a_replica_that_repeatedly_gets_no_calls_is_found() {
         let absent = |interval: usize| interval % 9 > 5;
         let found = |is_absent: &dyn Fn(usize) -> bool| {
-            let of = |own: usize, interval: usize| if is_absent(interval) { [15, 0, 15][own] } else { 10 };
-            calls(of).interrupted(LATEST, at).map(|(_, replica, shown)| (replica, shown.rate, shown.onset))
+            let count = |own: usize, interval: usize| if is_absent(interval) { [15, 0, 15][own] } else { 10 };
+            calls(count).interrupted(LATEST, at).map(|(_, replica, shown)| (replica, shown.rate, shown.onset))
         };
         let since = Some(at(54));
         assert_eq!(found(&|interval| interval < 60 && absent(interval)), Some((replica(1), 6.0, since)));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_with_more_requests_explains_what_is_slow_everywhere_or_on_itself() {
+    fn an_overloaded_replica_explains_slowness_everywhere_or_on_itself() {
         let about = |change, replica: &str| {
             let shown = ChangeShown { rate: 0.9, usual_rate: 0.3, p_value: 0.0, calls: 90, onset: None };
             Finding { replicas: vec![replica.to_owned()], ..finding(change, "store", shown) }

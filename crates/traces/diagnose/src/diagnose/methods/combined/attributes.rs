@@ -40,7 +40,7 @@ pub(crate) struct UnevenValue {
 const VALUES_MAX: usize = 1000;
 /// Most attributes by which operations are searched.
 const SEARCHED_MAX: usize = 16;
-/// A value is compared with the others if this share of the requests has it, and at least so many requests.
+/// A value is compared with the others if this share of the requests has it, and at least this number of requests.
 const GROUP_SHARE_MIN: f64 = 0.03;
 const GROUP_REQUESTS_MIN: usize = 20;
 /// Most values named for one suspect.
@@ -260,7 +260,7 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
 }
 
 /// Whether nearly all requests since the onset have a value, so that there are no others to compare them with. Values of a
-/// service, such as its version, are kept: a new version is what one looks for.
+/// service, such as its version, are retained, since a new version is a likely cause.
 fn is_of_all_since_onset(suspect: &Suspect, value: u32, study: &SiteStudy) -> bool {
     let Some(onset) = suspect.onset.as_ref().map(|onset| onset.at) else { return false };
     let values = &study.attributes;

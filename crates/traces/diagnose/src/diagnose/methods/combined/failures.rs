@@ -89,7 +89,7 @@ fn hits(suspect: &Suspect) -> u64 {
 
 /// Adds suspects by failures to slow ones, which are in the order of their excess. Failing calls are retried and waited for, so
 /// what fails precedes the slow suspects that hit no more other requests than it does itself, and its callers. An operation
-/// that makes fewer calls, without an error, delays nobody: it precedes its callers only.
+/// that makes fewer calls, without an error, delays no request: it only precedes its callers.
 pub(super) fn join(slow: Vec<Suspect>, failures: Failures, surveyed: &SurveyResult) -> Vec<Suspect> {
     let mut all = slow;
     for suspect in failures.calling {

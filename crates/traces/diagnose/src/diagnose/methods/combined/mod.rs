@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nothing_explains_is_unexplained_if_requests_are_certainly_slower() {
+    fn significantly_slower_requests_without_suspects_are_unexplained() {
         let change = |is_certain| LatencyChange {
             slower_ns: 8e9,
             slower_mean_ns: 8e6,

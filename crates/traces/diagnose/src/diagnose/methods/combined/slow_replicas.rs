@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard errors that the least factor must be for a replica with it to be noticed.
 const NOTICED_ERRORS: f64 = 4.0;
-/// Logarithms further from their median than so many MAD count as that far.
+/// Logarithms are clipped at this many MAD from their median.
 const CLAMP_MAD: f64 = 8.0;
 /// Replicas are slow alike if each is slow by at least this part of the slowest one's logarithm.
 const ALIKE_PART: f64 = 0.5;

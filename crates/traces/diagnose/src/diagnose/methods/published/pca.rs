@@ -81,9 +81,9 @@ fn ruled_out(answer: &Mi) -> Vec<String> {
     let analyzed = answer.clusters.iter().filter(|cluster| is_analyzed(cluster)).count();
     let clusters = |count| counted(count, "cluster", "clusters");
     let mut out = vec![];
-    let alike = with(SplitDoubt::NoEvidence) + with(SplitDoubt::NoResidualSpace);
-    if alike > 0 {
-        out.push(format!("No two kinds of requests: {alike} of {} analyzed.", clusters(analyzed)));
+    let undecided = with(SplitDoubt::NoEvidence) + with(SplitDoubt::NoResidualSpace);
+    if undecided > 0 {
+        out.push(format!("No two kinds of requests: {undecided} of {} analyzed.", clusters(analyzed)));
     }
     let flagged =
         |cluster: &&ClusterFinding| cluster.positions.iter().flatten().any(|position| position.flagged);

@@ -1,11 +1,11 @@
-//! Attacks in HTTP/1, and in no protocol at all.
+//! Attacks over HTTP/1 and with arbitrary bytes.
 
 use super::Attack;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long an answer is waited for: longer than anything here may take.
+/// Read timeout, longer than any response may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn connect(address: SocketAddr) -> Option<TcpStream> {
@@ -21,11 +21,11 @@ fn head(path: &str, headers: &str, length: usize) -> String {
     )
 }
 
-/// Sends a request; the status of the answer, if there was one.
+/// Sends a request; returns the status of the response, if any.
 pub(super) fn status_of(address: SocketAddr, pieces: &[&[u8]]) -> Option<u16> {
     let mut stream = connect(address)?;
     for piece in pieces {
-        // A server that has heard enough closes.
+        // The server may close the connection early.
         if stream.write_all(piece).is_err() {
             break;
         }
@@ -43,11 +43,11 @@ fn refused(address: SocketAddr, path: &str, headers: &str, body: &[u8], allowed:
     assert!(status.is_none_or(|status| allowed.contains(&status)), "{path} {headers:?}: {status:?}");
 }
 
-/// Two hundred connections that say a byte now and then; those that the server closes come again.
+/// Two hundred connections that send a byte now and then and reconnect when closed.
 pub(super) fn slow_loris(attack: Attack<'_>) {
     let ports = [attack.server.http, attack.server.otlp_http, attack.server.otlp_grpc, attack.server.zipkin];
     let mut open: Vec<Option<TcpStream>> = (0..200).map(|_| None).collect();
-    while attack.goes_on() {
+    while attack.should_continue() {
         for (number, place) in open.iter_mut().enumerate() {
             if let Some(stream) = place {
                 let _ = stream.set_nonblocking(true);
@@ -71,45 +71,45 @@ pub(super) fn slow_loris(attack: Attack<'_>) {
     }
 }
 
-/// A gigabyte of zeros in a megabyte.
+/// A gigabyte of zeros in a megabyte of gzip.
 pub(super) fn gzip_bombs(attack: Attack<'_>) {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(&vec![0; 1 << 20]).expect("into memory");
     let bomb = encoder.finish().expect("into memory").repeat(1024);
     let protobuf = "Content-Type: application/x-protobuf\r\nContent-Encoding: gzip\r\n";
     let zipkin = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         refused(attack.server.otlp_http, "/v1/traces", protobuf, &bomb, &[413, 503, 400]);
         refused(attack.server.zipkin, "/api/v2/spans", zipkin, &bomb, &[413, 503, 400]);
         refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 408, 413, 415, 422, 503]);
     }
 }
 
-/// The same by zstd: four kilobytes.
+/// The same in four kilobytes of zstd.
 pub(super) fn zstd_bombs(attack: Attack<'_>) {
     let bomb = zstd::encode_all(vec![0; 64 << 20].as_slice(), 1).expect("into memory").repeat(16);
     let headers = "Content-Type: application/x-protobuf\r\nContent-Encoding: zstd\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         refused(attack.server.otlp_http, "/v1/metrics", headers, &bomb, &[413, 503, 400]);
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A gigabyte that nobody announced.
+/// A gigabyte without a content length.
 pub(super) fn gigabytes(attack: Attack<'_>) {
     let chunk = [b"100000\r\n".as_slice(), &vec![b' '; 0x10_0000], b"\r\n"].concat();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connect(attack.server.otlp_http) else { continue };
         let begin = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
         if stream.write_all(begin).is_err() {
             continue;
         }
-        let taken = (0..1024).take_while(|_| stream.write_all(&chunk).is_ok()).count();
-        assert!(taken < 64, "{taken} MiB were taken of a message");
+        let chunks_sent = (0..1024).take_while(|_| stream.write_all(&chunk).is_ok()).count();
+        assert!(chunks_sent < 64, "{chunks_sent} MiB were chunks_sent of a message");
     }
 }
 
-/// What is deep: lists in lists, in JSON and in protobuf.
+/// Deep nesting in JSON and protobuf.
 pub(super) fn nesting(attack: Attack<'_>) {
     let lists = [b"[".repeat(200_000), b"]".repeat(200_000)].concat();
     let objects = b"{\"resourceSpans\":".repeat(100_000);
@@ -124,9 +124,9 @@ pub(super) fn nesting(attack: Attack<'_>) {
         }
     }
     let json = "Content-Type: application/json\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         for body in [&lists, &objects] {
-            // What nests too deeply is rejected like any other record: the message is taken without it.
+            // A record that nests too deeply is rejected like any other; the message is accepted without it.
             refused(attack.server.otlp_http, "/v1/traces", json, body, &[200, 400, 503]);
             refused(attack.server.zipkin, "/api/v2/spans", json, body, &[202, 400, 503]);
             refused(attack.server.http, "/api/v1/diagnose?wait=true", json, body, &[400, 413, 422, 503]);
@@ -155,7 +155,7 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
     ];
     let paths =
         ["/v1/traces", "/api/v2/spans", "/api/v1/write", "/api/v1/diagnose", "/api/v1/changes?wait=true"];
-    while attack.goes_on() {
+    while attack.should_continue() {
         for given in types {
             let headers = format!("Content-Type: {given}\r\nContent-Encoding: br\r\n");
             for (path, at) in paths.iter().zip([0, 1, 2, 2, 2]) {
@@ -166,10 +166,10 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
     }
 }
 
-/// Questions that nobody waits for, more than can be answered.
+/// More jobs than the server can run, whose results are never fetched.
 pub(super) fn many_jobs(attack: Attack<'_>) {
     let json = "Content-Type: application/json\r\n";
-    while attack.goes_on() {
+    while attack.should_continue() {
         for path in ["/api/v1/diagnose", "/api/v1/compare", "/api/v1/changes"] {
             refused(attack.server.http, path, json, b"{}", &[202, 400, 422, 503]);
         }
@@ -177,12 +177,12 @@ pub(super) fn many_jobs(attack: Attack<'_>) {
 }
 
 pub(super) fn random_bytes(mut attack: Attack<'_>) {
-    while attack.goes_on() {
+    while attack.should_continue() {
         for address in
             [attack.server.http, attack.server.otlp_http, attack.server.otlp_grpc, attack.server.zipkin]
         {
-            let length = 1 + attack.dice.below(2000) as usize;
-            let bytes: Vec<u8> = (0..length).map(|_| attack.dice.below(256) as u8).collect();
+            let length = 1 + attack.random.below(2000) as usize;
+            let bytes: Vec<u8> = (0..length).map(|_| attack.random.below(256) as u8).collect();
             let Some(mut stream) = connect(address) else { continue };
             let _ = stream.write_all(&bytes);
             let _ = stream.shutdown(std::net::Shutdown::Write);

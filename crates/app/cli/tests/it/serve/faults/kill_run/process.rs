@@ -1,4 +1,4 @@
-//! `laggard serve` as a process whose log is read while it runs, and which is killed.
+//! A `laggard serve` process whose log is read while it runs and which is killed.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Slices, flushes, compactions and retention as often as can be.
+/// Settings that make flushes, compactions, and retention as frequent as possible.
 const SETTINGS: [&str; 6] = [
     "store.slice=2s",
     "store.idle=300ms",
@@ -20,19 +20,19 @@ const SETTINGS: [&str; 6] = [
     "logs.level=info,laggard_store=debug",
 ];
 
-/// How long a server may take to say what is waited for.
+/// Maximum time to wait for a log line.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Process {
     child: OwnedChild,
     lines: Receiver<Value>,
     reading: JoinHandle<()>,
-    /// What it does now, by its log.
-    doing: Doing,
-    told_to_stop: bool,
+    /// Current operations according to the log.
+    activity: Activity,
+    is_stopping: bool,
 }
 
-/// A process that does not outlive a test that fails.
+/// A process that is killed when dropped, even if the test fails.
 struct OwnedChild(Child);
 
 impl Drop for OwnedChild {
@@ -43,7 +43,7 @@ impl Drop for OwnedChild {
     }
 }
 
-/// Where a server listens.
+/// Addresses of a server's listeners.
 #[derive(Clone, Copy)]
 pub(crate) struct Addresses {
     pub(crate) http: SocketAddr,
@@ -52,38 +52,39 @@ pub(crate) struct Addresses {
     pub(crate) zipkin: SocketAddr,
 }
 
-/// Stretches of work that have begun and not ended.
+/// Operations that have started and not finished.
 #[derive(Default)]
-struct Doing {
-    begun: BTreeSet<String>,
+struct Activity {
+    started: BTreeSet<String>,
     listeners: Vec<(String, SocketAddr)>,
 }
 
-impl Doing {
-    fn note(&mut self, line: &Value) {
+impl Activity {
+    fn record(&mut self, line: &Value) {
         assert!(!line.to_string().contains("panicked"), "{line}");
         let message = line["message"].as_str().unwrap_or_default();
         if message == "stopping" {
-            self.begun.insert("stop".to_owned());
+            self.started.insert("stop".to_owned());
         }
         if message == "stopped" {
-            self.begun.remove("stop");
+            self.started.remove("stop");
         }
-        if let Some(what) = message.strip_suffix(" begins") {
-            self.begun.insert(what.to_owned());
+        if let Some(operation) = message.strip_suffix(" begins") {
+            self.started.insert(operation.to_owned());
         }
-        if let Some(what) = message.strip_suffix(" ended") {
-            self.begun.remove(what);
+        if let Some(operation) = message.strip_suffix(" ended") {
+            self.started.remove(operation);
         }
         if let (Some(name), Some(address)) = (line["name"].as_str(), line["address"].as_str()) {
-            self.listeners.push((name.to_owned(), address.parse().expect("it is an address")));
+            self.listeners.push((name.to_owned(), address.parse().expect("the log contains an address")));
         }
     }
 
     fn addresses(&self) -> Option<Addresses> {
-        let of = |name: &str| self.listeners.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
-        let (http, otlp_http) = (of("http")?, of("otlp_http")?);
-        Some(Addresses { http, otlp_http, otlp_grpc: of("otlp_grpc")?, zipkin: of("zipkin")? })
+        let address =
+            |name: &str| self.listeners.iter().find(|(known, _)| known == name).map(|(_, address)| *address);
+        let (http, otlp_http) = (address("http")?, address("otlp_http")?);
+        Some(Addresses { http, otlp_http, otlp_grpc: address("otlp_grpc")?, zipkin: address("zipkin")? })
     }
 }
 
@@ -99,72 +100,79 @@ impl Process {
         });
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
-        let log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let (said, lines) = channel();
+        let log = BufReader::new(child.stderr.take().expect("standard error is piped"));
+        let (sender, lines) = channel();
         let reading = std::thread::spawn(move || {
             for line in log.lines().map_while(Result::ok) {
-                // The last line may be cut off by the kill; a panic's lines are no JSON, either.
+                // The last line may be truncated by the kill, and lines of a panic are not JSON.
                 let line = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                let _ = said.send(line);
+                let _ = sender.send(line);
             }
         });
-        Process { child: OwnedChild(child), lines, reading, doing: Doing::default(), told_to_stop: false }
+        Process {
+            child: OwnedChild(child),
+            lines,
+            reading,
+            activity: Activity::default(),
+            is_stopping: false,
+        }
     }
 
     /// Waits until it listens.
     pub(crate) fn addresses(&mut self) -> Addresses {
-        self.read_until(|_, doing| doing.addresses().is_some(), PATIENCE);
-        self.doing.addresses().expect("it listens within a minute")
+        self.read_until(|_, activity| activity.addresses().is_some(), PATIENCE);
+        self.activity.addresses().expect("the server listens within a minute")
     }
 
-    /// Waits until it begins with something; whether it did.
-    pub(crate) fn begins(&mut self, what: &str, patience: Duration) -> bool {
-        let wanted = if what == "stop" { "stopping".to_owned() } else { format!("{what} begins") };
-        self.read_until(|line, _| line["message"] == wanted.as_str(), patience)
+    /// Waits until an operation starts; returns whether it did.
+    pub(crate) fn begins(&mut self, operation: &str, patience: Duration) -> bool {
+        let expected =
+            if operation == "stop" { "stopping".to_owned() } else { format!("{operation} begins") };
+        self.read_until(|line, _| line["message"] == expected.as_str(), patience)
     }
 
-    fn read_until(&mut self, found: impl Fn(&Value, &Doing) -> bool, patience: Duration) -> bool {
+    fn read_until(&mut self, is_reached: impl Fn(&Value, &Activity) -> bool, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            self.doing.note(&line);
-            if found(&line, &self.doing) {
+            self.activity.record(&line);
+            if is_reached(&line, &self.activity) {
                 return true;
             }
         }
         false
     }
 
-    /// Tells it to stop.
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&mut self) {
-        let told = Command::new("kill").args(["-TERM", &self.child.0.id().to_string()]).status();
-        assert!(told.is_ok_and(|status| status.success()), "it is our child");
-        self.told_to_stop = true;
+        let status = Command::new("kill").args(["-TERM", &self.child.0.id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "the child can be signaled");
+        self.is_stopping = true;
     }
 
-    /// A figure of its memory in bytes: `VmRSS` now, `VmHWM` the most there ever was.
+    /// Memory of the process in bytes: `VmRSS` is the current resident size, `VmHWM` its peak.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id()));
-        let status = status.expect("it runs, and Linux tells");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux tells it");
+        let status = status.expect("the process is running");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the status has this line");
         let kibibytes = line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>();
-        kibibytes.expect("it is a number of kB") << 10
+        kibibytes.expect("the value is in kB") << 10
     }
 
-    /// Kills it; what it was doing then.
+    /// Kills the process; returns the operations that were interrupted.
     pub(crate) fn kill(mut self) -> Vec<String> {
-        let ended = self.child.0.try_wait().expect("it is our child");
-        let may_have_ended = self.told_to_stop && ended.is_none_or(|status| status.success());
-        assert!(ended.is_none() || may_have_ended, "it ended by itself: {ended:?}");
-        self.child.0.kill().expect("it is our child");
-        self.child.0.wait().expect("it is our child");
+        let ended = self.child.0.try_wait().expect("the child exists");
+        let may_have_ended = self.is_stopping && ended.is_none_or(|status| status.success());
+        assert!(ended.is_none() || may_have_ended, "the server exited unexpectedly: {ended:?}");
+        self.child.0.kill().expect("the child exists");
+        self.child.0.wait().expect("the child exists");
         self.reading.join().expect("reading does not panic");
         for line in self.lines.try_iter() {
-            self.doing.note(&line);
+            self.activity.record(&line);
         }
-        let mut doing: Vec<String> = self.doing.begun.iter().cloned().collect();
-        if self.doing.addresses().is_none() {
-            doing.push("start".to_owned());
+        let mut activity: Vec<String> = self.activity.started.iter().cloned().collect();
+        if self.activity.addresses().is_none() {
+            activity.push("start".to_owned());
         }
-        doing
+        activity
     }
 }

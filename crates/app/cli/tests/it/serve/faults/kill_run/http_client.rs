@@ -1,21 +1,21 @@
-//! HTTP/1.1 as far as a sender needs it: one connection, one request after the other.
+//! A minimal HTTP/1.1 client: sequential requests over one connection.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A connection that is kept.
+/// A keep-alive connection.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-/// What a server answered.
-pub(crate) struct Answered {
+/// Status and body of a response.
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-/// A server that says nothing for so long is given up.
+/// Read timeout.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Connection {
@@ -26,42 +26,42 @@ impl Connection {
         Ok(Connection { stream: BufReader::new(stream) })
     }
 
-    /// Asks, and waits for the whole answer; every body is JSON.
-    pub(crate) fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Answered> {
+    /// Sends a request with a JSON body and reads the whole response.
+    pub(crate) fn request(&mut self, method: &str, path: &str, body: &str) -> Result<Response> {
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         self.stream.get_mut().write_all((head + body).as_bytes())?;
         let status = self.line()?;
-        let status = status.split(' ').nth(1).and_then(|word| word.parse().ok()).ok_or_else(cut_off)?;
+        let status = status.split(' ').nth(1).and_then(|word| word.parse().ok()).ok_or_else(truncated)?;
         let mut length = 0;
         loop {
             let line = self.line()?.to_lowercase();
             if line.is_empty() {
                 break;
             }
-            if let Some(told) = line.strip_prefix("content-length:") {
-                length = told.trim().parse().map_err(|_| cut_off())?;
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().map_err(|_| truncated())?;
             }
         }
         let mut bytes = vec![0; length];
         self.stream.read_exact(&mut bytes)?;
-        Ok(Answered { status, body: String::from_utf8_lossy(&bytes).into_owned() })
+        Ok(Response { status, body: String::from_utf8_lossy(&bytes).into_owned() })
     }
 
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
-        line.strip_suffix("\r\n").map(str::to_owned).ok_or_else(cut_off)
+        line.strip_suffix("\r\n").map(str::to_owned).ok_or_else(truncated)
     }
 }
 
-fn cut_off() -> Error {
-    Error::new(ErrorKind::UnexpectedEof, "the answer was cut off")
+fn truncated() -> Error {
+    Error::new(ErrorKind::UnexpectedEof, "the response was truncated")
 }
 
-/// Asks once, on a connection of its own.
-pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Answered> {
-    Connection::open(address)?.ask(method, path, body)
+/// Sends one request on its own connection.
+pub(crate) fn request(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Response> {
+    Connection::open(address)?.request(method, path, body)
 }

@@ -1,4 +1,4 @@
-//! Exit statuses, and failures that say what was given, what is allowed and what to try.
+//! Exit statuses, and error messages that name the invalid value, the allowed values, and a fix.
 
 use crate::outcome::{diagnose, laggard, laggard_with_stdin};
 use crate::workshop::{QUIET, RANDOM_DEVICE, SMALL, incident};
@@ -12,7 +12,7 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> String {
 }
 
 #[test]
-fn suspects_are_no_failure_unless_asked() {
+fn suspects_set_the_exit_status_only_with_exit_code() {
     let traces = incident(RANDOM_DEVICE, &[]).traces();
     assert_eq!(diagnose(&traces, &[]).status, 0);
     let with_exit_code = diagnose(&traces, &["--exit-code"]);
@@ -24,7 +24,7 @@ fn suspects_are_no_failure_unless_asked() {
 }
 
 #[test]
-fn a_slow_tail_that_may_be_usual_is_success_either_way() {
+fn a_possibly_usual_slow_tail_succeeds_with_and_without_exit_code() {
     let traces = incident(SMALL, &[]).traces();
     let tail = diagnose(&traces, &["--exit-code"]);
     assert_eq!((tail.status, tail.stderr.as_str()), (0, ""));
@@ -32,7 +32,7 @@ fn a_slow_tail_that_may_be_usual_is_success_either_way() {
 }
 
 #[test]
-fn health_is_success_either_way() {
+fn a_healthy_verdict_succeeds_with_and_without_exit_code() {
     let traces = incident(QUIET, &[]).traces();
     assert_eq!(diagnose(&traces, &[]).status, 0);
     assert_eq!(diagnose(&traces, &["--exit-code"]).status, 0);
@@ -96,13 +96,13 @@ fn impossible_incidents_are_usage_errors() {
 }
 
 #[test]
-fn no_subcommand_and_unknown_ones_are_usage_errors() {
+fn missing_and_unknown_subcommands_are_usage_errors() {
     laggard::<&str>(&[]).fails(2, &["diagnose", "demo"]);
     laggard(&["diagnoze"]).fails(2, &["diagnoze", "diagnose"]);
 }
 
 #[test]
-fn inputs_that_cannot_be_read_are_named() {
+fn unreadable_inputs_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let text = write(folder.path(), "notes.txt", b"buy milk\nand bread\n");
     let empty = write(folder.path(), "empty.json", b"");
@@ -136,7 +136,7 @@ fn one_missing_file_among_good_ones_fails_the_run() {
 }
 
 #[test]
-fn reports_that_cannot_be_written_are_failures() {
+fn unwritable_reports_are_failures() {
     let traces = incident(SMALL, &[]).traces();
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("no/such/folder/report.html");
@@ -145,7 +145,7 @@ fn reports_that_cannot_be_written_are_failures() {
 }
 
 #[test]
-fn an_incident_is_not_written_over_another() {
+fn simulate_does_not_overwrite_an_incident() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("traces")).unwrap();
     write(&folder.path().join("traces"), "mine.csv", b"precious");
@@ -157,7 +157,7 @@ fn an_incident_is_not_written_over_another() {
 const HEADER: &str = "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n";
 
 #[test]
-fn too_little_data_is_a_status_of_its_own() {
+fn too_little_data_has_its_own_exit_status() {
     let folder = tempfile::tempdir().unwrap();
     let header = write(folder.path(), "header.csv", HEADER.as_bytes());
     let one = format!("{HEADER}t1,s1,,shop,pod-1,buy,1768208400000000000,5000000\n");

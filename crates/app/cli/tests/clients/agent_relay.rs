@@ -1,6 +1,6 @@
-//! An agent between the SDK and the server: it unpacks, batches anew and sends on, as a Collector does.
+//! An OpenTelemetry agent between the SDK and the server: like a Collector, it decodes, rebatches, and forwards spans.
 
-use crate::arrived::{Repeats, check};
+use crate::delivered::{Duplicates, check};
 use crate::install::{agent, command, python, python_program};
 use crate::plan::plan;
 use crate::server::Server;
@@ -20,7 +20,7 @@ struct Agent {
 }
 
 impl Agent {
-    /// Starts one that sends on by a protocol and waits until it listens.
+    /// Starts an agent that forwards over a protocol, and waits until it listens.
     fn start(program: &Path, folder: &Path, protocol: &str, endpoint: &str) -> Agent {
         let [grpc, http] = [free_address(), free_address()];
         let file = |name: &str| folder.join(name).display().to_string();
@@ -40,7 +40,7 @@ impl Agent {
         agent
     }
 
-    /// Tells it to send what it has and end.
+    /// Stops it with SIGTERM, upon which it sends all buffered spans.
     fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
@@ -49,19 +49,19 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An address at which nobody listened a moment ago; the agent does not tell which one it was given.
+/// A free address. The agent does not print the port it listens on, so the test has to choose one.
 fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
-/// What the SDK of Python sends to an agent arrives.
-fn over_agent(protocol: &str, python: &Path) {
+/// Checks that spans sent by the Python SDK to an agent reach the server.
+fn check_relay(protocol: &str, python: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&folder.path().join("data"));
     let endpoint = match protocol {
@@ -77,14 +77,14 @@ fn over_agent(protocol: &str, python: &Path) {
     let sent = client.arg(&file).args(["grpc", &format!("http://{}", agent.grpc), "none"]).output().unwrap();
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     agent.stop();
-    check(protocol, &server, &plan, Repeats::None);
+    check(protocol, &server, &plan, Duplicates::None);
     server.stop();
 }
 
 #[test]
-fn an_agent_hands_on() {
+fn spans_forwarded_by_an_agent_are_received() {
     let Some(python) = python() else { return };
     for protocol in ["grpc", "http"] {
-        over_agent(protocol, python);
+        check_relay(protocol, python);
     }
 }

@@ -1,11 +1,11 @@
-//! What must be true of a plan that a client has sent.
+//! Checks that the server received a plan completely and diagnoses its fault.
 
 use crate::plan::{Plan, REQUESTS};
 use crate::server::Server;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
-/// The server's diagnosis of the time of a plan.
+/// The server's diagnosis of the plan's window.
 #[track_caller]
 pub(crate) fn diagnosis(server: &Server, plan: &Plan) -> Value {
     server.flush();
@@ -21,35 +21,35 @@ pub(crate) fn diagnosis(server: &Server, plan: &Plan) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Whether a client may have sent the same again.
+/// Whether a client may have sent spans more than once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeats {
+pub(crate) enum Duplicates {
     None,
-    /// It was cut off after its message was taken, before it heard so.
+    /// The connection broke after the server accepted a message and before the client got the response.
     Some,
 }
 
-/// Every span is there, counts once, in whole trees, and the diagnosis names what is slow and nothing else.
+/// Checks that every span is stored once in complete traces and that the diagnosis names only the slow operation.
 #[track_caller]
-pub(crate) fn check(what: &str, server: &Server, plan: &Plan, repeats: Repeats) {
+pub(crate) fn check(context: &str, server: &Server, plan: &Plan, duplicates: Duplicates) {
     let mut report = diagnosis(server, plan);
-    if repeats == Repeats::Some {
+    if duplicates == Duplicates::Some {
         report["input"]["losses"].as_object_mut().unwrap().remove("duplicate_span");
     }
     let input = &report["input"];
-    assert_eq!(input["spans"], plan.spans(), "{what}: {input:#}");
+    assert_eq!(input["spans"], plan.spans(), "{context}: {input:#}");
     assert_eq!(
         (&input["traces"], &input["requests"]),
         (&json!(REQUESTS), &json!(REQUESTS)),
-        "{what}: {input:#}"
+        "{context}: {input:#}"
     );
-    assert_eq!(input["losses"], json!({}), "{what}");
-    assert_eq!(input["replicas"], 15, "{what}");
-    assert_eq!(report["verdict"], "suspects", "{what}: {}", report["headline"]);
+    assert_eq!(input["losses"], json!({}), "{context}");
+    assert_eq!(input["replicas"], 15, "{context}");
+    assert_eq!(report["verdict"], "suspects", "{context}: {}", report["headline"]);
     let suspects = report["suspects"].as_array().unwrap();
-    assert_eq!(suspects.len(), 1, "{what}: {}", report["headline"]);
-    let found = ["service", "operation", "scope", "replicas"].map(|field| suspects[0][field].clone());
+    assert_eq!(suspects.len(), 1, "{context}: {}", report["headline"]);
+    let suspect = ["service", "operation", "scope", "replicas"].map(|field| suspects[0][field].clone());
     let fault = &plan.fault;
     let injected = [json!(fault.service), json!(fault.operation), json!("replicas"), json!([fault.replica])];
-    assert_eq!(found, injected, "{what}");
+    assert_eq!(suspect, injected, "{context}");
 }

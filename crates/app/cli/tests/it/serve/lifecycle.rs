@@ -1,13 +1,13 @@
-//! Starting, stopping, being killed, and what is there afterwards.
+//! Starting, stopping, and kills of the server, and the data after a restart.
 
-use super::{Running, TRACE, TRACE_PATH, answer, message};
+use super::{Running, TRACE, TRACE_PATH, message, read_response};
 use crate::outcome::laggard;
 use rustix::process::Signal;
 use std::io::Write;
 use std::time::Duration;
 
 #[test]
-fn what_was_taken_is_there_after_a_restart() {
+fn accepted_data_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     assert_eq!(server.get("/healthz").status, 200);
@@ -27,7 +27,7 @@ fn what_was_taken_is_there_after_a_restart() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_being_killed() {
+fn acknowledged_data_survives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     assert_eq!(server.send_trace(TRACE, &[]).status, 200);
@@ -40,27 +40,28 @@ fn what_was_acknowledged_survives_being_killed() {
 }
 
 #[test]
-fn a_request_in_flight_is_finished() {
+fn shutdown_finishes_requests_in_flight() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let mut stream = server.connect("otlp_http");
-    let whole = super::request("POST", "/v1/traces", &["Content-Type: application/json"], &message(TRACE));
+    let whole =
+        super::request_text("POST", "/v1/traces", &["Content-Type: application/json"], &message(TRACE));
     let (first, rest) = whole.split_at(whole.len() - 100);
     stream.write_all(first.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(200));
     server.signal(Signal::TERM);
     std::thread::sleep(Duration::from_millis(200));
     stream.write_all(rest.as_bytes()).unwrap();
-    let answered = answer(&mut stream);
-    assert_eq!(answered.status, 200, "{}", answered.body);
-    let (status, log) = server.ended();
+    let response = read_response(&mut stream);
+    assert_eq!(response.status, 200, "{}", response.body);
+    let (status, log) = server.wait();
     assert_eq!(status, 0, "{log}");
     let again = Running::start(folder.path(), &[]);
     assert_eq!(again.get(TRACE_PATH).status, 200);
 }
 
 #[test]
-fn a_request_that_never_ends_is_cut_off() {
+fn shutdown_aborts_endless_requests() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &["--set", "limits.drain=300ms"]);
     let mut stream = server.connect("otlp_http");
@@ -69,13 +70,13 @@ fn a_request_that_never_ends_is_cut_off() {
         .unwrap();
     std::thread::sleep(Duration::from_millis(200));
     server.signal(Signal::TERM);
-    let (status, log) = server.ended();
+    let (status, log) = server.wait();
     assert_eq!(status, 0, "{log}");
     assert!(log.contains("limits.drain is over"), "{log}");
 }
 
 #[test]
-fn a_folder_is_for_one_server() {
+fn a_data_folder_is_locked_by_one_server() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let data = folder.path().to_str().unwrap();
@@ -86,17 +87,17 @@ fn a_folder_is_for_one_server() {
 }
 
 #[test]
-fn an_address_that_is_taken_says_so() {
+fn an_address_in_use_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
     let data = folder.path().to_str().unwrap();
     let refused = laggard(&["serve", "--data", data, "--http", &address]);
     refused.fails(3, &["http: cannot listen on", &address]);
 }
 
 #[test]
-fn a_server_can_be_asked_whether_it_is_well() {
+fn the_health_check_reports_a_running_server() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(folder.path(), &[]);
     let address = server.addresses["http"].to_string();

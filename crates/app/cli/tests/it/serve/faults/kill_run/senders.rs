@@ -1,38 +1,38 @@
-//! Senders that number their spans and send a message again until it is acknowledged.
+//! Senders that number their spans and resend each message until it is acknowledged.
 //!
 //! Trace `n` has the spans `4 n` to `4 n + 3`: `buy`, which calls `stock`, `pay` and `ship`. Its spans come in two
-//! messages, so that a kill, a flush or a compaction may lie between them.
+//! messages, so that a kill, flush, or compaction can happen in between.
 
-use super::asking::Connection;
+use super::http_client::Connection;
 use super::process::Addresses;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Traces of a message.
+/// Number of traces in a message.
 pub(crate) const TRACES: u64 = 10;
 
-/// Operations of a trace, the caller of the others first.
+/// Operations of a trace; the first calls the others.
 pub(crate) const OPERATIONS: [&str; 4] = ["buy", "stock", "pay", "ship"];
 
-/// Numbers that one sender may use for traces.
+/// Size of the range of trace numbers of one sender.
 pub(crate) const LANE: u64 = 1 << 32;
 
-/// Data that retention deletes are so much older than the others.
+/// Age of the data that retention deletes.
 const OLD_NS: u64 = 48 * 3600 * 1_000_000_000;
 
-/// What senders and the killer share.
+/// State shared by the senders and the thread that kills the server.
 #[derive(Default)]
 pub(crate) struct Traffic {
-    /// Where the server is now; `None` while there is none.
+    /// Addresses of the running server, if any.
     pub(crate) server: Mutex<Option<Addresses>>,
-    /// Whoever holds it for writing has stopped the senders, with no trace half sent.
+    /// Locked for reading while a trace is sent; locking it for writing pauses the senders between traces.
     pub(crate) whole: RwLock<()>,
     pub(crate) stopped: AtomicBool,
     /// Messages that were sent more than once.
     pub(crate) repeated: AtomicU64,
-    /// Traces that were acknowledged as a whole, of every sender.
+    /// Number of completely acknowledged traces of each sender.
     pub(crate) traces: [AtomicU64; 2],
 }
 
@@ -41,7 +41,7 @@ impl Traffic {
         *self.server.lock().expect("no thread panics while it holds the lock")
     }
 
-    /// Sends until it is stopped. `lane` is 0 or 1.
+    /// Sends traces until stopped. `lane` is 0 or 1.
     pub(crate) fn send(&self, lane: usize) {
         let mut connection = None;
         let mut next = lane as u64 * LANE + 1;
@@ -49,14 +49,14 @@ impl Traffic {
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
-            // Every sixth round is of data that retention deletes; nobody asks for them.
+            // Every sixth round has old data, which retention deletes and no check looks for.
             let old = round % 6 == 5;
             let now = unix_ns();
             let start = if old { now - OLD_NS } else { now };
             let first = if old { u64::MAX / 8 - (lane as u64 + 1) * LANE + round * TRACES } else { next };
             let whole = self.whole.read().expect("no thread panics while it holds the lock");
             for half in [0, 1] {
-                self.acknowledged(&mut connection, &message(first, half, start, old));
+                self.send_until_acknowledged(&mut connection, &message(first, half, start, old));
             }
             if !old {
                 next += TRACES;
@@ -67,12 +67,12 @@ impl Traffic {
         }
     }
 
-    /// Sends a message again and again until it is acknowledged.
-    fn acknowledged(&self, connection: &mut Option<Connection>, message: &str) {
+    /// Resends a message until it is acknowledged.
+    fn send_until_acknowledged(&self, connection: &mut Option<Connection>, message: &str) {
         let mut tries = 0;
         while !self.try_once(connection, message) {
             tries += 1;
-            assert!(tries < 20_000, "a message is not taken");
+            assert!(tries < 20_000, "a message is never accepted");
             std::thread::sleep(Duration::from_millis(5));
         }
         self.repeated.fetch_add(u64::from(tries > 0), Ordering::Relaxed);
@@ -84,13 +84,13 @@ impl Traffic {
             *connection = server.and_then(|server| Connection::open(server.otlp_http).ok());
         }
         let Some(open) = connection else { return false };
-        match open.ask("POST", "/v1/traces", message) {
-            Ok(answered) if answered.status == 200 => {
-                assert!(!answered.body.contains("rejected"), "{}", answered.body);
+        match open.request("POST", "/v1/traces", message) {
+            Ok(response) if response.status == 200 => {
+                assert!(!response.body.contains("rejected"), "{}", response.body);
                 true
             }
-            Ok(answered) if answered.status == 503 => false,
-            Ok(answered) => panic!("{}: {}", answered.status, answered.body),
+            Ok(response) if response.status == 503 => false,
+            Ok(response) => panic!("{}: {}", response.status, response.body),
             Err(_) => {
                 *connection = None;
                 false
@@ -98,12 +98,12 @@ impl Traffic {
         }
     }
 
-    /// Has what is open written, all the time.
+    /// Flushes open traces periodically.
     pub(crate) fn flush(&self) {
         while !self.stopped.load(Ordering::Relaxed) {
             if let Some(server) = self.server() {
-                // It may be killed meanwhile.
-                let _ = super::asking::ask(server.http, "POST", "/api/v1/flush", "");
+                // The server may have been killed meanwhile.
+                let _ = super::http_client::request(server.http, "POST", "/api/v1/flush", "");
             }
             std::thread::sleep(Duration::from_millis(120));
         }
@@ -115,7 +115,7 @@ pub(crate) fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).expect("it is not the year 2554")
 }
 
-/// One half of the spans of some traces, as OTLP in JSON.
+/// One half of the spans of [`TRACES`] traces, as OTLP/JSON.
 fn message(first: u64, half: u64, start: u64, old: bool) -> String {
     let mut spans = String::new();
     for trace in first..first + TRACES {
