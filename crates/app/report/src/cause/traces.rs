@@ -122,7 +122,8 @@ impl Evidence {
         if lead.scope != Scope::Replicas {
             if lead.replicas_seen > 1 && !lead.scope_undecided && lead.between.is_none() {
                 let all = headline::all_replicas(lead.replicas_seen);
-                let text = format!("{} is slow on {all} alike.", names::quoted(&lead.operation));
+                let symptom = if lead.is_behavior_only() { "is affected" } else { "is slow" };
+                let text = format!("{} {symptom} on {all} alike.", names::quoted(&lead.operation));
                 self.add(CauseClass::Machine, -2.0, text);
             }
             return;

@@ -352,6 +352,20 @@ pub struct Between {
     pub callee_service: String,
     /// The called operation.
     pub callee_operation: String,
+    /// Which end is the likely cause, by everything else that both ends do.
+    pub end: LinkEnd,
+}
+
+/// The end of a call that is the likely cause of the time between both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkEnd {
+    /// The caller's.
+    Caller,
+    /// The callee's.
+    Callee,
+    /// Either end, or what is between them.
+    Unknown,
 }
 
 /// Time of a call now over the time of such calls before.

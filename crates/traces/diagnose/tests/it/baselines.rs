@@ -5,7 +5,7 @@ use crate::sites::traces_of;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::Timestamp;
-use laggard_report::{InputFacts, Report, Scope, Suspect, Verdict};
+use laggard_report::{InputFacts, LinkEnd, Report, Scope, Suspect, Verdict};
 use laggard_settings::SettingError;
 use std::fmt::Write;
 
@@ -169,6 +169,13 @@ fn a_slow_network_is_an_edge_from_caller_to_callee() {
     );
     let between = first.between.as_ref().expect("it is a link");
     assert_eq!((between.caller_operation.as_str(), between.callee_operation.as_str()), ("call-cart", "add"));
+    // Neither end does anything else more slowly.
+    assert_eq!(between.end, LinkEnd::Unknown);
+    assert!(
+        report.headline.contains("either end, or what is between them, is to blame"),
+        "{}",
+        report.headline
+    );
     assert_eq!(report.suspects.len(), 1);
 }
 

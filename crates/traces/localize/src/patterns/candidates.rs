@@ -1,6 +1,6 @@
 //! Prepares requests for the search: how slow each is, and its mode in every column.
 
-use super::kinds::{Column, align, is_time, labels};
+use super::kinds::{AlignedColumn, align, is_time, labels};
 use super::row_set::RowSet;
 use super::settings::PatternSettings;
 use super::table::RequestTable;
@@ -58,8 +58,8 @@ impl Requests {
         }
         let pick = |values: &[f64]| table_rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
         let mut latencies = pick(table.latencies);
-        let mut columns: Vec<Column> =
-            table.columns.iter().map(|times| Column::new(pick(times), settings)).collect();
+        let mut columns: Vec<AlignedColumn> =
+            table.columns.iter().map(|times| AlignedColumn::new(pick(times), settings)).collect();
         align(&mut columns, &mut latencies, settings);
         let slowness = slowness(&latencies)?;
         let mut by_latency: Vec<u32> = (0..latencies.len() as u32).collect();
@@ -83,7 +83,7 @@ impl Requests {
         self.table_rows.len()
     }
 
-    fn add_column(&mut self, index: usize, column: Column, settings: &PatternSettings) {
+    fn add_column(&mut self, index: usize, column: AlignedColumn, settings: &PatternSettings) {
         if column.modes == 1 {
             return;
         }

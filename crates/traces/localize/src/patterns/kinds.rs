@@ -23,20 +23,20 @@ const DISTANCE_TOLERANCE: f64 = 0.1;
 const MODES_MAX: usize = 255;
 
 /// A column and its modes.
-pub(super) struct Column {
+pub(super) struct AlignedColumn {
     /// Times as measured; what is not above 0 is no time.
     pub(super) times: Vec<f64>,
     /// Times less the distance of their kind from the lowest one.
     pub(super) aligned: Vec<f64>,
-    /// Mode of each request; [`Column::modes`] where there is no time.
+    /// Mode of each request; [`AlignedColumn::modes`] where there is no time.
     pub(super) labels: Vec<u8>,
     pub(super) modes: usize,
 }
 
-impl Column {
-    pub(super) fn new(times: Vec<f64>, settings: &PatternSettings) -> Column {
+impl AlignedColumn {
+    pub(super) fn new(times: Vec<f64>, settings: &PatternSettings) -> AlignedColumn {
         let (labels, modes) = labels(&times, settings);
-        Column { aligned: times.clone(), times, labels, modes }
+        AlignedColumn { aligned: times.clone(), times, labels, modes }
     }
 
     /// Values of the requests in each mode.
@@ -67,7 +67,7 @@ pub(super) fn labels(times: &[f64], settings: &PatternSettings) -> (Vec<u8>, usi
 }
 
 /// Reduces latencies, then the times of each column, of all kinds of requests to those of the lowest kind.
-pub(super) fn align(columns: &mut [Column], latencies: &mut [f64], settings: &PatternSettings) {
+pub(super) fn align(columns: &mut [AlignedColumn], latencies: &mut [f64], settings: &PatternSettings) {
     let most = settings.share_max * latencies.len() as f64;
     let mut frequent: Vec<(usize, Vec<usize>)> = Vec::new();
     for (index, column) in columns.iter().enumerate().filter(|(_, column)| column.modes > 1) {
@@ -96,13 +96,13 @@ pub(super) fn align(columns: &mut [Column], latencies: &mut [f64], settings: &Pa
 }
 
 /// How far the median latencies of kinds are apart.
-fn spread(column: &Column, kinds: &[usize], latencies: &[f64]) -> f64 {
+fn spread(column: &AlignedColumn, kinds: &[usize], latencies: &[f64]) -> f64 {
     let by_mode = column.by_mode(latencies);
     let medians: Vec<f64> = kinds.iter().map(|&kind| median_of(&by_mode[kind])).collect();
     medians.iter().copied().fold(0.0, f64::max) - medians.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-impl Column {
+impl AlignedColumn {
     /// Modes that are kinds of requests, ascending: the largest, those with more than `most` requests, and those that do not
     /// make requests slower.
     fn kinds(&self, latencies: &[f64], most: f64, settings: &PatternSettings) -> Vec<usize> {
@@ -183,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_one_mode_whatever_kind_it_affects() {
+    fn a_delay_is_one_mode_for_all_kinds() {
         let settings = PatternSettings::default();
-        let mut columns = vec![Column::new(cached(), &settings)];
+        let mut columns = vec![AlignedColumn::new(cached(), &settings)];
         assert_eq!(columns[0].modes, 4);
         let mut latencies: Vec<f64> = cached().iter().map(|time| time + 30.0).collect();
         align(&mut columns, &mut latencies, &settings);
@@ -201,7 +201,7 @@ mod tests {
         let settings = PatternSettings::default();
         let times: Vec<f64> =
             (0..500).map(|at| f64::from(10 + at % 4 + if at % 5 == 0 { 40 } else { 0 })).collect();
-        let mut columns = vec![Column::new(times.clone(), &settings)];
+        let mut columns = vec![AlignedColumn::new(times.clone(), &settings)];
         let mut latencies = times.clone();
         align(&mut columns, &mut latencies, &settings);
         assert_eq!((&columns[0].aligned, &latencies), (&times, &times));

@@ -294,5 +294,6 @@ fn suspect(site: &UnevenSite, culprit: &Culprit) -> SiteSuspect {
         effect_ns: site.excess_ns / site.observations.max(1) as f64,
         factor: culprit.factor,
         hit: site.requests.clone(),
+        is_end_unknown: matches!(site.site, Site::Link { .. }),
     }
 }

@@ -58,6 +58,8 @@ pub struct SiteSuspect {
     pub factor: f64,
     /// Requests made slow, growing: indices into the table's requests.
     pub hit: Vec<u32>,
+    /// Whether the first site is a link, and nothing shows which end of it is the cause; then `operation` is the callee.
+    pub is_end_unknown: bool,
 }
 
 /// Comparison of a site with its baseline.
@@ -157,6 +159,7 @@ pub fn shifted_suspects(
         effect_ns: change.excess_ns,
         factor: change.factor,
         hit: change.hit.clone(),
+        is_end_unknown: end(change.site, &ends, services) == Some(End::Undecided),
     });
     Shifted { suspects: join_suspects(suspects.collect()), widespread: WidespreadSlowdown::of(&changes) }
 }
@@ -230,6 +233,7 @@ fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
         factor,
         culprits: uneven.culprits,
         hit: uneven.requests,
+        is_end_unknown: false,
     }
 }
 
@@ -281,6 +285,7 @@ fn join(known: &mut SiteSuspect, other: SiteSuspect) {
         }
     }
     known.shift = known.shift.or(other.shift);
+    known.is_end_unknown &= other.is_end_unknown;
     // The same time, once against peers and once against the baseline, counts once.
     known.excess_ns =
         if same_site { known.excess_ns.max(other.excess_ns) } else { known.excess_ns + other.excess_ns };
@@ -311,14 +316,16 @@ fn blame(changes: &[SiteChange], services: &[ServiceId]) -> BTreeMap<(ServiceId,
     pairs.into_keys().zip(blame_ends(&links, &own)).collect()
 }
 
+/// The end of a link that causes its slowness; `None` for other sites.
+fn end(site: Site, ends: &BTreeMap<(ServiceId, ServiceId), End>, services: &[ServiceId]) -> Option<End> {
+    let Site::Link { caller, callee } = site else { return None };
+    ends.get(&(services[caller.index()], services[callee.index()])).copied()
+}
+
 fn blamed(site: Site, ends: &BTreeMap<(ServiceId, ServiceId), End>, services: &[ServiceId]) -> OperationId {
     match site {
         Site::Operation(operation) | Site::Chain(operation) => operation,
-        Site::Link { caller, callee } => {
-            match ends.get(&(services[caller.index()], services[callee.index()])) {
-                Some(End::Caller) => caller,
-                _ => callee,
-            }
-        }
+        Site::Link { caller, .. } if end(site, ends, services) == Some(End::Caller) => caller,
+        Site::Link { callee, .. } => callee,
     }
 }

@@ -130,7 +130,7 @@ fn a_preexisting_division_is_no_second_cause() {
 /// The delayed operations take much longer in many requests anyway: one without effect on the latency, one that half of
 /// the requests wait for.
 #[test]
-fn a_delay_is_one_pattern_whatever_kind_of_request_it_affects() {
+fn a_delay_is_one_pattern_for_all_kinds_of_requests() {
     let mut table = calm(5, 3000);
     for row in (0..3000).filter(|row| row / 7 % 2 == 0) {
         table.columns[0][row] += 150.0;

@@ -11,7 +11,7 @@ use crate::present::events;
 use crate::times::Calendar;
 use crate::{
     Cause, CauseClass, Certainty, ChangeReport, Clause, ClauseKind, EvidenceSource, KernelDiagnosis,
-    KernelVerdict, Report, Scope, Suspect, SystemEvent, Verdict, names, numbers,
+    KernelVerdict, LinkEnd, Report, Scope, Suspect, SystemEvent, Verdict, names, numbers,
 };
 use laggard_model::Nanos;
 
@@ -133,11 +133,17 @@ impl Clauses<'_> {
     fn location(&mut self) {
         let lead = self.lead;
         let mut parts = Vec::new();
-        if lead.between.is_some() {
-            parts.push(format!("Nearer to {} than to its callers", blamed(lead)));
+        let end = lead.between.as_ref().map(|between| between.end);
+        match end {
+            None => {}
+            Some(LinkEnd::Caller) => parts.push(format!("Likely at {}, the caller", blamed(lead))),
+            Some(LinkEnd::Callee) => parts.push(format!("Likely at {}, the callee", blamed(lead))),
+            Some(LinkEnd::Unknown) => parts.push("At either end, or between them".to_owned()),
         }
         if lead.scope == Scope::Replicas || lead.replicas_seen > 0 {
-            parts.push(format!("On {}{}", location(lead), load(lead)));
+            let service =
+                if end == Some(LinkEnd::Unknown) { format!(" of {}", blamed(lead)) } else { String::new() };
+            parts.push(format!("On {}{service}{}", location(lead), load(lead)));
         }
         if let Some(first) = lead.attributes.first() {
             parts.push(names::capitalized(&attribute(first)));

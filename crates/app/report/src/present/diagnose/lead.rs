@@ -5,7 +5,7 @@ use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_repl
 use super::{behavior, evidence};
 use crate::present::events;
 use crate::times::Calendar;
-use crate::{Incident, Report, Scope, Suspect, names, numbers};
+use crate::{Incident, LinkEnd, Report, Scope, Suspect, names, numbers};
 
 /// What is slow, by how much, since when and with what consequence; what else there is.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
@@ -24,8 +24,8 @@ pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
         }
     }
     text.push_str(&attributes(lead));
-    if lead.between.is_some() {
-        text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
+    if let Some(between) = &lead.between {
+        text.push_str(&blame(lead, between.end));
     }
     match report.suspects.iter().filter(|suspect| suspect.stands_out).count() {
         0 | 1 => {}
@@ -247,6 +247,15 @@ pub(super) fn location(suspect: &Suspect) -> String {
         [only] => format!("{} ({})", all_replicas(1), names::label(&only.replace('`', "'"), NAME_ROOM)),
         _ => all_replicas(suspect.replicas_seen),
     }
+}
+
+fn blame(lead: &Suspect, end: LinkEnd) -> String {
+    let location = where_else(lead);
+    if end != LinkEnd::Unknown {
+        return format!("; {} is to blame{location}", blamed(lead));
+    }
+    let replicas = if location.is_empty() { location } else { format!("{location} of {}", blamed(lead)) };
+    format!("{replicas}; either end, or what is between them, is to blame")
 }
 
 /// `, on all 4 replicas`; nothing when there is one only and its name is not known.

@@ -8,7 +8,7 @@ use laggard_localize::{
     Culprit, Excess, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects, join_suspects,
 };
 use laggard_model::{OperationId, ReplicaId};
-use laggard_report::{Between, CulpritReplica, Onset, Shift};
+use laggard_report::{Between, CulpritReplica, LinkEnd, Onset, Shift};
 use std::collections::BTreeSet;
 
 /// Suspects by their sites, one per operation; without evidence and score.
@@ -187,7 +187,7 @@ pub(super) fn link_of(study: &SiteStudy, operation: OperationId) -> Option<Betwe
     let (site, rows) = links.max_by_key(|(_, rows)| rows.len())?;
     match site {
         Site::Link { caller, callee } if rows.len() > self_rows.map_or(0, |(_, rows)| rows.len()) => {
-            Some(between_operations(study, caller, callee))
+            Some(between_operations(study, (caller, callee), LinkEnd::Unknown))
         }
         _ => None,
     }
@@ -196,10 +196,19 @@ pub(super) fn link_of(study: &SiteStudy, operation: OperationId) -> Option<Betwe
 /// Caller and callee, if the suspect's first site is the link between them.
 pub(super) fn between(study: &SiteStudy, suspect: &SiteSuspect) -> Option<Between> {
     let Some(&Site::Link { caller, callee }) = suspect.sites.first() else { return None };
-    Some(between_operations(study, caller, callee))
+    let end = match suspect.operation {
+        _ if suspect.is_end_unknown && suspect.culprits.is_empty() => LinkEnd::Unknown,
+        operation if operation == caller => LinkEnd::Caller,
+        _ => LinkEnd::Callee,
+    };
+    Some(between_operations(study, (caller, callee), end))
 }
 
-fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationId) -> Between {
+fn between_operations(
+    study: &SiteStudy,
+    (caller, callee): (OperationId, OperationId),
+    end: LinkEnd,
+) -> Between {
     let names = study.union.names();
     let (caller, callee) = (names.operation_key(caller), names.operation_key(callee));
     Between {
@@ -207,6 +216,7 @@ fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationI
         caller_operation: caller.operation.to_owned(),
         callee_service: callee.service.to_owned(),
         callee_operation: callee.operation.to_owned(),
+        end,
     }
 }
 
