@@ -206,6 +206,36 @@ fn calls_repeated_from_the_middle_of_the_window_are_named_with_their_onset() {
     assert!(caller.onset.is_some());
 }
 
+#[test]
+fn without_a_baseline_failures_are_compared_with_the_time_before_them() {
+    let fails = |request: usize| request >= 400 && request.is_multiple_of(4);
+    let window = shop(0, 1_200, |request, _| if fails(request) { Cart::Fails } else { Cart::Reads(1) });
+    let alone = report(&window, None);
+    let failing = &alone.suspects[0];
+    assert_eq!((failing.operation.as_str(), &failing.evidence[..]), ("get", &["errors".to_owned()][..]));
+    assert_eq!(failing.behavior[0].usual_rate, 0.0);
+    assert!((0.23..0.27).contains(&failing.behavior[0].rate), "{}", failing.behavior[0].rate);
+    let hit = (0..1_200).filter(|&request| fails(request)).count() as u64;
+    assert!(failing.onset.is_some() && failing.requests_hit == hit, "{}", failing.requests_hit);
+    assert!(alone.headline.contains("in the rest of the window"), "{}", alone.headline);
+
+    // As often throughout the window: nothing shows that it is new, but it is mentioned.
+    let always =
+        shop(0, 1_200, |request, _| if request.is_multiple_of(4) { Cart::Fails } else { Cart::Reads(1) });
+    let always = report(&always, None);
+    assert_eq!(always.suspects.len(), 0);
+    assert!(
+        always.cautions.iter().any(|text| text.contains("fails in 25 % of its calls")),
+        "{:?}",
+        always.cautions
+    );
+
+    // So is a burst.
+    let burst = |request: usize| (700..730).contains(&request);
+    let burst = shop(0, 1_200, |request, _| if burst(request) { Cart::Fails } else { Cart::Reads(1) });
+    assert_eq!(report(&burst, None).suspects.len(), 0);
+}
+
 /// One call in a hundred fails and one in four makes no call: before, and now.
 #[test]
 fn an_unchanged_failure_rate_is_no_suspect() {

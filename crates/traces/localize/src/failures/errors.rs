@@ -1,4 +1,4 @@
-//! Operations whose calls fail more often than before, or on some replicas only.
+//! Operations whose calls fail more often than before, from some time of the window on, or on some replicas only.
 
 use crate::failures::FailureSettings;
 use crate::failures::outcomes::{OutcomeTable, RequestNumbers};
@@ -17,7 +17,7 @@ pub struct ErrorRise {
     pub calls: u64,
     /// Share of them in which an error starts, 0..1.
     pub rate: f64,
-    /// The same in the baseline; of the other replicas, if replicas are compared.
+    /// The same in the baseline, or before the onset; of the other replicas, if replicas are compared.
     pub usual_rate: f64,
     /// Adjusted over all operations.
     pub p_adjusted: f64,
@@ -65,6 +65,85 @@ pub fn error_rises(
     }
     rises.retain(|rise| rise.p_adjusted <= settings.level && rise.matters(settings));
     by_hit(rises)
+}
+
+/// Fewest blocks before and after an onset.
+const SIDE_BLOCKS_MIN: usize = 3;
+
+/// Without a baseline: operations in which errors start more often from some time of the window on. `onset` returns the first
+/// row of requests from then on; it gets the ascending rows of requests that call the operation, and whether an error starts there.
+/// As the time is selected, p-values are multiplied by the number of blocks.
+pub fn errors_since(
+    window: &OutcomeTable,
+    settings: &FailureSettings,
+    onset: impl Fn(&[(u32, bool)]) -> Option<u32>,
+) -> Vec<ErrorRise> {
+    let blocks = Blocks::choose(window.rows, window.rows).window;
+    let starts = starts(window);
+    let tested = (starts.len() * blocks) as f64;
+    let frequent = starts.into_iter().filter(|(_, hit)| hit.len() >= settings.requests_min);
+    let risen = frequent.filter_map(|(operation, hit)| {
+        let first = onset(&rows_of(window, operation, &hit))?;
+        let (before, after) = sides(&block_counts(window, operation, blocks), window.block(first, blocks))?;
+        let batch = after.len().min(before.len() / SIDE_BLOCKS_MIN);
+        let parts = Blocks { baseline: before.len(), window: after.len(), batch };
+        let (earlier, later) = (total(&before), total(&after));
+        let rise = ErrorRise {
+            operation,
+            calls: later.exposure as u64,
+            rate: later.events / later.exposure.max(1.0),
+            usual_rate: earlier.events / earlier.exposure.max(1.0),
+            p_adjusted: (tested * rise(&before, &after, &parts, DRIFT_FACTOR)).min(1.0),
+            hit: hit.into_iter().filter(|request| request.row >= first).collect(),
+            replicas: Vec::new(),
+        };
+        let is_tested = earlier.exposure > 0.0 && rise.p_adjusted <= settings.level;
+        (is_tested && rise.matters(settings)).then_some(rise)
+    });
+    by_hit(risen.collect())
+}
+
+/// Blocks before and after the one that has the onset.
+fn sides(counts: &[BlockCount], onset: usize) -> Option<(Vec<BlockCount>, Vec<BlockCount>)> {
+    let (before, after) = (counts[..onset].to_vec(), counts[(onset + 1).min(counts.len())..].to_vec());
+    (before.len().min(after.len()) >= SIDE_BLOCKS_MIN).then_some((before, after))
+}
+
+/// Rows of the requests that call an operation, ascending, and whether they are hit.
+fn rows_of(table: &OutcomeTable, operation: OperationId, hit: &[RequestNumbers]) -> Vec<(u32, bool)> {
+    let calls_it = |tree: u32| table.trees[tree as usize].operation.contains(&operation);
+    let clean = (0..).zip(&table.clean).filter(|(tree, _)| calls_it(*tree));
+    let clean = clean.flat_map(|(_, requests)| requests.iter().map(|request| request.row));
+    let failed = table.failed.iter().filter(|failed| calls_it(failed.tree));
+    let mut rows: Vec<u32> = clean.chain(failed.map(|failed| failed.request.row)).collect();
+    rows.sort_unstable();
+    let is_hit = |row: u32| hit.binary_search_by_key(&row, |request| request.row).is_ok();
+    rows.into_iter().map(|row| (row, is_hit(row))).collect()
+}
+
+/// How often errors start in an operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ErrorRate {
+    /// Where errors start.
+    pub operation: OperationId,
+    /// Share of its calls, 0..1.
+    pub rate: f64,
+    /// Requests in which an error starts there.
+    pub requests: u64,
+}
+
+/// Operations in which errors start in at least `share_min` of the calls and `requests_min` requests, whatever is usual; those that
+/// hit the most requests first.
+pub fn frequent_errors(table: &OutcomeTable, settings: &FailureSettings) -> Vec<ErrorRate> {
+    let rates = starts(table).into_iter().map(|(operation, hit)| {
+        let all = total(&block_counts(table, operation, 1));
+        ErrorRate { operation, rate: all.events / all.exposure.max(1.0), requests: hit.len() as u64 }
+    });
+    let is_frequent =
+        |rate: &ErrorRate| rate.rate >= settings.share_min && rate.requests >= settings.requests_min as u64;
+    let mut rates: Vec<ErrorRate> = rates.filter(is_frequent).collect();
+    rates.sort_by(|a, b| b.requests.cmp(&a.requests).then(a.operation.cmp(&b.operation)));
+    rates
 }
 
 /// Operations in which errors start more often on some replicas than on the others. `replica_of` returns the replica of

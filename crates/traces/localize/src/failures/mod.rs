@@ -18,7 +18,7 @@ mod rates;
 mod some_replicas;
 
 pub use calls::{CallChange, CallChangeKind, changed_calls};
-pub use errors::{ErrorRise, error_rises, uneven_errors};
+pub use errors::{ErrorRate, ErrorRise, error_rises, errors_since, frequent_errors, uneven_errors};
 pub use load::{ReplicaCalls, UnevenLoad, uneven_load};
 pub use outcomes::{FailedRequest, OutcomeTable, OutcomeTree, RequestNumbers};
 pub use some_replicas::{SomeReplicas, performed_by_some};

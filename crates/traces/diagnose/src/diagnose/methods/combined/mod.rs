@@ -102,6 +102,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let mut suspects = failures::join(suspects, failures, &surveyed);
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
     cautions.extend(incidents::unnamed(&study, &suspects));
+    cautions.extend(outcomes.frequent_errors(&suspects));
     load::set_loads(&mut suspects, &outcomes);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     MethodAnswer {
