@@ -24,6 +24,7 @@ mod times;
 /// Reports as data: their field names are a published schema (`docs/manual/json/diagnose.md`).
 mod model {
     mod baseline;
+    mod between;
     mod capacity;
     mod cause;
     mod changes;
@@ -40,6 +41,7 @@ mod model {
     mod system_event;
 
     pub use baseline::*;
+    pub use between::*;
     pub use capacity::*;
     pub use cause::*;
     pub use changes::*;

@@ -14,8 +14,8 @@ use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
 use laggard_localize::{
     CallChange, CallChangeKind, Culprit, ErrorRise, Excess, OutcomeTable, OutcomeTree, ReplicaRate,
-    RequestNumbers, SiteTable, Spread, changed_calls, error_rises, errors_since, find_frequent_culprits,
-    find_rate_onset, frequent_errors, uneven_errors,
+    RequestNumbers, SiteTable, Spread, changed_calls, error_rises, find_frequent_culprits, find_rate_onset,
+    uneven_errors,
 };
 use laggard_model::{OperationId, ReplicaId, SpanKind};
 use laggard_report::{BehaviorChange, Callee, Onset};
@@ -23,8 +23,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most example traces per suspect.
 const TRACES_MAX: usize = 5;
-/// Most operations mentioned that fail often.
-const FREQUENT_ERRORS_MAX: usize = 3;
 /// Most callees per suspect.
 const CALLEES_MAX: usize = 5;
 /// A change is a consequence of errors when this share of the requests that it hits has them.
@@ -213,42 +211,6 @@ impl<'a> OutcomeStudy<'a> {
         let without: Vec<u32> = change.hit.iter().map(|hit| hit.number).collect();
         let shown = pair.was_lost(&self.window.selected, &without, &with);
         shown.unwrap_or(self.adapter.surveyed.survey.partial > 0)
-    }
-
-    /// Operations that fail from some time of the window on, if there is no baseline.
-    fn errors_since(&self) -> Vec<ErrorRise> {
-        if self.study.baseline.is_some() {
-            return Vec::new();
-        }
-        let start = |row: u32| self.study.window.requests[row as usize].start;
-        let onset = |rows: &[(u32, bool)]| {
-            let series: Vec<_> = rows.iter().map(|&(row, is_hit)| (start(row), is_hit)).collect();
-            let onset = find_rate_onset(&series)?.at;
-            rows.iter().map(|&(row, _)| row).find(|&row| start(row) >= onset)
-        };
-        errors_since(&self.window.table, &self.question.settings.sites.failures, onset)
-    }
-
-    /// Without a baseline, what fails often enough to be mentioned and is no suspect.
-    pub(super) fn frequent_errors(&self, suspects: &[Suspect]) -> Option<String> {
-        if self.study.baseline.is_some() {
-            return None;
-        }
-        let fails = |suspect: &Suspect| suspect.evidence.contains(&Evidence::Errors);
-        let is_suspect =
-            |operation| suspects.iter().any(|suspect| suspect.operation == operation && fails(suspect));
-        let frequent = frequent_errors(&self.window.table, &self.question.settings.sites.failures);
-        let frequent = frequent.into_iter().filter(|rate| !is_suspect(rate.operation));
-        let phrases: Vec<String> = frequent
-            .take(FREQUENT_ERRORS_MAX)
-            .map(|rate| {
-                let operation = self.study.operation_text(rate.operation);
-                format!("`{operation}` fails in {:.0} % of its calls", 100.0 * rate.rate)
-            })
-            .collect();
-        let (last, others) = phrases.split_last()?;
-        let all = if others.is_empty() { last.clone() } else { format!("{}, and {last}", others.join(", ")) };
-        Some(format!("{all}; nothing shows that this is new. A baseline would show it."))
     }
 
     fn failing(&self, rise: &ErrorRise) -> Suspect {

@@ -13,6 +13,7 @@
 
 pub(crate) mod attributes;
 mod dispersion;
+mod errors_alone;
 mod failures;
 mod hits;
 mod incidents;
@@ -64,10 +65,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let evidence = merge::evidence_by_operation(&dispersed, &patterned, &study);
     let (suspects, unchanged) =
         dispersion::without_unchanged(first_of_each(dispersed, patterned), question, &study);
-    ruled_out.extend(unchanged.iter().map(|suspect| {
-        let operation = study.operation_text(suspect.operation);
-        format!("Some calls of `{operation}` are slow, but no more than in the baseline.")
-    }));
+    ruled_out.extend(unchanged.iter().map(|suspect| unchanged_text(&study, suspect)));
     let suspects = (suspects.into_iter())
         .map(|suspect| dispersion::with_frequent_culprits(suspect, &question.settings.sites.culprits))
         .map(|suspect| Suspect { between: sites::link_of(&study, suspect.operation), ..suspect })
@@ -101,8 +99,8 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let failures = failures::find(&outcomes);
     let mut suspects = failures::join(suspects, failures, &surveyed);
     attributes::name_attributes(&mut suspects, &study, &question.settings.sites);
-    cautions.extend(incidents::unnamed(&study, &suspects));
-    cautions.extend(outcomes.frequent_errors(&suspects));
+    cautions
+        .extend(incidents::unnamed(&study, &suspects).into_iter().chain(outcomes.frequent_errors(&suspects)));
     load::set_loads(&mut suspects, &outcomes);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
     MethodAnswer {
@@ -118,6 +116,11 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
         enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..MethodAnswer::new(surveyed)
     }
+}
+
+fn unchanged_text(study: &SiteStudy, suspect: &Suspect) -> String {
+    let operation = study.operation_text(suspect.operation);
+    format!("Some calls of `{operation}` are slow, but no more than in the baseline.")
 }
 
 /// Those that stand out first, then the largest excess; of a slowdown of most operations, what is beyond it counts. Calls
