@@ -115,6 +115,9 @@ pub struct EntryChange {
     pub requests_after: u64,
     /// Their mean latency; `None` when one of the sets has none.
     pub latency: Option<LatencyChange>,
+    /// Whether requests of the same call trees take longer or less time, beyond chance (Benjamini–Hochberg over all entries) and by
+    /// `change-min`.
+    pub change: Change,
 }
 
 /// What became of something that is in both sets.

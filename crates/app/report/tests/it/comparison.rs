@@ -112,6 +112,7 @@ fn slower() -> Comparison {
         requests_before: 50,
         requests_after: 60,
         latency,
+        change: Change::None,
     };
     let mut comparison = Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
@@ -163,7 +164,9 @@ fn slower() -> Comparison {
             path(Some(0), "read", [2e6, 3e6], [2e6, 3e6], Change::Slower),
             path(Some(0), HOSTILE, [0.0, 1e6], [0.0, 1e6], Change::New),
         ],
-        ruled_out: vec!["No difference beyond chance in 1 of 6 operations.".to_owned()],
+        ruled_out: vec![
+            "No difference beyond chance and the usual variation in 1 of 6 operations.".to_owned(),
+        ],
         cautions: vec![format!("The set `{}` is odd.", HOSTILE.replace('`', ""))],
         settings: vec![Setting { name: "level".to_owned(), value: "0.01".to_owned() }],
     };

@@ -1,10 +1,12 @@
 //! The change of the mean latency, over all requests and by entry.
 
 use super::fold::PopulationSummary;
+use super::settings::CompareSettings;
 use crate::population::UnionNames;
 use laggard_localize::compare::{CategoryPair, Estimate, MeanChange, mean_change};
 use laggard_model::{Fingerprint, OperationId};
-use laggard_report::{EntryChange, LatencyChange, LatencyPart};
+use laggard_numeric::benjamini_hochberg;
+use laggard_report::{Change, EntryChange, LatencyChange, LatencyPart};
 use std::collections::BTreeMap;
 
 /// The categories of both sets, by shape.
@@ -39,6 +41,7 @@ pub(super) fn latency_change(pairs: &BTreeMap<Fingerprint, CategoryPair>) -> Opt
 pub(super) fn entry_changes(
     pairs: &BTreeMap<Fingerprint, CategoryPair>,
     union: &UnionNames,
+    settings: &CompareSettings,
 ) -> Vec<EntryChange> {
     let mut by_entry: BTreeMap<OperationId, Vec<CategoryPair>> = BTreeMap::new();
     for pair in pairs.values() {
@@ -54,9 +57,19 @@ pub(super) fn entry_changes(
                 requests_before: pairs.iter().map(|pair| pair.before.count()).sum(),
                 requests_after: pairs.iter().map(|pair| pair.after.count()).sum(),
                 latency: mean_change(&pairs).as_ref().map(view),
+                change: Change::None,
             }
         })
         .collect();
+    let p_value = |entry: &EntryChange| entry.latency.map_or(1.0, |latency| latency.same_requests.p_value);
+    let adjusted = benjamini_hochberg(&changes.iter().map(p_value).collect::<Vec<f64>>());
+    for (entry, p_adjusted) in changes.iter_mut().zip(adjusted) {
+        let Some(latency) = entry.latency.filter(|_| p_adjusted <= settings.level) else { continue };
+        let change_ns = latency.same_requests.change_ns;
+        if change_ns.abs() >= settings.change_min * latency.before_ns {
+            entry.change = if change_ns > 0.0 { Change::Slower } else { Change::Faster };
+        }
+    }
     // Stable: equal counts stay in the order of their handles.
     changes.sort_by_key(|change| std::cmp::Reverse(change.requests_before + change.requests_after));
     changes

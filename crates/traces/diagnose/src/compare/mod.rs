@@ -77,7 +77,7 @@ pub fn compare(
         before: compared_set(sets[0], &before),
         after: compared_set(sets[1], &after),
         latency,
-        entries: latency::entry_changes(&pairs, &union),
+        entries: latency::entry_changes(&pairs, &union, settings),
         operations,
         shapes,
         shapes_seen: shapes::shapes_seen(summaries),
@@ -131,7 +131,10 @@ fn verdict(
         return ComparisonVerdict::InsufficientData;
     }
     let moved = comparison.latency.as_ref().and_then(|latency| moved(latency, settings));
-    let is = |change: Change| comparison.operations.iter().any(|operation| operation.change == change);
+    let is = |change: Change| {
+        comparison.operations.iter().any(|operation| operation.change == change)
+            || comparison.entries.iter().any(|entry| entry.change == change)
+    };
     match (moved, is(Change::Slower), is(Change::Faster)) {
         (Some(verdict), ..) => verdict,
         (None, true, false) => ComparisonVerdict::Slower,

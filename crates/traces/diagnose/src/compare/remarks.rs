@@ -16,7 +16,7 @@ pub(super) fn ruled_out(comparison: &Comparison) -> Vec<String> {
     let unchanged = comparison.operations.iter().filter(|operation| operation.change == Change::None).count();
     if unchanged > 0 {
         out.push(format!(
-            "No difference beyond chance in {unchanged} of {} operations.",
+            "No difference beyond chance and the usual variation in {unchanged} of {} operations.",
             comparison.operations.len()
         ));
     }

@@ -1,6 +1,7 @@
 //! Comparisons of two periods of one simulated system.
 
 use crate::simulated::{Incident, THREADS, incident, incident_of};
+use crate::sites::traces_of;
 use laggard_diagnose::{
     CompareSettings, ComparedPopulation, Population, PopulationFold, UnionNames, compare,
 };
@@ -71,6 +72,34 @@ fn two_quiet_hours_do_not_differ() {
         assert!(changed(&comparison).is_empty());
         assert!(comparison.shapes.iter().all(|shape| !shape.significant));
     }
+}
+
+/// One request in twelve takes 20 ms longer: no median moves, but the mean of the requests does, from 10 ms.
+#[test]
+fn a_fault_of_few_calls_is_a_difference_of_their_entry() {
+    let requests = |fault_ns: u64| {
+        let text = |at: u64| {
+            let from = at * 1_000_000_000;
+            let own = 2_000_000 + at * 7919 % 400_000;
+            let read = 8_000_000 + at * 104_729 % 900_000 + if at.is_multiple_of(12) { fault_ns } else { 0 };
+            format!(
+                "{0} a - shop/buy@s1 {from}..{1} server\n{0} b a shop/read@s1 {from}..{2} internal\n",
+                at + 1,
+                from + own + read,
+                from + read
+            )
+        };
+        traces_of((0..600).map(text).collect::<String>().lines())
+    };
+    let comparison = compared(&requests(0), &requests(20_000_000));
+    assert_eq!(comparison.verdict, ComparisonVerdict::Slower, "{}", comparison.headline);
+    assert_eq!(comparison.entries[0].change, Change::Slower);
+    assert!(comparison.headline.contains("+16 %"), "{}", comparison.headline);
+    let unchanged = compared(&requests(0), &requests(0));
+    assert_eq!(
+        (unchanged.verdict, unchanged.entries[0].change),
+        (ComparisonVerdict::Unchanged, Change::None)
+    );
 }
 
 #[test]

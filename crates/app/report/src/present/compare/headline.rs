@@ -3,7 +3,7 @@
 use super::phrases::{change_word, changed_operations, some_parts};
 use crate::names::quoted;
 use crate::numbers::{self, relative, signed_share, signed_time};
-use crate::{Change, Comparison, ComparisonVerdict, LatencyChange, OperationChange};
+use crate::{Change, Comparison, ComparisonVerdict, EntryChange, LatencyChange, OperationChange};
 
 /// Parts smaller than this share of the largest are left out.
 const PART_LEAST: f64 = 0.1;
@@ -22,7 +22,7 @@ pub fn comparison_headline(comparison: &Comparison) -> String {
     }
     if comparison.verdict == ComparisonVerdict::Unchanged {
         return format!(
-            "No difference beyond chance between {} before and {} after{}.",
+            "No difference beyond chance and the usual variation between {} before and {} after{}.",
             counted(0),
             counted(1),
             comparison.latency.as_ref().map_or_else(String::new, means)
@@ -39,6 +39,8 @@ pub fn comparison_headline(comparison: &Comparison) -> String {
             }
         }
         sentence.push('.');
+    } else if let Some(entry) = comparison.entries.iter().find(|entry| entry.change != Change::None) {
+        sentence.push_str(&by_entry(entry));
     }
     let shapes = comparison.shapes.iter().filter(|shape| shape.significant).count() as u64;
     if shapes > 0 {
@@ -46,6 +48,17 @@ pub fn comparison_headline(comparison: &Comparison) -> String {
         sentence.push_str(&format!(" {shapes} became more or less frequent."));
     }
     sentence
+}
+
+/// No operation changed by itself, and still requests of one entry did: a fault of few calls moves the mean and no median.
+fn by_entry(entry: &EntryChange) -> String {
+    let Some(latency) = entry.latency else { return String::new() };
+    let change = signed_time(latency.same_requests.change_ns);
+    let share = signed_share(latency.same_requests.change_ns / latency.before_ns);
+    format!(
+        " Requests that enter at {} take {change} ({share}); most calls of every operation take as long as before.",
+        quoted(&format!("{} {}", entry.service, entry.operation))
+    )
 }
 
 fn means(latency: &LatencyChange) -> String {
