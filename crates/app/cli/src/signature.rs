@@ -76,10 +76,10 @@ struct Diff {
     /// A difference counts above this share of the time before
     #[arg(long, value_name = "SHARE", default_value_t = SignatureTest::default().change_min, value_parser = share)]
     change_min: f64,
-    /// … and above so many standard errors
+    /// … and above this many standard errors
     #[arg(long, value_name = "X", default_value_t = SignatureTest::default().standard_errors_min, value_parser = factor)]
     standard_errors: f64,
-    /// … with so many windows in both signatures
+    /// … with at least this many windows in both signatures
     #[arg(long, value_name = "N", default_value_t = SignatureTest::default().windows_min)]
     windows_min: usize,
     /// … and, when the load differs, above this share of how much the correction for queueing differs

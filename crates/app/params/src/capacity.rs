@@ -28,7 +28,7 @@ pub struct CapacityParams {
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     #[serde(rename = "what-if", deserialize_with = "one_or_more")]
     pub changes: Vec<Text<WhatIfChange>>,
-    /// What if a tier had so many load-balanced servers: app=4; repeat for more
+    /// Number of load-balanced servers of a tier to assume: app=4; repeat for more
     #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     #[serde(rename = "servers", deserialize_with = "one_or_more")]
@@ -36,7 +36,7 @@ pub struct CapacityParams {
     /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
     #[cfg_attr(feature = "flags", arg(long, value_name = "MIX"))]
     pub mix: Option<String>,
-    /// What if the load were so many times the present one
+    /// Load to assume, as a multiple of the present one
     #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub load: Option<Text<Factor>>,

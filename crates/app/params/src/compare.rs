@@ -114,7 +114,7 @@ impl CompareParams {
         Ok(settings)
     }
 
-    /// The windows before and after. Of one data set, what is not said to be after was before.
+    /// The windows before and after. Of one data set, requests outside the window after count as before.
     ///
     /// # Errors
     /// No window where there must be one, and windows that end before they begin.

@@ -80,7 +80,7 @@ pub struct KernelReadSettings {
 }
 
 impl KernelReadSettings {
-    /// What is made of each of so many traces.
+    /// The kernel events of each trace.
     pub(crate) fn settings(&self, traces: usize) -> ReadingSettings {
         let mode = if self.compat { GraphMode::Compat } else { GraphMode::Modern };
         let vertices_max = self.memory / VERTEX_BYTES / traces.max(1);

@@ -62,7 +62,7 @@ pub struct SampleFormats {
     #[cfg_attr(feature = "flags", arg(long = "metric", value_name = "NAME=MEASURE"))]
     #[serde(rename = "metric", deserialize_with = "one_or_more")]
     pub metrics: Vec<String>,
-    /// Of access logs: what a client requests so long after a page may belong to it
+    /// Of access logs: a client's request within this time after a page may belong to that page
     #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "5s"))]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub page_gap: Text<Nanos>,

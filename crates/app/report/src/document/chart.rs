@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// Panels under each other over one horizontal axis.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Chart {
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for assistive technology.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -60,7 +60,7 @@ pub struct Tick {
 /// One picture of a chart.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Panel {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// In pixels.
     pub height: u32,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// Colored cells in rows and columns.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct HeatMap {
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for assistive technology.
     pub caption: String,
     /// Titles of the rows.
     pub rows: Vec<Prose>,
@@ -47,7 +47,7 @@ pub struct HeatCell {
 /// Lanes of colored segments over time. Times are nanoseconds from its start.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Timeline {
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for assistive technology.
     pub caption: String,
     /// Its length.
     pub elapsed_ns: u64,
@@ -95,7 +95,7 @@ pub struct TimelineJump {
 /// Nested frames: widths are shares of the whole, callers stand above what they call.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Flame {
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for assistive technology.
     pub caption: String,
     /// Callers before callees.
     pub frames: Vec<Frame>,

@@ -216,7 +216,7 @@ pub struct Block {
     /// Which outputs show it.
     #[serde(skip_serializing_if = "Detail::is_summary")]
     pub detail: Detail,
-    /// What it shows.
+    /// Content.
     pub content: BlockContent,
 }
 

@@ -70,12 +70,12 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A row: one cell for each column, and what is said about it.
+/// A row: one cell for each column, and notes about the row.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TableRow {
     /// One for each column.
     pub cells: Vec<Cell>,
-    /// What is said about the row.
+    /// Notes about the row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// How much it matters.
@@ -152,14 +152,14 @@ impl Table {
         self
     }
 
-    /// At most so many of the rows; the others are counted.
+    /// Limits the number of rows; the others are counted.
     pub(crate) fn at_most<T>(mut self, limit: usize, all: &[T], row: impl FnMut(&T) -> TableRow) -> Table {
         self.omitted = all.len().saturating_sub(limit) as u64;
         self.rows.extend(all.iter().take(limit).map(row));
         self
     }
 
-    /// At most so many rows, in order; of more, those marked as worse come first.
+    /// Limits the number of rows and preserves their order; rows marked as worse are preferred.
     pub(crate) fn excerpt(&self, limit: usize) -> Vec<TableRow> {
         if self.rows.len() <= limit {
             return self.rows.clone();

@@ -36,7 +36,7 @@ pub struct Report {
     /// What kind of cause the evidence supports, with the verdict `suspects`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// What is said about it one statement at a time, with the verdict `suspects`: what an incident of `laggard serve` consists of.
+    /// The verdict `suspects` in single statements, as in an incident of `laggard serve`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clauses: Vec<Clause>,
     /// Replicas that stand out from their peers over all operations, the most suspicious first.

@@ -73,7 +73,7 @@ pub struct SystemEvent {
 pub struct ReplicasRunning {
     /// Replicas that run it.
     pub replicas: u64,
-    /// Of so many whose version is known.
+    /// Replicas whose version is known.
     pub of: u64,
 }
 

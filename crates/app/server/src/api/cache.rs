@@ -10,7 +10,7 @@ const WINDOWS_MAX: usize = 4;
 /// Calls of all of them together: 28 bytes each. Slices are shared with the store's own cache.
 const CALLS_MAX: usize = 16 << 20;
 
-/// A window that was not used for so long is dropped.
+/// A window that has not been used for this long is dropped.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The last windows, the latest last.

@@ -29,7 +29,7 @@ pub(crate) struct CategoryParameters {
     until: Option<Moment>,
     /// Only those that enter at this service.
     service: Option<String>,
-    /// At most so many (1 to 10000; 100).
+    /// Maximum number of categories (1 to 10000; default 100).
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u64>,
 }

@@ -35,7 +35,7 @@ pub(crate) struct MatrixParameters {
     since: Option<Moment>,
     /// Where it ends; now if absent.
     until: Option<Moment>,
-    /// At most so many requests (1 to 5000; 500), chosen evenly.
+    /// Maximum number of requests (1 to 5000; default 500), chosen evenly.
     #[param(minimum = 1, maximum = 5_000)]
     rows: Option<u64>,
 }

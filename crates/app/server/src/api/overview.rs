@@ -39,7 +39,7 @@ pub(crate) struct OverviewParameters {
     since: Option<Moment>,
     /// Where it ends; now if absent.
     until: Option<Moment>,
-    /// Into so many bins (1 to 1440; 60).
+    /// Number of time bins (1 to 1440; default 60).
     #[param(minimum = 1, maximum = 1_440)]
     bins: Option<u64>,
     /// Only requests that enter at this service.

@@ -35,15 +35,15 @@ pub(crate) struct SearchParameters {
     operation: Option<String>,
     /// Outcome of the entry.
     status: Option<StatusName>,
-    /// Requests that take at least so many milliseconds.
+    /// Only requests that take at least this many milliseconds.
     #[param(minimum = 0)]
     min_ms: Option<f64>,
-    /// Requests that take at most so many milliseconds.
+    /// Only requests that take at most this many milliseconds.
     #[param(minimum = 0)]
     max_ms: Option<f64>,
     /// Requests of this category.
     category: Option<String>,
-    /// At most so many (1 to 1000; 50).
+    /// Maximum number of requests (1 to 1000; default 50).
     #[param(minimum = 1, maximum = 1_000)]
     limit: Option<u64>,
 }

@@ -34,13 +34,13 @@ settings! {
         slower_min ("alerts.slower_min"): f64 = 0.05, within(0.01, 100.0);
         /// An alert fires after findings in this many …
         fire_after ("alerts.fire_after", "evaluations"): u32 = 2, within(1.0, EVALUATIONS_MAX);
-        /// … of the last so many evaluations
+        /// … of this many latest evaluations
         fire_of ("alerts.fire_of", "evaluations"): u32 = 3, within(1.0, EVALUATIONS_MAX);
-        /// It resolves after so many consecutive evaluations without a finding
+        /// An alert resolves after this many consecutive evaluations without a finding
         resolve_after ("alerts.resolve_after", "evaluations"): u32 = 5, within(1.0, 1_000.0);
-        /// After firing for so long, the slow-down counts as usual
+        /// An alert that has fired for this long ends: the slow-down counts as usual
         adapt_after ("alerts.adapt_after"): Length = Length::from_secs(86_400), at_least(MILLISECOND);
-        /// Receivers are notified of the end of an incident when it has been closed for so long
+        /// How long an incident must stay closed before receivers are notified of its end
         confirm_end ("alerts.confirm_end"): Length = Length::from_secs(420), at_least(MILLISECOND);
         /// The notification of an incident that is still open is repeated after this, or `off`
         repeat_after ("alerts.repeat_after"): Option<Length> = None, at_least(MILLISECOND);

@@ -92,7 +92,7 @@ settings! {
     pub struct StorageSettings {
         /// Length of the time slices that data are stored in
         slice ("store.slice"): Length = Length::from_secs(300), at_least(MILLISECOND);
-        /// A trace without new spans for so long is finalized
+        /// A trace without new spans for this long is finalized
         idle ("store.idle"): Length = Length::from_secs(10), at_least(MILLISECOND);
         /// Most memory for open traces, per tenant. Beyond it, senders wait, then get 503 or UNAVAILABLE with a time to
         /// retry after
@@ -103,7 +103,7 @@ settings! {
         upkeep ("store.upkeep"): Length = Length::from_secs(10), at_least(MILLISECOND);
         /// Data older than this are deleted; `off` for never
         keep_for ("store.keep_for"): Option<Length> = Some(Length::from_secs(7 * 86_400)), at_least(MILLISECOND);
-        /// Beyond so many bytes the oldest data are deleted, per tenant; `off` for no limit
+        /// Maximum size of a tenant's data; beyond it the oldest are deleted; `off` for no limit
         keep_bytes ("store.keep_bytes"): Option<Size> = None, at_least(1.0);
     }
 }

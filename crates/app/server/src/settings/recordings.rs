@@ -22,7 +22,7 @@ settings! {
         upload ("recordings.upload"): Size = Size(64 << 20), at_least(1.0);
         /// Recordings older than this are deleted
         keep_for ("recordings.keep_for"): Length = Length::from_secs(7 * 86_400), at_least(3_600.0);
-        /// Beyond so many bytes the oldest recordings are deleted, per tenant
+        /// Maximum size of a tenant's recordings; beyond it the oldest are deleted
         keep_bytes ("recordings.keep_bytes"): Size = Size(1 << 30), at_least(1.0);
     }
 }

@@ -9,7 +9,7 @@ settings! {
     /// penalties are estimated from the data.
     #[derive(Clone, PartialEq, Debug)]
     pub struct ChangeSettings {
-        /// A step counts when it is more than so many standard errors beyond what does not matter
+        /// A step counts when it exceeds what does not matter by more than this many standard errors
         score_min ("score-min", "standard errors"): f64 = 5.0, within(1.0, 1e3), "the largest of 1,800 windows x 16 directions of normal noise stays below √(2 ln 28,800) = 4.5";
         /// A cut moves the CPU by at least this much of its capacity
         effect_min_percent ("effect-min", "%"): f64 = 1.0, within(0.0, 100.0), "ours: below, nothing is at stake";
@@ -17,11 +17,11 @@ settings! {
         utilization_max ("utilization-max"): f64 = 0.95, within(0.1, 2.0), "ours";
         /// A shorter segment is not evaluated by itself; auto is max(10, transaction types + 1)
         segment_windows_min ("segment-windows-min", "windows"): Option<usize> = None, within(2.0, 1e6), "ours; the paper leaves it to the operator";
-        /// A segment is anomalous when its best fit leaves more than so many times the usual noise
+        /// A segment is anomalous when its best fit leaves more than this many times the usual noise
         noise_ratio_max ("noise-ratio-max"): f64 = 3.0, within(1.0, 1e6), "measured: 0.9 to 1.3 in normal segments, 8 to 12 beside a random CPU hog";
         /// A segment with a larger constant share of the CPU is anomalous
         constant_max_percent ("constant-max", "%"): f64 = 10.0, within(0.0, 100.0), "ours; the paper leaves it to the operator";
-        /// A background load may drift by so much of the CPU within one model
+        /// A background load may drift by this share of the CPU within one model
         drift_constant_percent ("drift-constant", "%"): f64 = 0.7, within(0.0, 100.0), "measured: a wider one hides +5 ms of one type in 14 where the mix does not vary";
         /// The cost of all transactions together may drift by this share within one model
         drift_scale ("drift-scale"): f64 = 0.04, within(0.0, 0.9), "measured, as drift-constant";
@@ -33,7 +33,7 @@ settings! {
         service_change_min ("service-change-min"): f64 = 0.1, within(0.001, 10.0), "ours: a smaller change does not matter";
         /// How much a service time may vary with utilization alone, as a logarithm
         load_slope_max ("load-slope-max"): f64 = 1.5, within(0.0, 100.0), "measured servers: 0.4 to 1.1";
-        /// Windows are joined until a type has so many transactions
+        /// Windows are joined until a type has this many transactions
         cell_transactions ("cell-transactions", "transactions"): f64 = 30.0, within(1.0, 1e6), "bias of the logarithm of the mean of N exponential times, 1/2N, is below 2 %";
         /// Service times account for at least this share of the CPU that moved, or the change has no transaction
         explained_min ("explained-min"): f64 = 0.5, within(0.0, 1.0), "ours";

@@ -32,7 +32,7 @@ settings! {
         constant_max_percent ("constant-max", "%"): f64 = 10.0, within(0.0, 100.0), "ours; the paper leaves it to the operator";
         /// Robust: two segments have one model only if its error is at most this multiple of that of two
         reconcile_ratio_max ("reconcile-ratio-max"): f64 = 1.5, at_least(1.0), "measured: one application up to 1.22, +5 ms on one of 14 types 2.05 or more";
-        /// Up to so many windows every cut is considered; beyond, cuts on a grid, then refined
+        /// Up to this many windows, every cut is considered; beyond, cuts on a grid are, and then refined
         exact_windows_max ("exact-windows-max", "windows"): usize = 5_000, within(10.0, 20_000.0), "memory: 2 bytes times its square";
         /// Step of the grid, larger where grid-points-max demands it
         grid_step ("grid-step", "windows"): usize = 5, within(2.0, 1_000.0), "cost";

@@ -30,9 +30,9 @@ settings! {
         share_min ("excess-share-min"): f64 = 0.02, within(0.001, 1.0), "ours: below, little is at stake";
         /// Least additional CPU, of what the transactions used to take
         relative_min ("excess-relative-min"): f64 = 0.05, within(0.0, 10.0), "measured: hardware and data drift by 3 %";
-        /// The additional CPU is more than so many times its usual variation
+        /// The additional CPU is more than this many times its usual variation
         score_min ("excess-score-min", "standard errors"): f64 = 8.0, within(1.0, 1e3), "measured: 6 has false alarms with a cache that warms up, 8 has none";
-        /// … and so many times the most that the reference period had
+        /// … and this many times the maximum of the reference period
         usual_factor ("excess-usual-factor"): f64 = 1.25, within(1.0, 100.0), "ours: what happened before is usual";
         /// Windows that the reference period needs; also at least three for each transaction type
         reference_windows_min ("excess-reference-min", "windows"): usize = 150, within(20.0, 1e5), "measured: with less, a change of the mix is an excess";

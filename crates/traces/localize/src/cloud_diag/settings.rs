@@ -59,7 +59,7 @@ settings! {
         cv_min ("cv-min"): f64 = 1.0, at_least(0.0), "Mi 2013, section 4.1";
         /// Robust: a request is in the tail when its log latency is above the median by more than this
         tail_mad ("tail-mad", "MAD"): f64 = 3.5, at_least(0.0), "usual cut for the modified z-score; measured";
-        /// A tail has at least so many requests
+        /// Fewest requests of a tail
         tail_requests_min ("tail-requests-min", "requests"): u64 = 3, at_least(0.0), "measured";
         /// A tail has at least this share of the requests
         tail_share_min ("tail-share-min"): f64 = 0.005, within(0.0, 1.0), "measured";
@@ -69,7 +69,7 @@ settings! {
         cosine_max ("cosine-max"): f64 = 0.8, within(0.0, 1.0), "measured, with share and support; paper: section 5.2.4";
         /// Robust: a flagged position holds more than this share of the slow requests' excess
         share_min ("share-min"): f64 = 0.03, within(0.0, 1.0), "measured";
-        /// Robust: at least so many requests exceed at a flagged position
+        /// Robust: fewest requests that exceed at a flagged position
         support_min ("support-min", "requests"): u64 = 2, at_least(0.0), "measured";
         /// A deviation counts when it is above the median of its column by more than this
         exceed_mad ("exceed-mad", "MAD"): f64 = 5.0, at_least(0.0), "ours";

@@ -34,7 +34,7 @@ settings! {
         level ("failure-fdr"): f64 = 0.001, within(0.0, 1.0), "ours";
         /// At least this share of an operation's calls fails or stops short in addition
         share_min ("failure-share-min"): f64 = 0.02, within(0.0, 1.0), "ours";
-        /// Failures of an operation hit at least so many requests
+        /// Fewest requests that failures of an operation hit
         requests_min ("failure-requests-min", "requests"): usize = 5, at_least(1.0), "ours";
         /// A rate of errors, or of calls per call of the caller, has risen by at least this factor
         factor_min ("failure-factor-min"): f64 = 2.0, within(1.0, 1e6), "ours";

@@ -83,7 +83,7 @@ impl OutcomeTree {
 }
 
 impl OutcomeTable {
-    /// The block of a request, of so many blocks of equally many requests.
+    /// The block of a request if all are cut into `blocks` blocks of equally many requests.
     pub(crate) fn block(&self, row: u32, blocks: usize) -> usize {
         (row as usize * blocks / self.rows.max(1)).min(blocks - 1)
     }

@@ -8,7 +8,7 @@ settings! {
     /// comes from the data.
     #[derive(Clone, PartialEq, Debug)]
     pub struct PatternSettings {
-        /// A pattern has at least so many requests
+        /// Fewest requests of a pattern
         rows_min ("pattern-rows-min", "requests"): usize = 10, within(5.0, 1e9), "fewest with which a mode can be distinguished from chance at pattern-mode-level";
         /// A mode with more than this share of the requests is no degradation
         share_max ("pattern-share-max"): f64 = 1.0 / 3.0, within(0.0, 0.5), "ours";

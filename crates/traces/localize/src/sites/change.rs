@@ -38,9 +38,9 @@ settings! {
         level ("site-fdr"): f64 = 0.05, within(0.0, 1.0), "ours";
         /// A slower site takes more than this factor of its time in the baseline
         factor_min ("site-factor-min"): f64 = 1.05, within(1.0, 1e6), "ours: with enough data the faintest difference is certain";
-        /// A site is compared with at least so many requests in the window and in the baseline
+        /// Fewest requests in the window and in the baseline with which a site is compared
         requests_min ("site-requests-min", "requests"): usize = 10, at_least(1.0), "ours";
-        /// A slower site makes at least so many requests slow
+        /// Fewest requests that a slower site makes slow
         hit_min ("site-hit-min", "requests"): usize = 3, at_least(1.0), "ours: one giant, or a rare path met once, is no change";
     }
 }

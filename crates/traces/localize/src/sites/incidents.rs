@@ -32,7 +32,7 @@ settings! {
         factor_min ("period-factor-min"): f64 = 1.3, within(1.0, 1e6), "ours";
         /// In a slow bin, sites add this share to the usual latency of the requests that call them
         excess_min ("period-excess-min"): f64 = 0.25, within(0.0, 1e6), "ours";
-        /// At least so many requests of a slow bin call the site
+        /// Fewest requests of a slow bin that call the site
         calling_min ("period-calling-min", "requests"): usize = 5, at_least(1.0), "ours";
     }
 }

@@ -60,9 +60,9 @@ pub struct DiffSide {
 pub struct DiffTest {
     /// It is more than this share of the time before.
     pub change_min: f64,
-    /// … and more than so many standard errors.
+    /// … and by more than this many standard errors.
     pub standard_errors_min: f64,
-    /// … and both signatures have at least so many windows of the transaction.
+    /// … and both signatures have at least this many windows of the transaction.
     pub windows_min: u64,
     /// … and when the load differs, it is more than this share of how much the correction for queueing differs.
     pub correction_share: f64,

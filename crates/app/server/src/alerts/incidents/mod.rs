@@ -137,7 +137,7 @@ pub(super) const INCIDENTS_MAX: usize = 1_000;
 pub(super) const LINES_MAX: usize = 10;
 
 impl IncidentSize {
-    /// Whether it is so much larger that receivers are notified again: twice as slow, or twice as many alerts.
+    /// Whether it has become large enough to notify receivers again: twice as slow, or twice as many alerts.
     pub(super) fn is_worse_than(&self, notified: IncidentSize) -> bool {
         self.alerts >= 2 * notified.alerts.max(1)
             || (notified.slower > 0.0 && self.slower >= 2.0 * notified.slower)

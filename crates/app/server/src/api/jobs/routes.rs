@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct JobDocument {
     id: String,
-    /// What is asked: `diagnose`, `compare`, `kernel/path`, ...
+    /// The question: `diagnose`, `compare`, `kernel/path`, ...
     question: &'static str,
     state: JobState,
     created_ns: i64,
@@ -46,7 +46,7 @@ pub(crate) struct JobList {
     jobs: Vec<JobDocument>,
 }
 
-/// Where a job is to be asked after.
+/// The address of a job.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct JobCreated {
     job: String,
