@@ -1,7 +1,7 @@
 //! Headlines of each kind of verdict.
 
 use crate::fixtures;
-use laggard_report::{Scope, Verdict, WidespreadSlowdown, headline};
+use laggard_report::{Baseline, Scope, Verdict, WidespreadSlowdown, headline};
 
 #[test]
 fn three_replicas() {
@@ -52,6 +52,13 @@ fn healthy() {
         headline(&report),
         "Nothing stands out: 23,732 requests in 3 categories look alike; 1 category had too few requests to test."
     );
+    let may_be_chance = "Parts of the baseline differ so much that this may be chance.";
+    for (slower_ns, is_notable) in [(4e6, false), (6e6, true)] {
+        let against = fixtures::against_baseline().baseline.expect("it has one");
+        report.baseline = Some(Baseline { mean_ns: 1e8, slower_ns, ..against });
+        assert_eq!(headline(&report).ends_with(may_be_chance), is_notable, "{}", headline(&report));
+    }
+    report.baseline = None;
     report.categories.clear();
     assert_eq!(headline(&report), "Nothing stands out among 24,000 requests.");
 }

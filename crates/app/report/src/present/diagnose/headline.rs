@@ -85,9 +85,16 @@ fn healthy_sentence(report: &Report) -> String {
     if let Some(baseline) = &report.baseline {
         sentence.push(' ');
         sentence.push_str(&evidence::change(baseline));
+        if baseline.slower_ns >= NOTABLE_SHARE * baseline.mean_ns {
+            sentence.push_str(" Parts of the baseline differ so much that this may be chance.");
+        }
     }
     sentence
 }
+
+/// Slower requests by this share of their mean latency do not look healthy without an explanation. What is certain is not
+/// healthy: then the verdict is another one.
+const NOTABLE_SHARE: f64 = 0.05;
 
 fn insufficient_sentence(report: &Report) -> String {
     let complete = match report.input.requests {
