@@ -109,7 +109,9 @@ Matrices of requests and calls in which two causes slow about a tenth of the req
 times and name groups of requests. Precision, recall and F1 are of all requests in any group against all that were hit;
 *F1 by cause* is the mean over the causes of the F1 of the group assigned to it, groups assigned one to one so that the sum is
 largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* knows the share; *best column* is the one call and
-threshold that agree best with the slowest fifth. A miss is an F1 below 0.9. The second table has the same files without the
+threshold that agree best with the slowest fifth. A miss is an F1 below 0.9. *Delays injected*: into the requests of the same
+files that nothing hit, two causes of two operations each, in half of the files with one in common; *modes by nature*: three operations,
+two of them delayed, take much longer in many requests anyway, without effect on the latency, or, *slow*, with it. The second table has the same files without the
 requests that were hit: any group is a false finding. Methods that always name a group do not run there."
         }
         SetKind::Simulator => {

@@ -1,7 +1,7 @@
 //! Requests × calls matrices with the cause of every request.
 
 use super::{Group, SetKind, entries, file_name};
-use crate::patterns::{NaturalModes, RequestMatrix, load};
+use crate::patterns::{NaturalModes, load};
 use crate::run::Runner;
 use std::path::Path;
 
@@ -9,7 +9,8 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
     if !runner.wants_set(SetKind::Delag) {
         return Ok(());
     }
-    for path in entries(folder)?.into_iter().filter(|path| path.is_file()) {
+    let files = entries(folder)?.into_iter().filter(|path| path.is_file());
+    for (path, seed) in files.zip(runner.seeds().start..) {
         let name = file_name(&path);
         if !(name.ends_with(".csv") || name.ends_with(".csv.zst")) || name.starts_with("spans.") {
             continue;
@@ -27,13 +28,8 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         runner.find_patterns(&group, &matrix);
         runner.find_patterns(&normal, &matrix.only_normal());
         for (group, modes) in delayed {
-            for seed in runner.seeds() {
-                if let Some(delayed) = matrix.with_delays(seed, modes) {
-                    runner.find_patterns(
-                        &group,
-                        &RequestMatrix { name: format!("{}-{seed}", delayed.name), ..delayed },
-                    );
-                }
+            if let Some(delayed) = matrix.with_delays(seed, modes) {
+                runner.find_patterns(&group, &delayed);
             }
         }
     }
