@@ -240,7 +240,7 @@ export interface Interval {
   since_ns: number; until_ns: number;
 }
 
-/** Where a job is to be asked after. */
+/** The address of a job. */
 export interface JobCreated {
   href: string; job: string;
 }
@@ -475,7 +475,7 @@ export interface Table {
   rows: TableRow[];
 }
 
-/** A row: one cell for each column, and what is said about it. */
+/** A row: one cell for each column, and notes about the row. */
 export interface TableRow {
   cells: Cell[]; depth: number; emphasis?: Emphasis; notes?: Note[];
 }
