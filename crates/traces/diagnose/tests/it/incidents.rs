@@ -6,7 +6,7 @@ use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, RequestSelection, diagn
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
-use laggard_report::{ClusterRole, InputFacts, Report, Scope, Verdict};
+use laggard_report::{ClusterRole, InputFacts, LinkEnd, Report, Scope, Verdict};
 use laggard_simulate::{Scenario, Settings};
 use std::collections::BTreeSet;
 
@@ -113,6 +113,8 @@ fn a_slow_host_is_named_regardless_of_its_services() {
     for suspect in &report.suspects {
         let name = format!("{} {}", suspect.service, suspect.operation);
         assert!(injected.contains(name.as_str()), "{name} is not slow");
+        // The replica shows which end of a slow call is the cause.
+        assert!(suspect.between.as_ref().is_none_or(|between| between.end != LinkEnd::Unknown), "{name}");
     }
 }
 
