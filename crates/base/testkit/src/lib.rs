@@ -10,5 +10,5 @@ mod worker_recording;
 pub use reference::{data_folder, golden, measured_data};
 pub use skip::{Missing, skip};
 pub use span_notation::{ParsedSpans, parse_spans};
-pub use tools::{browser_lacks, is_installed, npm_install};
+pub use tools::{browser_lacks, is_installed, npm_install, python_with};
 pub use worker_recording::{RecordedInstant, WORKER, WorkerWait, worker_recording};

@@ -1,5 +1,6 @@
-//! Programs beside Rust that some tests need: Node, npm, Chromium, and what npm installs.
+//! Programs beside Rust that some tests need: Node, npm, Chromium, and what npm and pip install.
 
+use crate::{Missing, skip};
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -46,4 +47,34 @@ pub fn npm_install(folder: &Path) {
     let ended = npm.status().expect("npm is there");
     assert!(ended.success(), "npm ci in {}: {ended}", folder.display());
     fs::write(mark, wanted).expect("npm made the folder");
+}
+
+/// The interpreter of a virtual environment in a folder with the packages of a requirements file, which names all of them; installed
+/// once for every content of that file. `None`, and the test is skipped, where Python has no virtual environments.
+///
+/// # Panics
+/// When the packages cannot be installed.
+pub fn python_with(folder: &Path, requirements: &Path) -> Option<PathBuf> {
+    let mut check = Command::new("python3");
+    check.args(["-c", "import venv, ensurepip"]).stdin(Stdio::null());
+    if !check.output().is_ok_and(|output| output.status.success()) {
+        skip(Missing::Packages("python3 python3-venv"), "python3 has no virtual environments here");
+        return None;
+    }
+    let python = folder.join("bin/python");
+    let mark = folder.join(".installed-from");
+    let wanted = fs::read(requirements).expect("the requirements are in the repository");
+    if fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+        return Some(python);
+    }
+    let run = |command: &mut Command| {
+        let output = command.stdin(Stdio::null()).output().expect("the program starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?} (can the registry of packages be reached?): {text}");
+    };
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder));
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
+    run(Command::new(&python).args(pip).arg(requirements));
+    fs::write(mark, wanted).expect("the folder was just made");
+    Some(python)
 }

@@ -1,6 +1,6 @@
 //! Installs clients and their dependencies, in pinned versions, below `target`.
 
-use laggard_testkit::{Missing, skip};
+use laggard_testkit::{Missing, python_with, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -38,7 +38,6 @@ pub(crate) fn has(tool: &str, arguments: &[&str]) -> bool {
     }
     let lacking = format!("{} does not run here", [&[tool], arguments].concat().join(" "));
     let missing = match tool {
-        "python3" => Missing::Packages("python3 python3-venv"),
         "node" | "npm" => Missing::Packages("nodejs npm"),
         _ => Missing::Machine,
     };
@@ -49,20 +48,7 @@ pub(crate) fn has(tool: &str, arguments: &[&str]) -> bool {
 /// The interpreter of a virtual environment with the Python SDK.
 pub(crate) fn python() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let install = || {
-        if !has("python3", &["-c", "import venv, ensurepip"]) {
-            return None;
-        }
-        let folder = folder("python");
-        let expected = sources().join("python/requirements.txt");
-        let python = folder.join("bin/python");
-        install_once(&folder, &expected, || {
-            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
-            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
-            run(Command::new(&python).args(pip).arg(&expected));
-        });
-        Some(python)
-    };
+    let install = || python_with(&folder("python"), &sources().join("python/requirements.txt"));
     INSTALLED.get_or_init(install).as_deref()
 }
 

@@ -6,8 +6,9 @@ use super::random_spans::{much_later, samples};
 use crate::segments::DurableFolder;
 use crate::{FlushBatch, StoreSettings};
 use laggard_model::{Nanos, SpanId, SpanRow, TraceId};
+use laggard_testkit::python_with;
 use object_store::ObjectStore;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -61,18 +62,21 @@ async fn write(folder: &Path) {
     assert_eq!(answered(&segments.view()).await.requests.len(), 30);
 }
 
+/// The folder of build artifacts: test programs are in its `PROFILE/deps`.
+fn target_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.ancestors().nth(3).unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn the_examples_of_the_manual_run_in_duckdb_and_polars() {
-    let modules = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
-    if !modules.is_ok_and(|output| output.status.success()) {
-        let reason = "python3 with duckdb and polars is not here";
-        return laggard_testkit::skip(laggard_testkit::Missing::Machine, reason);
-    }
+    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/segments/tests/requirements.txt");
+    let Some(python) = python_with(&target_folder().join("tmp/store-python"), &requirements) else { return };
     let folder = tempfile::tempdir().unwrap();
     write(folder.path()).await;
     let trace = format!("{:032x}", 17);
     let sql = example("sql").replace("4bf92f3577b34da6a3ce929d0e0e4736", &trace);
     let script = format!("import duckdb\n{}\nSQL = \"\"\"{sql}\"\"\"\n{CHECKS}", example("python"));
-    let ran = Command::new("python3").arg("-c").arg(script).current_dir(folder.path()).output().unwrap();
+    let ran = Command::new(python).arg("-c").arg(script).current_dir(folder.path()).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
