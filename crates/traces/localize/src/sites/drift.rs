@@ -97,7 +97,7 @@ pub(crate) fn relative_shifts(levels: &[Option<Level>], groups: &[usize]) -> Vec
     }
     let common: BTreeMap<usize, (f64, Vec<f64>)> = (members.into_iter())
         .filter(|(_, members)| members.len() >= GROUP_MIN)
-        .map(|(group, members)| (group, common(&members)))
+        .map(|(group, members)| (group, common(&often_called(members))))
         .collect();
     let relative = |(level, group): (&Option<Level>, &usize)| {
         let (level, (change, batches)) = (level.as_ref()?, common.get(group)?);
@@ -106,6 +106,16 @@ pub(crate) fn relative_shifts(levels: &[Option<Level>], groups: &[usize]) -> Vec
         Some(Level { change: level.change - change, batches, ..level.clone() })
     };
     moderated(&levels.iter().zip(groups).map(relative).collect::<Vec<_>>(), RELATIVE)
+}
+
+/// Degrees of freedom of a member that is called in at least six blocks of the window. The noise of fewer is hardly known.
+const OFTEN_CALLED_DEGREES_MIN: f64 = 5.0;
+
+/// Members that are called often enough to show what is common, if there are enough of them.
+fn often_called(members: Vec<&Level>) -> Vec<&Level> {
+    let is_often_called = |level: &&Level| level.window.degrees >= OFTEN_CALLED_DEGREES_MIN;
+    let often: Vec<&Level> = members.iter().copied().filter(is_often_called).collect();
+    if often.len() >= GROUP_MIN { often } else { members }
 }
 
 /// What the members have in common: of their changes, and of every batch.
@@ -213,6 +223,18 @@ mod tests {
         let levels = [slower.clone(), slower, steady.clone(), steady.clone(), steady];
         let relative = relative_shifts(&levels, &[3; 5]);
         assert!(relative[0].unwrap().p_value(0.0) > 0.3, "{:?}", relative[0]);
+    }
+
+    /// A job with five calls happens to be slower, too: that is not common to the service.
+    #[test]
+    fn a_rarely_called_site_does_not_show_what_is_common() {
+        let slower = level(0.3, &[0.0; 4]);
+        let few = Noise { variance: 0.007, degrees: 4.0 };
+        let job = slower.clone().map(|level| Level { change: 0.45, window: few, ..level });
+        let steady = level(0.0, &[0.0; 4]);
+        let levels = [slower, job, steady.clone(), steady.clone(), steady];
+        let relative = relative_shifts(&levels, &[3; 5])[0].unwrap();
+        assert!((relative.change - 0.3).abs() < 1e-9 && relative.p_value(0.0) < 1e-6, "{relative:?}");
     }
 
     #[test]
