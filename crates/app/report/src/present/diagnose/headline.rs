@@ -86,14 +86,14 @@ fn healthy_sentence(report: &Report) -> String {
         sentence.push(' ');
         sentence.push_str(&evidence::change(baseline));
         if baseline.slower_ns >= NOTABLE_SHARE * baseline.mean_ns {
-            sentence.push_str(" Parts of the baseline differ so much that this may be chance.");
+            sentence.push_str(" The difference may be chance.");
         }
     }
     sentence
 }
 
-/// Slower requests by this share of their mean latency do not look healthy without an explanation. What is certain is not
-/// healthy: then the verdict is another one.
+/// Requests that are slower by this share of the baseline's mean need an explanation beside "healthy". If the difference were
+/// certain, the verdict would be another one.
 const NOTABLE_SHARE: f64 = 0.05;
 
 fn insufficient_sentence(report: &Report) -> String {
