@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 const SAME_RATE: f64 = 1.25;
 /// Share of the requests hit that have an attribute's value, from which on it sets them apart.
 const MOST: f64 = 0.9;
+/// From this number of slow operations on, their common replica is more likely the cause than any of them.
+const SEVERAL: u64 = 3;
 /// Attributes of the request that describe its content.
 const OF_DATA: [&str; 3] = ["tenant", "account", "route"];
 
@@ -134,13 +136,15 @@ impl Evidence {
             *operations.entry(replica).or_default() += 1;
         }
         let [only] = lead.replicas.as_slice() else { return };
-        let text = match operations.get(only).copied().unwrap_or(1) {
-            0 | 1 => only_slow(lead),
+        let (points, text) = match operations.get(only).copied().unwrap_or(1) {
+            0 | 1 => (2.0, only_slow(lead)),
             several => {
-                format!("{several} operations are slow on {} and not elsewhere.", names::quoted(only))
+                let text =
+                    format!("{several} operations are slow on {} and not elsewhere.", names::quoted(only));
+                (if several >= SEVERAL { 4.0 } else { 2.0 }, text)
             }
         };
-        self.add(CauseClass::Machine, 2.0, text);
+        self.add(CauseClass::Machine, points, text);
     }
 
     /// Where the time is spent.

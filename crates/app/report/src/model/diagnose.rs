@@ -243,6 +243,9 @@ pub struct Suspect {
     /// How it compares with the baseline, or with the rest of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Shift>,
+    /// How many of its calls are slow, if that is all that differs from the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_calls: Option<SlowCalls>,
     /// Since when it is slow or fails, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
@@ -355,6 +358,17 @@ pub struct Shift {
     pub p_value: f64,
     /// Calls before.
     pub baseline_calls: u64,
+}
+
+/// Shares of calls that are slow: that take longer than nearly all calls before.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct SlowCalls {
+    /// In the window, 0 to 1.
+    pub share: f64,
+    /// Before, 0 to 1.
+    pub usual_share: f64,
+    /// p-value of "at least twice as many as before", adjusted over everything compared (Benjamini–Hochberg).
+    pub p_value: f64,
 }
 
 /// A period in which requests were slower than in the rest of the window: from the start of its first slow minute (or

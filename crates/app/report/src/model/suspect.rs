@@ -19,7 +19,8 @@ impl Suspect {
 
     /// The p-values of its evidence, adjusted.
     pub fn p_values(&self) -> impl Iterator<Item = f64> + '_ {
-        let compared = self.shift.iter().map(|shift| shift.p_value);
+        let slow_calls = self.slow_calls.iter().map(|slow| slow.p_value);
+        let compared = self.shift.iter().map(|shift| shift.p_value).chain(slow_calls);
         let replicas = self.culprits.iter().map(|culprit| culprit.p_value);
         let attributes = self.attributes.iter().map(|attribute| attribute.p_value);
         compared.chain(replicas).chain(attributes).chain(self.behavior.iter().map(|change| change.p_value))

@@ -6,7 +6,7 @@ use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Site,
 use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 use laggard_report::{
     Baseline, BehaviorChange, Between, CulpritReplica, Incident, MatrixRanks, MetRequests, Onset, PcaDetails,
-    ReplicaLoad, Shift, SuspectAttribute,
+    ReplicaLoad, Shift, SlowCalls, SuspectAttribute,
 };
 
 /// The result of the two passes over the requests.
@@ -181,6 +181,8 @@ pub(crate) struct SiteFigures {
     pub(crate) culprits: Vec<CulpritReplica>,
     /// Comparison with the baseline.
     pub(crate) shift: Option<Shift>,
+    /// How many of its calls are slow, if that is all that differs from the baseline.
+    pub(crate) slow_calls: Option<SlowCalls>,
 }
 
 /// Figures of a suspect's hit calls.

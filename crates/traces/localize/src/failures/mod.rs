@@ -14,7 +14,7 @@ mod calls;
 mod errors;
 mod load;
 mod outcomes;
-mod rates;
+pub(crate) mod rates;
 mod some_replicas;
 
 pub use calls::{CallChange, CallChangeKind, changed_calls};

@@ -289,6 +289,7 @@ fn suspect(site: &UnevenSite, culprit: &Culprit) -> SiteSuspect {
         operation: site.site.operation(),
         sites: vec![site.site],
         shift: None,
+        slow_calls: None,
         culprits: Vec::new(),
         excess_ns: site.excess_ns,
         effect_ns: site.excess_ns / site.observations.max(1) as f64,

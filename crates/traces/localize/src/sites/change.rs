@@ -18,6 +18,7 @@ use crate::sites::bulk::Bulk;
 use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
 use crate::sites::load_effect::{LoadEffect, common_times, loads};
 use crate::sites::per_category::Keyed;
+use crate::sites::slow_share::{SlowCalls, SlowShare};
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
@@ -73,6 +74,8 @@ pub struct SiteChange {
     pub p_adjusted: f64,
     /// Whether the site is slower according to the settings.
     pub slower: bool,
+    /// If the site is slower only in that more of its calls are slow: then their time is the excess, and `factor` may be 1.
+    pub slow_calls: Option<SlowCalls>,
     /// For a slower site, the window's requests whose time exceeds the midpoint, on the log scale, between the expected and
     /// the slower time.
     pub hit: Vec<u32>,
@@ -124,9 +127,17 @@ pub fn compare_sites(
     }
     let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
     for (change, levels) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
+        let rows = now[&change.site];
         let earlier = before.get(&change.site).map(|rows| Expected::of(baseline, rows));
-        let usual = earlier.zip(levels.map(|levels| levels.usual));
-        change.hit = hit(change, usual, window, now[&change.site]);
+        let slow_share = levels.as_ref().and_then(|levels| levels.slow_share.clone());
+        change.hit = match slow_share {
+            Some(share) if change.slow_calls.is_some() => {
+                change.excess_ns = share.excess_ns / totals(window, rows).0;
+                change.path_excess_ns = share.path_excess_ns;
+                share.hit
+            }
+            _ => hit(change, earlier.zip(levels.map(|levels| levels.usual)), window, rows),
+        };
         change.slower = change.hit.len() >= settings.hit_min;
     }
     changes
@@ -140,6 +151,8 @@ struct Levels {
     usual: f64,
     /// p-value of the rank test, where calls are few.
     rank_p_value: Option<f64>,
+    /// How many calls are slow, where there are enough.
+    slow_share: Option<SlowShare>,
 }
 
 /// Level of the test that the mean of the logs has risen, where the mean has.
@@ -199,9 +212,35 @@ fn test(
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
         change.p_adjusted = p_adjusted;
+        change.slow_calls = None;
         change.slower = p_adjusted <= settings.level
             && change.path_excess_ns > 0.0
             && change.factor >= settings.factor_min * MATERIAL_FACTOR;
+    }
+    test_slow_calls(changes, levels, settings);
+}
+
+/// A baseline does not show how often bursts of slow calls come that it happens not to have: p-values of the share of slow calls
+/// count as so many times as large.
+const SLOW_CALLS_PENALTY: f64 = 100.0;
+
+/// Finds sites of which more calls are slow than before among those that are not slower as a whole.
+fn test_slow_calls(changes: &mut [SiteChange], levels: &[Option<Levels>], settings: &ChangeSettings) {
+    let shares: Vec<Option<&SlowShare>> =
+        levels.iter().map(|levels| levels.as_ref()?.slow_share.as_ref()).collect();
+    let p_value =
+        |share: &Option<&SlowShare>| share.map_or(1.0, |share| (SLOW_CALLS_PENALTY * share.p_value).min(1.0));
+    let adjusted = benjamini_hochberg(&shares.iter().map(p_value).collect::<Vec<f64>>());
+    let part_min = 1.0 - 1.0 / settings.factor_min;
+    for ((change, share), p_adjusted) in changes.iter_mut().zip(shares).zip(adjusted) {
+        let Some(share) = share.filter(|share| share.part >= part_min && share.path_excess_ns > 0.0) else {
+            continue;
+        };
+        if !change.slower && p_adjusted <= settings.level {
+            (change.slower, change.p_adjusted) = (true, p_adjusted);
+            change.slow_calls =
+                Some(SlowCalls { share: share.share, usual_share: share.usual_share, p_adjusted });
+        }
     }
 }
 
@@ -414,7 +453,8 @@ fn known_site(
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
     let rank_p_value = rank_p_value(&before, &after);
-    (change, Some(Levels { mean, geometric, usual, rank_p_value }))
+    let slow_share = SlowShare::of((baseline, earlier), (window, rows), blocks);
+    (change, Some(Levels { mean, geometric, usual, rank_p_value, slow_share }))
 }
 
 /// A site that the baseline never called, although it has enough requests.
@@ -456,6 +496,7 @@ fn unchanged(site: Site, window: &SiteTable, rows: &[Observation]) -> SiteChange
         p_value: 1.0,
         p_adjusted: 1.0,
         slower: false,
+        slow_calls: None,
         hit: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::incidents::ScanSettings;
 use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::replica_change::find_changed_replicas;
+use crate::sites::slow_share::SlowCalls;
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_numeric::median_of;
@@ -48,6 +49,8 @@ pub struct SiteSuspect {
     pub sites: Vec<Site>,
     /// Comparison of the first site with its baseline, if there is one.
     pub shift: Option<Shift>,
+    /// How many calls of the first site are slow, if that is all that differs from the baseline.
+    pub slow_calls: Option<SlowCalls>,
     /// Culprit replicas, the largest factor first; empty when there is none.
     pub culprits: Vec<Culprit>,
     /// Excess time on the critical path, weighted, nanoseconds.
@@ -109,7 +112,8 @@ impl WidespreadSlowdown {
         let enough = |change: &&SiteChange| change.calls.min(change.baseline_calls) >= WIDESPREAD_CALLS_MIN;
         let mut operations: BTreeMap<OperationId, bool> = BTreeMap::new();
         for change in changes.iter().filter(enough) {
-            *operations.entry(change.site.operation()).or_default() |= change.slower;
+            let is_slower = change.slower && change.slow_calls.is_none();
+            *operations.entry(change.site.operation()).or_default() |= is_slower;
         }
         let factors: Vec<f64> = changes.iter().filter(enough).map(|change| change.factor).collect();
         let slowdown = WidespreadSlowdown {
@@ -147,13 +151,15 @@ pub fn shifted_suspects(
     let suspects = slower.map(|change| SiteSuspect {
         operation: blamed(change.site, &ends, services),
         sites: vec![change.site],
-        shift: Some(Shift {
+        // The factor is that of all calls, not of the slow ones.
+        shift: change.slow_calls.is_none().then_some(Shift {
             factor: change.factor,
             factor_low: change.factor_low,
             factor_high: change.factor_high,
             p_adjusted: change.p_adjusted,
             baseline_calls: change.baseline_calls,
         }),
+        slow_calls: change.slow_calls,
         culprits: if change.is_new() { only_homes(window, change, services) } else { Vec::new() },
         excess_ns: change.path_excess_ns,
         effect_ns: change.excess_ns,
@@ -195,10 +201,28 @@ pub fn uneven_suspects(
     settings: &SiteSettings,
     threads: NonZeroUsize,
 ) -> Vec<SiteSuspect> {
-    let total = window.latency_total_ns();
-    let uneven = find_uneven_sites(window, &settings.culprits, threads).into_iter();
-    let uneven = uneven.filter(|site| site.excess_ns >= settings.uneven_share_min * total);
-    join_suspects(uneven.map(|site| uneven_suspect(window, site)).collect())
+    let least = settings.uneven_share_min * window.latency_total_ns();
+    let uneven = find_uneven_sites(window, &settings.culprits, threads);
+    let by_replica = excess_by_replica(&uneven);
+    let all_of = |culprit: &Culprit| by_replica[&culprit.replica];
+    let is_large = |site: &UnevenSite| {
+        site.excess_ns >= least || site.culprits.iter().any(|culprit| all_of(culprit) >= least)
+    };
+    let large = uneven.into_iter().filter(is_large);
+    join_suspects(large.map(|site| uneven_suspect(window, site)).collect())
+}
+
+/// The excess of each replica at all sites at which it alone is the culprit: a slow machine slows each of its operations a
+/// little.
+fn excess_by_replica(uneven: &[UnevenSite]) -> BTreeMap<ReplicaId, f64> {
+    let mut sums: BTreeMap<ReplicaId, f64> = BTreeMap::new();
+    for site in uneven {
+        for culprit in &site.culprits {
+            let own = if site.culprits.len() == 1 { site.excess_ns } else { 0.0 };
+            *sums.entry(culprit.replica).or_default() += own;
+        }
+    }
+    sums
 }
 
 /// Operations that became slower on some replicas than on others since the baseline.
@@ -228,6 +252,7 @@ fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
         operation,
         sites: vec![uneven.site],
         shift: None,
+        slow_calls: None,
         excess_ns: uneven.excess_ns,
         effect_ns: uneven.excess_ns / (uneven.observations.max(1) as f64),
         factor,
@@ -285,6 +310,7 @@ fn join(known: &mut SiteSuspect, other: SiteSuspect) {
         }
     }
     known.shift = known.shift.or(other.shift);
+    known.slow_calls = known.slow_calls.or(other.slow_calls);
     known.is_end_unknown &= other.is_end_unknown;
     // The same time, once against peers and once against the baseline, counts once.
     known.excess_ns =

@@ -147,7 +147,11 @@ fn new(report: &Report, lead: &Suspect) -> String {
 pub(super) fn times(report: &Report, lead: &Suspect) -> String {
     // A shift is that of all replicas together.
     let Some(shift) = lead.shift.filter(|_| lead.scope != Scope::Replicas) else {
-        return format!("slow calls take {}{}", numbers::effect(lead.effect_ns), factor(lead.factor));
+        let slow = lead.slow_calls.filter(|_| lead.scope != Scope::Replicas);
+        let share = slow.map_or_else(String::new, |slow| {
+            format!("{}; ", evidence::slow_calls(&slow, compared_with(report)))
+        });
+        return format!("{share}slow calls take {}{}", numbers::effect(lead.effect_ns), factor(lead.factor));
     };
     let against = compared_with(report);
     if is_the_shift(lead) {

@@ -203,12 +203,14 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRo
     });
     let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(suspect, shift, against));
     let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
+    let slow_calls = suspect.slow_calls.as_ref().map(|slow| evidence::slow_calls(slow, against));
     let certainty = suspect.shift.as_ref().map(evidence::certainty);
     let attributes: Vec<String> = suspect.attributes.iter().map(evidence::attribute).collect();
     row.note(Detail::Summary, "which", evidence::load(suspect).unwrap_or_default())
         .note(Detail::Summary, "it", behavior::phrases(report, suspect))
         .note(Detail::Summary, "between", between.unwrap_or_default())
         .note(Detail::Summary, "is", shift.unwrap_or_default())
+        .note(Detail::Summary, "in that", slow_calls.unwrap_or_default())
         .note(Detail::Summary, "since", onset.unwrap_or_default())
         .note(Detail::Summary, "context:", Prose::quoted(&events::near(&suspect.events, calendar)))
         .note(Detail::Summary, "and", Prose::quoted(&attributes.join("; ")))

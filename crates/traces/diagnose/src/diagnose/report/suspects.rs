@@ -79,6 +79,7 @@ fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &Fo
         evidence: suspect.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
         shift: sites.and_then(|sites| sites.shift),
+        slow_calls: sites.and_then(|sites| sites.slow_calls),
         onset: suspect.onset,
         events: events.near(context, suspect),
         attributes: suspect.attributes.clone(),

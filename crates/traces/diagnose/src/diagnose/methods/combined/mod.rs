@@ -91,7 +91,10 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let is_measured = study.change.is_none_or(|change| change.is_unusual);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
-    suspects.retain(|suspect| suspect.excess.total_ns >= question.settings.sites.share_min * excess_ns);
+    let machines = excess_by_machine(&suspects);
+    let together = |suspect: &Suspect| only_culprit(suspect).map_or(0.0, |replica| machines[&replica]);
+    let counted_ns = |suspect: &Suspect| suspect.excess.total_ns.max(together(suspect));
+    suspects.retain(|suspect| counted_ns(suspect) >= question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
     let mut suspects = with_hits(&suspects, question, &surveyed, &study);
     ruled_out.extend(without_cold_starts(&mut suspects, &study));
@@ -146,6 +149,24 @@ fn order(suspects: &mut [Suspect], study: &SiteStudy) {
     });
 }
 
+/// The excess of all suspects with the same single culprit: a slow machine slows each of its operations a little.
+fn excess_by_machine(suspects: &[Suspect]) -> BTreeMap<ReplicaId, f64> {
+    let mut sums: BTreeMap<ReplicaId, f64> = BTreeMap::new();
+    for suspect in suspects {
+        if let Some(replica) = only_culprit(suspect) {
+            *sums.entry(replica).or_default() += suspect.excess.total_ns;
+        }
+    }
+    sums
+}
+
+fn only_culprit(suspect: &Suspect) -> Option<ReplicaId> {
+    match suspect.culprits.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
 /// Whether the suspect stands out, and the services of caller and callee, if it is found at their link.
 fn services_linked(suspect: &Suspect) -> Option<(bool, String, String)> {
     suspect.sites.as_ref()?;
@@ -163,10 +184,24 @@ fn with_hits(
 ) -> Vec<Suspect> {
     let first_calls = FirstCalls::new(&study.window, study.baseline.as_ref());
     let hits = hits::HitStudy { question, surveyed, study, first_calls };
-    let mut suspects = question.engine.map(suspects, |suspect| hits.with_hits(suspect.clone()));
     let hit_min = question.settings.sites.change.hit_min as u64;
-    suspects.retain(|suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit >= hit_min));
+    let has_enough =
+        |suspect: &Suspect| suspect.hits.as_ref().is_none_or(|hits| hits.requests.hit >= hit_min);
+    let mut suspects = question.engine.map(suspects, |suspect| {
+        let found = hits.with_hits(suspect.clone());
+        let is_slower = suspect.evidence.contains(&Evidence::Baseline) && !suspect.culprits.is_empty();
+        // What is slower than in the baseline is slow, whatever another finder says about replicas.
+        if has_enough(&found) || !is_slower { found } else { hits.with_hits(on_all_replicas(suspect)) }
+    });
+    suspects.retain(has_enough);
     suspects
+}
+
+/// The suspect without its culprits.
+fn on_all_replicas(suspect: &Suspect) -> Suspect {
+    let mut suspect = Suspect { culprits: Vec::new(), spread: Spread::Everywhere, ..suspect.clone() };
+    suspect.replicas.iter_mut().for_each(|replica| replica.is_culprit = false);
+    suspect
 }
 
 /// A suspect is a cold start if replicas that had just started have this share of its hit calls' excess.

@@ -3,7 +3,7 @@
 use crate::diagnose::answer::{Evidence, Suspect, SuspectReplica};
 use laggard_engine::LocalEngine;
 use laggard_localize::{
-    CategoryCalls, Excess, LatencyPattern, PatternSettings, RequestTable, Spread, latency_patterns,
+    Call, CategoryCalls, Excess, LatencyPattern, PatternSettings, RequestTable, Spread, latency_patterns,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{median, median_of};
@@ -104,20 +104,22 @@ fn suspect(
     })
 }
 
-/// How often each replica ran the operation, and how often for a request of the pattern. Replicas are not tested.
+/// Requests for which each replica ran the operation, and those of the pattern among them: the calls of one request are no
+/// independent evidence. Replicas are not tested.
 fn replicas(
     category: &CategoryCalls,
     operation: OperationId,
     pattern: &LatencyPattern,
     excess_total_ns: f64,
 ) -> Vec<SuspectReplica> {
+    let own = |call: &&Call| category.positions[call.position as usize].operation == operation;
+    let ran: BTreeSet<(ReplicaId, u32)> =
+        category.calls.iter().filter(own).map(|call| (call.replica, call.request)).collect();
     let mut counts: BTreeMap<ReplicaId, (u64, u64)> = BTreeMap::new();
-    for call in &category.calls {
-        if category.positions[call.position as usize].operation == operation {
-            let count = counts.entry(call.replica).or_default();
-            count.0 += 1;
-            count.1 += u64::from(pattern.rows.binary_search(&(call.request as usize)).is_ok());
-        }
+    for (replica, request) in ran {
+        let count = counts.entry(replica).or_default();
+        count.0 += 1;
+        count.1 += u64::from(pattern.rows.binary_search(&(request as usize)).is_ok());
     }
     let all: u64 = counts.values().map(|count| count.1).sum();
     let replica = |(replica, (calls, slow_calls)): (ReplicaId, (u64, u64))| SuspectReplica {

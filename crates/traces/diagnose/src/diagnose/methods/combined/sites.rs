@@ -8,7 +8,7 @@ use laggard_localize::{
     Culprit, Excess, RequestRow, Site, SiteRequest, SiteSuspect, Spread, add_up_suspects, join_suspects,
 };
 use laggard_model::{OperationId, ReplicaId};
-use laggard_report::{Between, CulpritReplica, LinkEnd, Onset, Shift};
+use laggard_report::{Between, CulpritReplica, LinkEnd, Onset, Shift, SlowCalls};
 use std::collections::BTreeSet;
 
 /// Suspects by their sites, one per operation; without evidence and score.
@@ -141,6 +141,11 @@ impl Adapter<'_> {
                 factor_high: shift.factor_high,
                 p_value: shift.p_adjusted,
                 baseline_calls: shift.baseline_calls,
+            }),
+            slow_calls: suspect.slow_calls.map(|slow| SlowCalls {
+                share: slow.share,
+                usual_share: slow.usual_share,
+                p_value: slow.p_adjusted,
             }),
         }
     }
