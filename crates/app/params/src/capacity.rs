@@ -3,49 +3,49 @@
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
 use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows};
+use clap::Args;
 use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Which target, and what if.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct CapacityParams {
     /// The latency target: largest mean response time, think time not included: 500ms, 1.5s
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", required = true))]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[arg(long, value_name = "LENGTH", required = true)]
+    #[schema(value_type = String)]
     pub latency_max: Option<Text<SomeSeconds>>,
     /// Mean think time of clients: needed where clients are not measured, a what-if where they are
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "LENGTH")]
+    #[schema(value_type = Option<String>)]
     pub think: Option<Text<Seconds>>,
     /// What if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
     /// transaction, a tier or callee, or both with a dot between
-    #[cfg_attr(feature = "flags", arg(long = "what-if", value_name = "CHANGE"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long = "what-if", value_name = "CHANGE")]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "what-if", deserialize_with = "one_or_more")]
     pub changes: Vec<Text<WhatIfChange>>,
     /// Number of load-balanced servers of a tier to assume: app=4; repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long = "servers", value_name = "TIER=N")]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "servers", deserialize_with = "one_or_more")]
     pub tier_servers: Vec<Text<MoreServers>>,
     /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
-    #[cfg_attr(feature = "flags", arg(long, value_name = "MIX"))]
+    #[arg(long, value_name = "MIX")]
     pub mix: Option<String>,
     /// Load to assume, as a multiple of the present one
-    #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    #[arg(long, value_name = "FACTOR")]
+    #[schema(value_type = Option<f64>)]
     pub load: Option<Text<Factor>>,
     /// Use all windows: also those before the last application change and those with CPU used by another process
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub all_windows: bool,
     /// Set a threshold, like clients-max=5000; repeat for more (`laggard settings capacity` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CapacitySettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<CapacitySettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }

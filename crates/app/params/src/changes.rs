@@ -2,22 +2,22 @@
 
 use crate::set::{self, SetArgument};
 use crate::{FromParams, ParamsError, RawParams};
+use clap::Args;
 use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// How changes are detected.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ChangesParams {
     /// Method: adaptive, or cherkasova as published (see `laggard methods`)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "adaptive"))]
+    #[arg(long, value_name = "NAME", default_value = "adaptive")]
     pub method: String,
     /// Set a threshold, like score-min=6; repeat for more (`laggard settings changes` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<ChangesSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<ChangesSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }

@@ -1,53 +1,50 @@
 //! Parameters of `laggard kernel`: instants, executions, windows.
 
 use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, times};
+use clap::Args;
 use laggard_kernel_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
 use laggard_kernel_graph::{Delimiter, Execution};
 use laggard_model::{KernelTime, Nanos};
 use laggard_report::Setting;
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What was the time of a thread or of executions spent on?
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KernelPathParams {
     /// The thread: its number, or its name (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "TID|NAME", conflicts_with = "executions"))]
+    #[arg(long, value_name = "TID|NAME", conflicts_with = "executions")]
     pub thread: Option<String>,
     /// What begins and ends executions
     // Its help is no doc comment: brackets are links there.
-    #[cfg_attr(
-        feature = "flags",
-        arg(
-            long,
-            value_name = "DELIMITER",
-            help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
                     events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME, thread:NAME or tid:NUMBER"
-        )
     )]
     pub executions: Option<String>,
     /// Only the execution of this number, from 1, in order of time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..)))]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[schema(minimum = 1)]
     pub execution: Option<u64>,
     /// From when: seconds of the trace's clock, +1.5s from its first event, or calendar time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub from: Option<Text<Instant>>,
     /// Until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub to: Option<Text<Instant>>,
     /// Build the graph as the published reference does, without the corrections that current kernels need
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub compat: bool,
     /// Executions at most; the first in time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "10000"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
+    #[arg(long, value_name = "N", default_value = "10000")]
+    #[schema(value_type = u32, minimum = 1)]
     pub executions_max: Text<AtLeastOne>,
 }
 
@@ -116,8 +113,7 @@ impl KernelPathParams {
 }
 
 /// What do these traces hold?
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct KernelStatsParams {}
 

@@ -3,6 +3,7 @@
 use crate::kernel::{setting, window};
 use crate::set::{self, SetArgument};
 use crate::{FromParams, ParamsError, RawParams, Text};
+use clap::Args;
 use laggard_align::AlignSettings;
 use laggard_kernel_diagnose::{Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet};
 use laggard_kernel_graph::{Delimiter, Glob};
@@ -10,61 +11,57 @@ use laggard_report::Setting;
 use laggard_settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
+use utoipa::ToSchema;
 
 /// Which executions are slower than normal ones, at which step, and what do they wait for?
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KernelDiagnoseParams {
     /// What begins and ends executions
     // Its help is no doc comment: brackets are links there.
-    #[cfg_attr(
-        feature = "flags",
-        arg(
-            long,
-            value_name = "DELIMITER",
-            default_value = "auto",
-            help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        default_value = "auto",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
                     events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME or thread:NAME"
-        )
     )]
     pub executions: String,
     /// Normal executions from when: seconds of the trace's clock, +1.5s from its first event, or calendar time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub normal_from: Option<Text<Instant>>,
     /// … until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub normal_to: Option<Text<Instant>>,
     /// Executions in question from when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub sample_from: Option<Text<Instant>>,
     /// … until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub sample_to: Option<Text<Instant>>,
     /// Only normal executions with this label (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
+    #[arg(long, value_name = "LABEL")]
     pub normal_label: Option<String>,
     /// Only executions in question with this label
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
+    #[arg(long, value_name = "LABEL")]
     pub sample_label: Option<String>,
     /// Only normal executions in this container (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub normal_container: Option<String>,
     /// Only executions in question in this container
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub sample_container: Option<String>,
     /// Build graphs as the published reference does, without the corrections that current kernels need
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub compat: bool,
     /// Set a threshold, like alphabet=device; repeat for more (`laggard settings kernel-diagnose` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<KernelDiagnoseSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<KernelDiagnoseSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }

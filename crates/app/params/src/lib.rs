@@ -8,8 +8,8 @@
 //!
 //! A parameter is a field here: its name with dashes is the flag's and the JSON field's, its documentation is the help's.
 //! Thresholds are declared by the methods that have them, and are set by name (`--set name=value`, the object `set`).
-//! With the feature `flags` the structs are arguments of clap, with `openapi` they are schemas. Kernel traces are read
-//! here, too, since command line and server read them alike.
+//! The structs are arguments of clap and schemas of the OpenAPI document. Kernel traces are read here, too, since command
+//! line and server read them alike.
 
 mod capacity;
 mod changes;
@@ -22,7 +22,6 @@ mod kernel_read;
 mod lengths;
 mod listing;
 mod moment;
-#[cfg(feature = "openapi")]
 mod openapi;
 mod raw;
 mod readers;
@@ -44,7 +43,6 @@ pub use kernel_read::{KernelReadSettings, ReadError, ReadProgress, TraceFile, re
 pub use lengths::{AtLeastOne, Probability, WindowLength, at_least_one};
 pub use listing::{SettingEntry, SettingsListing};
 pub use moment::Moment;
-#[cfg(feature = "openapi")]
 pub use openapi::add_schemas;
 pub use raw::{FromParams, ParamsError, RawParams};
 pub use readers::{Inputs, LogTime, SampleFormats, SampleQuery, SampleReading, Weights};

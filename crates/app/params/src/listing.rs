@@ -5,10 +5,10 @@ use laggard_kernel_diagnose::KernelDiagnoseSettings;
 use laggard_metrics_questions::{CapacitySettings, ChangesSettings};
 use laggard_settings::{Settings, any};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// One setting: what it means, what is allowed, and where its default comes from.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SettingEntry {
     /// Its name for `--set` and the object `set` of a request.
     pub name: &'static str,
@@ -35,8 +35,7 @@ pub struct SettingEntry {
 }
 
 /// The settings of a question.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SettingsListing {
     /// The question.
     pub question: &'static str,

@@ -1,23 +1,20 @@
 //! Parameters of `laggard signature`.
 
 use crate::{FromParams, ParamsError, RawParams};
+use clap::Args;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What a signature is of, and how many transaction types it has.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct SignatureParams {
     /// What the signature is of, for reports: a version, a commit
-    #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT", default_value = ""))]
+    #[arg(long, value_name = "TEXT", default_value = "")]
     pub label: String,
     /// Most transaction types; the rarest are pooled
-    #[cfg_attr(
-        feature = "flags",
-        arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))
-    )]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub types_max: u16,
 }
 
