@@ -1,13 +1,26 @@
-//! Parameters of `laggard capacity`.
+//! `capacity`: how many clients can the system take within a latency target?
 
+use crate::listing::entries;
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
-use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows};
+use crate::{
+    Alarm, Declaration, DeclaredQuestion, Field, FromParams, FromText, ParamsError, QuestionPage, RawParams,
+    SampleQuestion, Text, WindowedSamples, Windows,
+};
 use clap::Args;
-use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
+use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange, capacity};
+use laggard_report::CapacityReport;
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard capacity samples.csv --latency-max 500ms
+  laggard capacity samples/ --latency-max 500ms --what-if 'cart.demand=-30%' --servers app=4
+  laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
+  laggard capacity access.log cpu.csv --latency-max 1s --think 7s --output html -o capacity.html
+
+Exit status: 0 success, 1 the load is beyond the capacity (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// Which target, and what if.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
@@ -109,13 +122,39 @@ impl FromParams for CapacityParams {
     }
 }
 
-impl CapacityParams {
-    /// The settings, but for the number of threads.
-    ///
-    /// # Errors
-    /// No latency target, and a mix that cannot be read. A mix `@FILE` must have been read before
-    /// ([`CapacityParams::mix`] replaced): nothing here opens a file.
-    pub fn settings(&self, windows: &Windows) -> Result<CapacitySettings, ParamsError> {
+impl DeclaredQuestion for CapacityParams {
+    type Settings = CapacitySettings;
+    type Output = CapacityReport;
+    const DECLARATION: Declaration = Declaration {
+        name: "capacity",
+        own_command: false,
+        question: "How many clients can the system take within a latency target?",
+        about: "Compute how many clients a system can serve within a latency target, from samples",
+        examples: EXAMPLES,
+        alarm: Some(Alarm {
+            verdicts: &["exceeded"],
+            help: "Exit with status 1 when the load is beyond the capacity",
+        }),
+        stage: "modeling",
+        thresholds: Some(entries::<CapacitySettings>),
+        page: QuestionPage {
+            title: "Capacity",
+            key: "p",
+            introduction: "How many clients the system can serve before its mean response time exceeds a target, and what \
+                           saturates first.",
+            command: "",
+            button: "Compute the capacity",
+            fields: FIELDS,
+        },
+    };
+}
+
+impl SampleQuestion for CapacityParams {
+    fn value_or_file(&mut self) -> Option<&mut String> {
+        self.mix.as_mut()
+    }
+
+    fn settings(&self, windows: &Windows) -> Result<CapacitySettings, ParamsError> {
         let Some(latency_max) = self.latency_max.as_deref() else {
             return Err(ParamsError::new(
                 "latency-max is needed: the largest mean response time, like 500ms",
@@ -134,7 +173,32 @@ impl CapacityParams {
         set::apply(&self.set, &mut settings, "capacity")?;
         Ok(settings)
     }
+
+    fn answer(settings: CapacitySettings, samples: WindowedSamples) -> Result<CapacityReport, ParamsError> {
+        let settings = CapacitySettings { threads: samples.threads, ..settings };
+        let mut report = capacity(&samples.table, &samples.facts, &settings).map_err(ParamsError::new)?;
+        report.cautions.extend(samples.cautions);
+        Ok(report)
+    }
 }
+
+const FIELDS: &[Field] = &[
+    Field {
+        placeholder: "500ms",
+        hint: "largest mean response time",
+        required: true,
+        ..Field::new("latency-max", "Latency target")
+    },
+    Field { hint: "of clients, where it is not measured", rare: true, ..Field::new("think", "Think time") },
+    Field {
+        hint: "app.servers=4, cart.demand=-30%",
+        many: true,
+        rare: true,
+        ..Field::new("what-if", "What if")
+    },
+    Field { hint: "times the current load", rare: true, ..Field::new("load", "Load factor") },
+    Field { hint: "cart=20%,home=80%", rare: true, ..Field::new("mix", "Mix") },
+];
 
 /// Reads `cart=20%,home=80%`, or the same in lines, whose names may have commas.
 fn mix(text: &str) -> Result<Vec<(String, f64)>, ParamsError> {

@@ -1,17 +1,31 @@
 //! Parameters of `laggard kernel diagnose`.
 
 use crate::kernel::{setting, window};
+use crate::listing::entries;
 use crate::set::{self, SetArgument};
-use crate::{FromParams, ParamsError, RawParams, Text};
+use crate::{
+    Alarm, Declaration, DeclaredQuestion, Field, FromParams, Hosts, KernelQuestion, KernelSources,
+    ParamsError, QuestionPage, RawParams, Text, TwoSets,
+};
 use clap::Args;
 use laggard_align::AlignSettings;
-use laggard_kernel_diagnose::{Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet};
+use laggard_kernel_diagnose::{
+    Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet, diagnose_kernel,
+};
 use laggard_kernel_graph::{Delimiter, Glob};
-use laggard_report::Setting;
+use laggard_report::{KernelDiagnosis, Setting};
 use laggard_settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard kernel diagnose --normal good.dat --sample bad.dat --executions marker
+  laggard kernel diagnose --normal mon.dat tue.dat --sample wed.dat --output html -o kernel.html
+  laggard kernel diagnose trace.dat --normal-to +10s --sample-from +10s        one trace, two intervals
+  laggard kernel diagnose trace.dat --normal-label 'GET v1*' --sample-label 'GET v2*'
+
+Exit status: 0 success, 1 executions are slower (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// Which executions are slower than normal ones, at which step, and what do they wait for?
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
@@ -91,31 +105,67 @@ impl FromParams for KernelDiagnoseParams {
     }
 }
 
-/// The traces of a diagnosis, by what they are called.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct KernelSources {
-    /// Traces that hold both sets; empty when the sets have traces of their own.
-    pub both: Vec<String>,
-    /// Traces of normal executions.
-    pub normal: Vec<String>,
-    /// Traces of executions in question.
-    pub sample: Vec<String>,
+impl DeclaredQuestion for KernelDiagnoseParams {
+    type Settings = KernelDiagnosisQuestion;
+    type Output = KernelDiagnosis;
+    const DECLARATION: Declaration = Declaration {
+        name: "kernel/diagnose",
+        own_command: false,
+        question: "Which executions are slower than normal ones, at which step, and what do they wait for?",
+        about: "Find executions of a sample that are slower than normal ones, at which step, and what they wait for",
+        examples: EXAMPLES,
+        alarm: Some(Alarm {
+            verdicts: &["slower", "slower-overall"],
+            help: "Exit with status 1 when executions are slower",
+        }),
+        stage: "aligning",
+        thresholds: Some(entries::<KernelDiagnoseSettings>),
+        page: QuestionPage {
+            title: "Why are some executions slow?",
+            key: "",
+            introduction: "",
+            command: "",
+            button: "Diagnose",
+            fields: &[
+                Field {
+                    placeholder: "auto",
+                    hint: "marker:NAME, syscall:NAME, thread:NAME, …",
+                    ..Field::new("executions", "Executions by")
+                },
+                Field { rare: true, ..Field::new("normal-label", "Label of normal ones") },
+                Field { rare: true, ..Field::new("sample-label", "Label of those in question") },
+            ],
+        },
+    };
+}
+
+impl KernelQuestion for KernelDiagnoseParams {
+    type Input = TwoSets;
+
+    fn delimiter(&self) -> Result<Option<Delimiter>, ParamsError> {
+        Delimiter::parse(&self.executions).map(Some).map_err(ParamsError::new)
+    }
+
+    fn compat(&self) -> bool {
+        self.compat
+    }
+
+    fn settings(
+        &self,
+        sources: &KernelSources,
+        threads: NonZeroUsize,
+    ) -> Result<KernelDiagnosisQuestion, ParamsError> {
+        self.question(sources, threads)
+    }
+
+    fn answer(settings: KernelDiagnosisQuestion, hosts: Hosts) -> Result<KernelDiagnosis, ParamsError> {
+        diagnose_kernel(&hosts.runs, &settings).map_err(ParamsError::new)
+    }
 }
 
 impl KernelDiagnoseParams {
-    /// What delimits executions.
-    ///
-    /// # Errors
-    /// A delimiter that cannot be read.
-    pub fn delimiter(&self) -> Result<Delimiter, ParamsError> {
-        Delimiter::parse(&self.executions).map_err(ParamsError::new)
-    }
-
     /// Whether the sets can be distinguished.
-    ///
-    /// # Errors
-    /// Too few traces, or one set of traces that is not divided.
-    pub fn check_sources(&self, sources: &KernelSources) -> Result<(), ParamsError> {
+    fn check_sources(&self, sources: &KernelSources) -> Result<(), ParamsError> {
         if sources.both.is_empty() {
             let missing = sources.normal.is_empty() || sources.sample.is_empty();
             return match missing {
@@ -150,7 +200,7 @@ impl KernelDiagnoseParams {
     /// The question about traces that were read in the order both, normal, sample.
     ///
     /// # Errors
-    /// As [`KernelDiagnoseParams::check_sources`]; and a setting out of its range.
+    /// Too few traces, one set of traces that is not divided, and a setting out of its range.
     pub fn question(
         &self,
         sources: &KernelSources,

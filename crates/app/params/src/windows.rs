@@ -1,7 +1,7 @@
 //! How samples become windows: what `changes`, `signature` and `capacity` have in common.
 
 use crate::text::one_or_more;
-use crate::{FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
+use crate::{Field, FieldChoice, FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
 use clap::{Args, ValueEnum};
 use laggard_metrics_questions::DeclaredDeployment;
 use laggard_model::{AdjustedCount, Timestamp};
@@ -54,6 +54,36 @@ pub struct Windows {
     #[schema(value_type = Option<f64>)]
     pub sampling_probability: Option<Text<Probability>>,
 }
+
+/// The fields of every page about samples.
+pub(crate) const FIELDS: &[Field] = &[
+    Field { placeholder: "60s", hint: "60s, 5m, 500ms", ..Field::new("window", "Window length") },
+    Field { placeholder: "all", hint: "commas between several", many: true, ..Field::new("tier", "Tiers") },
+    Field {
+        placeholder: "all",
+        hint: "replicas, pods or hosts",
+        many: true,
+        ..Field::new("server", "Servers")
+    },
+    Field { hint: "the tier that clients call", rare: true, ..Field::new("front", "Front tier") },
+    Field { hint: "4, app=4, db-1=1.5", many: true, rare: true, ..Field::new("cores", "Cores") },
+    Field {
+        choices: &[
+            FieldChoice { value: "", label: "recognized" },
+            FieldChoice { value: "fraction", label: "0 to 1" },
+            FieldChoice { value: "percent", label: "0 to 100" },
+            FieldChoice { value: "cores", label: "cores in use" },
+        ],
+        rare: true,
+        ..Field::new("utilization", "Utilization values are")
+    },
+    Field {
+        hint: "2026-01-12T09:10:00Z=v1.4",
+        many: true,
+        rare: true,
+        ..Field::new("deployment", "Deployments")
+    },
+];
 
 /// What utilization values are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum, ToSchema)]
