@@ -48,6 +48,7 @@ fn pages(repository: &Repository) -> io::Result<BTreeMap<String, String>> {
     pages.insert(limits::PAGE.to_owned(), limits::page(repository)?);
     let openapi: Value = serde_json::from_str(&run_program(&["schema", "api"])?)?;
     pages.insert(typescript::PATH.to_owned(), typescript::types(&openapi)?);
+    pages.insert(typescript::FORMS_PATH.to_owned(), typescript::forms(&openapi)?);
     let index = commands_with_pages(&run_program, repository)?;
     let index = limits::replace_table(repository, INDEX_PAGE, COMMANDS_OPEN, &index)?;
     pages.insert(INDEX_PAGE.to_owned(), index);

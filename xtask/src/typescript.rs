@@ -1,4 +1,4 @@
-//! TypeScript types of the API's bodies, written from its OpenAPI document: what the pages send and receive.
+//! TypeScript written from the OpenAPI document: the types of what the pages send and receive, and the forms of questions.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -52,6 +52,27 @@ pub(crate) fn types(openapi: &Value) -> io::Result<String> {
     }
     let mut out = "// Written by `cargo xtask docs` from the OpenAPI document; do not edit.\n".to_owned();
     names.iter().for_each(|name| declaration(name, &schemas[*name], &mut out));
+    Ok(out)
+}
+
+/// The forms of the pages of questions, from the root.
+pub(crate) const FORMS_PATH: &str = "web/src/questions/generated.ts";
+
+/// The forms that the questions of an OpenAPI document declare.
+///
+/// # Errors
+/// When there are none.
+pub(crate) fn forms(openapi: &Value) -> io::Result<String> {
+    let families = openapi["x-forms"]
+        .as_object()
+        .ok_or_else(|| io::Error::other("the API has no forms of questions"))?;
+    let mut out = "// Written by `cargo xtask docs` from the declarations of the questions; do not edit.\n\n\
+                   import type { QuestionForm } from \"./settings.ts\";\n"
+        .to_owned();
+    for (family, forms) in families {
+        let name = family.to_uppercase();
+        let _ = write!(out, "\nexport const {name}_FORMS: [QuestionForm, ...QuestionForm[]] = {forms:#};\n");
+    }
     Ok(out)
 }
 
@@ -175,7 +196,15 @@ mod tests {
     }
 
     #[test]
+    fn forms_become_constants() {
+        let forms = forms(&serde_json::json!({"x-forms": {"sample": [{"name": "stock"}]}})).unwrap();
+        let row = "[QuestionForm, ...QuestionForm[]] = [\n  {\n    \"name\": \"stock\"\n  }\n];\n";
+        assert!(forms.ends_with(&format!("\nexport const SAMPLE_FORMS: {row}")), "{forms}");
+    }
+
+    #[test]
     fn a_missing_schema_fails() {
+        assert!(forms(&serde_json::json!({})).is_err());
         assert!(types(&serde_json::json!({"components": {"schemas": {}}})).is_err());
     }
 }

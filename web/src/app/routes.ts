@@ -1,4 +1,4 @@
-// Every page: one row here, one file in `pages/`. Pages of questions about samples are rows of `questions/samples.ts`.
+// Every page: one row here, one file in `pages/`. Questions about samples declare theirs in `crates/app/params`.
 
 import type { Component } from "svelte";
 import Alerts from "../pages/Alerts.svelte";
@@ -18,7 +18,7 @@ import Search from "../pages/Search.svelte";
 import Status from "../pages/Status.svelte";
 import Trace from "../pages/Trace.svelte";
 import Verdict from "../pages/Verdict.svelte";
-import { SAMPLE_QUESTIONS } from "../questions/samples.ts";
+import { SAMPLE_FORMS } from "../questions/generated.ts";
 
 /** What a page knows of its address. */
 export interface PageProps {
@@ -54,7 +54,7 @@ export const ROUTES: Route[] = [
   { path: "/objectives", title: "Objectives", group: "Now", key: "b", page: Objectives },
   { path: "/deployments", title: "Deployments", group: "Now", key: "y", page: Deployments },
   { path: "/compare", title: "Compare", group: "Questions", key: "d", page: Compare },
-  ...SAMPLE_QUESTIONS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),
+  ...SAMPLE_FORMS.map(({ name, title, key }): Route => ({ path: `/${name}`, title, group: "Questions", key, page: Samples })),
   { path: "/kernel", title: "Kernel traces", group: "Questions", key: "k", page: Kernel },
   { path: "/alerts", title: "Alerts", group: "Data", key: "a", page: Alerts },
   { path: "/import", title: "Import", group: "Data", key: "m", page: Import },

@@ -18,8 +18,22 @@ export interface Field {
 export interface FilePart {
   part: string;
   label: string;
-  multiple?: boolean;
   required?: boolean;
+}
+
+/** The page of a question, as the question declares it in `crates/app/params`. */
+export interface QuestionForm {
+  /** As in the API. */
+  name: string;
+  title: string;
+  /** The key that goes to its page after `g`. */
+  key?: string;
+  introduction?: string;
+  /** A command at the end of the introduction. */
+  command?: string;
+  button: string;
+  fields: Field[];
+  uploads: FilePart[];
 }
 
 /** The settings of fields with the values that a function returns; empty ones are left out. */

@@ -14,7 +14,8 @@ pub(super) const LIST: &str = include_str!("../../words.txt");
 const SAME_NAME_MAX: usize = 3;
 
 /// Types of an interface that every implementation names alike.
-const ASSOCIATED: &[&str] = &["Output", "Partial", "Error", "Item", "Err", "Settings", "Value", "IntoIter"];
+const ASSOCIATED: &[&str] =
+    &["Output", "Partial", "Error", "Input", "Item", "Err", "Settings", "Value", "IntoIter"];
 
 /// What a row of the list is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,5 @@
 //! `laggard diagnose`.
 
-use crate::changes::changes_of_input;
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_evidence::{HostTrace, KernelEvidence, KernelFiles, kernel_evidence};
 use crate::load::{Loaded, SpanMemory, load};
@@ -8,7 +7,7 @@ use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, skipped};
-use crate::samples::SampleInput;
+use crate::samples::{SampleInput, load_samples};
 use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -17,7 +16,8 @@ use laggard_formats::expand;
 use laggard_metrics_questions::ChangesSettings;
 use laggard_model::Timestamp;
 use laggard_params::{
-    BaselineData, BaselineMode, DiagnoseParams, Inputs, SampleFormats, Text, Weights, Windows,
+    BaselineData, BaselineMode, ChangesParams, DiagnoseParams, Inputs, SampleFormats, SampleQuestion, Text,
+    Weights, Windows,
 };
 use laggard_report::{DeclaredReport, InputFacts, OtherEvidence, Report, SystemEvent};
 use laggard_system::now;
@@ -144,7 +144,9 @@ fn add_evidence(
             prometheus: PrometheusInput::default(),
             memory: arguments.memory.bytes,
         };
-        let found = changes_of_input(&input, &ChangesSettings::default(), threads)?;
+        let samples = load_samples(&input, threads)?;
+        let found =
+            ChangesParams::answer(ChangesSettings::default(), samples).map_err(CommandError::usage)?;
         let limits = found.cautions.iter().chain(&found.missing);
         report.cautions.extend(limits.map(|text| format!("Samples: {text}")));
         changes = Some(found);

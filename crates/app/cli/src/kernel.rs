@@ -1,6 +1,7 @@
 //! `laggard kernel`: critical paths, diagnoses and statistics of kernel traces.
 
 use crate::exit::{CommandError, Status};
+use crate::question_commands::{ABOUT_KERNEL_TRACES, QuestionCommand};
 use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "Examples:
@@ -18,18 +19,14 @@ pub(crate) struct KernelArguments {
 
 #[derive(Subcommand, Debug)]
 enum KernelCommand {
-    /// Show what the time of a thread or of executions was spent on: their critical paths
     Path(Box<crate::kernel_path::Path>),
-    /// Find executions of a sample that are slower than normal ones, at which step, and what they wait for
-    Diagnose(Box<crate::kernel_diagnose::Diagnose>),
-    /// Summarize traces, and suggest what could delimit executions
-    Stats(Box<crate::kernel_path::Stats>),
+    #[command(flatten)]
+    Question(QuestionCommand<ABOUT_KERNEL_TRACES>),
 }
 
 pub(crate) fn run(arguments: &KernelArguments) -> Result<Status, CommandError> {
     match &arguments.command {
         KernelCommand::Path(arguments) => crate::kernel_path::run(arguments),
-        KernelCommand::Diagnose(arguments) => crate::kernel_diagnose::run(arguments),
-        KernelCommand::Stats(arguments) => crate::kernel_path::stats(arguments),
+        KernelCommand::Question(command) => command.run(),
     }
 }

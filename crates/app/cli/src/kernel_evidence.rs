@@ -8,8 +8,8 @@
 //! Where spans do not tell their threads, all threads of a suspected replica are compared with those of another.
 
 use crate::exit::CommandError;
+use crate::kernel_input::failure;
 use crate::kernel_join::{NO_CALENDAR, SPANS_MAX, span_interval};
-use crate::kernel_output::failure;
 use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
 use laggard_formats::{Source, THREAD_ATTRIBUTE, expand};
@@ -130,9 +130,7 @@ impl KernelFiles<'_> {
     fn read(&self, delimiter: &str, traces: &[HostTrace]) -> Result<Vec<KernelRun>, CommandError> {
         let reading = KernelReadSettings {
             delimiter: Some(Delimiter::parse(delimiter).map_err(CommandError::usage)?),
-            graph: true,
             compat: false,
-            statistics: false,
             memory: self.memory,
             threads: self.threads,
         };

@@ -1,7 +1,6 @@
 //! From a slow span to its kernel path: the span's thread and time, or a marker that carries its ids.
 
 use crate::exit::CommandError;
-use crate::kernel_output::KernelOutput;
 use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
 use clap::Args;
@@ -11,6 +10,7 @@ use laggard_kernel_graph::{
     Execution, HostId, SpanExecutionError, SpanInterval, SpanThread, TraceContext, executions_of_spans,
 };
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Tid, TraceId, WeightSource};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Most spans.
@@ -57,7 +57,7 @@ fn trace_id(text: &str) -> Result<TraceId, String> {
 pub(crate) fn requested_spans(
     join: &SpanJoin,
     thread: Option<&str>,
-    output: &KernelOutput,
+    threads: NonZeroUsize,
 ) -> Result<Option<Vec<SpanInterval>>, CommandError> {
     if !join.is_requested() {
         if join.spans.is_empty() {
@@ -77,7 +77,7 @@ pub(crate) fn requested_spans(
     let settings = InputSettings { format: None, reader };
     let empty = || SpanCollector { span: join.span, trace: join.trace_id, thread, spans: Vec::new() };
     let meter = Meter::new(&sources);
-    let loaded = load_tables(&sources, &settings, &empty, output.run.threads(), &meter);
+    let loaded = load_tables(&sources, &settings, &empty, threads, &meter);
     meter.done();
     let LoadedTables { tables, .. } = loaded?;
     match tables.spans.is_empty() {

@@ -1,18 +1,15 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod agent;
-mod capacity;
-mod changes;
 mod collect;
 mod compare;
 mod demo;
 mod diagnose;
 mod exit;
 mod kernel;
-mod kernel_diagnose;
 mod kernel_evidence;
+mod kernel_input;
 mod kernel_join;
-mod kernel_output;
 mod kernel_path;
 mod lists;
 mod live_demo;
@@ -20,6 +17,7 @@ mod load;
 mod output;
 mod progress;
 mod prometheus;
+mod question_commands;
 mod record;
 mod round_log;
 mod runtime;
@@ -33,6 +31,7 @@ mod small_files;
 
 use clap::{Parser, Subcommand};
 use exit::{CommandError, Status};
+use question_commands::{ABOUT_SAMPLES, QuestionCommand};
 use std::process::ExitCode;
 
 /// Finds out why a distributed system is slow: which operations, on which replicas, and which requests are affected.
@@ -59,12 +58,9 @@ enum Command {
     Diagnose(Box<diagnose::Diagnose>),
     /// Show what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<compare::Compare>),
-    /// Compute how many clients a system can serve within a latency target, from samples
-    Capacity(Box<capacity::Capacity>),
-    /// Find out whether code, workload, or another process changed CPU use, and since when
-    Changes(Box<changes::Changes>),
-    /// Measure what transactions take at every server without queueing, and compare two such signatures
     Signature(Box<signature::SignatureArguments>),
+    #[command(flatten)]
+    Question(QuestionCommand<ABOUT_SAMPLES>),
     /// Show what threads and executions waited for, from kernel traces
     Kernel(kernel::KernelArguments),
     /// Record a kernel trace while a command runs, for `laggard kernel`
@@ -117,9 +113,8 @@ fn run(command: &Command) -> Result<Status, CommandError> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
-        Command::Capacity(arguments) => capacity::run(arguments),
-        Command::Changes(arguments) => changes::run(arguments),
         Command::Signature(arguments) => signature::run(arguments),
+        Command::Question(command) => command.run(),
         Command::Kernel(arguments) => kernel::run(arguments),
         // Its exit status may be any.
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),

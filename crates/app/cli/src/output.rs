@@ -11,7 +11,7 @@ use laggard_system::available_threads;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Width of text that goes to no terminal.
 const WIDTH: u16 = 100;
@@ -27,13 +27,14 @@ pub(crate) enum ColorWhen {
 /// Format and destination of a report, and the threads that compute it.
 #[derive(Args, Debug)]
 pub(crate) struct RunOptions {
-    /// Format of the report
-    #[arg(long, default_value = "text", value_parser = output())]
-    output: Output,
+    /// Format of the report [default: by the ending of the file's name, else text]
+    #[arg(long, value_parser = output())]
+    output: Option<Output>,
     #[command(flatten)]
     target: OutputTarget,
-    #[command(flatten)]
-    threads: Threads,
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
 }
 
 /// Where a report is written.
@@ -47,15 +48,8 @@ pub(crate) struct OutputTarget {
     pub(crate) color: ColorWhen,
 }
 
-#[derive(Args, Debug)]
-pub(crate) struct Threads {
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-}
-
 /// Reads the name of an [`Output`].
-pub(crate) fn output() -> impl TypedValueParser<Value = Output> {
+fn output() -> impl TypedValueParser<Value = Output> {
     named(Output::ALL.to_vec(), Output::name, Output::description)
 }
 
@@ -75,31 +69,39 @@ fn named<T: Copy + Send + Sync + 'static>(
     })
 }
 
-impl Threads {
-    pub(crate) fn count(&self) -> NonZeroUsize {
-        self.threads.unwrap_or_else(available_threads)
-    }
-}
-
 impl RunOptions {
     pub(crate) fn threads(&self) -> NonZeroUsize {
-        self.threads.count()
+        self.threads.unwrap_or_else(available_threads)
+    }
+
+    fn output(&self) -> Output {
+        self.output.unwrap_or_else(|| output_by_name(self.target.file.as_deref()))
     }
 
     pub(crate) fn write(&self, report: &impl Present) -> Result<(), CommandError> {
-        self.target.write(self.output, report)
+        self.target.write(self.output(), report)
     }
 
     /// The output format in a request to a server.
     pub(crate) fn wanted(&self) -> WantedForm {
         let style = self.target.style();
         let color = style.color == ColorChoice::On;
-        WantedForm { output: self.output.name(), width: style.width, color }
+        WantedForm { output: self.output().name(), width: style.width, color }
     }
 
     /// Writes a report that a server has rendered.
     pub(crate) fn write_bytes(&self, report: &[u8]) -> Result<(), CommandError> {
         self.target.write_with(|_, out| out.write_all(report))
+    }
+}
+
+/// The format that the ending of a file's name selects.
+fn output_by_name(file: Option<&Path>) -> Output {
+    match file.and_then(Path::extension).and_then(|ending| ending.to_str()) {
+        Some("json") => Output::Json,
+        Some("md") => Output::Markdown,
+        Some("html" | "htm") => Output::Html,
+        _ => Output::Text,
     }
 }
 

@@ -8,10 +8,10 @@ use crate::runtime::{facts, skipped};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
-use laggard_metrics_questions::{DeclaredDeployment, SampleFacts, add_span_samples};
+use laggard_metrics_questions::{SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
-use laggard_params::{Inputs, SampleFormats, Weights, Windows};
-use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowTable};
+use laggard_params::{Inputs, SampleFormats, Weights, WindowedSamples, Windows};
+use laggard_samples::{SampleLimits, SampleTable, WindowError};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -37,20 +37,11 @@ pub(crate) struct SampleInput {
     pub(crate) memory: usize,
 }
 
-/// Loaded samples.
-pub(crate) struct LoadedSamples {
-    pub(crate) table: WindowTable,
-    pub(crate) facts: SampleFacts,
-    /// In order of time.
-    pub(crate) deployments: Vec<DeclaredDeployment>,
-    pub(crate) cautions: Vec<String>,
-}
-
 /// Reads everything the flags name into one table of windows.
 pub(crate) fn load_samples(
     input: &SampleInput,
     threads: NonZeroUsize,
-) -> Result<LoadedSamples, CommandError> {
+) -> Result<WindowedSamples, CommandError> {
     let settings = input.windows.settings(now()).map_err(CommandError::usage)?;
     let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
     let mut samples = tables.samples;
@@ -73,7 +64,7 @@ pub(crate) fn load_samples(
         cautions.extend(added.cautions);
     }
     let table = samples.finish(&settings).map_err(no_table)?;
-    Ok(LoadedSamples { table, facts, deployments: input.windows.deployments(), cautions })
+    Ok(WindowedSamples { table, facts, deployments: input.windows.deployments(), cautions, threads })
 }
 
 fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTables<Mixed>, CommandError> {

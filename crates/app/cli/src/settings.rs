@@ -38,8 +38,8 @@ enum ListForm {
 /// The command whose settings are the server's configuration.
 const SERVE: &str = "serve";
 
-fn commands() -> Vec<&'static str> {
-    SettingsListing::questions().into_iter().chain([SERVE]).collect()
+fn commands() -> Vec<String> {
+    SettingsListing::questions().into_iter().chain([SERVE.to_owned()]).collect()
 }
 
 fn listing(command: &str) -> Option<SettingsListing> {
@@ -51,10 +51,10 @@ fn listing(command: &str) -> Option<SettingsListing> {
 
 pub(crate) fn run(arguments: &Settings) -> Result<Status, CommandError> {
     let commands = match &arguments.command {
-        Some(command) => vec![command.as_str()],
+        Some(command) => vec![command.clone()],
         None => commands(),
     };
-    let listings: Vec<SettingsListing> = commands.into_iter().filter_map(listing).collect();
+    let listings: Vec<SettingsListing> = commands.iter().filter_map(|command| listing(command)).collect();
     let text = match arguments.output {
         ListForm::Text => listings.iter().map(text).collect::<Vec<_>>().join("\n"),
         ListForm::Markdown => listings.iter().map(markdown).collect::<Vec<_>>().join("\n"),

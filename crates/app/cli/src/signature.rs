@@ -1,55 +1,31 @@
 //! `laggard signature` and `laggard signature diff`.
 
 use crate::exit::{CommandError, Status, Verdicts};
-use crate::output::{OutputTarget, Threads, diff_output, output};
-use crate::samples::{LoadedSamples, SampleInput, load_samples};
+use crate::output::{OutputTarget, diff_output};
+use crate::question_commands::{QuestionArguments, Run};
+use crate::samples::SampleInput;
 use clap::{Args, Subcommand};
-use laggard_metrics_questions::{
-    DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
-};
+use laggard_metrics_questions::{DiffThresholds, NamedSignature, SignatureTest, diff_signatures};
 use laggard_params::SignatureParams;
-use laggard_report::{DeclaredReport, DiffOutput, Output, Signature, SignatureDiff, read_signature};
+use laggard_report::{DeclaredReport, DiffOutput, Signature, SignatureDiff, read_signature};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "Examples:
-  laggard signature samples.csv                              what transactions take, as text
-  laggard signature access.log cpu.csv --cores 4 --label \"$COMMIT\" -o signature.json
-  laggard signature diff main.json signature.json --exit-code --junit signature.xml
-
-Exit status: 0 success, 2 invalid usage, 3 unreadable input, 4 not enough data for a signature.";
-
-/// Measure what transactions take at every server without queueing, and compare two such signatures
+// No doc comment: the summary is the question's.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SignatureArguments {
     #[command(subcommand)]
     command: Option<SignatureCommand>,
     #[command(flatten)]
-    build: Build,
+    build: QuestionArguments<SampleInput, SignatureParams>,
 }
 
 #[derive(Subcommand, Debug)]
 enum SignatureCommand {
     /// Find transactions that take longer than in an earlier signature: a gate for continuous integration
     Diff(Box<Diff>),
-}
-
-#[derive(Args, Debug)]
-struct Build {
-    #[command(flatten)]
-    input: SampleInput,
-    #[command(flatten)]
-    question: SignatureParams,
-    /// Format of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
-    /// name, else text]
-    #[arg(long, value_parser = output())]
-    output: Option<Output>,
-    #[command(flatten)]
-    target: OutputTarget,
-    #[command(flatten)]
-    threads: Threads,
 }
 
 const DIFF_EXAMPLES: &str = "Examples:
@@ -61,7 +37,7 @@ Exit status: 0 success, 1 a transaction got slower (with --exit-code), 2 invalid
 #[derive(Args, Debug)]
 #[command(after_help = DIFF_EXAMPLES)]
 struct Diff {
-    /// The signature before
+    /// The signature before: a file of `laggard signature -o FILE.json`
     #[arg(value_name = "OLD")]
     old: PathBuf,
     /// The signature after; - for standard input
@@ -111,32 +87,7 @@ fn factor(text: &str) -> Result<f64, String> {
 pub(crate) fn run(arguments: &SignatureArguments) -> Result<Status, CommandError> {
     match &arguments.command {
         Some(SignatureCommand::Diff(arguments)) => diff(arguments),
-        None => build(&arguments.build),
-    }
-}
-
-fn build(arguments: &Build) -> Result<Status, CommandError> {
-    let LoadedSamples { table, facts, cautions, .. } =
-        load_samples(&arguments.input, arguments.threads.count())?;
-    let mut signature = build_signature(&SignatureQuestion {
-        table: &table,
-        facts: &facts,
-        label: &arguments.question.label,
-        types_max: arguments.question.types_max.into(),
-    });
-    signature.cautions.extend(cautions);
-    let target = &arguments.target;
-    target.write(arguments.output.unwrap_or_else(|| output_by_name(target.file.as_deref())), &signature)?;
-    Ok(Verdicts::NONE.status(&signature.verdict()))
-}
-
-/// The format that the ending of a file's name selects.
-fn output_by_name(file: Option<&Path>) -> Output {
-    match file.and_then(Path::extension).and_then(|ending| ending.to_str()) {
-        Some("json") => Output::Json,
-        Some("md") => Output::Markdown,
-        Some("html" | "htm") => Output::Html,
-        _ => Output::Text,
+        None => arguments.build.run(),
     }
 }
 

@@ -1,51 +1,64 @@
-//! Parameters of `laggard capacity`.
+//! `capacity`: how many clients can the system take within a latency target?
 
+use crate::listing::entries;
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
-use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows};
-use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
+use crate::{
+    Alarm, Declaration, DeclaredQuestion, Field, FromParams, FromText, ParamsError, QuestionPage, RawParams,
+    SampleQuestion, Text, WindowedSamples, Windows,
+};
+use clap::Args;
+use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange, capacity};
+use laggard_report::CapacityReport;
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard capacity samples.csv --latency-max 500ms
+  laggard capacity samples/ --latency-max 500ms --what-if 'cart.demand=-30%' --servers app=4
+  laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
+  laggard capacity access.log cpu.csv --latency-max 1s --think 7s --output html -o capacity.html
+
+Exit status: 0 success, 1 the load is beyond the capacity (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// Which target, and what if.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct CapacityParams {
     /// The latency target: largest mean response time, think time not included: 500ms, 1.5s
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", required = true))]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[arg(long, value_name = "LENGTH", required = true)]
+    #[schema(value_type = String)]
     pub latency_max: Option<Text<SomeSeconds>>,
     /// Mean think time of clients: needed where clients are not measured, a what-if where they are
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "LENGTH")]
+    #[schema(value_type = Option<String>)]
     pub think: Option<Text<Seconds>>,
     /// What if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
     /// transaction, a tier or callee, or both with a dot between
-    #[cfg_attr(feature = "flags", arg(long = "what-if", value_name = "CHANGE"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long = "what-if", value_name = "CHANGE")]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "what-if", deserialize_with = "one_or_more")]
     pub changes: Vec<Text<WhatIfChange>>,
     /// Number of load-balanced servers of a tier to assume: app=4; repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long = "servers", value_name = "TIER=N")]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "servers", deserialize_with = "one_or_more")]
     pub tier_servers: Vec<Text<MoreServers>>,
     /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
-    #[cfg_attr(feature = "flags", arg(long, value_name = "MIX"))]
+    #[arg(long, value_name = "MIX")]
     pub mix: Option<String>,
     /// Load to assume, as a multiple of the present one
-    #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    #[arg(long, value_name = "FACTOR")]
+    #[schema(value_type = Option<f64>)]
     pub load: Option<Text<Factor>>,
     /// Use all windows: also those before the last application change and those with CPU used by another process
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub all_windows: bool,
     /// Set a threshold, like clients-max=5000; repeat for more (`laggard settings capacity` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CapacitySettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<CapacitySettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }
@@ -109,13 +122,39 @@ impl FromParams for CapacityParams {
     }
 }
 
-impl CapacityParams {
-    /// The settings, but for the number of threads.
-    ///
-    /// # Errors
-    /// No latency target, and a mix that cannot be read. A mix `@FILE` must have been read before
-    /// ([`CapacityParams::mix`] replaced): nothing here opens a file.
-    pub fn settings(&self, windows: &Windows) -> Result<CapacitySettings, ParamsError> {
+impl DeclaredQuestion for CapacityParams {
+    type Settings = CapacitySettings;
+    type Output = CapacityReport;
+    const DECLARATION: Declaration = Declaration {
+        name: "capacity",
+        own_command: false,
+        question: "How many clients can the system take within a latency target?",
+        about: "Compute how many clients a system can serve within a latency target, from samples",
+        examples: EXAMPLES,
+        alarm: Some(Alarm {
+            verdicts: &["exceeded"],
+            help: "Exit with status 1 when the load is beyond the capacity",
+        }),
+        stage: "modeling",
+        thresholds: Some(entries::<CapacitySettings>),
+        page: QuestionPage {
+            title: "Capacity",
+            key: "p",
+            introduction: "How many clients the system can serve before its mean response time exceeds a target, and what \
+                           saturates first.",
+            command: "",
+            button: "Compute the capacity",
+            fields: FIELDS,
+        },
+    };
+}
+
+impl SampleQuestion for CapacityParams {
+    fn value_or_file(&mut self) -> Option<&mut String> {
+        self.mix.as_mut()
+    }
+
+    fn settings(&self, windows: &Windows) -> Result<CapacitySettings, ParamsError> {
         let Some(latency_max) = self.latency_max.as_deref() else {
             return Err(ParamsError::new(
                 "latency-max is needed: the largest mean response time, like 500ms",
@@ -134,7 +173,32 @@ impl CapacityParams {
         set::apply(&self.set, &mut settings, "capacity")?;
         Ok(settings)
     }
+
+    fn answer(settings: CapacitySettings, samples: WindowedSamples) -> Result<CapacityReport, ParamsError> {
+        let settings = CapacitySettings { threads: samples.threads, ..settings };
+        let mut report = capacity(&samples.table, &samples.facts, &settings).map_err(ParamsError::new)?;
+        report.cautions.extend(samples.cautions);
+        Ok(report)
+    }
 }
+
+const FIELDS: &[Field] = &[
+    Field {
+        placeholder: "500ms",
+        hint: "largest mean response time",
+        required: true,
+        ..Field::new("latency-max", "Latency target")
+    },
+    Field { hint: "of clients, where it is not measured", rare: true, ..Field::new("think", "Think time") },
+    Field {
+        hint: "app.servers=4, cart.demand=-30%",
+        many: true,
+        rare: true,
+        ..Field::new("what-if", "What if")
+    },
+    Field { hint: "times the current load", rare: true, ..Field::new("load", "Load factor") },
+    Field { hint: "cart=20%,home=80%", rare: true, ..Field::new("mix", "Mix") },
+];
 
 /// Reads `cart=20%,home=80%`, or the same in lines, whose names may have commas.
 fn mix(text: &str) -> Result<Vec<(String, f64)>, ParamsError> {

@@ -1,23 +1,37 @@
-//! Parameters of `laggard changes`.
+//! `changes`: did code, workload, or another process change CPU use?
 
+use crate::listing::entries;
 use crate::set::{self, SetArgument};
-use crate::{FromParams, ParamsError, RawParams};
-use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
+use crate::{
+    Alarm, Declaration, DeclaredQuestion, FromParams, ParamsError, QuestionPage, RawParams, SampleQuestion,
+    WindowedSamples, Windows,
+};
+use clap::Args;
+use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesQuestion, ChangesSettings, changes};
+use laggard_report::ChangeReport;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard changes samples.csv                               transactions and CPU utilization by window
+  laggard changes traces/ cpu.csv --window 5m               counts and times from spans, one CPU series
+  laggard changes samples.csv --deployment 2026-01-12T22:29:48Z=v2.4
+  laggard changes samples.csv --method cherkasova --set error-max=3
+  laggard changes samples.csv --exit-code || page-somebody
+
+Exit status: 0 success, 1 application change, host change, longer waits, or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// How changes are detected.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ChangesParams {
     /// Method: adaptive, or cherkasova as published (see `laggard methods`)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "adaptive"))]
+    #[arg(long, value_name = "NAME", default_value = "adaptive")]
     pub method: String,
     /// Set a threshold, like score-min=6; repeat for more (`laggard settings changes` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<ChangesSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<ChangesSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }
@@ -35,17 +49,55 @@ impl FromParams for ChangesParams {
     }
 }
 
-impl ChangesParams {
-    /// The settings, every range checked.
-    ///
-    /// # Errors
-    /// What is out of range, and a method that does not exist.
-    pub fn settings(&self) -> Result<ChangesSettings, ParamsError> {
+impl DeclaredQuestion for ChangesParams {
+    type Settings = ChangesSettings;
+    type Output = ChangeReport;
+    const DECLARATION: Declaration = Declaration {
+        name: "changes",
+        own_command: false,
+        question: "Did code, workload, or another process on the host change CPU use?",
+        about: "Find out whether code, workload, or another process changed CPU use, and since when",
+        examples: EXAMPLES,
+        alarm: Some(Alarm {
+            verdicts: &["application-change", "host-change", "wait-change", "anomaly"],
+            help: "Exit with status 1 on a change of the application or the host, longer waits, or an anomaly",
+        }),
+        stage: "looking for changes",
+        thresholds: Some(entries::<ChangesSettings>),
+        page: QuestionPage {
+            title: "Changes",
+            key: "h",
+            introduction: "Whether the application, the workload, or something else on the host changed the CPU utilization, \
+                           and since when: from counts of transactions and CPU utilization, stored or in a file.",
+            command: "",
+            button: "Find changes",
+            fields: &[],
+        },
+    };
+}
+
+impl SampleQuestion for ChangesParams {
+    fn settings(&self, _windows: &Windows) -> Result<ChangesSettings, ParamsError> {
         let mut settings = ChangesSettings { method: self.method()?, ..ChangesSettings::default() };
         set::apply(&self.set, &mut settings, "changes")?;
         Ok(settings)
     }
 
+    fn answer(settings: ChangesSettings, samples: WindowedSamples) -> Result<ChangeReport, ParamsError> {
+        let question = ChangesQuestion {
+            table: &samples.table,
+            facts: &samples.facts,
+            deployments: &samples.deployments,
+            settings: &settings,
+            threads: samples.threads,
+        };
+        let mut report = changes(&question).map_err(ParamsError::new)?;
+        report.cautions.extend(samples.cautions);
+        Ok(report)
+    }
+}
+
+impl ChangesParams {
     fn method(&self) -> Result<ChangeMethod, ParamsError> {
         // `tuned` is the former name of `adaptive`.
         let name = if self.method.eq_ignore_ascii_case("tuned") { "adaptive" } else { &self.method };
@@ -83,7 +135,7 @@ mod tests {
         );
         assert_eq!(windows.cores.iter().map(|cores| cores.cores).collect::<Vec<_>>(), [4.0, 2.0]);
         assert_eq!(read.windows.deployments()[0].name, "v1");
-        let settings = read.params.settings().unwrap();
+        let settings = read.params.settings(&Windows::default()).unwrap();
         assert_eq!((settings.method, settings.types_max), (ChangeMethod::Cherkasova, 7));
         assert_eq!(settings.cherkasova.error_max_percent, 4.0);
         let again = SampleQuery::<ChangesParams>::from_json(serde_json::to_value(&read).unwrap()).unwrap();
@@ -104,7 +156,7 @@ mod tests {
             SampleQuery::<ChangesParams>::from_json(json!({"method": "x"}))
                 .unwrap()
                 .params
-                .settings()
+                .settings(&Windows::default())
                 .is_err()
         );
         let empty = SampleQuery::<ChangesParams>::from_json(json!({"since": 5, "until": 5})).unwrap();

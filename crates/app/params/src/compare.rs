@@ -4,45 +4,45 @@ use crate::diagnose::attribute_filters;
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
 use crate::{FromParams, Moment, ParamsError, RawParams};
+use clap::Args;
 use laggard_diagnose::{AttributeFilter, CompareSettings, RequestSelection};
 use laggard_model::{Nanos, Timestamp};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What differs between two sets of requests?
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct CompareParams {
     /// Of the set before, leave out requests that start before this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub before_since: Option<Moment>,
     /// … or after this; of one data set without this, everything before --since is the set before
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub before_until: Option<Moment>,
     /// Of the set after, leave out requests that start before this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// … or after this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub until: Option<Moment>,
     /// Only requests that enter at this service
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub service: Option<String>,
     /// Only requests with this attribute: KEY=VALUE, or KEY@SERVICE=VALUE for one service's; repeat for more, which must all hold
-    #[cfg_attr(feature = "flags", arg(id = "attribute", long = "attribute", value_name = "KEY=VALUE"))]
+    #[arg(id = "attribute", long = "attribute", value_name = "KEY=VALUE")]
     #[serde(rename = "attribute", deserialize_with = "one_or_more")]
     pub attributes: Vec<String>,
     /// Only requests that enter at this operation: NAME or SERVICE:NAME
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub operation: Option<String>,
     /// Only requests of this category: its id as reports print it, or a unique beginning of it
-    #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
+    #[arg(long, value_name = "ID")]
     pub category: Option<String>,
     /// Set a threshold, like level=0.001; repeat for more (`laggard settings compare` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CompareSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<CompareSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }

@@ -3,6 +3,7 @@
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
 use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, ServiceDeployment, Text};
+use clap::Args;
 use laggard_diagnose::{
     AttributeFilter, BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, RequestSelection,
 };
@@ -10,75 +11,70 @@ use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
 use laggard_report::SystemEvent;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Why are requests of this window slow: the window, what it is compared with, and how.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct DiagnoseParams {
     /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
     /// long before now: -15m
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Leave out requests that start after this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub until: Option<Moment>,
     /// Compare with requests that start at this time or later: of the baseline's files, else of the same files
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub baseline_since: Option<Moment>,
     /// … and not after this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub baseline_until: Option<Moment>,
     /// Compare with everything in the same files outside --since and --until
-    #[cfg_attr(feature = "flags", arg(long, conflicts_with_all = ["baseline_since", "baseline_until"]))]
+    #[arg(long, conflicts_with_all = ["baseline_since", "baseline_until"])]
     pub baseline_rest: bool,
     /// Of a server: whether it chooses a baseline from earlier stored requests when no other is named
-    #[cfg_attr(feature = "flags", arg(skip))]
+    #[arg(skip)]
     pub baseline: BaselineMode,
     /// Only requests that enter at this service
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub service: Option<String>,
     /// Only requests with this attribute: KEY=VALUE, or KEY@SERVICE=VALUE for one service's; repeat for more, which must all hold
-    #[cfg_attr(feature = "flags", arg(id = "attribute", long = "attribute", value_name = "KEY=VALUE"))]
+    #[arg(id = "attribute", long = "attribute", value_name = "KEY=VALUE")]
     #[serde(rename = "attribute", deserialize_with = "one_or_more")]
     pub attributes: Vec<String>,
     /// Only requests that enter at this operation: NAME or SERVICE:NAME
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub operation: Option<String>,
     /// Only requests of this category: its id as reports print it, or a unique beginning of it
-    #[cfg_attr(feature = "flags", arg(long, value_name = "ID"))]
+    #[arg(long, value_name = "ID")]
     pub category: Option<String>,
     /// Declare a deployment, to compare with the time since when a suspect is slow: SERVICE@VERSION=T; repeat for more
-    #[cfg_attr(
-        feature = "flags",
-        arg(id = "deployment", long = "deployment", value_name = "SERVICE@VERSION=T")
-    )]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(id = "deployment", long = "deployment", value_name = "SERVICE@VERSION=T")]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "deployment", deserialize_with = "one_or_more")]
     pub deployments: Vec<Text<ServiceDeployment>>,
     /// Sampling probability of requests whose spans do not state it, 0 to 1
-    #[cfg_attr(feature = "flags", arg(long, value_name = "P", hide = true))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    #[arg(long, value_name = "P", hide = true)]
+    #[schema(value_type = Option<f64>)]
     pub sampling_probability: Option<Text<Probability>>,
     /// Method (see `laggard methods`)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "combined"))]
+    #[arg(long, value_name = "NAME", default_value = "combined")]
     pub method: String,
     /// Most suspects to report
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "10"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
+    #[arg(long, value_name = "N", default_value = "10")]
+    #[schema(value_type = u32, minimum = 1)]
     pub top: Text<AtLeastOne>,
     /// Set a threshold, like cv-min=1.5; repeat for more (`laggard settings diagnose` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<DiagnoseSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<DiagnoseSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }
 
 /// What a window is compared with when no baseline is named.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaselineMode {
     /// Earlier requests that the server has stored; nothing where files are read.

@@ -1,53 +1,68 @@
 //! Parameters of `laggard kernel`: instants, executions, windows.
 
-use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, times};
-use laggard_kernel_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
+use crate::{
+    AtLeastOne, Declaration, DeclaredQuestion, Field, FromParams, FromText, Hosts, KernelQuestion,
+    KernelReadSettings, KernelSources, OneSet, ParamsError, QuestionPage, RawParams, ReadError, ReadProgress,
+    Text, TraceFile, read_hosts, times,
+};
+use clap::Args;
+use laggard_kernel_diagnose::{
+    Instant, KernelPathQuestion, PathChoice, TimeWindow, kernel_path, kernel_stats,
+};
 use laggard_kernel_graph::{Delimiter, Execution};
 use laggard_model::{KernelTime, Nanos};
-use laggard_report::Setting;
+use laggard_report::{KernelPathReport, KernelStatsReport, Setting};
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard kernel path trace.dat --thread nginx --from +1s --to +1.5s
+  laggard kernel path trace.dat --thread 812 --output html -o path.html
+  laggard kernel path trace.dat --executions marker                 what requests wait for, all together
+  laggard kernel path trace.dat --executions marker --execution 17  one of them
+  laggard kernel path trace.dat --executions between:accept4
+  laggard kernel path client/ server/ --executions marker           across hosts, where their packets were recorded
+  laggard kernel path trace.dat --traces spans.json --span 00f067aa0ba902b7
+
+Exit status: 0 success, 2 invalid usage, 3 unreadable input, 4 there is no such thread or execution.";
 
 /// What was the time of a thread or of executions spent on?
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KernelPathParams {
     /// The thread: its number, or its name (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "TID|NAME", conflicts_with = "executions"))]
+    #[arg(long, value_name = "TID|NAME", conflicts_with = "executions")]
     pub thread: Option<String>,
     /// What begins and ends executions
     // Its help is no doc comment: brackets are links there.
-    #[cfg_attr(
-        feature = "flags",
-        arg(
-            long,
-            value_name = "DELIMITER",
-            help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
                     events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME, thread:NAME or tid:NUMBER"
-        )
     )]
     pub executions: Option<String>,
     /// Only the execution of this number, from 1, in order of time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..)))]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[schema(minimum = 1)]
     pub execution: Option<u64>,
     /// From when: seconds of the trace's clock, +1.5s from its first event, or calendar time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub from: Option<Text<Instant>>,
     /// Until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub to: Option<Text<Instant>>,
     /// Build the graph as the published reference does, without the corrections that current kernels need
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub compat: bool,
     /// Executions at most; the first in time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "10000"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
+    #[arg(long, value_name = "N", default_value = "10000")]
+    #[schema(value_type = u32, minimum = 1)]
     pub executions_max: Text<AtLeastOne>,
 }
 
@@ -83,7 +98,7 @@ impl KernelPathParams {
     ///
     /// # Errors
     /// A delimiter that cannot be read.
-    pub fn delimiter(&self, otherwise: &str) -> Result<Delimiter, ParamsError> {
+    pub fn delimiter_or(&self, otherwise: &str) -> Result<Delimiter, ParamsError> {
         let text = match (&self.thread, &self.executions) {
             (Some(thread), _) if thread.bytes().all(|byte| byte.is_ascii_digit()) => format!("tid:{thread}"),
             (Some(thread), _) => format!("thread:{thread}"),
@@ -115,15 +130,120 @@ impl KernelPathParams {
     }
 }
 
+impl DeclaredQuestion for KernelPathParams {
+    type Settings = KernelPathQuestion;
+    type Output = KernelPathReport;
+    const DECLARATION: Declaration = Declaration {
+        name: "kernel/path",
+        own_command: true,
+        question: "What was the time of a thread or of executions spent on?",
+        about: "Show what the time of a thread or of executions was spent on: their critical paths",
+        examples: EXAMPLES,
+        alarm: None,
+        stage: "following waits",
+        thresholds: None,
+        page: QuestionPage {
+            title: "What was the time spent on?",
+            key: "",
+            introduction: "",
+            command: "",
+            button: "Find the critical paths",
+            fields: &[
+                Field { hint: "its number, or its name", ..Field::new("thread", "Thread") },
+                Field {
+                    hint: "instead of a thread: auto, marker, …",
+                    ..Field::new("executions", "Executions by")
+                },
+                Field { hint: "+1.5s from the first event", rare: true, ..Field::new("from", "From") },
+                Field { rare: true, ..Field::new("to", "To") },
+                Field { rare: true, ..Field::new("execution", "Execution number") },
+            ],
+        },
+    };
+}
+
+impl KernelQuestion for KernelPathParams {
+    type Input = OneSet;
+
+    fn delimiter(&self) -> Result<Option<Delimiter>, ParamsError> {
+        self.delimiter_or("auto").map(Some)
+    }
+
+    fn compat(&self) -> bool {
+        self.compat
+    }
+
+    fn settings(
+        &self,
+        _sources: &KernelSources,
+        _threads: NonZeroUsize,
+    ) -> Result<KernelPathQuestion, ParamsError> {
+        Ok(self.question(None))
+    }
+
+    fn read(
+        files: &[TraceFile],
+        reading: &KernelReadSettings,
+        watch: &dyn ReadProgress,
+    ) -> Result<Hosts, ReadError> {
+        read_hosts(files, reading, watch)
+    }
+
+    fn answer(settings: KernelPathQuestion, hosts: Hosts) -> Result<KernelPathReport, ParamsError> {
+        let mut report = kernel_path(&hosts.runs, &settings).map_err(ParamsError::new)?;
+        report.cautions.extend(hosts.remarks);
+        Ok(report)
+    }
+}
+
 /// What do these traces hold?
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(default)]
 pub struct KernelStatsParams {}
 
 impl FromParams for KernelStatsParams {
     fn from_raw(raw: &mut RawParams) -> Result<KernelStatsParams, ParamsError> {
         raw.group()
+    }
+}
+
+impl DeclaredQuestion for KernelStatsParams {
+    type Settings = ();
+    type Output = KernelStatsReport;
+    const DECLARATION: Declaration = Declaration {
+        name: "kernel/stats",
+        own_command: false,
+        question: "What do these traces hold?",
+        about: "Summarize traces, and suggest what could delimit executions",
+        examples: "",
+        alarm: None,
+        stage: "summarizing",
+        thresholds: None,
+        page: QuestionPage {
+            title: "What is in a trace?",
+            key: "",
+            introduction: "",
+            command: "",
+            button: "Show contents",
+            fields: &[],
+        },
+    };
+}
+
+impl KernelQuestion for KernelStatsParams {
+    type Input = OneSet;
+
+    fn delimiter(&self) -> Result<Option<Delimiter>, ParamsError> {
+        Ok(None)
+    }
+
+    fn settings(&self, _sources: &KernelSources, _threads: NonZeroUsize) -> Result<(), ParamsError> {
+        Ok(())
+    }
+
+    fn answer((): (), hosts: Hosts) -> Result<KernelStatsReport, ParamsError> {
+        Ok(kernel_stats(&hosts.runs))
     }
 }
 
@@ -191,7 +311,7 @@ mod tests {
     fn settings_have_the_names_of_the_flags() {
         let read =
             KernelPathParams::from_json(json!({"thread": "812", "from": "+1s", "execution": 3})).unwrap();
-        assert_eq!(read.delimiter("auto").unwrap(), Delimiter::parse("tid:812").unwrap());
+        assert_eq!(read.delimiter_or("auto").unwrap(), Delimiter::parse("tid:812").unwrap());
         let question = read.question(None);
         assert_eq!(question.window.from, Some(Instant::AfterStart(Nanos::from_secs(1))));
         assert_eq!((question.choice, question.executions_max), (PathChoice::Number(3), 10_000));

@@ -1,70 +1,81 @@
 //! Parameters of `laggard kernel diagnose`.
 
 use crate::kernel::{setting, window};
+use crate::listing::entries;
 use crate::set::{self, SetArgument};
-use crate::{FromParams, ParamsError, RawParams, Text};
+use crate::{
+    Alarm, Declaration, DeclaredQuestion, Field, FromParams, Hosts, KernelQuestion, KernelSources,
+    ParamsError, QuestionPage, RawParams, Text, TwoSets,
+};
+use clap::Args;
 use laggard_align::AlignSettings;
-use laggard_kernel_diagnose::{Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet};
+use laggard_kernel_diagnose::{
+    Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet, diagnose_kernel,
+};
 use laggard_kernel_graph::{Delimiter, Glob};
-use laggard_report::Setting;
+use laggard_report::{KernelDiagnosis, Setting};
 use laggard_settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
+use utoipa::ToSchema;
+
+const EXAMPLES: &str = "Examples:
+  laggard kernel diagnose --normal good.dat --sample bad.dat --executions marker
+  laggard kernel diagnose --normal mon.dat tue.dat --sample wed.dat --output html -o kernel.html
+  laggard kernel diagnose trace.dat --normal-to +10s --sample-from +10s        one trace, two intervals
+  laggard kernel diagnose trace.dat --normal-label 'GET v1*' --sample-label 'GET v2*'
+
+Exit status: 0 success, 1 executions are slower (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// Which executions are slower than normal ones, at which step, and what do they wait for?
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KernelDiagnoseParams {
     /// What begins and ends executions
     // Its help is no doc comment: brackets are links there.
-    #[cfg_attr(
-        feature = "flags",
-        arg(
-            long,
-            value_name = "DELIMITER",
-            default_value = "auto",
-            help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        default_value = "auto",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
                     events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME or thread:NAME"
-        )
     )]
     pub executions: String,
     /// Normal executions from when: seconds of the trace's clock, +1.5s from its first event, or calendar time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub normal_from: Option<Text<Instant>>,
     /// … until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub normal_to: Option<Text<Instant>>,
     /// Executions in question from when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub sample_from: Option<Text<Instant>>,
     /// … until when
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[arg(long, value_name = "T")]
+    #[schema(value_type = Option<String>)]
     pub sample_to: Option<Text<Instant>>,
     /// Only normal executions with this label (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
+    #[arg(long, value_name = "LABEL")]
     pub normal_label: Option<String>,
     /// Only executions in question with this label
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
+    #[arg(long, value_name = "LABEL")]
     pub sample_label: Option<String>,
     /// Only normal executions in this container (* matches anything)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub normal_container: Option<String>,
     /// Only executions in question in this container
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub sample_container: Option<String>,
     /// Build graphs as the published reference does, without the corrections that current kernels need
-    #[cfg_attr(feature = "flags", arg(long))]
+    #[arg(long)]
     pub compat: bool,
     /// Set a threshold, like alphabet=device; repeat for more (`laggard settings kernel-diagnose` lists them)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
-    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<KernelDiagnoseSettings>))]
+    #[arg(long, value_name = "NAME=VALUE")]
+    #[schema(schema_with = crate::openapi::settings::<KernelDiagnoseSettings>)]
     #[serde(with = "crate::set")]
     pub set: Vec<SetArgument>,
 }
@@ -94,31 +105,67 @@ impl FromParams for KernelDiagnoseParams {
     }
 }
 
-/// The traces of a diagnosis, by what they are called.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct KernelSources {
-    /// Traces that hold both sets; empty when the sets have traces of their own.
-    pub both: Vec<String>,
-    /// Traces of normal executions.
-    pub normal: Vec<String>,
-    /// Traces of executions in question.
-    pub sample: Vec<String>,
+impl DeclaredQuestion for KernelDiagnoseParams {
+    type Settings = KernelDiagnosisQuestion;
+    type Output = KernelDiagnosis;
+    const DECLARATION: Declaration = Declaration {
+        name: "kernel/diagnose",
+        own_command: false,
+        question: "Which executions are slower than normal ones, at which step, and what do they wait for?",
+        about: "Find executions of a sample that are slower than normal ones, at which step, and what they wait for",
+        examples: EXAMPLES,
+        alarm: Some(Alarm {
+            verdicts: &["slower", "slower-overall"],
+            help: "Exit with status 1 when executions are slower",
+        }),
+        stage: "aligning",
+        thresholds: Some(entries::<KernelDiagnoseSettings>),
+        page: QuestionPage {
+            title: "Why are some executions slow?",
+            key: "",
+            introduction: "",
+            command: "",
+            button: "Diagnose",
+            fields: &[
+                Field {
+                    placeholder: "auto",
+                    hint: "marker:NAME, syscall:NAME, thread:NAME, …",
+                    ..Field::new("executions", "Executions by")
+                },
+                Field { rare: true, ..Field::new("normal-label", "Label of normal ones") },
+                Field { rare: true, ..Field::new("sample-label", "Label of those in question") },
+            ],
+        },
+    };
+}
+
+impl KernelQuestion for KernelDiagnoseParams {
+    type Input = TwoSets;
+
+    fn delimiter(&self) -> Result<Option<Delimiter>, ParamsError> {
+        Delimiter::parse(&self.executions).map(Some).map_err(ParamsError::new)
+    }
+
+    fn compat(&self) -> bool {
+        self.compat
+    }
+
+    fn settings(
+        &self,
+        sources: &KernelSources,
+        threads: NonZeroUsize,
+    ) -> Result<KernelDiagnosisQuestion, ParamsError> {
+        self.question(sources, threads)
+    }
+
+    fn answer(settings: KernelDiagnosisQuestion, hosts: Hosts) -> Result<KernelDiagnosis, ParamsError> {
+        diagnose_kernel(&hosts.runs, &settings).map_err(ParamsError::new)
+    }
 }
 
 impl KernelDiagnoseParams {
-    /// What delimits executions.
-    ///
-    /// # Errors
-    /// A delimiter that cannot be read.
-    pub fn delimiter(&self) -> Result<Delimiter, ParamsError> {
-        Delimiter::parse(&self.executions).map_err(ParamsError::new)
-    }
-
     /// Whether the sets can be distinguished.
-    ///
-    /// # Errors
-    /// Too few traces, or one set of traces that is not divided.
-    pub fn check_sources(&self, sources: &KernelSources) -> Result<(), ParamsError> {
+    fn check_sources(&self, sources: &KernelSources) -> Result<(), ParamsError> {
         if sources.both.is_empty() {
             let missing = sources.normal.is_empty() || sources.sample.is_empty();
             return match missing {
@@ -153,7 +200,7 @@ impl KernelDiagnoseParams {
     /// The question about traces that were read in the order both, normal, sample.
     ///
     /// # Errors
-    /// As [`KernelDiagnoseParams::check_sources`]; and a setting out of its range.
+    /// Too few traces, one set of traces that is not divided, and a setting out of its range.
     pub fn question(
         &self,
         sources: &KernelSources,

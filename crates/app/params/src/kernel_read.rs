@@ -65,14 +65,10 @@ pub(crate) const REPORT_EVERY: u64 = 1 << 16;
 /// What is made of traces.
 #[derive(Clone, Debug)]
 pub struct KernelReadSettings {
-    /// What begins and ends executions; `None` when none are sought.
+    /// What begins and ends executions, whose graphs are built; `None` for statistics alone.
     pub delimiter: Option<Delimiter>,
-    /// Whether execution graphs are built.
-    pub graph: bool,
-    /// Whether they are those of the published reference.
+    /// Whether graphs are those of the published reference.
     pub compat: bool,
-    /// Whether statistics are collected.
-    pub statistics: bool,
     /// Bytes for all graphs together.
     pub memory: usize,
     /// Threads to read with.
@@ -87,8 +83,8 @@ impl KernelReadSettings {
         let graph = GraphSettings { mode, vertices_max, ..GraphSettings::default() };
         ReadingSettings {
             delimiter: self.delimiter.clone(),
-            graph: self.graph.then_some(graph),
-            statistics: self.statistics,
+            graph: self.delimiter.is_some().then_some(graph),
+            statistics: self.delimiter.is_none(),
         }
     }
 

@@ -1,14 +1,13 @@
 //! What can be set by name, for `laggard settings`, the HTTP API, and the manual.
 
+use crate::{KernelQuestion, QuestionVisitor, SampleQuestion, each_question};
 use laggard_diagnose::{CompareSettings, DiagnoseSettings};
-use laggard_kernel_diagnose::KernelDiagnoseSettings;
-use laggard_metrics_questions::{CapacitySettings, ChangesSettings};
 use laggard_settings::{Settings, any};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// One setting: what it means, what is allowed, and where its default comes from.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SettingEntry {
     /// Its name for `--set` and the object `set` of a request.
     pub name: &'static str,
@@ -35,41 +34,59 @@ pub struct SettingEntry {
 }
 
 /// The settings of a question.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SettingsListing {
     /// The question.
-    pub question: &'static str,
+    pub question: String,
     /// Its settings, by group.
     pub settings: Vec<SettingEntry>,
 }
 
 /// A question, and how its settings are listed.
-type Row = (&'static str, fn() -> Vec<SettingEntry>);
+type Row = (String, fn() -> Vec<SettingEntry>);
 
-const QUESTIONS: &[Row] = &[
-    ("diagnose", entries::<DiagnoseSettings>),
-    ("compare", entries::<CompareSettings>),
-    ("changes", entries::<ChangesSettings>),
-    ("capacity", entries::<CapacitySettings>),
-    ("kernel-diagnose", entries::<KernelDiagnoseSettings>),
-];
+/// The questions that have thresholds.
+struct Rows(Vec<Row>);
+
+impl Rows {
+    fn all() -> Vec<Row> {
+        let mut rows = Rows(Vec::new());
+        rows.add("diagnose", Some(entries::<DiagnoseSettings>));
+        rows.add("compare", Some(entries::<CompareSettings>));
+        each_question(&mut rows);
+        rows.0
+    }
+
+    fn add(&mut self, name: &str, thresholds: Option<fn() -> Vec<SettingEntry>>) {
+        self.0.extend(thresholds.map(|list| (name.replace('/', "-"), list)));
+    }
+}
+
+impl QuestionVisitor for Rows {
+    fn about_samples<Q: SampleQuestion>(&mut self) {
+        self.add(Q::DECLARATION.name, Q::DECLARATION.thresholds);
+    }
+
+    fn about_kernel_traces<Q: KernelQuestion>(&mut self) {
+        self.add(Q::DECLARATION.name, Q::DECLARATION.thresholds);
+    }
+}
 
 impl SettingsListing {
     /// The questions that have settings.
-    pub fn questions() -> Vec<&'static str> {
-        QUESTIONS.iter().map(|(question, _)| *question).collect()
+    pub fn questions() -> Vec<String> {
+        Rows::all().into_iter().map(|(question, _)| question).collect()
     }
 
     /// The settings of a question; `None` when there is no such question.
     pub fn from_question(question: &str) -> Option<SettingsListing> {
-        let (question, list) = QUESTIONS.iter().find(|(name, _)| *name == question)?;
+        let (question, list) = Rows::all().into_iter().find(|(name, _)| name == question)?;
         Some(SettingsListing { question, settings: list() })
     }
 
     /// The settings of something other than a question.
-    pub fn from_settings<S: Settings>(name: &'static str) -> SettingsListing {
-        SettingsListing { question: name, settings: entries::<S>() }
+    pub fn from_settings<S: Settings>(name: &str) -> SettingsListing {
+        SettingsListing { question: name.to_owned(), settings: entries::<S>() }
     }
 }
 
@@ -104,6 +121,8 @@ pub(crate) fn entries<S: Settings>() -> Vec<SettingEntry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_kernel_diagnose::KernelDiagnoseSettings;
+    use laggard_metrics_questions::{CapacitySettings, ChangesSettings};
     use std::collections::BTreeSet;
 
     /// Every default is in its range, is read back from its text, and a value of another kind is refused.
@@ -138,7 +157,7 @@ mod tests {
     #[test]
     fn setting_names_are_unique_in_each_group() {
         for question in SettingsListing::questions() {
-            let settings = SettingsListing::from_question(question).unwrap().settings;
+            let settings = SettingsListing::from_question(&question).unwrap().settings;
             let names: BTreeSet<_> = settings.iter().map(|entry| (entry.group, entry.name)).collect();
             assert_eq!(names.len(), settings.len(), "{question}");
         }

@@ -2,79 +2,70 @@
 
 use crate::text::one_or_more;
 use crate::{FromParams, ParamsError, RawParams, Text, Windows};
+use clap::{Args, ValueEnum};
 use laggard_formats::{
     AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, SelectedAttributes,
     find_format, parse_column_option, parse_measure_option, parse_metric_option,
 };
 use laggard_model::Nanos;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Which format inputs have.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Inputs {
     /// Read every input as this format instead of recognizing it (see `laggard formats`)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "FORMAT"))]
+    #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)
-    #[cfg_attr(feature = "flags", arg(long = "column", value_name = "NAME=HEADER"))]
+    #[arg(long = "column", value_name = "NAME=HEADER")]
     #[serde(rename = "column", deserialize_with = "one_or_more")]
     pub columns: Vec<String>,
     /// Attributes of requests and services to retain, separated by commas: version, zone, route, tenant, account, or their
     /// own names; empty for none [default: version,zone,route,tenant,account]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "KEYS", hide = true))]
+    #[arg(long, value_name = "KEYS", hide = true)]
     pub attributes: Option<String>,
 }
 
 /// Which attribute states how many requests a sampled one represents.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Weights {
     /// Attribute or column of spans that states how many requests a sampled one represents, like Honeycomb's SampleRate
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", hide = true))]
+    #[arg(long, value_name = "NAME", hide = true)]
     pub weight_attribute: Option<String>,
     /// Attribute or column of spans that states the sampling probability of a request, like _sample_rate
-    #[cfg_attr(
-        feature = "flags",
-        arg(long, value_name = "NAME", hide = true, conflicts_with = "weight_attribute")
-    )]
+    #[arg(long, value_name = "NAME", hide = true, conflicts_with = "weight_attribute")]
     pub probability_attribute: Option<String>,
 }
 
 /// How tables, metrics and access logs become samples.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct SampleFormats {
     /// What the columns of a table measure that does not say so: [FILE=]MEASURE, where FILE is a pattern; repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "measure", value_name = "[FILE=]MEASURE"))]
+    #[arg(long = "measure", value_name = "[FILE=]MEASURE")]
     #[serde(rename = "measure", deserialize_with = "one_or_more")]
     pub measures: Vec<String>,
     /// What OpenTelemetry metrics of a name are: `NAME=MEASURE[:TRANSACTION[:CALLEE]]` with attributes, or `NAME=none`; repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "metric", value_name = "NAME=MEASURE"))]
+    #[arg(long = "metric", value_name = "NAME=MEASURE")]
     #[serde(rename = "metric", deserialize_with = "one_or_more")]
     pub metrics: Vec<String>,
     /// Of access logs: a client's request within this time after a page may belong to that page
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "5s"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[arg(long, value_name = "LENGTH", default_value = "5s")]
+    #[schema(value_type = String)]
     pub page_gap: Text<Nanos>,
     /// Of access logs: unit of response times [default: seconds with a decimal point, else microseconds]
-    #[cfg_attr(feature = "flags", arg(long, value_enum, value_name = "UNIT"))]
+    #[arg(long, value_enum, value_name = "UNIT")]
     pub log_time: Option<LogTime>,
 }
 
 /// Unit of response times in access logs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ValueEnum, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogTime {
     /// Seconds (%T)
@@ -151,8 +142,7 @@ impl SampleFormats {
 }
 
 /// How files of samples and spans are read.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct SampleReading {
     /// Their format.
     #[serde(flatten)]

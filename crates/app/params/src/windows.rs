@@ -1,67 +1,92 @@
 //! How samples become windows: what `changes`, `signature` and `capacity` have in common.
 
 use crate::text::one_or_more;
-use crate::{FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
+use crate::{Field, FieldChoice, FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
+use clap::{Args, ValueEnum};
 use laggard_metrics_questions::DeclaredDeployment;
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowSettings};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Which samples count, and how they become windows.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
+#[group(skip)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Windows {
     /// Length of a window: 60s, 5m, 500ms
-    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "60s"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[arg(long, value_name = "LENGTH", default_value = "60s")]
+    #[schema(value_type = String)]
     pub window: Text<WindowLength>,
     /// Leave out windows that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
     /// long before now: -1d
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Leave out windows that end after this
-    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub until: Option<Moment>,
     /// Only this server (replica, pod, host); repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "server", value_name = "NAME"))]
+    #[arg(long = "server", value_name = "NAME")]
     #[serde(rename = "server", deserialize_with = "one_or_more")]
     pub servers: Vec<String>,
     /// Only servers of this tier (service); repeat for more
-    #[cfg_attr(feature = "flags", arg(long = "tier", value_name = "NAME"))]
+    #[arg(long = "tier", value_name = "NAME")]
     #[serde(rename = "tier", deserialize_with = "one_or_more")]
     pub tiers: Vec<String>,
     /// The tier that clients call, when samples count transactions of several tiers
-    #[cfg_attr(feature = "flags", arg(long, value_name = "TIER"))]
+    #[arg(long, value_name = "TIER")]
     pub front: Option<String>,
     /// CPU capacity in cores, of a server or tier (NAME=N) or of all (N); a quota counts as what it allows, like 1.5
-    #[cfg_attr(feature = "flags", arg(long, value_name = "[NAME=]N"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long, value_name = "[NAME=]N")]
+    #[schema(value_type = Vec<String>)]
     #[serde(deserialize_with = "one_or_more")]
     pub cores: Vec<Text<CoresOf>>,
     /// What utilization values are
-    #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = UtilizationForm::Auto))]
+    #[arg(long, value_enum, default_value_t = UtilizationForm::Auto)]
     pub utilization: UtilizationForm,
     /// Mark a deployment, to compare with the changes that are detected; repeat for more
-    #[cfg_attr(
-        feature = "flags",
-        arg(long = "deployment", value_name = "T=NAME", allow_hyphen_values = true)
-    )]
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[arg(long = "deployment", value_name = "T=NAME", allow_hyphen_values = true)]
+    #[schema(value_type = Vec<String>)]
     #[serde(rename = "deployment", deserialize_with = "one_or_more")]
     pub deployments: Vec<Text<Deployment>>,
     /// Sampling probability of traces whose spans do not state it, 0 to 1
-    #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    #[arg(long, value_name = "P")]
+    #[schema(value_type = Option<f64>)]
     pub sampling_probability: Option<Text<Probability>>,
 }
 
+/// The fields of every page about samples.
+pub(crate) const FIELDS: &[Field] = &[
+    Field { placeholder: "60s", hint: "60s, 5m, 500ms", ..Field::new("window", "Window length") },
+    Field { placeholder: "all", hint: "commas between several", many: true, ..Field::new("tier", "Tiers") },
+    Field {
+        placeholder: "all",
+        hint: "replicas, pods or hosts",
+        many: true,
+        ..Field::new("server", "Servers")
+    },
+    Field { hint: "the tier that clients call", rare: true, ..Field::new("front", "Front tier") },
+    Field { hint: "4, app=4, db-1=1.5", many: true, rare: true, ..Field::new("cores", "Cores") },
+    Field {
+        choices: &[
+            FieldChoice { value: "", label: "recognized" },
+            FieldChoice { value: "fraction", label: "0 to 1" },
+            FieldChoice { value: "percent", label: "0 to 100" },
+            FieldChoice { value: "cores", label: "cores in use" },
+        ],
+        rare: true,
+        ..Field::new("utilization", "Utilization values are")
+    },
+    Field {
+        hint: "2026-01-12T09:10:00Z=v1.4",
+        many: true,
+        rare: true,
+        ..Field::new("deployment", "Deployments")
+    },
+];
+
 /// What utilization values are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UtilizationForm {
     /// Percent when values say so, else a fraction

@@ -1,5 +1,6 @@
 //! Names that come from the input: made harmless to look at, measured, and shortened.
 
+use crate::numbers;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
@@ -123,13 +124,17 @@ pub(crate) fn parts(sentence: &str) -> Vec<SentencePart> {
 
 /// The first `limit` names, visible and shortened, and how many are left: `a, b, c and 4 more`.
 pub(crate) fn list(names: &[String], limit: usize, room_each: usize) -> String {
-    let shown: Vec<String> = names.iter().take(limit).map(|name| label(name, room_each)).collect();
-    let left = names.len().saturating_sub(limit);
-    let mut text = shown.join(", ");
-    if left > 0 {
-        text.push_str(&format!(" and {left} more"));
+    some_of(names.iter().map(|name| label(name, room_each)), limit)
+}
+
+/// The first `limit` phrases, and how many are left: `a, b, c and 4 more`.
+pub(crate) fn some_of(phrases: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
+    let left = phrases.len().saturating_sub(limit);
+    let shown = phrases.take(limit).collect::<Vec<String>>().join(", ");
+    match left {
+        0 => shown,
+        left => format!("{shown} and {} more", numbers::count(left as u64)),
     }
-    text
 }
 
 /// A name for display: visible, at most `room` columns, never empty.

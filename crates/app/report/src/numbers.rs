@@ -42,6 +42,16 @@ pub(crate) fn time_float(ns: f64) -> String {
     time(ns.round() as u64)
 }
 
+/// A length of time given in seconds: `4.00 ms`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    time_float(seconds * 1e9)
+}
+
+/// A signed length of time given in seconds: `+5.00 ms`.
+pub(crate) fn signed_seconds(seconds: f64) -> String {
+    signed_time(seconds * 1e9)
+}
+
 /// A round length of time on an axis: `20 ms`, not `20.0 ms`.
 pub(crate) fn round_time(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];

@@ -91,6 +91,16 @@ impl Cell {
         Cell::number(CellKind::Duration, numbers::time_float(ns), ns)
     }
 
+    /// The same of a length given in seconds.
+    pub(crate) fn seconds(seconds: f64) -> Cell {
+        Cell::duration(seconds * 1e9)
+    }
+
+    /// A length given in seconds with a text of its own: an interval, say.
+    pub(crate) fn worded_seconds(text: impl AsRef<str>, seconds: f64) -> Cell {
+        Cell::worded(CellKind::Duration, text, seconds * 1e9)
+    }
+
     /// `+48.2 ms`: an excess.
     pub(crate) fn excess(ns: u64) -> Cell {
         Cell::number(CellKind::Duration, numbers::effect(ns), ns as f64)

@@ -4,7 +4,7 @@ use crate::{CallCost, numbers};
 
 /// What a call costs, as a sentence about the tier or server before it.
 pub(super) fn call_sentence(call: &CallCost) -> String {
-    let time = |seconds: f64| numbers::time_float(seconds * 1e9);
+    let time = numbers::seconds;
     let cost = format!("{} of CPU ({} to {})", time(call.demand_s), time(call.low_s), time(call.high_s));
     match call.common {
         true => format!("A call takes {cost}, whichever transaction makes it."),

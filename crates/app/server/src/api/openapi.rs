@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use laggard_model::Fingerprint;
-use serde_json::Value;
+use laggard_params::Forms;
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 use utoipa::OpenApi;
 
@@ -68,6 +69,8 @@ pub fn document() -> Value {
     let mut document = Document::openapi();
     queries::questions().for_each(|question| question.document(&mut document));
     let mut document = serde_json::to_value(document).expect("a document of our own is JSON");
+    // For the pages, which have them from here.
+    document["x-forms"] = json!(Forms::all());
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let methods = paths.flat_map(|(_, methods)| methods.as_object_mut().into_iter().flatten());
     for (_, method) in methods {

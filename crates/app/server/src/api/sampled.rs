@@ -10,9 +10,9 @@ use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{InputError, NoProgress, Outcome, expand, read};
 use laggard_metrics_questions::{SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord, Timestamp};
-use laggard_params::{SampleReading, Window, Windows};
+use laggard_params::{SampleReading, Window, WindowedSamples, Windows};
 use laggard_report::{InputFacts, NamedCount};
-use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings, WindowTable};
+use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings};
 use std::sync::Arc;
 
 /// Samples of one question: 16 bytes each.
@@ -21,19 +21,12 @@ const SAMPLES_MAX: usize = 16 << 20;
 /// Memory for the spans of uploaded files.
 const SPAN_BYTES_MAX: usize = 1 << 30;
 
-/// Windows with their facts and cautions.
-pub(crate) struct Sampled {
-    pub(crate) table: WindowTable,
-    pub(crate) facts: SampleFacts,
-    pub(crate) cautions: Vec<String>,
-}
-
 /// Windows of the stored data of a tenant.
 pub(crate) fn of_store(
     tenant_queries: &TenantQueries,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, ApiError> {
+) -> Result<WindowedSamples, ApiError> {
     let settings = windows.settings(now())?;
     progress.stage("reading samples", 0)?;
     let mut samples = empty_table();
@@ -62,7 +55,7 @@ pub(crate) fn of_files(
     reading: &SampleReading,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, ApiError> {
+) -> Result<WindowedSamples, ApiError> {
     let settings = windows.settings(now())?;
     let spans = IngestSettings { memory_bytes: SPAN_BYTES_MAX, ..IngestSettings::default() };
     let mut mixed = Mixed { samples: empty_table(), spans: Ingest::new(spans) };
@@ -130,7 +123,7 @@ fn finish(
     settings: &WindowSettings,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, ApiError> {
+) -> Result<WindowedSamples, ApiError> {
     let LoadedInput { mut samples, requests, window, input, mut cautions } = read;
     progress.stage("windowing", 0)?;
     let spans = requests.counts_within(window.since, window.until).spans;
@@ -146,7 +139,7 @@ fn finish(
         }
         _ => ApiError::invalid(error),
     })?;
-    Ok(Sampled { table, facts, cautions })
+    Ok(WindowedSamples { table, facts, deployments: windows.deployments(), cautions, threads: threads() })
 }
 
 fn empty_table() -> SampleTable {

@@ -45,14 +45,8 @@ fn read(
     threads: NonZeroUsize,
     watch: &dyn ReadProgress,
 ) -> Result<Vec<KernelRun>, ReadError> {
-    let reading = KernelReadSettings {
-        delimiter: Some(delimiter.clone()),
-        graph: true,
-        compat,
-        statistics: false,
-        memory: GRAPH_BYTES_MAX,
-        threads,
-    };
+    let reading =
+        KernelReadSettings { delimiter: Some(delimiter.clone()), compat, memory: GRAPH_BYTES_MAX, threads };
     let files: Vec<TraceFile> = traces.iter().map(|trace| trace.file.clone()).collect();
     let mut runs = read_traces(&files, &reading, watch)?;
     for (run, trace) in runs.iter_mut().zip(traces) {
@@ -76,7 +70,7 @@ pub(crate) fn recorded_path(
     threads: NonZeroUsize,
     watch: &dyn ReadProgress,
 ) -> Result<KernelPathReport, ReadError> {
-    let delimiter = params.delimiter(ALL_THREADS).map_err(ReadError::Params)?;
+    let delimiter = params.delimiter_or(ALL_THREADS).map_err(ReadError::Params)?;
     let runs = read(&[trace], (delimiter, params.compat), threads, watch)?;
     kernel_path(&runs, &params.question(None)).map_err(|reason| ReadError::Params(ParamsError::new(reason)))
 }

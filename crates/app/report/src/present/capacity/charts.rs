@@ -1,7 +1,7 @@
 //! Charts of capacity, for pages: curves of the model with what was observed, and capacity over time.
 
 use super::circumstances;
-use super::phrases::{amount, latency, limit, most_amount};
+use super::phrases::{amount, limit, most_amount};
 use crate::document::{
     Axis, Block, Chart, ChartMark, Color, Detail, LegendEntry, Level, MarkStyle, Panel, Section, Series,
     SeriesShape, round_up,
@@ -43,8 +43,13 @@ pub(super) fn curves(report: &CapacityReport, answer: &CapacityAnswer) -> Block 
     }
     let target = report.latency_max_s;
     let most = Some(ABOVE_TARGET * target);
-    let mut response =
-        drawing.panel("Mean response time", most, latency, |point| point.response_s, |load| load.response_s);
+    let mut response = drawing.panel(
+        "Mean response time",
+        most,
+        numbers::seconds,
+        |point| point.response_s,
+        |load| load.response_s,
+    );
     response.levels.push(Level { at: target, label: format!("target {}", limit(target)), color: Color::BAD });
     panels.push(response);
     panels.extend(drawing.utilization());
@@ -196,7 +201,8 @@ impl Drawing<'_> {
 
 fn words(load: &ObservedLoad) -> String {
     let clients = load.clients.map_or_else(String::new, |clients| format!("{} clients, ", amount(clients)));
-    let response = load.response_s.map_or_else(String::new, |seconds| format!(", {}", latency(seconds)));
+    let response =
+        load.response_s.map_or_else(String::new, |seconds| format!(", {}", numbers::seconds(seconds)));
     format!("{clients}{} requests/s{response}", amount(load.throughput))
 }
 

@@ -82,7 +82,7 @@ fn changed(report: &CapacityReport, before: &CapacityAnswer) -> Option<String> {
         format!(
             " {} times the current load takes {}, {word} the target.",
             load.factor,
-            super::phrases::latency(load.response_s)
+            numbers::seconds(load.response_s)
         )
     });
     let median =

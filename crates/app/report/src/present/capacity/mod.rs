@@ -16,8 +16,8 @@ use crate::{
     TransactionLatency, names, numbers,
 };
 use phrases::{
-    accuracy_sentence, amount, latency, least_favorable_mix, limit, load_sentence, most, most_amount,
-    tier_size, trust_word,
+    accuracy_sentence, amount, least_favorable_mix, limit, load_sentence, most, most_amount, tier_size,
+    trust_word,
 };
 
 /// Rows of each table, and those that text shows.
@@ -132,7 +132,7 @@ fn load(report: &CapacityReport, answer: &CapacityAnswer) -> Option<Section> {
         TableRow::new([
             Cell::worded(CellKind::Number, clients, point.clients),
             Cell::worded(CellKind::Number, amount(point.throughput), point.throughput),
-            duration(point.response_s).tone(tone),
+            Cell::seconds(point.response_s).tone(tone),
             Cell::bar(point.response_s / (2.0 * report.latency_max_s)),
             Cell::text(Prose::default().faint(if within { "" } else { "beyond the target" })),
         ])
@@ -172,10 +172,6 @@ fn listed_points(answer: &CapacityAnswer) -> Vec<&CurvePoint> {
     indices.into_iter().map(|at| &answer.curve[at]).collect()
 }
 
-fn duration(seconds: f64) -> Cell {
-    Cell::worded(CellKind::Duration, latency(seconds), seconds * 1e9)
-}
-
 fn tiers(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel) -> Section {
     let columns = columns![
         Name "tier", Text "size", Number "demand", Number "residence", Number "utilization", Graphic "",
@@ -189,8 +185,8 @@ fn tiers(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel
         let row = TableRow::new([
             Cell::name(SpanStyle::Name, &tier.tier),
             Cell::text(Prose::default().faint(tier_size(tier))),
-            duration(tier.mean_s),
-            duration(load.map_or(f64::NAN, |load| load.residence_s)),
+            Cell::seconds(tier.mean_s),
+            Cell::seconds(load.map_or(f64::NAN, |load| load.residence_s)),
             used.map_or_else(|| Cell::text("–"), Cell::share).tone(tone),
             used.map_or_else(Cell::empty, Cell::bar),
             Cell::share(tier.background),
@@ -223,9 +219,9 @@ fn transactions(report: &CapacityReport, answer: &CapacityAnswer, model: &Capaci
     let row = |&at: &usize| {
         let response_s = answer.transactions.get(at).map_or(f64::NAN, |response| response.response_s);
         let demands = model.tiers.iter().take(TIERS);
-        let demands = demands.map(|tier| duration(tier.demands_s.get(at).copied().unwrap_or(f64::NAN)));
+        let demands = demands.map(|tier| Cell::seconds(tier.demands_s.get(at).copied().unwrap_or(f64::NAN)));
         let cells = [Cell::name(SpanStyle::Operation, &model.transactions[at]), Cell::share(model.mix[at])];
-        let last = [duration(response_s), Cell::bar(response_s / longest)];
+        let last = [Cell::seconds(response_s), Cell::bar(response_s / longest)];
         TableRow::new(cells.into_iter().chain(demands).chain(last)).note(
             Detail::Full,
             "95 %:",
@@ -251,7 +247,9 @@ fn intervals(model: &CapacityModel, at: usize) -> Prose {
     for tier in model.tiers.iter().take(TIERS) {
         let known = |values: &[f64]| values.get(at).copied().filter(|value| value.is_finite());
         let interval = match (known(&tier.low_s), known(&tier.high_s)) {
-            (Some(low), Some(high)) if high > 0.0 => format!(" {} to {}", latency(low), latency(high)),
+            (Some(low), Some(high)) if high > 0.0 => {
+                format!(" {} to {}", numbers::seconds(low), numbers::seconds(high))
+            }
             _ => String::new(),
         };
         let is_apart = tier.distinguishable.get(at).copied().unwrap_or(true);
@@ -282,12 +280,12 @@ fn breakdown(report: &CapacityReport) -> Section {
         let mut cells = vec![
             Cell::name(SpanStyle::Operation, &one.transaction),
             Cell::count(one.count),
-            duration(one.response_s),
-            duration(one.service_s),
-            duration(one.queueing_s),
+            Cell::seconds(one.response_s),
+            Cell::seconds(one.service_s),
+            Cell::seconds(one.queueing_s),
         ];
         if !report.callees.is_empty() {
-            cells.push(duration(one.callees_s.iter().sum()));
+            cells.push(Cell::seconds(one.callees_s.iter().sum()));
         }
         cells.push(stack(one, longest));
         let named = if report.callees.len() > 1 { called(report, one) } else { Prose::default() };
@@ -332,8 +330,10 @@ fn called(report: &CapacityReport, one: &TransactionLatency) -> Prose {
     let mut prose = Prose::default();
     for (name, seconds) in called.take(CALLEES) {
         let separator = if prose.is_empty() { "" } else { ", " };
-        prose =
-            prose.plain(separator).named(SpanStyle::Service, name).plain(format!(" {}", latency(*seconds)));
+        prose = prose
+            .plain(separator)
+            .named(SpanStyle::Service, name)
+            .plain(format!(" {}", numbers::seconds(*seconds)));
     }
     prose
 }
@@ -343,7 +343,8 @@ fn basis_section(report: &CapacityReport) -> Section {
     sentences
         .extend(report.answer.as_ref().map(|answer| Prose::from(format!("Solved by {}.", answer.algorithm))));
     let think = report.model.as_ref().and_then(|model| model.think.as_ref());
-    let think = think.map(|think| format!("Think time {}. {}", latency(think.seconds), think.source));
+    let think =
+        think.map(|think| format!("Think time {}. {}", numbers::seconds(think.seconds), think.source));
     sentences.extend(think.map(|text| Prose::quoted(&text)));
     let accuracy = report.accuracy.as_ref();
     let accuracy =

@@ -1,17 +1,12 @@
 //! Phrases about capacity.
 
-use crate::names::quoted;
+use crate::names::{quoted, some_of};
 use crate::numbers;
 use crate::times::Calendar;
 use crate::{CapacityAnswer, CapacityReport, ModelAccuracy, TierKind, TierModel, Trust, WhatIfLoad};
 
 /// Transactions of a mix that are named.
 const MIX_NAMED: usize = 4;
-
-/// A length given in seconds: `4.00 ms`.
-pub(crate) fn latency(seconds: f64) -> String {
-    numbers::time_float(seconds * 1e9)
-}
 
 /// A limit as people write it: `500 ms`, `1.5 s`.
 pub(crate) fn limit(seconds: f64) -> String {
@@ -111,15 +106,8 @@ pub(crate) fn tier_size(tier: &TierModel) -> String {
 pub(crate) fn mix_words(names: &[String], shares: &[f64]) -> String {
     let mut order: Vec<usize> = (0..shares.len().min(names.len())).filter(|&at| shares[at] > 0.0).collect();
     order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]));
-    let shown: Vec<String> = order
-        .iter()
-        .take(MIX_NAMED)
-        .map(|&at| format!("{} {}", numbers::share(shares[at]), quoted(&names[at])))
-        .collect();
-    match order.len().saturating_sub(MIX_NAMED) {
-        0 => shown.join(", "),
-        rest => format!("{} and {} more", shown.join(", "), numbers::count(rest as u64)),
-    }
+    let part = |at: usize| format!("{} {}", numbers::share(shares[at]), quoted(&names[at]));
+    some_of(order.into_iter().map(part), MIX_NAMED)
 }
 
 /// How far the model is off, as a sentence.
@@ -169,7 +157,7 @@ pub(crate) fn load_sentence(load: &WhatIfLoad) -> String {
     format!(
         "At {times} current load{clients}: {} requests/s, {}, {} the target.",
         amount(load.throughput),
-        latency(load.response_s),
+        numbers::seconds(load.response_s),
         if load.within_target { "within" } else { "beyond" }
     )
 }

@@ -20,7 +20,7 @@ use laggard_model::Nanos;
 use phrases::{
     UNEXPLAINED, before_after, by_verdict, calendar, change_verdict, cost_clause, deployment, error,
     event_word, heading_of, host_clause, location, mix_clause, onset_margin, percent, plus_minus,
-    signed_length, split_clause, unexplained, wait_clause,
+    split_clause, unexplained, wait_clause,
 };
 
 /// Events, transactions, and servers of a document; the JSON output has all.
@@ -100,7 +100,7 @@ fn figures(report: &ChangeReport, calendar: &Calendar) -> Vec<Figure> {
 /// A signed difference given in seconds; longer is worse.
 fn difference(seconds: f64) -> Cell {
     let tone = if seconds > 0.0 { Tone::Bad } else { Tone::Good };
-    Cell::worded(CellKind::Duration, signed_length(seconds), seconds * 1e9).tone(tone)
+    Cell::worded_seconds(numbers::signed_seconds(seconds), seconds).tone(tone)
 }
 
 /// The changes, in order of time.
@@ -181,7 +181,7 @@ fn shift_row(since: Cell, shift: &TransactionShift) -> TableRow {
     TableRow::new([
         since,
         Cell::name(SpanStyle::Operation, &shift.transaction),
-        Cell::worded(CellKind::Duration, before_after(shift), shift.after_s * 1e9),
+        Cell::worded_seconds(before_after(shift), shift.after_s),
         difference(shift.difference_s),
         Cell::text(plus_minus(shift.standard_error_s)),
     ])

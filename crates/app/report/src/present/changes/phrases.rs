@@ -1,17 +1,14 @@
 //! Phrases about changes.
 
 use crate::document::Tone;
-use crate::names::quoted;
-use crate::numbers::{self, signed_time};
+use crate::names::{quoted, some_of};
+use crate::numbers;
 use crate::times::Calendar;
 use crate::{
     AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, CpuSplit, DeploymentBefore, JointChange,
     MixShift, Onset, ReportedSegment, SegmentState, ServerChanges, ShiftQuantity, TiedTransactions,
     TransactionShift,
 };
-
-/// Nanoseconds of a second.
-const SECOND_NS: f64 = 1e9;
 
 /// The verdict in one to three words, and what it means.
 pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static str) {
@@ -45,19 +42,9 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
 pub(crate) const UNEXPLAINED: &str =
     "CPU utilization changed, but neither the time transactions take nor their number explains it";
 
-/// A length given in seconds: `4.00 ms`.
-pub(crate) fn length(seconds: f64) -> String {
-    numbers::time_float(seconds * SECOND_NS)
-}
-
-/// A signed length given in seconds: `+5.00 ms`.
-pub(crate) fn signed_length(seconds: f64) -> String {
-    signed_time(seconds * SECOND_NS)
-}
-
 /// `4.00 ms → 9.00 ms`
 pub(crate) fn before_after(shift: &TransactionShift) -> String {
-    format!("{} → {}", length(shift.before_s), length(shift.after_s))
+    format!("{} → {}", numbers::seconds(shift.before_s), numbers::seconds(shift.after_s))
 }
 
 /// Half of the 95 % interval of a difference: `±0.31 ms`; empty when it is not known.
@@ -65,13 +52,13 @@ pub(crate) fn plus_minus(standard_error_s: f64) -> String {
     if !standard_error_s.is_finite() {
         return String::new();
     }
-    format!("±{}", length(1.96 * standard_error_s))
+    format!("±{}", numbers::seconds(1.96 * standard_error_s))
 }
 
 /// The largest distance of an onset's time from an end of its interval: `±30 s`, `±2 min`; empty when it is exact.
 pub(crate) fn onset_margin(onset: &Onset) -> String {
     let sides = [onset.at.since(onset.earliest), onset.latest.since(onset.at)];
-    let seconds = sides.map(|side| side.ns()).into_iter().max().unwrap_or(0).max(0) as f64 / SECOND_NS;
+    let seconds = sides.map(|side| side.ns()).into_iter().max().unwrap_or(0).max(0) as f64 / 1e9;
     match seconds {
         0.0 => String::new(),
         s if s < 1.0 => format!("±{} ms", (s * 1e3).ceil()),
@@ -131,16 +118,14 @@ fn in_brackets(named: &[String]) -> String {
     if named.is_empty() {
         return String::new();
     }
-    let more = named.len().saturating_sub(SHOWN);
-    let shown = named[..named.len().min(SHOWN)].join(", ");
-    if more > 0 { format!(" ({shown} and {more} more)") } else { format!(" ({shown})") }
+    format!(" ({})", some_of(named.iter().cloned(), SHOWN))
 }
 
 /// ``Home` costs 5.00 ms more CPU per call (4.00 ms → 9.00 ms)`: what a change of transactions is, as a clause. A
 /// transaction *costs* CPU and *takes* time.
 pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
     let clause = |shift: &TransactionShift| {
-        let size = length(shift.difference_s.abs());
+        let size = numbers::seconds(shift.difference_s.abs());
         let name = quoted(&shift.transaction);
         let is_less = shift.difference_s < 0.0;
         let effect = match shift.quantity {
@@ -209,7 +194,7 @@ pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
     match shifts {
         [] => cost_clause(shifts),
         [first, rest @ ..] => {
-            let (before, after) = (length(first.before_s), length(first.after_s));
+            let (before, after) = (numbers::seconds(first.before_s), numbers::seconds(first.after_s));
             let others = match rest.len() as u64 {
                 0 => String::new(),
                 others => format!(", and {} changed", numbers::counted(others, "other transaction")),
@@ -264,15 +249,10 @@ pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
 /// Transactions of which only the sum is known, as a sentence.
 pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
     const SHOWN: usize = 4;
-    let shown: Vec<String> = tied.transactions.iter().take(SHOWN).map(|name| quoted(name)).collect();
-    let more = match tied.transactions.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "{}{more} always occur in the same proportions: {} {} on average; their individual costs are not known.",
-        shown.join(", "),
-        length(tied.mean_demand_s),
+        "{} always occur in the same proportions: {} {} on average; their individual costs are not known.",
+        some_of(tied.transactions.iter().map(|name| quoted(name)), SHOWN),
+        numbers::seconds(tied.mean_demand_s),
         plus_minus(tied.standard_error_s)
     )
 }

@@ -2,8 +2,7 @@
 
 use super::super::calls::call_sentence;
 use super::phrases::{
-    change_verdict, error, heading_of, length, model_letter, percent, plus_minus, segment_word,
-    tied_sentence, when,
+    change_verdict, error, heading_of, model_letter, percent, plus_minus, segment_word, tied_sentence, when,
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
 use crate::document::{
@@ -171,10 +170,10 @@ fn comparison(rows: &[SignatureShift]) -> Table {
         let cells = [
             name,
             difference(row.after_s - row.before_s),
-            Cell::worded(CellKind::Duration, plus_minus(error), error * 1e9),
+            Cell::worded_seconds(plus_minus(error), error),
             dumbbell(row, largest),
-            duration(row.before_s),
-            duration(row.after_s),
+            Cell::seconds(row.before_s),
+            Cell::seconds(row.after_s),
         ];
         TableRow::new(cells).emphasis(if row.changed { Emphasis::Worse } else { Emphasis::Usual })
     })
@@ -197,10 +196,6 @@ fn dumbbell(row: &SignatureShift, largest: f64) -> Cell {
     marks.push(GraphicMark::point(GraphicShape::Ring, before, Color::QUIET));
     marks.push(GraphicMark::point(GraphicShape::Dot, after, Color::ACCENT));
     Cell::graphic(marks)
-}
-
-fn duration(seconds: f64) -> Cell {
-    Cell::worded(CellKind::Duration, length(seconds), seconds * 1e9)
 }
 
 /// What transactions cost by each model, the current one first and unfolded.
@@ -247,14 +242,15 @@ fn costs(model: &CostModel) -> Table {
     let largest = model.transactions.iter().map(|cost| cost.demand_s).fold(0.0, f64::max);
     let row = |cost: &TransactionCost| {
         let known = cost.demand_low_s.is_finite() && cost.demand_high_s.is_finite();
-        let interval = format!("{} to {}", length(cost.demand_low_s), length(cost.demand_high_s));
+        let interval =
+            format!("{} to {}", numbers::seconds(cost.demand_low_s), numbers::seconds(cost.demand_high_s));
         let unknown =
             if cost.distinguishable { "" } else { "not told apart from others: its own cost is not known" };
         let row = TableRow::new([
             Cell::name(SpanStyle::Operation, &cost.transaction),
-            duration(cost.demand_s),
+            Cell::seconds(cost.demand_s),
             Cell::text(if known { interval } else { "–".to_owned() }),
-            cost.service_time_s.map_or_else(|| Cell::text("–"), duration),
+            cost.service_time_s.map_or_else(|| Cell::text("–"), Cell::seconds),
             Cell::bar(cost.demand_s / largest),
         ]);
         row.note(Detail::Summary, "", Prose::default().faint(unknown))

@@ -3,7 +3,6 @@
 use super::phrases::signed_percent;
 use crate::names::quoted;
 use crate::numbers;
-use crate::present::changes::phrases::{length, signed_length};
 use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionOutcome};
 
 /// What a signature has, from everything else in it. Names stand in backticks.
@@ -19,7 +18,7 @@ pub fn signature_headline(signature: &Signature) -> String {
         format!(
             " {} takes longest: {} without queueing.",
             quoted(&transaction.transaction),
-            length(transaction.service_time_s.unwrap_or(f64::NAN))
+            numbers::seconds(transaction.service_time_s.unwrap_or(f64::NAN))
         )
     });
     format!(
@@ -89,7 +88,7 @@ fn by(transaction: &TransactionDiff) -> String {
     let difference = transaction.difference_s.unwrap_or(f64::NAN);
     let ratio = transaction.before_s.filter(|&before| before > 0.0).map(|before| difference / before);
     let ratio = ratio.map_or_else(String::new, |ratio| format!(" ({})", signed_percent(ratio)));
-    format!("{}{ratio}", signed_length(difference))
+    format!("{}{ratio}", numbers::signed_seconds(difference))
 }
 
 fn on(transaction: &TransactionDiff) -> String {

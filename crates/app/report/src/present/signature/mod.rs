@@ -4,10 +4,10 @@ pub(crate) mod headline;
 pub(crate) mod phrases;
 
 use super::basis::basis;
-use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
+use super::changes::phrases::{heading_of, plus_minus};
 use crate::document::{
-    Block, Cell, CellKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone,
-    cautions, columns, further_missing, losses,
+    Block, Cell, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions,
+    columns, further_missing, losses,
 };
 use crate::render::Present;
 use crate::{
@@ -21,9 +21,6 @@ const SERVERS: usize = 50;
 
 /// Transactions of a table in text.
 const PREVIEW: u32 = 40;
-
-/// Nanoseconds of a second.
-const SECOND_NS: f64 = 1e9;
 
 impl Present for Signature {
     fn present(&self) -> Document {
@@ -51,16 +48,11 @@ impl Present for Signature {
 
 /// A length given in seconds; a dash where there is none.
 fn seconds(seconds: Option<f64>) -> Cell {
-    seconds.map_or_else(
-        || Cell::text("–"),
-        |value| Cell::worded(CellKind::Duration, length(value), value * SECOND_NS),
-    )
+    seconds.map_or_else(|| Cell::text("–"), Cell::seconds)
 }
 
 fn interval(standard_error_s: Option<f64>) -> Cell {
-    standard_error_s.map_or_else(Cell::empty, |error| {
-        Cell::worded(CellKind::Duration, plus_minus(error), error * SECOND_NS)
-    })
+    standard_error_s.map_or_else(Cell::empty, |error| Cell::worded_seconds(plus_minus(error), error))
 }
 
 /// One table for each server.
@@ -144,7 +136,7 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
             TransactionOutcome::New | TransactionOutcome::Removed | TransactionOutcome::Same => Tone::Neutral,
         };
         let difference = transaction.difference_s.map_or_else(Cell::empty, |difference| {
-            Cell::worded(CellKind::Duration, signed_length(difference), difference * SECOND_NS)
+            Cell::worded_seconds(numbers::signed_seconds(difference), difference)
         });
         let row = TableRow::new([
             Cell::mark(transaction.outcome.word(), tone),

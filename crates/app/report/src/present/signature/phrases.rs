@@ -2,7 +2,6 @@
 
 use crate::names::label;
 use crate::numbers;
-use crate::present::changes::phrases::{length, signed_length};
 use crate::{DiffSide, SignatureDiff, TransactionDiff};
 
 /// `takes 9.00 ms instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
@@ -24,9 +23,9 @@ pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
     let reason = transaction.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     format!(
         "takes {} instead of {} ({}{ratio}; windows {windows}){reason}",
-        length(after),
-        length(before),
-        signed_length(difference)
+        numbers::seconds(after),
+        numbers::seconds(before),
+        numbers::signed_seconds(difference)
     )
 }
 

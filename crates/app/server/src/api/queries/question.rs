@@ -38,8 +38,8 @@ pub(super) enum Body {
     Settings,
     /// The same, or a form with files.
     SettingsOrFiles,
-    /// A form with these parts.
-    Files(&'static str),
+    /// A form with kernel traces, of which there can be two sets.
+    Files { two_sets: bool },
 }
 
 /// A question as it was sent.
@@ -85,7 +85,7 @@ impl Question {
             .response("4XX", response::<ProblemDocument>(""))
             .response("503", response::<ProblemDocument>(""));
         let mut schemas = Vec::new();
-        if !matches!(body, Body::Files(_)) {
+        if !matches!(body, Body::Files { .. }) {
             add_schemas::<P>(&mut schemas);
         }
         add_schemas::<R>(&mut schemas);
@@ -107,12 +107,22 @@ impl Question {
 
 impl Body {
     fn describe<P: ToSchema>(self, name: &str) -> RequestBody {
-        let settings = format!("Settings, named like the flags of `laggard {name}`");
+        let command = name.replace('/', " ");
+        let settings = format!("Settings, named like the flags of `laggard {command}`");
         let json = ("application/json", RefOr::from(Ref::from_schema_name(P::name())));
         let (description, (kind, schema)) = match self {
             Body::Settings => (settings, json),
             Body::SettingsOrFiles => (settings + "; or a form with the parts settings and file", json),
-            Body::Files(parts) => (parts.to_owned(), ("multipart/form-data", String::schema())),
+            Body::Files { two_sets } => {
+                let parts = match two_sets {
+                    true => {
+                        "normal and sample: kernel traces of the two sets; or file: traces that hold both"
+                    }
+                    false => "file: a kernel trace, repeated for more",
+                };
+                let parts = format!("settings: named like the flags of `laggard {command}`; {parts}");
+                (parts, ("multipart/form-data", String::schema()))
+            }
         };
         let body = RequestBodyBuilder::new().description(Some(description)).required(Some(Required::True));
         body.content(kind, Content::new(Some(schema))).build()

@@ -1,86 +1,39 @@
-//! Questions about samples, stored or uploaded: changes, signature, and capacity.
+//! Questions about samples, stored or uploaded, which declare themselves.
 
 use super::spans::TenantQueries;
 use super::{Body, Query, Question, Work};
-use crate::api::data::threads;
 use crate::api::jobs::Progress;
 use crate::api::parameters::now;
 use crate::api::problem::ApiError;
-use crate::api::sampled::{Sampled, of_files, of_store};
+use crate::api::sampled::{of_files, of_store};
 use crate::api::uploads::Uploads;
-use laggard_metrics_questions::{CapacitySettings, ChangesQuestion, SignatureQuestion, build_signature};
-use laggard_params::{CapacityParams, ChangesParams, SampleQuery, SampleReading, SignatureParams, Windows};
-use laggard_report::{CapacityReport, ChangeReport, Signature};
+use laggard_params::{
+    Declaration, QuestionVisitor, SampleQuery, SampleQuestion, SampleReading, WindowedSamples, Windows,
+    each_question,
+};
 
-pub(super) fn questions() -> [Question; 3] {
-    [
-        Question::new(
-            "changes",
-            "Did code, workload, or another process on the host change CPU use?",
-            Body::SettingsOrFiles,
-            changes,
-        ),
-        Question::new(
-            "signature",
-            "What do transactions take without queueing?",
-            Body::SettingsOrFiles,
-            signature,
-        ),
-        Question::new(
-            "capacity",
-            "How many clients can the system take within a latency target?",
-            Body::SettingsOrFiles,
-            capacity,
-        ),
-    ]
+pub(super) fn questions() -> Vec<Question> {
+    struct Questions(Vec<Question>);
+
+    impl QuestionVisitor for Questions {
+        fn about_samples<Q: SampleQuestion>(&mut self) {
+            let Declaration { name, question, .. } = Q::DECLARATION;
+            self.0.push(Question::new(name, question, Body::SettingsOrFiles, answer::<Q>));
+        }
+    }
+
+    let mut questions = Questions(Vec::new());
+    each_question(&mut questions);
+    questions.0
 }
 
-fn changes(query: Query<'_, SampleQuery<ChangesParams>>) -> Result<Work<ChangeReport>, ApiError> {
-    let settings = query.params.params.settings()?;
-    let (source, _) = SampleSource::from_query(query)?;
-    Ok(Box::new(move |progress| {
-        let sampled = source.read(progress)?;
-        progress.stage("looking for changes", 0)?;
-        let changes = laggard_metrics_questions::changes(&ChangesQuestion {
-            table: &sampled.table,
-            facts: &sampled.facts,
-            deployments: &source.windows.deployments(),
-            settings: &settings,
-            threads: threads(),
-        });
-        let mut report = changes.map_err(ApiError::invalid)?;
-        report.cautions.extend(sampled.cautions);
-        Ok(report)
-    }))
-}
-
-fn signature(query: Query<'_, SampleQuery<SignatureParams>>) -> Result<Work<Signature>, ApiError> {
-    let (source, params) = SampleSource::from_query(query)?;
-    Ok(Box::new(move |progress| {
-        let sampled = source.read(progress)?;
-        progress.stage("fitting", 0)?;
-        let mut signature = build_signature(&SignatureQuestion {
-            table: &sampled.table,
-            facts: &sampled.facts,
-            label: &params.label,
-            types_max: params.types_max.into(),
-        });
-        signature.cautions.extend(sampled.cautions);
-        Ok(signature)
-    }))
-}
-
-fn capacity(query: Query<'_, SampleQuery<CapacityParams>>) -> Result<Work<CapacityReport>, ApiError> {
+fn answer<Q: SampleQuestion>(query: Query<'_, SampleQuery<Q>>) -> Result<Work<Q::Output>, ApiError> {
     let settings = query.params.params.settings(&query.params.windows)?;
-    let settings = CapacitySettings { threads: threads(), ..settings };
-    let (source, _) = SampleSource::from_query(query)?;
+    let source = SampleSource::from_query(query)?;
     Ok(Box::new(move |progress| {
-        let sampled = source.read(progress)?;
-        progress.stage("modeling", 0)?;
-        let answered = laggard_metrics_questions::capacity(&sampled.table, &sampled.facts, &settings);
-        let mut report = answered.map_err(ApiError::invalid)?;
-        report.cautions.extend(sampled.cautions);
-        Ok(report)
+        let samples = source.read(progress)?;
+        progress.stage(Q::DECLARATION.stage, 0)?;
+        Q::answer(settings, samples).map_err(ApiError::from)
     }))
 }
 
@@ -93,17 +46,17 @@ struct SampleSource {
 }
 
 impl SampleSource {
-    /// Checks what can be checked before anything is read; returns the question's own parameters, too.
-    fn from_query<P>(query: Query<'_, SampleQuery<P>>) -> Result<(SampleSource, P), ApiError> {
-        let SampleQuery { windows, params, reading } = query.params;
+    /// Checks what can be checked before anything is read.
+    fn from_query<P>(query: Query<'_, SampleQuery<P>>) -> Result<SampleSource, ApiError> {
+        let SampleQuery { windows, params: _, reading } = query.params;
         windows.settings(now())?;
         reading.settings()?;
         let tenant_queries = TenantQueries::of(query.state, query.tenant);
         let uploads = query.uploads.filter(|uploads| !uploads.files().is_empty());
-        Ok((SampleSource { windows, reading, uploads, tenant_queries }, params))
+        Ok(SampleSource { windows, reading, uploads, tenant_queries })
     }
 
-    fn read(&self, progress: &Progress) -> Result<Sampled, ApiError> {
+    fn read(&self, progress: &Progress) -> Result<WindowedSamples, ApiError> {
         match &self.uploads {
             Some(uploads) => of_files(uploads, &self.reading, &self.windows, progress),
             None => of_store(&self.tenant_queries, &self.windows, progress),

@@ -8,7 +8,7 @@ use laggard_params::SettingsListing;
 /// What can be set in a question's object `set`: names, ranges, defaults, and their sources
 #[utoipa::path(
     get, path = "/api/v1/settings/{question}", tag = "questions",
-    params(("question" = String, Path, description = "diagnose, compare, changes, capacity, or kernel-diagnose")),
+    params(("question" = String, Path, description = "A question that has settings, like diagnose or changes")),
     responses((status = 200, body = SettingsListing), (status = "4XX", body = ProblemDocument))
 )]
 pub(crate) async fn settings(Path(question): Path<String>) -> Result<Json<SettingsListing>, ApiError> {
