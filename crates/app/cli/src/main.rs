@@ -18,6 +18,7 @@ mod lists;
 mod live_demo;
 mod load;
 mod output;
+mod probed_spans;
 mod progress;
 mod prometheus;
 mod record;

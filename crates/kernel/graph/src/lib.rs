@@ -20,6 +20,7 @@ mod idle;
 mod membership;
 mod partial_graph;
 mod path;
+mod probed_calls;
 mod quota_timers;
 mod relations;
 mod resolve;
@@ -42,6 +43,7 @@ pub use graph::{ExecutionGraph, GraphCounts, StateInterval};
 pub use membership::Membership;
 pub use partial_graph::{PartialGraph, VertexHandle};
 pub use path::{CriticalPath, PathLink, PathSegment, Window, WorkerState};
+pub use probed_calls::{ProbedCall, ProbedCalls, ProbedRequest, ProbedTotals};
 pub use relations::CpuUserRelation;
 pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,

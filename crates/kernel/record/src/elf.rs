@@ -19,6 +19,11 @@ pub enum ElfError {
         /// Names that contain it.
         similar: Vec<String>,
     },
+    /// Its own symbols were removed, and those for linking do not have this function.
+    Stripped {
+        /// The requested name.
+        name: String,
+    },
 }
 
 impl fmt::Display for ElfError {
@@ -29,11 +34,16 @@ impl fmt::Display for ElfError {
                 write!(f, "{reason}; give the function's offset in the file (0x…)")
             }
             ElfError::NoFunction { name, similar } if similar.is_empty() => {
-                write!(f, "no function '{name}'; is it stripped? Its offset in the file (0x…) does as well")
+                write!(f, "no function '{name}'; `nm` lists those it has")
             }
             ElfError::NoFunction { name, similar } => {
                 write!(f, "no function '{name}'; there are {}", similar.join(", "))
             }
+            ElfError::Stripped { name } => write!(
+                f,
+                "no function '{name}': the program has no symbols of its own (it is stripped). Use a build with symbols, or \
+                 give the function's offset in the file (0x…)"
+            ),
         }
     }
 }
@@ -75,13 +85,17 @@ pub fn function_offset(binary: &Path, function: &str) -> Result<u64, ElfError> {
                 continue;
             }
             match name == function {
-                true => return elf.file_offset(number(symbol, 8, 8)),
+                true => return elf.probe_offset(number(symbol, 8, 8)),
                 false if similar.len() < SUGGESTIONS => similar.push(name.to_owned()),
                 false => {}
             }
         }
     }
-    Err(ElfError::NoFunction { name: function.to_owned(), similar })
+    let name = function.to_owned();
+    match elf.sections.iter().any(|part| part.kind == SYMBOLS) {
+        true => Err(ElfError::NoFunction { name, similar }),
+        false => Err(ElfError::Stripped { name }),
+    }
 }
 
 const SYMBOL_BYTES: usize = 24;
@@ -89,8 +103,16 @@ const SYMBOL_BYTES: usize = 24;
 const FUNCTION: u8 = 2;
 /// The section of a symbol that is defined in another file.
 const UNDEFINED: u64 = 0;
-const SYMBOL_TABLES: [u64; 2] = [2, 11];
+/// The section of all symbols, and of those for linking at run time, which remain in a stripped program.
+const SYMBOLS: u64 = 2;
+const SYMBOL_TABLES: [u64; 2] = [SYMBOLS, 11];
 const SEGMENT_LOADED: u64 = 1;
+
+/// The instruction that marks targets of indirect calls (x86-64).
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// `push` of one of the first eight registers, and the prefix for the other eight.
+const PUSH: std::ops::RangeInclusive<u8> = 0x50..=0x57;
+const PREFIX_HIGH_REGISTER: u8 = 0x41;
 
 /// A section, or a part of the file that is loaded.
 struct ElfPart {
@@ -154,6 +176,20 @@ impl Elf {
         let names =
             usize::try_from(table.link).ok().and_then(|link| self.sections.get(link)).map(ElfPart::copy);
         self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
+    }
+
+    /// Where to probe the function at an address: at its first instruction, or behind `endbr64` if the next one is a push. The
+    /// kernel emulates a push, but executes `endbr64` in single steps, which takes ten times as long; the stack is the same at
+    /// both.
+    fn probe_offset(&mut self, address: u64) -> Result<u64, ElfError> {
+        let offset = self.file_offset(address)?;
+        let mut first = [0; 6];
+        self.file.seek(SeekFrom::Start(offset))?;
+        let skips = cfg!(target_arch = "x86_64") && self.file.read_exact(&mut first).is_ok() && {
+            let next = if first[4] == PREFIX_HIGH_REGISTER { first[5] } else { first[4] };
+            first.starts_with(&ENDBR64) && PUSH.contains(&next)
+        };
+        Ok(if skips { offset + ENDBR64.len() as u64 } else { offset })
     }
 
     /// The file offset of an address in memory.

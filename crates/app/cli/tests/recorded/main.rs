@@ -11,3 +11,4 @@ mod kinds;
 mod quota;
 mod record;
 mod recorder;
+mod uprobes;

@@ -21,7 +21,8 @@ struct RecordedEvents {
 
 fn read_back(path: &Path) -> RecordedEvents {
     let mut found = RecordedEvents::default();
-    let options = OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()] };
+    let options =
+        OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()], ..OpenOptions::default() };
     let trace = open_with(path, &options).unwrap();
     let read = trace.read(|event, texts| {
         match event.kind {

@@ -107,7 +107,8 @@ impl EventPlan {
         if let Some(plan) = known(format).or_else(|| syscall(format, texts)) {
             return plan;
         }
-        if !options.wants(&format.system, &format.name) {
+        let is_probe = ["__probe_ip", "__probe_func"].iter().any(|name| format.number(name).is_some());
+        if !options.wants(&format.system, &format.name) && !(options.probes && is_probe) {
             return EventPlan::Unwanted;
         }
         EventPlan::Other { name: keep(&format.name, texts), fields: NamedField::all(format) }
@@ -208,7 +209,10 @@ mod tests {
             text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
         }
         let format = EventFormat::parse(system, &text).expect("a format");
-        let options = OpenOptions { also: vec!["wanted".to_owned(), "sched_switch".to_owned()] };
+        let options = OpenOptions {
+            also: vec!["wanted".to_owned(), "sched_switch".to_owned()],
+            ..OpenOptions::default()
+        };
         EventPlan::new(&format, &options, &mut Vec::new())
     }
 

@@ -8,38 +8,62 @@ use crate::elf::function_offset;
 use crate::error::RecordError;
 use crate::events::EventName;
 use crate::settings::Uprobe;
+use laggard_model::ProbedFunction;
+use std::collections::BTreeSet;
 
 /// The file that probes are written to.
 const PROBES: &str = "uprobe_events";
 
-/// Makes two probes for each function, `NAME` at its begin and `NAME_return` at its end; their events.
+/// The probes of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Probes {
+    /// Their events.
+    pub(super) events: Vec<EventName>,
+    /// Their functions.
+    pub(super) functions: Vec<ProbedFunction>,
+}
+
+/// Makes two probes for each function, `NAME` at its begin and `NAME_return` at its end.
 pub(super) fn create(
     tracefs: &Tracefs,
     restorer: &mut Restorer,
     uprobes: &[Uprobe],
-) -> Result<Vec<EventName>, RecordError> {
+) -> Result<Probes, RecordError> {
     let system = stale::probe_group();
-    let mut events: Vec<EventName> = Vec::new();
+    let mut probes = Probes::default();
+    let mut places = BTreeSet::new();
     for uprobe in uprobes {
-        let binary = uprobe
-            .binary
-            .canonicalize()
-            .map_err(|source| RecordError::Command { program: uprobe.binary.clone(), source })?;
-        let offset = function_offset(&binary, &uprobe.function)
-            .map_err(|error| RecordError::Impossible { reason: format!("{}: {error}", binary.display()) })?;
-        let is_taken = |name: &str| events.iter().any(|event| event.name == name);
+        let impossible = |reason| RecordError::Impossible {
+            reason: format!("--uprobe {}:{}: {reason}", uprobe.binary.display(), uprobe.function),
+        };
+        let binary = uprobe.binary.canonicalize().map_err(|error| impossible(error.to_string()))?;
+        let offset =
+            function_offset(&binary, &uprobe.function).map_err(|error| impossible(error.to_string()))?;
+        // Two probes on one function would make each call its own callee.
+        if !places.insert((binary.clone(), offset)) {
+            continue;
+        }
+        let is_taken = |name: &str| {
+            probes.events.iter().any(|event| event.name == name || event.name == return_of(name))
+        };
         let name = event_name(&uprobe.function, is_taken);
-        for (kind, name) in [('p', name.clone()), ('r', format!("{name}_return"))] {
+        for (kind, name) in [('p', name.clone()), ('r', return_of(&name))] {
             let removal = format!("-:{system}/{name}");
             restorer.before(UndoAction::Append { file: PROBES.to_owned(), value: removal })?;
             let probe = format!("{kind}:{system}/{name} {}:{offset:#x}", binary.display());
             tracefs
                 .append(PROBES, &probe)
                 .map_err(|source| refused(&format!("the probe '{probe}' failed"), source))?;
-            events.push(EventName { system: system.clone(), name });
+            probes.events.push(EventName { system: system.clone(), name });
         }
+        let program = binary.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        probes.functions.push(ProbedFunction { event: name, program, function: uprobe.function.clone() });
     }
-    Ok(events)
+    Ok(probes)
+}
+
+fn return_of(name: &str) -> String {
+    format!("{name}_return")
 }
 
 /// A valid name that is not in use: letters, digits, and `_`, at most 40 bytes.
