@@ -64,6 +64,9 @@ pub(crate) struct Record {
     /// Also record calls of this function, as spans for `laggard diagnose`; repeat for more
     #[arg(long = "uprobe", value_name = "PROGRAM:FUNCTION", value_parser = uprobe)]
     uprobes: Vec<Uprobe>,
+    /// Also record where in the kernel threads wait, and where they are woken from
+    #[arg(long)]
+    stacks: bool,
     /// Keep the latest events only, in memory, and read them at the end
     #[arg(long)]
     overwrite: bool,
@@ -122,6 +125,7 @@ fn settings(arguments: &Record) -> Result<RecordSettings, CommandError> {
         groups,
         events: arguments.events.clone(),
         uprobes: arguments.uprobes.clone(),
+        stacks: arguments.stacks,
         buffer_bytes: arguments.buffer.map(|bytes| bytes as u64),
         mode: if arguments.overwrite { RecordMode::FlightRecorder } else { RecordMode::Stream },
         markers: if arguments.marker { MarkerMode::Required } else { MarkerMode::IfPossible },

@@ -24,6 +24,7 @@ mod probed_calls;
 mod quota_timers;
 mod relations;
 mod resolve;
+mod stacks;
 mod states;
 mod stats;
 mod throttling;
@@ -45,6 +46,7 @@ pub use partial_graph::{PartialGraph, VertexHandle};
 pub use path::{CriticalPath, PathLink, PathSegment, Window, WorkerState};
 pub use probed_calls::{ProbedCall, ProbedCalls, ProbedRequest, ProbedTotals};
 pub use relations::CpuUserRelation;
+pub use stacks::WaitStacks;
 pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
     state_steps,

@@ -8,7 +8,9 @@
 mod agent;
 mod calls;
 mod kinds;
+mod program;
 mod quota;
 mod record;
 mod recorder;
+mod stacks;
 mod uprobes;

@@ -8,6 +8,7 @@ mod guardian;
 mod reader;
 mod stale;
 mod stop;
+mod symbols;
 mod tracefs;
 mod undo;
 mod uprobes;
@@ -100,6 +101,9 @@ impl Session {
         for event in &events {
             buffer.enable(&mut restorer, event)?;
         }
+        if settings.stacks {
+            buffer.record_stacks(&mut restorer, &events)?;
+        }
         notes.extend(remarks(&buffer));
         Ok(Session { buffer, events, functions: probes.functions, restorer, out, notes })
     }
@@ -128,7 +132,11 @@ impl Session {
             what: "reading the trace buffer failed".to_owned(),
             source,
         })?;
-        let head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
+        let mut head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
+        if settings.stacks {
+            head.symbols = symbols::of_stacks(&files)
+                .map_err(|source| RecordError::Output { path: settings.output.clone(), source })?;
+        }
         let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
         Ok(RunOutcome { head, files, cpus, duration, watched, signals })
     }
