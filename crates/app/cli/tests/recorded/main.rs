@@ -12,5 +12,6 @@ mod program;
 mod quota;
 mod record;
 mod recorder;
+mod situations;
 mod stacks;
 mod uprobes;
