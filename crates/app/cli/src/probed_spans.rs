@@ -165,3 +165,49 @@ fn span_name(event: &str, functions: &BTreeMap<String, ProbedFunction>) -> SpanN
         None => SpanName { service: "unknown".to_owned(), operation: event.to_owned() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_kernel_formats::TraceFacts;
+    use laggard_kernel_graph::ProbedCall;
+    use laggard_model::{Collect, HostSnapshot, KernelTime, Losses};
+
+    #[test]
+    fn calls_become_spans_with_their_callers_as_parents() {
+        let probe = |event: &str, function: &str| ProbedFunction {
+            event: event.to_owned(),
+            program: "shop".to_owned(),
+            function: function.to_owned(),
+        };
+        let snapshot =
+            HostSnapshot { probes: vec![probe("ns__handle", "ns::handle")], ..HostSnapshot::default() };
+        let facts = TraceFacts {
+            host: Some("web-1".to_owned()),
+            calendar: Some(ClockMap::from_offset_ns(1_000)),
+            snapshot: Some(snapshot),
+            ..TraceFacts::default()
+        };
+        let mut spans = ProbedSpans::new(&KernelTrace { facts, losses: Losses::none(), streams: Vec::new() });
+        let (mut texts, mut sink) = (KernelTexts::default(), Collect::default());
+        let (handle, query) = (texts.intern("ns__handle"), texts.intern("query"));
+        let call = |event, caller, from, to| {
+            let (begin, end) = (KernelTime::from_ns(from), KernelTime::from_ns(to));
+            ProbedCall { event, caller, begin, end }
+        };
+        let calls = [call(handle, None, 10, 50), call(query, Some(0), 20, 30)];
+        for process in [7, 9, 7] {
+            let request = ProbedRequest { tid: Tid(process + 1), process: Tid(process), calls: &calls };
+            spans.write(&request, &texts, &mut sink);
+        }
+        let [outer, inner, other, _, again, _] = &sink.spans[..] else { panic!("{:?}", sink.spans) };
+        assert_eq!((outer.service.as_str(), outer.operation.as_str()), ("shop", "ns::handle"));
+        assert_eq!((inner.service.as_str(), inner.operation.as_str()), ("unknown", "query"));
+        assert_eq!((outer.parent, inner.parent, inner.trace_id), (None, Some(outer.span_id), outer.trace_id));
+        assert_eq!((outer.start.unix_ns(), outer.inclusive.ns(), outer.thread), (1_010, 40, Some(Tid(8))));
+        let replicas = [outer, other, again].map(|span| span.replica.as_str());
+        assert_eq!(replicas, ["web-1", "web-1#2", "web-1"]);
+        // Two threads at one instant are two requests; the same call read twice is one.
+        assert!(other.trace_id != outer.trace_id && again.trace_id == outer.trace_id);
+    }
+}

@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   laggard record --all                                  until Ctrl-C
   laggard record --marker -- ./replay                   with what it writes to trace_marker
   laggard record --overwrite --all                      only the last moments before Ctrl-C
-  laggard record --uprobe ./shop:handle --uprobe ./shop:price -- ./shop    calls of functions, for diagnose
+  laggard record --uprobe ./shop:handle -- ./shop       with the calls of a function, for `laggard diagnose`
   laggard record --print-commands                       the same by trace-cmd, perf and LTTng
 
 All threads of the machine are recorded: a thread may wait for any other.

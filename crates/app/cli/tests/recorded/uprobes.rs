@@ -88,6 +88,12 @@ fn probes_are_removed_after_an_error_and_after_a_signal() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     assert!(stderr_text(&output).contains("it is stripped"), "{}", stderr_text(&output));
 
+    let output = record(&["-o", file, "--uprobe", &probe("handle"), "--", "true"]);
+    assert!(stderr_text(&output).contains("Never called: shop:handle"), "{}", stderr_text(&output));
+    let output = record(&["-o", file, "--uprobe", &probe("0x3"), "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("no code at 0x3"), "{}", stderr_text(&output));
+
     for signal in ["INT", "KILL"] {
         let recorder = Command::new(LAGGARD)
             .args(["record", "-o", file, "--uprobe", &probe("handle"), "--all"])
@@ -101,6 +107,21 @@ fn probes_are_removed_after_an_error_and_after_a_signal() {
         recorder.wait_with_output().unwrap();
         until("the probes are gone", || probes_of(&tracefs, &shop) == 0);
     }
+}
+
+#[test]
+fn a_recording_without_probes_has_nothing_to_diagnose() {
+    let Some(_machine) = machine() else { return };
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    assert!(record(&["-o", file.to_str().unwrap(), "--", "true"]).status.success());
+    let diagnose = |path: &Path| Command::new(LAGGARD).arg("diagnose").arg(path).output().unwrap();
+    let named = diagnose(&file);
+    assert_eq!(named.status.code(), Some(3), "{}", stderr_text(&named));
+    assert!(stderr_text(&named).contains("--uprobe PROGRAM:FUNCTION"), "{}", stderr_text(&named));
+    // In a folder it may be something else that lies there.
+    let found = diagnose(folder.path());
+    assert!(stderr_text(&found).contains("no calls of functions"), "{}", stderr_text(&found));
 }
 
 /// Probes on a program.

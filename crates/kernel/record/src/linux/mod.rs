@@ -127,6 +127,7 @@ impl Session {
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
         self.buffer.stop()?;
+        self.notes.extend(uprobes::uncalled(&self.buffer.tracefs, &self.functions));
         let snapshot = HostSnapshot { probes: std::mem::take(&mut self.functions), ..groups.end() };
         let files = readers.finish().map_err(|source| RecordError::Kernel {
             what: "reading the trace buffer failed".to_owned(),

@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// The file that probes are written to.
 const PROBES: &str = "uprobe_events";
+/// The file with the number of calls of each probe.
+const PROFILE: &str = "uprobe_profile";
 
 /// The probes of a recording.
 #[derive(Debug, Default)]
@@ -62,6 +64,31 @@ pub(super) fn create(
     Ok(probes)
 }
 
+/// Functions that were never called, in a sentence; nothing if all were. Probes count the calls of all programs.
+pub(super) fn uncalled(tracefs: &Tracefs, functions: &[ProbedFunction]) -> Option<String> {
+    let profile = tracefs.text(PROFILE);
+    let names: Vec<String> = functions
+        .iter()
+        .filter(|function| calls_in(&profile, &function.event) == Some(0))
+        .map(|function| format!("{}:{}", function.program, function.function))
+        .collect();
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| {
+        format!("Never called: {names}. If that cannot be, another file is run, or the compiler has inlined the function.")
+    })
+}
+
+/// The calls of a probe by the kernel's count, from lines of a file, an event, and a number. Names of files may have blanks, and
+/// another recorder may have a probe of this name: then the larger count.
+fn calls_in(profile: &str, event: &str) -> Option<u64> {
+    let counts = profile.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().rev();
+        let (hits, name) = (words.next()?, words.next()?);
+        (name == event).then(|| hits.parse().ok())?
+    });
+    counts.max()
+}
+
 fn return_of(name: &str) -> String {
     format!("{name}_return")
 }
@@ -81,6 +108,14 @@ fn event_name(function: &str, is_taken: impl Fn(&str) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_are_counted_by_the_kernel() {
+        let profile =
+            "  /bin/a b        handle          3\n  /bin/a b        handle_return    2\n  /c handle 0";
+        assert_eq!((calls_in(profile, "handle"), calls_in(profile, "handle_return")), (Some(3), Some(2)));
+        assert_eq!((calls_in(profile, "b"), calls_in("", "handle")), (None, None));
+    }
 
     #[test]
     fn probe_names_are_valid_for_the_kernel() {
