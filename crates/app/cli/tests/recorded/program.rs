@@ -34,9 +34,13 @@ pub(crate) fn marked_path(folder: &Path, options: &[&str], name: &str, script: &
     report(&["kernel", "path", &trace, "--executions", &format!("marker:{name}")])
 }
 
-/// The system call in which the executions waited longest.
+/// The system call in which the executions waited longest. Waits for a CPU do not count: they are of the machine's other load.
 pub(crate) fn main_call(report: &Value) -> Value {
-    let waited = |call: &&Value| call["total_ns"].as_u64().unwrap() - call["ran_ns"].as_u64().unwrap();
+    let waited = |call: &&Value| -> u64 {
+        let waits = call["waits"].as_array().unwrap().iter();
+        let waits = waits.filter(|wait| !wait["cause"].as_str().unwrap().starts_with("cpu"));
+        waits.map(|wait| wait["total_ns"].as_u64().unwrap()).sum()
+    };
     let calls = report["calls"].as_array().unwrap().iter().filter(|call| call["is_user_mode"] == false);
     calls.max_by_key(waited).unwrap().clone()
 }
