@@ -125,7 +125,7 @@ struct SpanCollector {
 /// A span as it is looked for in a kernel trace: on `thread`, else on the one its attribute names.
 pub(crate) fn span_interval(span: &SpanRecord<'_>, thread: Option<Tid>) -> SpanInterval {
     let number = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
-    let tid = thread.or_else(|| number.map(|count| Tid(count.get() as u32)));
+    let tid = thread.or_else(|| number.map(|count| Tid(count.get() as u32))).or(span.attributes.thread);
     SpanInterval {
         label: format!("{} {}", span.service, span.operation),
         context: TraceContext { trace: span.trace_id, span: span.span_id },

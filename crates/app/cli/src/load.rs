@@ -1,10 +1,11 @@
 //! Reads all inputs into the span table, several at a time, in the order of the command line.
 
 use crate::exit::CommandError;
+use crate::probed_spans::read_input;
 use crate::progress::Meter;
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings};
-use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
+use laggard_formats::{InputError, InputSettings, Outcome, Source};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -77,7 +78,7 @@ pub(crate) fn load_tables<G: ParallelLoad>(
             scope.spawn(|| {
                 while let Some(at) = merge.next() {
                     let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
-                    let outcome = read(&sources[at], settings, &mut sink, meter);
+                    let outcome = read_input(&sources[at], settings, &mut sink, meter);
                     meter.spans(sink.uncounted);
                     merge.add(at, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
                 }

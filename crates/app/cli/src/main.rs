@@ -15,6 +15,7 @@ mod lists;
 mod live_demo;
 mod load;
 mod output;
+mod probed_spans;
 mod progress;
 mod prometheus;
 mod question_commands;

@@ -26,6 +26,7 @@ const EXAMPLES: &str = "Examples:
   laggard record --all                                  until Ctrl-C
   laggard record --marker -- ./replay                   with what it writes to trace_marker
   laggard record --overwrite --all                      only the last moments before Ctrl-C
+  laggard record --uprobe ./shop:handle -- ./shop       with the calls of a function, for `laggard diagnose`
   laggard record --print-commands                       the same by trace-cmd, perf and LTTng
 
 All threads of the machine are recorded: a thread may wait for any other.
@@ -60,9 +61,12 @@ pub(crate) struct Record {
     /// Also record this event; repeat for more
     #[arg(long = "event", value_name = "SYSTEM:NAME")]
     events: Vec<EventName>,
-    /// Also record calls of this function and returns from it; repeat for more
-    #[arg(long = "uprobe", value_name = "BIN:FUNC", value_parser = uprobe)]
+    /// Also record calls of this function, as spans for `laggard diagnose`; repeat for more
+    #[arg(long = "uprobe", value_name = "PROGRAM:FUNCTION", value_parser = uprobe)]
     uprobes: Vec<Uprobe>,
+    /// Also record where in the kernel threads wait, and where they are woken from
+    #[arg(long)]
+    stacks: bool,
     /// Keep the latest events only, in memory, and read them at the end
     #[arg(long)]
     overwrite: bool,
@@ -121,6 +125,7 @@ fn settings(arguments: &Record) -> Result<RecordSettings, CommandError> {
         groups,
         events: arguments.events.clone(),
         uprobes: arguments.uprobes.clone(),
+        stacks: arguments.stacks,
         buffer_bytes: arguments.buffer.map(|bytes| bytes as u64),
         mode: if arguments.overwrite { RecordMode::FlightRecorder } else { RecordMode::Stream },
         markers: if arguments.marker { MarkerMode::Required } else { MarkerMode::IfPossible },
@@ -157,7 +162,7 @@ fn uprobe(text: &str) -> Result<Uprobe, String> {
         Some((binary, function)) if !binary.is_empty() && !function.is_empty() => {
             Ok(Uprobe { binary: binary.into(), function: function.to_owned() })
         }
-        _ => Err("give BIN:FUNC, for example ./server:handle_request".to_owned()),
+        _ => Err("give PROGRAM:FUNCTION, for example ./server:handle_request".to_owned()),
     }
 }
 

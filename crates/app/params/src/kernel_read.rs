@@ -90,7 +90,8 @@ impl KernelReadSettings {
 
     /// Which events are read.
     pub(crate) fn options(&self) -> OpenOptions {
-        OpenOptions { also: self.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) }
+        let also = self.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events);
+        OpenOptions { also, ..OpenOptions::default() }
     }
 }
 

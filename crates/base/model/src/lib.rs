@@ -29,8 +29,8 @@ pub use fingerprint::{Fingerprint, FingerprintBuilder, mix64};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use kernel::{
     ClockMap, ContextFlags, ControlGroup, Cpu, CpuQuota, EventKind, ExpiredTimer, HostSnapshot, IpiVector,
-    KernelEvent, KernelTexts, KernelTime, PrevState, Socket, StatedumpStatus, TextId, ThreadMembership,
-    ThrottleCounts, Tid,
+    KernelEvent, KernelTexts, KernelTime, PrevState, ProbedFunction, Socket, StatedumpStatus, TextId,
+    ThreadMembership, ThrottleCounts, Tid,
 };
 pub use log_histogram::{HistogramBin, LogHistogram};
 pub use losses::{Loss, LossCount, Losses};

@@ -214,6 +214,7 @@ fn wait(reason: &WaitKey, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWai
         other: reason.other_thread(&sum.sum),
         call: reason.call.clone(),
         cpu_users,
+        stacks: sum.sum.stacks(),
         resource: reason.resource.clone(),
         executions: sum.executions.len() as u64,
         count: sum.sum.count,

@@ -1,7 +1,9 @@
 //! Intervals of a path: equal neighboring segments are merged.
 
 use crate::names::state;
-use laggard_kernel_graph::{CallInterval, CriticalPath, ExecutionGraph, PathSegment, WorkerId, WorkerState};
+use laggard_kernel_graph::{
+    CallInterval, CriticalPath, ExecutionGraph, PathSegment, WaitStacks, WorkerId, WorkerState,
+};
 use laggard_model::{Cpu, KernelTime};
 use laggard_report::{KernelState, WaitCause};
 
@@ -29,6 +31,8 @@ pub(crate) struct PathInterval<'a> {
     pub(crate) call: Option<CallInterval<'a>>,
     /// The call in which the execution's own thread waits meanwhile.
     pub(crate) own_call: Option<CallInterval<'a>>,
+    /// Where the execution's own thread waits meanwhile, and where it is woken from.
+    pub(crate) own_stacks: Option<WaitStacks<'a>>,
 }
 
 impl PathInterval<'_> {
@@ -127,7 +131,20 @@ fn interval<'a>(
         wait: index,
         call,
         own_call: if own { call } else { graph.call_at(path.worker, segment.window.from) },
+        own_stacks: if own && !is_blocked(segment.state) {
+            None
+        } else {
+            graph.stacks_at(path.worker, segment.window.from)
+        },
     }
+}
+
+/// Whether a thread in this state has left its CPU to wait.
+fn is_blocked(state: WorkerState) -> bool {
+    !matches!(
+        state,
+        WorkerState::Running | WorkerState::Preempted | WorkerState::Throttled | WorkerState::Unknown
+    )
 }
 
 fn is_continued(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {

@@ -234,6 +234,7 @@ impl Ledger {
             longest_ns: group.longest_ns,
             longest_since_ns: group.longest_since_ns,
             cpu_users: sum.cpu_users.listed(),
+            stacks: sum.stacks(),
         }
     }
 

@@ -4,8 +4,17 @@ use crate::cpu_users::{CpuUsers, relation_kind};
 use crate::intervals::{PathInterval, sender};
 use crate::names::{WorkerName, worker_name};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
-use laggard_report::{CpuUserKind, KernelState, OtherThread, WaitCause, WaitFacts, wait_words};
-use std::collections::BTreeSet;
+use laggard_report::{
+    CpuUserKind, KernelState, OtherThread, WaitCallStacks, WaitCause, WaitFacts, wait_words,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+// Limit: distinct call stacks of a kind of waits | further ones are not counted
+/// Maximum number of call stacks that are counted for a kind of waits.
+const STACKS_MAX: usize = 1_000;
+/// Call stacks of a kind of waits in a report.
+const STACKS_LISTED: usize = 3;
 
 /// Maximum number of distinct threads that are counted for a kind of waits.
 const TIDS_MAX: usize = 1_000;
@@ -136,6 +145,8 @@ pub(crate) struct WaitSum {
     pub(crate) is_mostly: bool,
     /// Numbers of the other threads.
     tids: BTreeSet<u32>,
+    /// Time by the call stacks of the execution's own thread and of whoever woke it.
+    stacks: BTreeMap<(String, String), u64>,
 }
 
 impl WaitSum {
@@ -152,6 +163,9 @@ impl WaitSum {
             let WorkerName { tid, .. } = worker_name(graph, interval.worker);
             self.tids.extend(tid.filter(|_| self.tids.len() < TIDS_MAX));
         }
+        if let Some(stacks) = interval.own_stacks {
+            self.add_stacks((stacks.waiting.to_owned(), stacks.waking.to_owned()), interval.ns());
+        }
     }
 
     /// Adds other waits of this kind, but for their number.
@@ -160,5 +174,25 @@ impl WaitSum {
         self.cpu_users.merge(&others.cpu_users);
         let room = TIDS_MAX.saturating_sub(self.tids.len());
         self.tids.extend(others.tids.iter().take(room));
+        others.stacks.iter().for_each(|(stacks, &ns)| self.add_stacks(stacks.clone(), ns));
+    }
+
+    fn add_stacks(&mut self, stacks: (String, String), ns: u64) {
+        if self.stacks.len() < STACKS_MAX || self.stacks.contains_key(&stacks) {
+            *self.stacks.entry(stacks).or_default() += ns;
+        }
+    }
+
+    /// The call stacks with the most time, that first; empty if none were recorded.
+    pub(crate) fn stacks(&self) -> Vec<WaitCallStacks> {
+        let mut stacks: Vec<_> = self.stacks.iter().collect();
+        stacks.sort_by_key(|&(stacks, ns)| (Reverse(*ns), stacks));
+        let functions = |stack: &str| stack.split_whitespace().map(str::to_owned).collect();
+        let row = |((waiting, waking), &total_ns): (&(String, String), &u64)| WaitCallStacks {
+            waiting: functions(waiting),
+            waking: functions(waking),
+            total_ns,
+        };
+        stacks.into_iter().take(STACKS_LISTED).map(row).collect()
     }
 }

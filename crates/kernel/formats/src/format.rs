@@ -2,6 +2,7 @@
 
 use crate::KERNEL_FORMATS;
 use crate::error::KernelTraceError;
+use crate::interface::KernelFormat;
 use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
 use crate::unpack::Compressor;
@@ -36,6 +37,15 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Kern
     trace.losses.merge(&unpacked.losses);
     trace.streams = trace.streams.into_iter().map(|stream| unpacked.keep(stream)).collect();
     Ok(trace)
+}
+
+/// The format of a file by its first bytes; `None` if no format recognizes it. Compressed files are not unpacked.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn format_of(path: &Path) -> std::io::Result<Option<&'static KernelFormat>> {
+    let head = head(path)?;
+    Ok(KERNEL_FORMATS.iter().find(|format| (format.recognize)(path, &head)))
 }
 
 /// Opens the trace at `path`, whose name is `name`.

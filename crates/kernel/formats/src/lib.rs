@@ -29,7 +29,7 @@ mod trace_dat;
 mod unpack;
 
 pub use error::KernelTraceError;
-pub use format::{open, open_with};
+pub use format::{format_of, open, open_with};
 pub use interface::{KernelFormat, SampleShape};
 pub use merge::{REORDER_WINDOW_NS, read_together};
 pub use options::OpenOptions;

@@ -10,6 +10,9 @@ pub struct OpenOptions {
     /// or by system and name (`probe_app:handle`). None: their texts cost time. An event that has a kind of its own is
     /// never `Other`.
     pub also: Vec<String>,
+    /// Whether calls and returns of probed functions are requested, whatever their names: `Other` with the fields of uprobes,
+    /// `__probe_ip` at a call, `__probe_func` and `__probe_ret_ip` at a return.
+    pub probes: bool,
 }
 
 impl OpenOptions {
@@ -35,7 +38,10 @@ mod tests {
 
     #[test]
     fn events_are_requested_by_name_or_by_system_and_name() {
-        let options = OpenOptions { also: vec!["handle".to_owned(), "block:block_rq_issue".to_owned()] };
+        let options = OpenOptions {
+            also: vec!["handle".to_owned(), "block:block_rq_issue".to_owned()],
+            ..OpenOptions::default()
+        };
         assert!(options.wants("probe_app", "handle"));
         assert!(options.wants("block", "block_rq_issue"));
         assert!(!options.wants("nvme", "block_rq_issue"));

@@ -6,6 +6,7 @@ use crate::membership::Membership;
 use crate::partial_graph::PartialGraph;
 use crate::path::{PathLink, Window, WorkerState};
 use crate::quota_timers::{QuotaTimers, Throttling};
+use crate::stacks::{Stacks, WaitStacks};
 use crate::vertex::{Vertex, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId, Tid};
@@ -31,6 +32,7 @@ pub struct ExecutionGraph {
     /// Whether the functions of timers are known.
     pub(crate) names_timers: bool,
     pub(crate) calls: Calls,
+    pub(crate) stacks: Stacks,
     has_packets: bool,
     pub(crate) memberships: BTreeMap<HostId, Membership>,
     pub(crate) cpu_runs: OnceLock<CpuRuns>,
@@ -76,8 +78,17 @@ impl ExecutionGraph {
                 WorkerKind::Interrupts(_) => {}
             }
         }
-        let PartialGraph { workers, chains, texts, vertices, quota_timers, calls, has_packets, names_timers } =
-            graph;
+        let PartialGraph {
+            workers,
+            chains,
+            texts,
+            vertices,
+            quota_timers,
+            calls,
+            stacks,
+            has_packets,
+            names_timers,
+        } = graph;
         ExecutionGraph {
             workers,
             chains,
@@ -89,6 +100,7 @@ impl ExecutionGraph {
             quota_timers,
             names_timers,
             calls,
+            stacks,
             has_packets,
             memberships: BTreeMap::new(),
             cpu_runs: OnceLock::new(),
@@ -185,6 +197,18 @@ impl ExecutionGraph {
                 inferred: from.is_implied() || to.is_implied(),
             })
         })
+    }
+
+    /// The stacks of the wait in which a thread is at an instant, if they were recorded.
+    pub fn stacks_at(&self, worker: WorkerId, time: KernelTime) -> Option<WaitStacks<'_>> {
+        let stacks = self.stacks.before(worker, time)?;
+        // A later wait may lack its stack.
+        let between = Window { from: stacks.from, to: time };
+        if self.segments(worker, between).any(|segment| segment.state == WorkerState::Running) {
+            return None;
+        }
+        let text = |id| self.texts().text(id);
+        Some(WaitStacks { waiting: text(stacks.waiting), waking: text(stacks.waking) })
     }
 
     /// The wake-ups and packets that arrive at one worker within a window (its end included), in time order.

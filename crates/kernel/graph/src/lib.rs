@@ -20,9 +20,11 @@ mod idle;
 mod membership;
 mod partial_graph;
 mod path;
+mod probed_calls;
 mod quota_timers;
 mod relations;
 mod resolve;
+mod stacks;
 mod states;
 mod stats;
 mod throttling;
@@ -42,7 +44,9 @@ pub use graph::{ExecutionGraph, GraphCounts, StateInterval};
 pub use membership::Membership;
 pub use partial_graph::{PartialGraph, VertexHandle};
 pub use path::{CriticalPath, PathLink, PathSegment, Window, WorkerState};
+pub use probed_calls::{ProbedCall, ProbedCalls, ProbedRequest, ProbedTotals};
 pub use relations::CpuUserRelation;
+pub use stacks::WaitStacks;
 pub use states::{
     Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
     state_steps,

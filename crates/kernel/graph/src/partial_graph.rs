@@ -4,6 +4,7 @@ use crate::calls::Calls;
 use crate::graph::ExecutionGraph;
 use crate::path::WorkerState;
 use crate::quota_timers::QuotaTimers;
+use crate::stacks::Stacks;
 use crate::vertex::{Vertex, VertexRef, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId};
@@ -21,6 +22,7 @@ pub struct PartialGraph {
     pub(crate) vertices: usize,
     pub(crate) quota_timers: QuotaTimers,
     pub(crate) calls: Calls,
+    pub(crate) stacks: Stacks,
     /// Whether the trace records packets.
     pub(crate) has_packets: bool,
     /// Whether the functions of timers are known.

@@ -30,6 +30,11 @@ impl<V: Default> TidMap<V> {
         self.values.remove(&tid)
     }
 
+    /// Changes all entries, in any order.
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut V)) {
+        self.values.values_mut().for_each(change);
+    }
+
     /// All entries, by thread.
     pub(crate) fn sorted(self) -> Vec<(Tid, V)> {
         let mut entries: Vec<(Tid, V)> = self.values.into_iter().collect();

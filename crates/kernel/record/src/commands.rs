@@ -89,7 +89,15 @@ fn probes(text: &mut String, uprobes: &[Uprobe]) {
 fn trace_cmd(text: &mut String, settings: &RecordSettings, events: &[EventName], command: &str) {
     let kilobytes = settings.buffer_bytes.unwrap_or(16 << 20) / 1024;
     let mut line = format!("trace-cmd record -q -C mono -b {kilobytes} -o trace.dat");
-    events.iter().for_each(|event| line.push_str(&format!(" -e {event}")));
+    for event in events {
+        line.push_str(&format!(" -e {event}"));
+        // A trigger belongs to the event before it.
+        match event.name.as_str() {
+            "sched_switch" if settings.stacks => line.push_str(" -R 'stacktrace if prev_state & 255'"),
+            "sched_waking" if settings.stacks => line.push_str(" -R stacktrace"),
+            _ => {}
+        }
+    }
     if !settings.uprobes.is_empty() {
         line.push_str(" -e 'probe_*:*'");
     }
@@ -109,9 +117,17 @@ fn perf(text: &mut String, settings: &RecordSettings, events: &[EventName], comm
         names.push("'probe_*:*'".to_owned());
     }
     let lost = if settings.markers == MarkerMode::Required { ", WITHOUT markers: perf has none" } else { "" };
+    let stacks = if settings.stacks { " -g" } else { "" };
     let _ = writeln!(text, "# perf{lost}");
-    let _ =
-        writeln!(text, "perf record -q -a -k mono -m 4M -o perf.data -e {} -- {command}\n", names.join(","));
+    let _ = writeln!(
+        text,
+        "perf record -q -a -k mono -m 4M{stacks} -o perf.data -e {} -- {command}",
+        names.join(",")
+    );
+    if settings.stacks {
+        text.push_str("cp /proc/kallsyms perf.data.kallsyms # names of the kernel's functions\n");
+    }
+    text.push('\n');
 }
 
 fn lttng(text: &mut String, settings: &RecordSettings, events: &[EventName], command: &str) {
@@ -154,6 +170,7 @@ mod tests {
             groups: Vec::new(),
             events: Vec::new(),
             uprobes: Vec::new(),
+            stacks: false,
             buffer_bytes: None,
             mode: RecordMode::Stream,
             markers: MarkerMode::IfPossible,

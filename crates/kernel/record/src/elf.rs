@@ -1,5 +1,7 @@
 //! The file offset of a function in a program: 64-bit ELF symbols.
 
+use crate::symbol_names::function_path;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,6 +21,16 @@ pub enum ElfError {
         /// Names that contain it.
         similar: Vec<String>,
     },
+    /// There is no code at an offset.
+    NoCode {
+        /// The requested offset in the file.
+        offset: u64,
+    },
+    /// Its own symbols were removed, and those for linking do not have this function.
+    Stripped {
+        /// The requested name.
+        name: String,
+    },
 }
 
 impl fmt::Display for ElfError {
@@ -29,11 +41,21 @@ impl fmt::Display for ElfError {
                 write!(f, "{reason}; give the function's offset in the file (0x…)")
             }
             ElfError::NoFunction { name, similar } if similar.is_empty() => {
-                write!(f, "no function '{name}'; is it stripped? Its offset in the file (0x…) does as well")
+                write!(f, "no function '{name}'; `nm` lists those it has")
             }
             ElfError::NoFunction { name, similar } => {
                 write!(f, "no function '{name}'; there are {}", similar.join(", "))
             }
+            ElfError::NoCode { offset } => write!(
+                f,
+                "there is no code at {offset:#x} of the file; `objdump -d` shows addresses, from which those of the segment are to be \
+                 subtracted (`readelf -lW`)"
+            ),
+            ElfError::Stripped { name } => write!(
+                f,
+                "no function '{name}': the program has no symbols of its own (it is stripped). Use a build with symbols, or \
+                 give the function's offset in the file (0x…)"
+            ),
         }
     }
 }
@@ -57,31 +79,49 @@ const TABLE_BYTES_MAX: u64 = 1 << 30;
 /// Names that are suggested.
 const SUGGESTIONS: usize = 5;
 
-/// The offset of a function in a program's file, in bytes: by its symbol, or `0x` and the offset.
+/// The offset of a function in a program's file, in bytes: by its symbol, by the path that it has in C++ or Rust (`shop::handle`), or
+/// by `0x` and the offset.
 ///
 /// # Errors
-/// When the file cannot be read or has no such function.
+/// When the file cannot be read, has no such function, or several of that path.
 pub fn function_offset(binary: &Path, function: &str) -> Result<u64, ElfError> {
-    if let Some(digits) = function.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).map_err(|_| ElfError::NotReadable("not a number"));
-    }
     let mut elf = Elf::open(binary)?;
+    if let Some(digits) = function.strip_prefix("0x") {
+        let offset = u64::from_str_radix(digits, 16).map_err(|_| ElfError::NotReadable("not a number"))?;
+        return elf.code_offset(offset);
+    }
     let mut similar = Vec::new();
+    let mut by_path = BTreeMap::new();
     for table in elf.symbol_tables() {
         let (symbols, names) = (elf.bytes(&table)?, elf.names_of(&table)?);
         for symbol in symbols.chunks_exact(SYMBOL_BYTES) {
             let name = text_at(&names, number(symbol, 0, 4));
-            if symbol[4] & 0xf != FUNCTION || number(symbol, 6, 2) == UNDEFINED || !name.contains(function) {
+            if symbol[4] & 0xf != FUNCTION || number(symbol, 6, 2) == UNDEFINED {
+                continue;
+            }
+            if function_path(name).is_some_and(|path| path == function) {
+                by_path.insert(name.to_owned(), number(symbol, 8, 8));
+            }
+            if !name.contains(function) {
                 continue;
             }
             match name == function {
-                true => return elf.file_offset(number(symbol, 8, 8)),
+                true => return elf.probe_offset(number(symbol, 8, 8)),
                 false if similar.len() < SUGGESTIONS => similar.push(name.to_owned()),
                 false => {}
             }
         }
     }
-    Err(ElfError::NoFunction { name: function.to_owned(), similar })
+    let name = function.to_owned();
+    match by_path.first_key_value() {
+        Some((_, &address)) if by_path.len() == 1 => return elf.probe_offset(address),
+        Some(_) => similar = by_path.into_keys().take(SUGGESTIONS).collect(),
+        None => {}
+    }
+    match elf.sections.iter().any(|part| part.kind == SYMBOLS) {
+        true => Err(ElfError::NoFunction { name, similar }),
+        false => Err(ElfError::Stripped { name }),
+    }
 }
 
 const SYMBOL_BYTES: usize = 24;
@@ -89,8 +129,18 @@ const SYMBOL_BYTES: usize = 24;
 const FUNCTION: u8 = 2;
 /// The section of a symbol that is defined in another file.
 const UNDEFINED: u64 = 0;
-const SYMBOL_TABLES: [u64; 2] = [2, 11];
+/// The section of all symbols, and of those for linking at run time, which remain in a stripped program.
+const SYMBOLS: u64 = 2;
+const SYMBOL_TABLES: [u64; 2] = [SYMBOLS, 11];
 const SEGMENT_LOADED: u64 = 1;
+/// The flag of a segment that is executed.
+const EXECUTED: u64 = 1;
+
+/// The instruction that marks targets of indirect calls (x86-64).
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// `push` of one of the first eight registers, and the prefix for the other eight.
+const PUSH: std::ops::RangeInclusive<u8> = 0x50..=0x57;
+const PREFIX_HIGH_REGISTER: u8 = 0x41;
 
 /// A section, or a part of the file that is loaded.
 struct ElfPart {
@@ -99,6 +149,8 @@ struct ElfPart {
     bytes: u64,
     /// Address in memory; of a section, the section it refers to.
     link: u64,
+    /// Whether it is executed; false for sections.
+    is_code: bool,
 }
 
 struct Elf {
@@ -121,6 +173,7 @@ impl Elf {
             offset: number(&head, at, 8),
             bytes: number(&head, count, 2) * bytes,
             link: 0,
+            is_code: false,
         };
         let mut elf = Elf { file, sections: Vec::new(), segments: Vec::new() };
         let (segments, sections) = (elf.bytes(&table(32, 56, 56))?, elf.bytes(&table(40, 60, 64))?);
@@ -156,6 +209,33 @@ impl Elf {
         self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
     }
 
+    /// Where to probe the function at an address: at its first instruction, or behind `endbr64` if the next one is a push. The
+    /// kernel emulates a push, but executes `endbr64` in single steps, which takes ten times as long; the stack is the same at
+    /// both.
+    fn probe_offset(&mut self, address: u64) -> Result<u64, ElfError> {
+        let offset = self.file_offset(address)?;
+        let mut first = [0; 6];
+        self.file.seek(SeekFrom::Start(offset))?;
+        let skips = cfg!(target_arch = "x86_64") && self.file.read_exact(&mut first).is_ok() && {
+            let next = if first[4] == PREFIX_HIGH_REGISTER { first[5] } else { first[4] };
+            first.starts_with(&ENDBR64) && PUSH.contains(&next)
+        };
+        Ok(if skips { offset + ENDBR64.len() as u64 } else { offset })
+    }
+
+    /// An offset in the file, if code is there.
+    fn code_offset(&self, offset: u64) -> Result<u64, ElfError> {
+        let is_in = |part: &&ElfPart| {
+            part.kind == SEGMENT_LOADED
+                && part.is_code
+                && offset.checked_sub(part.offset).is_some_and(|inside| inside < part.bytes)
+        };
+        match self.segments.iter().any(|part| is_in(&part)) {
+            true => Ok(offset),
+            false => Err(ElfError::NoCode { offset }),
+        }
+    }
+
     /// The file offset of an address in memory.
     fn file_offset(&self, address: u64) -> Result<u64, ElfError> {
         let loaded = self.segments.iter().filter(|part| part.kind == SEGMENT_LOADED);
@@ -179,6 +259,7 @@ fn segment(head: &[u8]) -> ElfPart {
         offset: number(head, 8, 8),
         bytes: number(head, 32, 8),
         link: number(head, 16, 8),
+        is_code: number(head, 4, 4) & EXECUTED != 0,
     }
 }
 
@@ -188,6 +269,7 @@ fn section(head: &[u8]) -> ElfPart {
         offset: number(head, 24, 8),
         bytes: number(head, 32, 8),
         link: number(head, 40, 4),
+        is_code: false,
     }
 }
 
@@ -210,9 +292,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_offset_is_returned_unchanged() {
-        assert_eq!(function_offset(Path::new("/nowhere"), "0x1f0").unwrap(), 0x1f0);
-        assert!(function_offset(Path::new("/nowhere"), "0xyz").is_err());
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn an_offset_must_be_that_of_code() {
+        let this = std::env::current_exe().unwrap();
+        let main = function_offset(&this, "main").unwrap();
+        assert_eq!(function_offset(&this, &format!("{main:#x}")).unwrap(), main);
+        for offset in ["0x3", "0xffffffffffffffff"] {
+            assert!(matches!(function_offset(&this, offset), Err(ElfError::NoCode { .. })), "{offset}");
+        }
+        assert!(matches!(function_offset(&this, "0xyz"), Err(ElfError::NotReadable(_))));
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn functions_of_rust_are_found_by_their_path() {
+        let this = std::env::current_exe().unwrap();
+        let own = concat!(module_path!(), "::functions_of_rust_are_found_by_their_path");
+        // Other versions of the compiler may write symbols in another way.
+        let is_known = std::fs::read(&this).unwrap().windows(4).any(|bytes| bytes == b"_ZN1");
+        assert!(!is_known || function_offset(&this, own).unwrap() > 0);
+        assert!(function_offset(&this, &format!("{own}x")).is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod linux;
 mod other_systems;
 mod settings;
 mod summary;
+mod symbol_names;
 
 pub use commands::equivalent_commands;
 pub use elf::{ElfError, function_offset};

@@ -96,6 +96,8 @@ pub struct RecordSettings {
     pub events: Vec<EventName>,
     /// Functions whose calls and returns are recorded.
     pub uprobes: Vec<Uprobe>,
+    /// Whether the call stacks in the kernel of waiting and waking threads are recorded.
+    pub stacks: bool,
     /// Bytes of buffer for each CPU; `None`: a default that depends on the memory of the machine.
     pub buffer_bytes: Option<u64>,
     /// When the buffer is read.

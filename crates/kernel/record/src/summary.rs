@@ -50,6 +50,8 @@ pub struct RecordSummary {
     pub cpus: Vec<CpuSummary>,
     /// Whether losses are what a flight recorder is for.
     pub flight_recorder: bool,
+    /// Whether calls of functions are among the events.
+    pub has_calls: bool,
     /// What else the reader should know, a sentence each.
     pub notes: Vec<String>,
 }
@@ -88,7 +90,11 @@ impl fmt::Display for RecordSummary {
             write!(f, " {note}")?;
         }
         let file = self.file.display();
-        write!(f, " Next: `laggard kernel stats {file}` or `laggard kernel path {file}`.")
+        write!(f, " Next: `laggard kernel stats {file}` or `laggard kernel path {file}`")?;
+        match self.has_calls {
+            true => write!(f, "; `laggard diagnose {file}` for the calls of functions."),
+            false => f.write_str("."),
+        }
     }
 }
 

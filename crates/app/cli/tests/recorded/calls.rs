@@ -1,5 +1,6 @@
 //! System calls of waits in real recordings of one kind of execution each.
 
+use crate::program::main_call;
 use crate::recorder::{BusyLoop, LAGGARD, folder, machine, record, stderr_text, workload};
 use serde_json::Value;
 use std::process::Command;
@@ -19,13 +20,6 @@ fn path(kind: &str) -> Value {
     let output = Command::new(LAGGARD).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", stderr_text(&output));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// The call in which the executions waited longest.
-fn main_call(report: &Value) -> Value {
-    let waited = |call: &&Value| call["total_ns"].as_u64().unwrap() - call["ran_ns"].as_u64().unwrap();
-    let calls = report["calls"].as_array().unwrap().iter().filter(|call| call["is_user_mode"] == false);
-    calls.max_by_key(waited).unwrap().clone()
 }
 
 fn each_kind_waits_in_its_call(load: &str) {

@@ -8,6 +8,10 @@
 mod agent;
 mod calls;
 mod kinds;
+mod program;
 mod quota;
 mod record;
 mod recorder;
+mod situations;
+mod stacks;
+mod uprobes;

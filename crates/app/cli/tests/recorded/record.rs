@@ -21,7 +21,8 @@ struct RecordedEvents {
 
 fn read_back(path: &Path) -> RecordedEvents {
     let mut found = RecordedEvents::default();
-    let options = OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()] };
+    let options =
+        OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()], ..OpenOptions::default() };
     let trace = open_with(path, &options).unwrap();
     let read = trace.read(|event, texts| {
         match event.kind {
@@ -185,10 +186,12 @@ fn the_global_trace_buffer_is_unchanged_even_after_a_kill() {
     let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
-    let settings =
-        || ["trace_clock", "tracing_on", "set_event", "buffer_percent"].map(|name| tracefs.text(name));
+    let trigger = "events/sched/sched_switch/trigger";
+    let settings = || {
+        ["trace_clock", "tracing_on", "set_event", "buffer_percent", trigger].map(|name| tracefs.text(name))
+    };
     let before = settings();
-    let arguments = ["-o", file.to_str().unwrap(), "--top-level"];
+    let arguments = ["-o", file.to_str().unwrap(), "--top-level", "--stacks"];
     let output = record(&[&arguments[..], &["--", "sleep", "0.05"]].concat());
     if stderr_text(&output).contains("is in use") {
         return skip(Missing::Machine, "somebody else traces this machine");
@@ -197,7 +200,7 @@ fn the_global_trace_buffer_is_unchanged_even_after_a_kill() {
     assert_eq!(read_back(&file).events, reported_events(&output));
     assert_eq!(settings(), before);
     let mut recorder = begin(&[&arguments[..], &["--all"]].concat());
-    until("recording", || tracefs.text("set_event").contains("hrtimer_expire_exit"));
+    until("recording", || tracefs.text(trigger).contains("prev_state"));
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     until("everything is as it was", || settings() == before);

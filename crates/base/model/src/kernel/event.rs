@@ -295,6 +295,12 @@ pub enum EventKind {
         /// The vector.
         vector: u8,
     },
+    /// A call stack: of the thread that the switch before it on this CPU takes the CPU from, or of whoever makes the wake-up before it.
+    /// It has no thread of its own: after a switch it is that of the thread before.
+    Stack {
+        /// Functions of the kernel, the innermost first, separated by blanks.
+        frames: TextId,
+    },
     /// Any other event, for delimiting executions: uprobes and tracepoints by name.
     Other {
         /// The event's name without its system (`sched_process_free`, a uprobe's name).

@@ -10,6 +10,6 @@ pub use clock::{ClockMap, KernelTime};
 pub use event::{
     ContextFlags, Cpu, EventKind, ExpiredTimer, IpiVector, KernelEvent, PrevState, Socket, StatedumpStatus,
 };
-pub use snapshot::{ControlGroup, CpuQuota, HostSnapshot, ThreadMembership, ThrottleCounts};
+pub use snapshot::{ControlGroup, CpuQuota, HostSnapshot, ProbedFunction, ThreadMembership, ThrottleCounts};
 pub use texts::{KernelTexts, TextId};
 pub use tid::Tid;

@@ -14,6 +14,19 @@ pub struct HostSnapshot {
     pub groups: Vec<ControlGroup>,
     /// Threads. One that was there at the beginning and at the end is there twice if it moved; the later row counts.
     pub threads: Vec<ThreadMembership>,
+    /// Functions whose calls were recorded.
+    pub probes: Vec<ProbedFunction>,
+}
+
+/// A function of a program, whose calls and returns are events.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProbedFunction {
+    /// The name of the event at its begin; events allow fewer characters than functions.
+    pub event: String,
+    /// The file name of its program or library, without folders.
+    pub program: String,
+    /// The function, as it was requested.
+    pub function: String,
 }
 
 /// A thread that was there.
@@ -100,6 +113,11 @@ impl HostSnapshot {
             let when = if thread.at_end { "end" } else { "begin" };
             text.push_str(&format!("{when} {} {} {}\n", thread.tid.0, thread.process.0, thread.group));
         }
+        for probe in &self.probes {
+            let words =
+                [&probe.event, &probe.program, &probe.function].map(|word| word.replace(['\n', '\t'], "?"));
+            text.push_str(&format!("probe {}\n", words.join("\t")));
+        }
         text
     }
 
@@ -114,6 +132,7 @@ impl HostSnapshot {
                 Some((when @ ("begin" | "end"), rest)) => {
                     snapshot.threads.extend(thread(rest, when == "end"));
                 }
+                Some(("probe", rest)) => snapshot.probes.extend(probe(rest)),
                 _ => {}
             }
         }
@@ -148,6 +167,11 @@ fn thread(line: &str, at_end: bool) -> Option<ThreadMembership> {
     Some(ThreadMembership { tid: Tid(next()?), process: Tid(next()?), group: next()?, at_end })
 }
 
+fn probe(line: &str) -> Option<ProbedFunction> {
+    let mut words = line.split('\t').map(str::to_owned);
+    Some(ProbedFunction { event: words.next()?, program: words.next()?, function: words.next()? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +194,11 @@ mod tests {
                 ThreadMembership { tid: Tid(7), process: Tid(5), group: 1, at_end: false },
                 ThreadMembership { tid: Tid(8), process: Tid(8), group: 0, at_end: true },
             ],
+            probes: vec![ProbedFunction {
+                event: "f_u8_".to_owned(),
+                program: "a server".to_owned(),
+                function: "f<u8>".to_owned(),
+            }],
         };
         let read = HostSnapshot::from_text(&snapshot.to_text()).unwrap();
         assert_eq!(read, snapshot);
@@ -181,7 +210,7 @@ mod tests {
     #[test]
     fn other_text_is_no_snapshot_and_damaged_lines_are_skipped() {
         assert_eq!(HostSnapshot::from_text("CPU: 0\nentries: 7\n"), None);
-        let text = format!("{TITLE}\ngroup 1/x - 3\nbegin 7\nend 9 9 0\nwhat");
+        let text = format!("{TITLE}\ngroup 1/x - 3\nbegin 7\nend 9 9 0\nprobe f\nwhat");
         let read = HostSnapshot::from_text(&text).unwrap();
         assert_eq!((read.groups.len(), read.threads.len()), (1, 1));
         assert_eq!(read.groups[0], ControlGroup::default());

@@ -4,6 +4,7 @@ use super::fields::{BytesField, NumberField};
 use super::other::write_fields;
 use super::parse::EventFormat;
 use super::plan::{EventPlan, PlanText, SwitchFields, WakeFields};
+use super::stack_names::StackNames;
 use super::symbols::Symbols;
 use crate::bytes::ByteOrder;
 use crate::event_names::{EventSide, WakeKind};
@@ -40,6 +41,7 @@ struct DecodeScratch {
     text_ids: Vec<TextId>,
     /// Names of functions met so far, by address.
     functions: Vec<(u64, TextId)>,
+    stacks: StackNames,
     fields: String,
 }
 
@@ -88,6 +90,12 @@ impl Decoder {
         Decoder { plans: Arc::clone(&self.plans), scratch: DecodeScratch::default() }
     }
 
+    /// The stack of a record, from the addresses that a format has beside it; `None` if no function of the kernel is in it.
+    pub(crate) fn stack(&mut self, addresses: Vec<u64>, texts: &mut KernelTexts) -> Option<EventKind> {
+        let frames = self.scratch.stacks.frames(addresses, &self.plans.symbols, texts);
+        (frames != TextId::EMPTY).then_some(EventKind::Stack { frames })
+    }
+
     /// The event of one record, written at `time` on `cpu`.
     #[inline]
     pub(crate) fn decode(
@@ -109,13 +117,14 @@ impl Decoder {
             return DecodedEvent::Unwanted;
         }
         let Some(kind) = reading.kind(plan) else { return DecodedEvent::Malformed };
+        let is_stack = matches!(kind, EventKind::Stack { .. });
         let flags = plans.flags.and_then(|flags| flags.read_u32(record, plans.order));
         let tid = plans.tid.and_then(|tid| tid.read_u32(record, plans.order));
         DecodedEvent::Event(KernelEvent {
             time,
             cpu,
             flags: flags.map(|flags| ContextFlags(flags as u8)),
-            recorded: tid.map(Tid),
+            recorded: tid.map(Tid).filter(|_| !is_stack),
             kind,
         })
     }
@@ -195,6 +204,15 @@ impl RecordDecoder<'_> {
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
             EventPlan::PageFault => EventKind::PageFault,
+            &EventPlan::Stack { count, offset, size } => {
+                let count = count.map_or(Some(u32::MAX), |count| self.number(count))? as usize;
+                let order = self.plans.order;
+                let addresses = self.record.get(offset..)?.chunks_exact(size.max(1)).take(count);
+                let addresses = addresses.filter_map(|bytes| order.unsigned(bytes, 0, size)).collect();
+                EventKind::Stack {
+                    frames: self.scratch.stacks.frames(addresses, &self.plans.symbols, self.texts),
+                }
+            }
             &EventPlan::PacketSent { buffer, .. } => {
                 EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?))
             }
@@ -296,7 +314,36 @@ pub(crate) fn shares_memory(device: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::shares_memory;
+    use super::*;
+
+    const STACK: &str = "name: kernel_stack\nID: 4\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+        \tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n\
+        \tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n";
+
+    #[test]
+    fn a_stack_has_as_many_functions_as_its_record_states_and_no_thread() {
+        let format = EventFormat::parse("ftrace", STACK).expect("a format");
+        let symbols = Symbols::from_lines(b"ffffffff81000000 T vfs_read\nffffffff81001000 T ksys_read\n");
+        let mut decoder = Decoder::new(&[format], symbols, ByteOrder::Little, &OpenOptions::default());
+        let mut record = [[4_u32, 77, 2, 0].map(u32::to_le_bytes).concat()].concat();
+        // The third is padding.
+        for address in [0xffff_ffff_8100_0007_u64, 0xffff_ffff_8100_1007, 0xffff_ffff_8100_1008] {
+            record.extend(address.to_le_bytes());
+        }
+        let mut texts = KernelTexts::default();
+        let mut decode = |record: &[u8]| decoder.decode(record, KernelTime::from_ns(5), Cpu(1), &mut texts);
+        let DecodedEvent::Event(event) = decode(&record) else { panic!("no event") };
+        let DecodedEvent::Event(cut) = decode(&record[..30]) else { panic!("no event") };
+        assert_eq!(decode(&record[..12]), DecodedEvent::Malformed);
+        let frames = |event: KernelEvent| match event.kind {
+            EventKind::Stack { frames } => texts.text(frames).to_owned(),
+            kind => panic!("{kind:?}"),
+        };
+        assert_eq!((event.recorded, frames(event)), (None, "vfs_read ksys_read".to_owned()));
+        assert_eq!(frames(cut), "vfs_read");
+    }
 
     #[test]
     fn only_virtual_devices_share_memory() {

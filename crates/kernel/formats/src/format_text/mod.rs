@@ -6,6 +6,7 @@ mod fields;
 mod other;
 mod parse;
 mod plan;
+mod stack_names;
 mod symbols;
 
 pub(crate) use decode::{DecodedEvent, Decoder, shares_memory};

@@ -2,7 +2,7 @@
 
 use super::fields::{BytesField, NumberField};
 use super::other::NamedField;
-use super::parse::EventFormat;
+use super::parse::{EventFormat, FieldShape};
 use crate::event_names::{EventSide, WakeKind, ipi_vector};
 use crate::options::OpenOptions;
 use laggard_model::IpiVector;
@@ -95,6 +95,12 @@ pub(super) enum EventPlan {
         buffer: NumberField,
         device: Option<BytesField>,
     },
+    /// A stack: the number of its addresses (if it is fixed: all), where they begin, and their size.
+    Stack {
+        count: Option<NumberField>,
+        offset: usize,
+        size: usize,
+    },
     Other {
         name: PlanText,
         fields: Vec<NamedField>,
@@ -107,7 +113,9 @@ impl EventPlan {
         if let Some(plan) = known(format).or_else(|| syscall(format, texts)) {
             return plan;
         }
-        if !options.wants(&format.system, &format.name) {
+        let is_probe = || ["__probe_ip", "__probe_func"].iter().any(|name| format.number(name).is_some());
+        let is_wanted = options.wants(&format.system, &format.name) || options.probes && is_probe();
+        if !is_wanted {
             return EventPlan::Unwanted;
         }
         EventPlan::Other { name: keep(&format.name, texts), fields: NamedField::all(format) }
@@ -149,6 +157,7 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
         ("sched", "sched_process_exit") => EventPlan::Exit { tid: number("pid")? },
         ("task", "task_rename") => EventPlan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
         ("ftrace", "print") => EventPlan::Marker { text: format.text("buf")? },
+        ("ftrace", "kernel_stack") => stack(format)?,
         ("exceptions", "page_fault_user") => EventPlan::PageFault,
         ("net", "net_dev_queue" | "net_dev_xmit") => {
             EventPlan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
@@ -158,6 +167,12 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
         }
         _ => return None,
     })
+}
+
+/// The declared length of the array is that of earlier kernels; a record may have more addresses, and pads after them.
+fn stack(format: &EventFormat) -> Option<EventPlan> {
+    let FieldShape::Numbers { size, .. } = format.field("caller")?.shape else { return None };
+    Some(EventPlan::Stack { count: format.number("size"), offset: format.field("caller")?.offset, size })
 }
 
 fn wake(format: &EventFormat) -> Option<EventPlan> {
@@ -208,7 +223,10 @@ mod tests {
             text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
         }
         let format = EventFormat::parse(system, &text).expect("a format");
-        let options = OpenOptions { also: vec!["wanted".to_owned(), "sched_switch".to_owned()] };
+        let options = OpenOptions {
+            also: vec!["wanted".to_owned(), "sched_switch".to_owned()],
+            ..OpenOptions::default()
+        };
         EventPlan::new(&format, &options, &mut Vec::new())
     }
 

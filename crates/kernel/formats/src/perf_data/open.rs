@@ -8,12 +8,14 @@ use super::round::{EVENTS_MAX, ReorderBuffer, THREAD_EVENTS_MAX};
 use super::sample::SampleLayouts;
 use super::stream::{PerfStream, RequestedEvents};
 use crate::error::KernelTraceError;
-use crate::format_text::{Decoder, EventFormat};
+use crate::format_text::{Decoder, EventFormat, Symbols};
 use crate::options::OpenOptions;
 use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, ThreadName, TraceFacts};
 use laggard_model::{ClockMap, Loss, Losses};
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What to record, for messages.
@@ -47,7 +49,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     if head.unfinished || texts.truncated {
         losses.add(Loss::TruncatedInput, || "the head of the file".to_owned());
     }
-    let decoder = Decoder::new(&texts.formats, texts.symbols, head.order, options);
+    let symbols = if texts.symbols.is_empty() { symbols_beside(path) } else { texts.symbols };
+    let decoder = Decoder::new(&texts.formats, symbols, head.order, options);
     let wanted = wanted(&head.attributes, &texts.formats);
     let stream = |records: Records, events_max: usize| {
         let round = ReorderBuffer::new(events_max);
@@ -65,6 +68,23 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     let earlier = texts.threads.into_iter().map(|(tid, name)| ThreadName { tid, name });
     let threads = earlier.chain(std::mem::take(&mut head.threads)).collect();
     Ok(KernelTrace { facts: facts(bytes, head, threads), losses, streams })
+}
+
+/// Bytes of `/proc/kallsyms` that are read; a kernel with all modules has some ten million.
+const SYMBOLS_BYTES_MAX: u64 = 1 << 26;
+
+/// Functions of the kernel, which perf does not store in the file: a copy of `/proc/kallsyms` beside it, or that of `--kcore` in its
+/// folder.
+fn symbols_beside(path: &Path) -> Symbols {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".kallsyms");
+    let files = [beside.into(), path.join("kcore_dir/kallsyms")];
+    let read = |path: &PathBuf| {
+        let mut text = Vec::new();
+        File::open(path).ok()?.take(SYMBOLS_BYTES_MAX).read_to_end(&mut text).ok()?;
+        Some(Symbols::from_lines(&text))
+    };
+    files.iter().find_map(read).unwrap_or_default()
 }
 
 /// Which of perf's own records are needed.

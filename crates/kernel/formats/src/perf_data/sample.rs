@@ -26,6 +26,8 @@ pub(super) struct Sample<'a> {
     pub(super) origin: SampleOrigin,
     /// The tracepoint's record.
     pub(super) raw: &'a [u8],
+    /// Addresses of its call stack, 8 bytes each, the innermost first; empty if it has none.
+    pub(super) stack: &'a [u8],
 }
 
 /// Offsets of the fields in the records of one event.
@@ -83,18 +85,21 @@ impl SampleLayout {
         self.sample_type & bit != 0
     }
 
-    /// Offset of the tracepoint's record in a sample, and its size.
-    fn raw<'a>(&self, body: &'a [u8], order: ByteOrder) -> Option<&'a [u8]> {
+    /// The tracepoint's record in a sample, and the addresses of the call stack.
+    fn raw_and_stack<'a>(&self, body: &'a [u8], order: ByteOrder) -> Option<(&'a [u8], &'a [u8])> {
         let mut at = self.varying_at;
+        let mut stack = &body[..0];
         if self.has(sample_bits::READ) {
             at = at.checked_add(self.read_bytes(body, at, order)?)?;
         }
         if self.has(sample_bits::CALLCHAIN) {
             let count = usize::try_from(order.u64(body, at)?).ok()?;
-            at = at.checked_add(count.checked_mul(8)?.checked_add(8)?)?;
+            let from = at.checked_add(8)?;
+            at = from.checked_add(count.checked_mul(8)?)?;
+            stack = body.get(from..at)?;
         }
         let size = order.u32(body, at)? as usize;
-        body.get(at + 4..)?.get(..size)
+        Some((body.get(at + 4..)?.get(..size)?, stack))
     }
 
     /// Bytes of the counters in a sample.
@@ -166,13 +171,13 @@ impl SampleLayouts {
             return SampleKind::Other;
         }
         let order = self.order;
-        let Some(raw) = layout.raw(body, order) else { return SampleKind::Malformed };
+        let Some((raw, stack)) = layout.raw_and_stack(body, order) else { return SampleKind::Malformed };
         let origin = SampleOrigin {
             time_ns: layout.time_at.and_then(|at| order.u64(body, at)),
             cpu: layout.cpu_at.and_then(|at| order.u32(body, at)),
             tid: layout.tid_at.and_then(|at| order.u32(body, at)),
         };
-        SampleKind::Tracepoint(Sample { origin, raw })
+        SampleKind::Tracepoint(Sample { origin, raw, stack })
     }
 
     /// Origin of a record that is no sample.
@@ -201,4 +206,34 @@ pub(super) enum SampleKind<'a> {
     Other,
     /// Too short for what it says it holds.
     Malformed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_chain_lies_before_the_record_of_the_tracepoint() {
+        let attribute = Attribute {
+            tracepoint: true,
+            config: 1,
+            sample_type: sample_bits::TIME | sample_bits::CALLCHAIN | sample_bits::RAW,
+            read_format: 0,
+            sample_id_all: false,
+            clock: None,
+            ids: Vec::new(),
+        };
+        let layouts = SampleLayouts::new(&[attribute], ByteOrder::Little).unwrap();
+        let mut body = [9_u64, 2, 11, 12].map(u64::to_le_bytes).concat();
+        body.extend(3_u32.to_le_bytes());
+        body.extend(b"raw");
+        let SampleKind::Tracepoint(sample) = layouts.sample(&body) else { panic!("no sample") };
+        assert_eq!((sample.origin.time_ns, sample.raw), (Some(9), &b"raw"[..]));
+        assert_eq!(sample.stack, &body[16..32]);
+        assert_eq!(layouts.sample(&body[..31]), SampleKind::Malformed);
+        for count in [3, u64::MAX, u64::MAX / 8] {
+            body[8..16].copy_from_slice(&count.to_le_bytes());
+            assert_eq!(layouts.sample(&body), SampleKind::Malformed, "{count}");
+        }
+    }
 }

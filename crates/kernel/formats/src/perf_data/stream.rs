@@ -142,9 +142,26 @@ impl RecordContext<'_> {
         };
         let Some((time, cpu)) = instant(sample.origin) else { return self.malformed(body) };
         match self.decoder.decode(sample.raw, time, cpu, &mut self.batch.texts) {
-            DecodedEvent::Event(event) => self.push(event),
+            DecodedEvent::Event(event) => {
+                self.push(event);
+                self.stack(&event, sample.stack);
+            }
             DecodedEvent::Unwanted => {}
             DecodedEvent::Malformed => self.malformed(body),
+        }
+    }
+
+    /// The call stack of a switch or a wake-up; of other events it is of no use.
+    fn stack(&mut self, event: &KernelEvent, addresses: &[u8]) {
+        use EventKind::{Switch, TryToWakeUp, Wakeup, Waking};
+        if addresses.is_empty()
+            || !matches!(event.kind, Switch { .. } | Waking { .. } | Wakeup { .. } | TryToWakeUp { .. })
+        {
+            return;
+        }
+        let addresses = addresses.chunks_exact(8).filter_map(|bytes| self.order.u64(bytes, 0)).collect();
+        if let Some(kind) = self.decoder.stack(addresses, &mut self.batch.texts) {
+            self.push(KernelEvent { recorded: None, kind, ..*event });
         }
     }
 

@@ -73,7 +73,8 @@ fn binary_data_is_not_recognized_as_text() {
 fn other_events_are_read_on_request() {
     let line = b" app-7 [000] 1.5: probe_app:handle: (401136) id=4\n";
     assert!(read(line).events.is_empty());
-    let batch = read_with(line, OpenOptions { also: vec!["probe_app:handle".to_owned()] });
+    let batch =
+        read_with(line, OpenOptions { also: vec!["probe_app:handle".to_owned()], ..OpenOptions::default() });
     let EventKind::Other { name, fields } = batch.events[0].kind else { panic!() };
     assert_eq!((batch.texts.text(name), batch.texts.text(fields)), ("handle", "(401136) id=4"));
 }

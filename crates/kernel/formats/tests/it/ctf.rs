@@ -67,7 +67,8 @@ pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummar
 }
 
 pub(crate) fn read(path: &Path, also: &[&str]) -> RecordedRun {
-    let options = OpenOptions { also: also.iter().map(|name| name.to_string()).collect() };
+    let options =
+        OpenOptions { also: also.iter().map(|name| name.to_string()).collect(), ..OpenOptions::default() };
     let mut events = Vec::new();
     let read =
         open_with(path, &options).expect("a trace").read(|event, texts| events.push(summarize(event, texts)));

@@ -21,7 +21,7 @@ fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
 
 fn read(bytes: &[u8]) -> (Vec<KernelEvent>, ReadTrace) {
     let mut events = Vec::new();
-    let options = OpenOptions { also: vec!["handle".to_owned()] };
+    let options = OpenOptions { also: vec!["handle".to_owned()], ..OpenOptions::default() };
     let trace = open_with(written(bytes).path(), &options).expect("a trace");
     let read = trace.read(|event, _| events.push(*event));
     (events, read)

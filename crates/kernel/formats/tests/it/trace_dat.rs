@@ -89,7 +89,7 @@ fn description(event: &KernelEvent, texts: &KernelTexts) -> String {
 fn every_variant_of_a_file_gives_the_events_written() {
     for machine in MACHINES {
         for bytes in variants(&small(machine)) {
-            let options = OpenOptions { also: vec!["probe_app:handle".to_owned()] };
+            let options = OpenOptions { also: vec!["probe_app:handle".to_owned()], ..OpenOptions::default() };
             let (events, read) = read(&bytes, &options).expect("a trace");
             let summarize: Vec<String> = events
                 .iter()
@@ -308,7 +308,7 @@ fn recorded_files_of_one_run_are_equal_in_every_version() {
 fn lost_events_are_counted_at_their_position() {
     let Some(folder) = data_folder("kernel/own-lost") else { return };
     // raw_syscalls have a kind; all other events of `sched`, `irq` and `timer` are requested by name.
-    let options = OpenOptions { also: unnamed() };
+    let options = OpenOptions { also: unnamed(), ..OpenOptions::default() };
     let trace = open_with(&folder.join("lost.dat"), &options).expect("a trace");
     let (mut events, mut pages, mut missed) = (0, 0, 0);
     let read = trace.read(|event, _| match event.kind {

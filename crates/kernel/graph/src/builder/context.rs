@@ -1,6 +1,6 @@
 //! The stack of interrupt contexts of a CPU.
 
-use super::thread::ThreadId;
+use super::thread::{StackOwner, ThreadId};
 use laggard_model::{Cpu, KernelTime, TextId};
 
 // Limit: nested interrupts on one CPU | the deeper ones are not separated
@@ -41,6 +41,8 @@ pub(super) struct CpuRecord {
     /// Innermost last.
     stack: Vec<InterruptContext>,
     pub(super) last_record: KernelTime,
+    /// Whose stack the next record is, if it is one.
+    pub(super) stack_owner: Option<StackOwner>,
     pub(super) losses: Vec<LossInterval>,
 }
 
@@ -53,6 +55,7 @@ impl CpuRecord {
             interrupts,
             stack: Vec::new(),
             last_record: KernelTime::from_ns(0),
+            stack_owner: None,
             losses: Vec::new(),
         }
     }

@@ -11,6 +11,7 @@ mod loss_counts;
 mod packets;
 mod published;
 mod settings;
+mod stack_records;
 mod switch;
 mod thread;
 mod tracker;
@@ -147,6 +148,7 @@ impl GraphBuilder {
             | EventKind::SyscallEntry { name, .. }
             | EventKind::SyscallExit { name, .. } => change(name),
             EventKind::HrtimerEntry(timer) => change(&mut timer.function),
+            EventKind::Stack { frames } => change(frames),
             _ => {}
         }
         kind

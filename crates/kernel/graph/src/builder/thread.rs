@@ -52,6 +52,15 @@ impl From<StatedumpStatus> for SchedStatus {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ThreadId(pub(super) u32);
 
+/// The thread that a stack belongs to if it is the next record of the CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StackOwner {
+    /// It was switched out then.
+    Waits(ThreadId, KernelTime),
+    /// Its wait was ended.
+    IsWoken(ThreadId),
+}
+
 /// Index of a CPU in the tracker's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CpuId(pub(super) u32);

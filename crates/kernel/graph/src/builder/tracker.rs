@@ -60,12 +60,15 @@ impl StateTracker {
         }
         self.compare_current(origin, event);
         self.handle(origin, event);
+        self.handle_stack(origin, &event.kind);
         self.cpu_mut(origin.cpu).last_record = origin.time;
     }
 
     /// Where and when an event occurred, not before the host's last event; `None` when the graph is full.
     pub(super) fn origin(&mut self, host: u32, event: &KernelEvent) -> Option<EventOrigin> {
-        if self.graph.vertices + self.graph.calls.count >= self.settings.vertices_max {
+        if self.graph.vertices + self.graph.calls.count + self.graph.stacks.count
+            >= self.settings.vertices_max
+        {
             self.losses.beyond_limit.add(event.time);
             return None;
         }

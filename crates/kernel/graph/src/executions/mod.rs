@@ -28,6 +28,7 @@ pub use delimiter::{
     SyscallName,
 };
 pub use execution::{DelimitedExecutions, Execution, TraceContext};
+pub(crate) use fields::number as field_number;
 pub use finder::ExecutionFinder;
 pub use glob::Glob;
 pub use spans::{SpanExecution, SpanExecutionError, SpanInterval, SpanThread, executions_of_spans};

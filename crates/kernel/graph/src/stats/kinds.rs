@@ -12,7 +12,7 @@ pub struct KindCount {
 }
 
 /// Kinds in the order reports list them; the index is that of [`index_of`].
-pub(crate) const KINDS: [&str; 31] = [
+pub(crate) const KINDS: [&str; 32] = [
     "sched_switch",
     "sched_waking",
     "sched_wakeup",
@@ -44,6 +44,7 @@ pub(crate) const KINDS: [&str; 31] = [
     "other",
     "loss",
     "pid namespace of a thread",
+    "call stack",
 ];
 
 /// A kind's index in [`KINDS`].
@@ -80,5 +81,6 @@ pub(crate) fn index_of(kind: &EventKind) -> usize {
         EventKind::Other { .. } => 28,
         EventKind::Lost { .. } => 29,
         EventKind::Namespace { .. } => 30,
+        EventKind::Stack { .. } => 31,
     }
 }

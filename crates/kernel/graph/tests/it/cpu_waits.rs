@@ -49,7 +49,7 @@ fn with_snapshot(
     threads: Vec<ThreadMembership>,
 ) -> EventTrace {
     let mut membership = Membership::default();
-    membership.add_snapshot(HostSnapshot { hierarchy: None, groups, threads });
+    membership.add_snapshot(HostSnapshot { groups, threads, ..HostSnapshot::default() });
     story.graph.set_membership(HostId(0), membership);
     story
 }

@@ -20,7 +20,7 @@ pub(crate) struct EventTrace {
 /// Events: `switch PREV STATE NEXT`, `waking T`, `wakeup T`, `wakeup_new T`, `ttwu T`, `irq NUMBER NAME`, `-irq
 /// NUMBER`, `softirq V`, `-softirq V`, `hrtimer [FUNCTION]`, `-hrtimer`, `ipi`, `-ipi`, `reception`, `-reception`, `fork PARENT
 /// CHILD`, `exit T`, `rename T NAME`, `exec T FILE`, `dump T`, `send N`, `receive N` (buffers), `lost`, `enter CALL`, `leave CALL`
-/// (by name or number), `fault`, `tick` (anything else).
+/// (by name or number), `fault`, `stack FUNCTION…`, `tick` (anything else).
 pub(crate) fn event(line: &str, texts: &mut KernelTexts) -> KernelEvent {
     let words: Vec<&str> = line.split_whitespace().collect();
     let time = words[0].parse::<f64>().expect("a time");
@@ -89,6 +89,7 @@ fn kind(words: &[&str], texts: &mut KernelTexts) -> EventKind {
             EventKind::SyscallExit { number, name, returned: 0 }
         }
         "fault" => EventKind::PageFault,
+        "stack" => EventKind::Stack { frames: texts.intern(&words[1..].join(" ")) },
         "lost" => EventKind::Lost { count: None },
         "tick" => EventKind::Other { name: texts.intern("tick"), fields: texts.intern("") },
         other => panic!("no event {other}"),

@@ -1,6 +1,7 @@
 //! The graph, its paths and executions against references, real traces, and properties.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod call_stacks;
 mod calls;
 mod chains;
 mod corrections;

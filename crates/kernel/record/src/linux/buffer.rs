@@ -138,6 +138,32 @@ impl Buffer {
         self.set(restorer, &format!("events/{}/{}/enable", event.system, event.name), "1")
     }
 
+    /// Records the call stack with each switch that begins a wait and with each wake-up.
+    pub(super) fn record_stacks(
+        &self,
+        restorer: &mut Restorer,
+        events: &[EventName],
+    ) -> Result<(), RecordError> {
+        for event in events {
+            let trigger = match (event.system.as_str(), event.name.as_str()) {
+                // Without those of threads that stay runnable: they do not wait.
+                ("sched", "sched_switch") => "stacktrace if prev_state & 255",
+                ("sched", "sched_waking") => "stacktrace",
+                _ => continue,
+            };
+            let file = self.file(&format!("events/{}/{}/trigger", event.system, event.name));
+            // They go with a buffer of our own.
+            if self.is_top_level() {
+                restorer
+                    .before(UndoAction::Append { file: file.clone(), value: "!stacktrace".to_owned() })?;
+            }
+            let written = self.tracefs.append(&file, trigger);
+            written
+                .map_err(|source| refused("the kernel records no call stacks (CONFIG_STACKTRACE)", source))?;
+        }
+        Ok(())
+    }
+
     /// Starts recording. Markers are copied only while it runs: a buffer that takes copies and is switched off makes
     /// the kernel refuse the markers of all programs (`EBADF`).
     pub(super) fn start(&self) -> Result<(), RecordError> {

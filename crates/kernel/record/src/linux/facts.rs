@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 
-/// Functions of the kernel whose names a file holds.
-const FUNCTIONS: &[&str] = &[
+/// Functions of the kernel whose names every file holds.
+pub(super) const FUNCTIONS: &[&str] = &[
     "tracing_mark_write",
     "sched_cfs_period_timer",
     "sched_cfs_slack_timer",

@@ -8,6 +8,7 @@ mod guardian;
 mod reader;
 mod stale;
 mod stop;
+mod symbols;
 mod tracefs;
 mod undo;
 mod uprobes;
@@ -23,6 +24,7 @@ use crate::events::{EventName, Need, PATH_EVENTS, WantedEvent};
 use crate::settings::{DatForm, MarkerMode, RecordMode, RecordSettings};
 use crate::summary::{CpuSummary, RecordSummary, Recording};
 use buffer::Buffer;
+use laggard_model::{HostSnapshot, ProbedFunction};
 use reader::{CpuFile, Readers};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
         duration: ran.duration,
         cpus: ran.cpus,
         flight_recorder: settings.mode == RecordMode::FlightRecorder,
+        has_calls: !settings.uprobes.is_empty(),
         notes,
     };
     Ok(Recording { summary, end })
@@ -60,6 +63,7 @@ pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
 struct Session {
     buffer: Buffer,
     events: Vec<EventName>,
+    functions: Vec<ProbedFunction>,
     restorer: Restorer,
     out: Output,
     notes: Vec<String>,
@@ -91,13 +95,17 @@ impl Session {
         }
         let mut events = fixed_events(&tracefs, settings, &mut notes)?;
         let out = Output::open(&settings.output)?;
-        events.extend(uprobes::create(&tracefs, &mut restorer, &settings.uprobes)?);
+        let probes = uprobes::create(&tracefs, &mut restorer, &settings.uprobes)?;
+        events.extend(probes.events);
         let buffer = Buffer::prepare(&tracefs, &mut restorer, settings)?;
         for event in &events {
             buffer.enable(&mut restorer, event)?;
         }
+        if settings.stacks {
+            buffer.record_stacks(&mut restorer, &events)?;
+        }
         notes.extend(remarks(&buffer));
-        Ok(Session { buffer, events, restorer, out, notes })
+        Ok(Session { buffer, events, functions: probes.functions, restorer, out, notes })
     }
 
     /// Records until the target has ended, and reads what is left in the buffer.
@@ -119,12 +127,17 @@ impl Session {
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
         self.buffer.stop()?;
-        let snapshot = groups.end();
+        self.notes.extend(uprobes::uncalled(&self.buffer.tracefs, &self.functions));
+        let snapshot = HostSnapshot { probes: std::mem::take(&mut self.functions), ..groups.end() };
         let files = readers.finish().map_err(|source| RecordError::Kernel {
             what: "reading the trace buffer failed".to_owned(),
             source,
         })?;
-        let head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
+        let mut head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
+        if settings.stacks {
+            head.symbols = symbols::of_stacks(&files)
+                .map_err(|source| RecordError::Output { path: settings.output.clone(), source })?;
+        }
         let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
         Ok(RunOutcome { head, files, cpus, duration, watched, signals })
     }

@@ -29,9 +29,14 @@ pub(super) struct Tracefs {
 impl Tracefs {
     /// Opens the one that is mounted, else mounts one that only this process sees.
     pub(super) fn open() -> Result<Tracefs, RecordError> {
-        match mounted() {
-            Some(root) => Ok(Tracefs { root, private: None }),
-            None => Tracefs::mount_privately(),
+        let Some(root) = mounted() else { return Tracefs::mount_privately() };
+        let tracefs = Tracefs { root, private: None };
+        match tracefs.read("events/header_page") {
+            // Otherwise every event would seem to be missing.
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                Err(RecordError::Permission { what: "tracefs cannot be read".to_owned(), source })
+            }
+            _ => Ok(tracefs),
         }
     }
 

@@ -227,6 +227,17 @@ pub struct CpuUser {
     pub total_ns: u64,
 }
 
+/// Call stacks of waits that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct WaitCallStacks {
+    /// Functions of the kernel in which the thread waits, the innermost first.
+    pub waiting: Vec<String>,
+    /// Functions from which it is woken, the innermost first; empty if that was not recorded.
+    pub waking: Vec<String>,
+    /// Time of these waits, in nanoseconds.
+    pub total_ns: u64,
+}
+
 /// Threads of one name for which another thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct OtherThread {

@@ -11,7 +11,7 @@ mod projection;
 mod stats;
 mod steps;
 
-pub use cause::{CpuUser, CpuUserKind, KernelState, OtherThread, WaitCause};
+pub use cause::{CpuUser, CpuUserKind, KernelState, OtherThread, WaitCallStacks, WaitCause};
 pub use diagnosis::{
     DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict, KernelDiagnosis,
     KernelVerdict, SetOfExecutions, StateAverage,

@@ -1,6 +1,6 @@
 //! The critical path of a thread's window, or of the executions of a program.
 
-use super::{CpuUser, KernelInput, KernelState, OtherThread, WaitCause};
+use super::{CpuUser, KernelInput, KernelState, OtherThread, WaitCallStacks, WaitCause};
 use crate::Setting;
 use crate::instants::text_if_any;
 use laggard_model::Timestamp;
@@ -193,6 +193,8 @@ pub struct WaitGroup {
     pub longest_ns: u64,
     /// Where the longest begins, on the trace's clock.
     pub longest_since_ns: u64,
+    /// Where the thread waits and is woken from, the most time first; empty if the trace has no call stacks.
+    pub stacks: Vec<WaitCallStacks>,
 }
 
 /// One wait.

@@ -1,6 +1,6 @@
 //! Where executions deviate: findings by step, and sequences under each other.
 
-use super::{CpuUser, ExecutionSet, KernelState, OtherThread, WaitCause};
+use super::{CpuUser, ExecutionSet, KernelState, OtherThread, WaitCallStacks, WaitCause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -56,6 +56,8 @@ pub struct AbnormalWait {
     pub share: f64,
     /// Of waits for a busy CPU: who used it, the longest first.
     pub cpu_users: Vec<CpuUser>,
+    /// Where the thread waits and is woken from, the most time first; empty if the trace has no call stacks.
+    pub stacks: Vec<WaitCallStacks>,
     /// Positions in [`super::KernelDiagnosis::steps`], the largest excess first.
     pub steps: Vec<u32>,
 }

@@ -1,5 +1,6 @@
 //! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
 
+use super::call_stacks::stack_notes;
 use super::phrases::{instant, offset, row_name, set_words, step_clause, step_position, step_word, thread};
 use super::{
     PREVIEW, ROWS, alignment, basis_section, durations, name_if_any, quoted, recorded, time, timeline,
@@ -85,7 +86,7 @@ fn waits(report: &KernelDiagnosis) -> Section {
             Cell::count(wait.steps.len() as u64),
             Cell::name(SpanStyle::Name, &wait.thread),
         ]);
-        row.note(Detail::Summary, "", Prose::quoted(&wait.description))
+        stack_notes(row.note(Detail::Summary, "", Prose::quoted(&wait.description)), &wait.stacks)
     };
     let table = Table::new("Waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
     Section::new("waits", "What they wait for")

@@ -1,6 +1,7 @@
 //! What kernel traces show: critical paths, executions of a sample against normal ones, and what a trace holds.
 
 mod alignment;
+mod call_stacks;
 mod diagnosis;
 mod durations;
 pub(crate) mod headline;

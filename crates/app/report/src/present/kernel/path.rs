@@ -1,5 +1,6 @@
 //! Critical paths: where the time of executions went, and what they waited for.
 
+use super::call_stacks::stack_notes;
 use super::phrases::{instant, offset, thread, thread_in};
 use super::{PREVIEW, ROWS, basis_section, name_if_any, quoted, recorded, time, time_if_any, timeline};
 use crate::document::{
@@ -80,7 +81,7 @@ fn waits(report: &KernelPathReport) -> Section {
             Cell::count(wait.count),
             Cell::name(SpanStyle::Name, &wait.thread),
         ]);
-        row.note(Detail::Summary, "", Prose::quoted(&wait.description))
+        stack_notes(row.note(Detail::Summary, "", Prose::quoted(&wait.description)), &wait.stacks)
     };
     let table =
         Table::new("Kinds of waits", &columns).preview(PREVIEW).columns_for(Detail::Page, &["in all"]);
