@@ -30,6 +30,8 @@ fn table(windows: usize, cart_ms: f64, home_ms: f64, cores: Option<f64>) -> Wind
         },
         clients: vec![f64::NAN; windows],
         servers: vec![ServerWindows {
+            memory: vec![],
+            network: vec![],
             server: "app-1".to_owned(),
             tier: "front".to_owned(),
             cores,

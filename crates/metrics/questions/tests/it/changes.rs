@@ -120,6 +120,8 @@ fn small_table(windows: usize, servers: usize) -> WindowTable {
     let counts = (0..windows).flat_map(|at| [count(at), 0.0]).collect();
     let used = |at: usize| 0.02 + 0.01 * count(at) / 60.0 / servers as f64;
     let server = |at: usize| ServerWindows {
+        memory: vec![],
+        network: vec![],
         server: format!("app-{at}"),
         tier: "app".to_owned(),
         cores: Some(1.0),

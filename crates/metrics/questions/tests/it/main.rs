@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod capacity;
+mod capacity_limits;
 mod changes;
 mod span_samples;
 mod tpcw_table;
