@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Capacity) -> Result<Status, CommandError> {
     let mut report = capacity(&table, &facts, &settings).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
     arguments.run.write(&report)?;
-    let verdicts = Verdicts { alarming: &["exceeded"], exit_code: arguments.exit_code };
+    let verdicts = Verdicts { alarming: &["exceeded"], exit_code: arguments.exit_code, ..Verdicts::NONE };
     Ok(verdicts.status(&report.verdict()))
 }
 

@@ -23,7 +23,8 @@ Exit status: 0 success, 1 application change, host change, longer waits, or anom
 pub(crate) struct Changes {
     #[command(flatten)]
     input: SampleInput,
-    /// Exit with status 1 on a change of the application or the host, longer waits, or an anomaly
+    /// Exit with status 1 on a change of the application or the host, longer waits, an unexplained change, or an anomaly, and
+    /// with 4 where transactions do not explain the CPU
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -37,7 +38,8 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
     let report = changes_of_input(&arguments.input, &settings, arguments.run.threads())?;
     arguments.run.write(&report)?;
     let verdicts = Verdicts {
-        alarming: &["application-change", "host-change", "wait-change", "anomaly"],
+        alarming: &["application-change", "host-change", "wait-change", "unexplained-change", "anomaly"],
+        unsure: &["cpu-not-explained"],
         exit_code: arguments.exit_code,
     };
     Ok(verdicts.status(&report.verdict()))

@@ -53,7 +53,11 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     meter.done();
     let report = diagnose_kernel(&runs.map_err(failure)?, &diagnosis).map_err(CommandError::usage)?;
     arguments.output.run.write(&report)?;
-    let verdicts = Verdicts { alarming: &["slower", "slower-overall"], exit_code: arguments.exit_code };
+    let verdicts = Verdicts {
+        alarming: &["slower", "slower-overall"],
+        exit_code: arguments.exit_code,
+        ..Verdicts::NONE
+    };
     Ok(verdicts.status(&report.verdict()))
 }
 

@@ -4,6 +4,7 @@
 
 mod capacity;
 mod capacity_limits;
+mod change_costs;
 mod changes;
 mod span_samples;
 mod tpcw_table;
