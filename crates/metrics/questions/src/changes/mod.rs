@@ -104,6 +104,7 @@ fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
         events: vec![],
         servers: vec![],
         mix: series::mix(question.table),
+        response: series::response(question.table),
         ruled_out: vec![],
         cautions: vec![],
         missing: vec![],

@@ -5,7 +5,7 @@
 
 mod series;
 
-pub use series::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
+pub use series::{MixSeries, ResponseSeries, SERIES_POINTS_MAX, UtilizationSeries};
 
 use crate::instants::{instants, unix_ns};
 use crate::{Onset, SampleSummary, Setting, Window};
@@ -41,6 +41,8 @@ pub struct ChangeReport {
     pub servers: Vec<ServerChanges>,
     /// Transactions of the whole system over time; `None` when there are none.
     pub mix: Option<MixSeries>,
+    /// Response times of the whole system over time; `None` where none are known.
+    pub response: Option<ResponseSeries>,
     /// What was examined and is fine; whole sentences.
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.

@@ -24,7 +24,7 @@ use phrases::{
 };
 
 /// Events, transactions, and servers of a document; the JSON output has all.
-const EVENTS: usize = 400;
+const EVENTS: usize = 360;
 const TRANSACTIONS: usize = 200;
 const SERVERS: usize = 12;
 
@@ -58,6 +58,7 @@ impl Present for ChangeReport {
             sections.push(Some(section.detail(detail)));
         }
         sections.extend([
+            self.response.as_ref().map(|response| charts::response(self, response)),
             self.mix.as_ref().map(|mix| charts::mix(self, mix)),
             cautions(&self.cautions),
             ruled_out(&self.ruled_out),
