@@ -4,7 +4,7 @@ use crate::tpcw_table::table;
 use laggard_metrics_questions::{ChangesQuestion, ChangesSettings, SampleFacts, changes};
 use laggard_report::{ChangeEventKind, ChangeReport, ChangeVerdict};
 use laggard_samples::WindowTable;
-use laggard_simulate::{Phase, TpcwSettings, Workload, tpcw};
+use laggard_simulate::{Phase, TpcwScenario, TpcwSettings, Workload, tpcw};
 use std::num::NonZeroUsize;
 
 fn report(table: &WindowTable) -> ChangeReport {
@@ -103,4 +103,35 @@ fn cpu_that_transactions_do_not_explain_is_not_steady() {
     assert!(unexplained.headline.contains("do not explain the CPU"), "{}", unexplained.headline);
     table.servers[front].utilization = shares.iter().map(|share| 0.001 + 0.006 * share).collect();
     assert_eq!(report(&table).verdict, ChangeVerdict::Steady);
+}
+
+/// Another process uses a fifth of the CPU for two hours while the load goes up and down: one time of foreign load, and no change.
+#[test]
+fn foreign_load_while_the_load_changes_is_one_region() {
+    for seed in 1..=3 {
+        let run = tpcw(&TpcwSettings::scenario(TpcwScenario::Foreign, seed)).unwrap();
+        let report = report(&table(&run));
+        assert_eq!(report.verdict, ChangeVerdict::Anomaly, "{}", report.headline);
+        let front = report.servers.iter().find(|server| server.tier == "front").unwrap();
+        let windows: u64 = front.regions.iter().map(|region| region.windows).sum();
+        assert!((110..=130).contains(&windows), "seed {seed}: {:?}", front.regions);
+        let other = |event: &&laggard_report::JointChange| {
+            event.kind.is_alarm() || event.kind == ChangeEventKind::Unexplained
+        };
+        assert_eq!(report.events.iter().filter(other).count(), 0, "seed {seed}: {}", report.headline);
+    }
+}
+
+/// Home +5 ms, and another +5 ms at another load. A good part of the work of this shop comes after the response and does not change,
+/// so the CPU is not proportional to the times.
+#[test]
+fn the_size_of_a_change_does_not_depend_on_work_after_the_response() {
+    for seed in 4..=5 {
+        let run = tpcw(&TpcwSettings::scenario(TpcwScenario::Paper, seed)).unwrap();
+        let report = report(&table(&run));
+        let changes = report.events.iter().filter(|event| event.kind == ChangeEventKind::ApplicationChange);
+        let sizes: Vec<f64> = changes.map(|event| 1e3 * event.transactions[0].difference_s).collect();
+        assert_eq!(sizes.len(), 2, "{}", report.headline);
+        assert!(sizes.iter().all(|size| (size - 5.0).abs() < 1.0), "seed {seed}: {sizes:?}");
+    }
 }
