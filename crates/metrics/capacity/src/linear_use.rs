@@ -169,12 +169,12 @@ mod tests {
         let fitted = LinearUse::fit(&observations(60, noise), true).unwrap();
         assert!(!fitted.grows() && fitted.full_at(0.9).is_none(), "{fitted:?}");
         // Memory that a process never returns: it rises once, with a load that is over.
-        let kept = |time: f64, _: f64| if time < 30.0 { 0.3 } else { 0.6 };
-        assert!(LinearUse::fit(&observations(60, kept), false).is_none_or(|fitted| !fitted.grows()));
+        let retained = |time: f64, _: f64| if time < 30.0 { 0.3 } else { 0.6 };
+        assert!(LinearUse::fit(&observations(60, retained), false).is_none_or(|fitted| !fitted.grows()));
     }
 
     #[test]
-    fn the_same_load_all_the_time_says_nothing() {
+    fn a_constant_load_gives_no_line() {
         let same: Vec<ResourceUse> = observations(50, |_, _| 0.5);
         let same: Vec<ResourceUse> = same.iter().map(|seen| ResourceUse { load: 200.0, ..*seen }).collect();
         assert_eq!(LinearUse::fit(&same, false), None);

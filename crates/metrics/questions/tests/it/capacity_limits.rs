@@ -86,11 +86,11 @@ fn groups_of_clients_have_their_own_response_times() {
         client_groups,
         ..CapacitySettings::new(0.05)
     };
-    let alike = report(&table, &ask(vec![group("first", 600, &[]), group("second", 300, &[])]));
-    let found = alike.client_groups.unwrap();
+    let same_mix = report(&table, &ask(vec![group("first", 600, &[]), group("second", 300, &[])]));
+    let found = same_mix.client_groups.unwrap();
     let clients: u64 = found.most.groups.iter().map(|group| group.clients).sum();
     // The one capacity with the mix of all data is near the median over the intervals.
-    let median = alike.answer.unwrap().clients_median.unwrap();
+    let median = same_mix.answer.unwrap().clients_median.unwrap();
     assert!((clients as f64 / median - 1.0).abs() < 0.03, "{clients} {median}");
     let two =
         vec![group("browsing", 600, &[("Home", 1.0)]), group("searching", 200, &[("Best Sellers", 1.0)])];
