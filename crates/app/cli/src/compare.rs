@@ -53,7 +53,8 @@ pub(crate) struct Compare {
 }
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
-    let verdicts = Verdicts { alarming: &["slower", "changed"], exit_code: arguments.exit_code };
+    let verdicts =
+        Verdicts { alarming: &["slower", "changed"], exit_code: arguments.exit_code, ..Verdicts::NONE };
     if let Some(answered) = arguments.server.answer("compare", &arguments.question, &arguments.run, &verdicts)
     {
         return answered;

@@ -75,7 +75,7 @@ pub(crate) struct Diagnose {
 }
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
-    let verdicts = Verdicts { alarming: &["suspects"], exit_code: arguments.exit_code };
+    let verdicts = Verdicts { alarming: &["suspects"], exit_code: arguments.exit_code, ..Verdicts::NONE };
     if arguments.server.is_set() && arguments.weights != Weights::default() {
         return Err(CommandError::usage(
             "a server has read its spans already: attributes that weigh are of files",

@@ -30,17 +30,20 @@ impl From<Status> for ExitCode {
 pub(crate) struct Verdicts {
     /// Verdicts, as in the JSON, for which `--exit-code` exits with 1.
     pub(crate) alarming: &'static [&'static str],
+    /// Those for which it exits with 4: the data do not tell.
+    pub(crate) unsure: &'static [&'static str],
     /// Whether `--exit-code` is set.
     pub(crate) exit_code: bool,
 }
 
 impl Verdicts {
     /// Of a command without `--exit-code`.
-    pub(crate) const NONE: Verdicts = Verdicts { alarming: &[], exit_code: false };
+    pub(crate) const NONE: Verdicts = Verdicts { alarming: &[], unsure: &[], exit_code: false };
 
     pub(crate) fn status(&self, verdict: &str) -> Status {
         match verdict {
             "insufficient-data" => Status::TooLittle,
+            verdict if self.exit_code && self.unsure.contains(&verdict) => Status::TooLittle,
             verdict if self.exit_code && self.alarming.contains(&verdict) => Status::Suspects,
             _ => Status::Done,
         }
@@ -71,5 +74,21 @@ impl CommandError {
     pub(crate) fn print(&self) -> Status {
         let _ = writeln!(io::stderr(), "laggard: {}", self.message);
         self.status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_data_do_not_tell_is_no_success_of_a_gate() {
+        let gate = |exit_code| Verdicts { alarming: &["slower"], unsure: &["not-explained"], exit_code };
+        let statuses = |exit_code| {
+            ["steady", "slower", "not-explained", "insufficient-data"]
+                .map(|verdict| gate(exit_code).status(verdict))
+        };
+        assert_eq!(statuses(true), [Status::Done, Status::Suspects, Status::TooLittle, Status::TooLittle]);
+        assert_eq!(statuses(false), [Status::Done, Status::Done, Status::Done, Status::TooLittle]);
     }
 }

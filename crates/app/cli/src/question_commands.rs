@@ -57,8 +57,13 @@ impl<I: FromArgMatches, Q: DeclaredQuestion> FromArgMatches for QuestionArgument
 impl<I, Q: DeclaredQuestion> QuestionArguments<I, Q> {
     fn write(&self, report: &Q::Output) -> Result<Status, CommandError> {
         self.run.write(report)?;
-        let alarming = Q::DECLARATION.alarm.map_or(&[][..], |alarm| alarm.verdicts);
-        Ok(Verdicts { alarming, exit_code: self.exit_code }.status(&report.verdict()))
+        let alarm = Q::DECLARATION.alarm;
+        let verdicts = Verdicts {
+            alarming: alarm.map_or(&[], |alarm| alarm.verdicts),
+            unsure: alarm.map_or(&[], |alarm| alarm.unsure),
+            exit_code: self.exit_code,
+        };
+        Ok(verdicts.status(&report.verdict()))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     SampleQuestion, Text, WindowedSamples, Windows,
 };
 use clap::Args;
-use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange, capacity};
+use laggard_metrics_questions::{CapacitySettings, CountedWindows, RequestedClients, WhatIfChange, capacity};
 use laggard_report::CapacityReport;
 use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,12 @@ pub struct CapacityParams {
     /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
     #[arg(long, value_name = "MIX")]
     pub mix: Option<String>,
+    /// What a group of clients gets that has its own mix: NAME=N[@THINK][:MIX], like browsing=200@7s:Home=60%,Search=40%;
+    /// repeat for more groups. Without a mix, that of all data
+    #[arg(long = "clients", value_name = "GROUP")]
+    #[schema(value_type = Vec<String>)]
+    #[serde(rename = "clients", deserialize_with = "one_or_more")]
+    pub client_groups: Vec<Text<ClientsOf>>,
     /// Load to assume, as a multiple of the present one
     #[arg(long, value_name = "FACTOR")]
     #[schema(value_type = Option<f64>)]
@@ -78,6 +84,37 @@ pub struct Factor(pub f64);
 /// A number of servers of a tier.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MoreServers(pub WhatIfChange);
+
+/// A group of clients.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClientsOf(pub RequestedClients);
+
+impl FromText for ClientsOf {
+    fn from_text(text: &str) -> Result<ClientsOf, String> {
+        let wrong = || {
+            format!(
+                "{text:?} is no group of clients; write browsing=200 or browsing=200@7s:Home=60%,Search=40%"
+            )
+        };
+        let (name, rest) =
+            text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(wrong)?;
+        let (clients, shares) = rest.split_once(':').unwrap_or((rest, ""));
+        let (clients, think) = clients.split_once('@').map_or((clients, None), |(n, think)| (n, Some(think)));
+        let clients: u64 = clients.trim().parse().map_err(|_| wrong())?;
+        if clients > CLIENTS_MAX {
+            return Err(format!("{clients} clients; a group has at most {CLIENTS_MAX}"));
+        }
+        Ok(ClientsOf(RequestedClients {
+            name: name.trim().to_owned(),
+            clients,
+            think_s: think.map(Seconds::from_text).transpose()?.map(|think| think.0),
+            mix: mix(shares).map_err(|error| error.to_string())?,
+        }))
+    }
+}
+
+/// Maximum number of clients of a group.
+const CLIENTS_MAX: u64 = 10_000_000;
 
 impl FromText for Seconds {
     fn from_text(text: &str) -> Result<Seconds, String> {
@@ -133,6 +170,7 @@ impl DeclaredQuestion for CapacityParams {
         examples: EXAMPLES,
         alarm: Some(Alarm {
             verdicts: &["exceeded"],
+            unsure: &[],
             help: "Exit with status 1 when the load is beyond the capacity",
         }),
         stage: "modeling",
@@ -165,6 +203,7 @@ impl SampleQuestion for CapacityParams {
             think_s: self.think.as_deref().map(|think| think.0),
             mix: self.mix.as_deref().map(mix).transpose()?,
             changes: self.changes.iter().map(|change| (**change).clone()).chain(more).collect(),
+            client_groups: self.client_groups.iter().map(|group| group.0.clone()).collect(),
             load_factor: self.load.as_deref().map(|load| load.0),
             front: windows.front.clone(),
             windows: if self.all_windows { CountedWindows::All } else { CountedWindows::Current },
@@ -232,6 +271,22 @@ mod tests {
         );
         for text in ["cart", "cart=", "cart=-1", "cart=nan", "@/no/such/file"] {
             assert!(mix(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_of_clients_are_parsed() {
+        let read = |text| ClientsOf::from_text(text).unwrap().0;
+        let browsing = read("browsing=200@7s:Home=60%, GET /a:b=40%");
+        assert_eq!(
+            (browsing.name.as_str(), browsing.clients, browsing.think_s),
+            ("browsing", 200, Some(7.0))
+        );
+        assert_eq!(browsing.mix, [("Home".to_owned(), 60.0), ("GET /a:b".to_owned(), 40.0)]);
+        let all = read("all=5");
+        assert_eq!((all.clients, all.think_s, all.mix.len()), (5, None, 0));
+        for text in ["", "a", "=5", "a=", "a=-1", "a=1.5", "a=5@", "a=5:Home", "a=99999999999"] {
+            assert!(ClientsOf::from_text(text).is_err(), "{text}");
         }
     }
 

@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
   laggard changes samples.csv --method cherkasova --set error-max=3
   laggard changes samples.csv --exit-code || page-somebody
 
-Exit status: 0 success, 1 application change, host change, longer waits, or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
+Exit status: 0 success, 1 application change, host change, longer waits, unexplained change, or anomaly (with --exit-code), 2 invalid usage, 3 unreadable input, 4 not enough data.";
 
 /// How changes are detected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, Args, ToSchema)]
@@ -59,8 +59,10 @@ impl DeclaredQuestion for ChangesParams {
         about: "Find out whether code, workload, or another process changed CPU use, and since when",
         examples: EXAMPLES,
         alarm: Some(Alarm {
-            verdicts: &["application-change", "host-change", "wait-change", "anomaly"],
-            help: "Exit with status 1 on a change of the application or the host, longer waits, or an anomaly",
+            verdicts: &["application-change", "host-change", "wait-change", "unexplained-change", "anomaly"],
+            unsure: &["cpu-not-explained"],
+            help: "Exit with status 1 on a change of the application or the host, longer waits, an unexplained change, or an anomaly, and \
+                   with 4 where transactions do not explain the CPU",
         }),
         stage: "looking for changes",
         thresholds: Some(entries::<ChangesSettings>),

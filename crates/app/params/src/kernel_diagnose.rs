@@ -116,6 +116,7 @@ impl DeclaredQuestion for KernelDiagnoseParams {
         examples: EXAMPLES,
         alarm: Some(Alarm {
             verdicts: &["slower", "slower-overall"],
+            unsure: &[],
             help: "Exit with status 1 when executions are slower",
         }),
         stage: "aligning",

@@ -41,6 +41,8 @@ pub struct Declaration {
 pub struct Alarm {
     /// As in the JSON of the report.
     pub verdicts: &'static [&'static str],
+    /// Those for which it exits with status 4: the data do not tell.
+    pub unsure: &'static [&'static str],
     /// The help of `--exit-code`.
     pub help: &'static str,
 }

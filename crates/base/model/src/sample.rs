@@ -51,10 +51,12 @@ pub enum Measure {
     DiskAvailable,
     /// Size of a file system in bytes. A gauge.
     DiskSize,
+    /// Share of the capacity of a server's network link in use, of the busier direction: 0..1. A gauge.
+    NetworkUtilization,
 }
 
 impl Measure {
-    /// Whether it is about memory or a file system: no part of the windows of transactions and CPU.
+    /// Whether it is about memory or a file system: what fills, and is watched by alerts.
     pub const fn is_of_storage(self) -> bool {
         matches!(
             self,
@@ -64,6 +66,17 @@ impl Measure {
                 | Measure::DiskUtilization
                 | Measure::DiskAvailable
                 | Measure::DiskSize
+        )
+    }
+
+    /// Whether it is about a resource beside the CPU whose use by window limits the capacity of a server.
+    pub const fn is_of_memory_or_network(self) -> bool {
+        matches!(
+            self,
+            Measure::MemoryUtilization
+                | Measure::MemoryAvailable
+                | Measure::MemorySize
+                | Measure::NetworkUtilization
         )
     }
 }

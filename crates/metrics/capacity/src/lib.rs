@@ -13,11 +13,13 @@
 
 mod bounds;
 mod classes;
+mod client_groups;
 mod constants;
 mod demand;
 mod exact;
 mod idle;
 mod lattice;
+mod linear_use;
 mod linearizer;
 mod log_lattice;
 mod network;
@@ -29,11 +31,13 @@ mod system;
 
 pub use bounds::{Bounds, bounds};
 pub use classes::{Class, ClassNetwork, ClassSolution, ClassStation};
+pub use client_groups::{ClientGroup, GroupLoad, GroupsCapacity, GroupsSolution};
 pub use demand::{
     CalleeVisits, LatencyParts, OutboundTime, busy_demand, front_demand, latency_parts, mean_visits_demand,
     own_latency,
 };
 pub use exact::ExactMva;
+pub use linear_use::{FullAt, LinearUse, ResourceUse};
 pub use network::{
     Algorithm, CORES_MAX, Network, NetworkError, REPLICAS_MAX, Service, Solution, Station, StationLoad,
 };

@@ -12,10 +12,15 @@ const EXACT_WORK_MAX: f64 = 1e8;
 /// Solves a network with the best algorithm that takes well under a second: exact over all population vectors when they
 /// are few enough, else the Linearizer. The solution states the algorithm.
 pub fn solve_classes(network: &ClassNetwork) -> ClassSolution {
+    solve_classes_within(network, EXACT_WORK_MAX)
+}
+
+/// The same, exact if that takes at most `work_max` operations.
+pub(crate) fn solve_classes_within(network: &ClassNetwork, work_max: f64) -> ClassSolution {
     let several = network.stations().iter().any(|station| station.cores().is_some_and(|cores| cores > 1.0));
     let algorithm = match several {
-        false if lattice_cost(network) <= EXACT_WORK_MAX => Algorithm::Exact,
-        true if log_lattice_cost(network) <= EXACT_WORK_MAX => Algorithm::ExactConvolution,
+        false if lattice_cost(network) <= work_max => Algorithm::Exact,
+        true if log_lattice_cost(network) <= work_max => Algorithm::ExactConvolution,
         _ => Algorithm::Linearizer,
     };
     solve_classes_by(network, algorithm)

@@ -44,17 +44,28 @@ impl Tier {
         }
     }
 
-    /// What runs beside takes its share of the cores.
-    fn station(&self, shares: &[f64]) -> Station {
+    /// How it serves transactions: what runs beside takes its share of the cores.
+    pub(crate) fn service_left(&self) -> Service {
         let left = 1.0 - self.background.clamp(0.0, BACKGROUND_MAX);
-        let service = match self.service {
+        match self.service {
             Service::Delay => Service::Delay,
             Service::Queue { cores } => Service::Queue { cores: cores * left },
-        };
+        }
+    }
+
+    /// Share 0..1 of the demand of a mix that passes before the response.
+    pub(crate) fn answered_share(&self, shares: &[f64]) -> f64 {
         let demand_s = self.mean_demand_s(shares);
-        let answered =
-            if demand_s > 0.0 { (self.mean_answered_s(shares) / demand_s).clamp(0.0, 1.0) } else { 1.0 };
-        Station { demand_s, replicas: self.replicas, service, answered }
+        if demand_s > 0.0 { (self.mean_answered_s(shares) / demand_s).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
+    fn station(&self, shares: &[f64]) -> Station {
+        Station {
+            demand_s: self.mean_demand_s(shares),
+            replicas: self.replicas,
+            service: self.service_left(),
+            answered: self.answered_share(shares),
+        }
     }
 }
 

@@ -15,7 +15,9 @@ mod sample_summary;
 mod signature;
 mod span_samples;
 
-pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
+pub use capacity::{
+    Amount, CapacitySettings, CountedWindows, Property, RequestedClients, WINDOWS_MIN, WhatIfChange, capacity,
+};
 pub use changes::{ChangesQuestion, ChangesSettings, DeclaredDeployment, changes};
 pub use excess::{ExcessQuestion, ServerExcess, server_excess};
 pub use laggard_changes::{CpuCause, CpuExcess, ExcessSettings, FillTrend, UsePoint, fill_trend};

@@ -101,6 +101,8 @@ mod tests {
             system,
             clients: vec![gap; 3],
             servers: vec![ServerWindows {
+                memory: vec![],
+                network: vec![],
                 server: "app-1".to_owned(),
                 tier: "front".to_owned(),
                 cores: Some(2.0),

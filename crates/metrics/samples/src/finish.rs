@@ -4,6 +4,7 @@ use crate::extent;
 use crate::grid::{Grid, grid_for};
 use crate::groups::{ServerKey, ServerSeries, groups};
 use crate::points::covers_an_interval;
+use crate::resources::{memory_use, network_use};
 use crate::servers::{Utilization, WindowSpan, averages, unit_of, utilization};
 use crate::settings::{CELLS_MAX, LENGTH_MAX, LENGTH_MIN};
 use crate::system::{system, system_servers};
@@ -181,6 +182,9 @@ fn check_utilization(
 struct ServerUtilization<'g> {
     server_key: ServerKey<'g>,
     utilization: Utilization,
+    /// Of its memory and network link by window; empty if never measured.
+    memory: Vec<f64>,
+    network: Vec<f64>,
 }
 
 fn servers<'g>(
@@ -210,7 +214,12 @@ fn servers<'g>(
         }
         let mut utilization = utilization(span, server_key, group, unit, &settings.cores, losses);
         cautions.extend(utilization.caution.take());
-        servers.push(ServerUtilization { server_key: server_key.clone(), utilization });
+        servers.push(ServerUtilization {
+            server_key: server_key.clone(),
+            utilization,
+            memory: memory_use(span, &group.memory),
+            network: network_use(span, &group.network),
+        });
     }
     servers
 }
@@ -237,6 +246,8 @@ impl TableParts<'_> {
             tier: server.server_key.tier.to_owned(),
             cores: server.utilization.cores,
             utilization: server.utilization.by_window[rows.clone()].to_vec(),
+            memory: server.memory.get(rows.clone()).unwrap_or_default().to_vec(),
+            network: server.network.get(rows.clone()).unwrap_or_default().to_vec(),
             own: reported
                 .get(&server.server_key)
                 .filter(|_| server.server_key != ServerKey::SYSTEM)

@@ -35,6 +35,19 @@ pub(crate) struct ServerSeries<'s> {
     pub(crate) cpu_seconds: Vec<&'s Series>,
     pub(crate) cores: Vec<&'s Series>,
     pub(crate) clients: Vec<&'s Series>,
+    pub(crate) memory: MemorySeries<'s>,
+    pub(crate) network: Vec<&'s Series>,
+}
+
+/// Series about the memory of a server.
+#[derive(Debug, Default)]
+pub(crate) struct MemorySeries<'s> {
+    /// Share in use.
+    pub(crate) used: Vec<&'s Series>,
+    /// Bytes that could still be used.
+    pub(crate) available: Vec<&'s Series>,
+    /// Bytes of all memory.
+    pub(crate) size: Vec<&'s Series>,
 }
 
 /// Groups series by server. A server with a tier in some series only belongs to that tier in all of them.
@@ -68,6 +81,10 @@ impl<'s> ServerSeries<'s> {
             Measure::CpuSecondsTotal => self.cpu_seconds.push(series),
             Measure::Cores => self.cores.push(series),
             Measure::Clients => self.clients.push(series),
+            Measure::MemoryUtilization => self.memory.used.push(series),
+            Measure::MemoryAvailable => self.memory.available.push(series),
+            Measure::MemorySize => self.memory.size.push(series),
+            Measure::NetworkUtilization => self.network.push(series),
             Measure::Calls
             | Measure::CallsTotal
             | Measure::CallTime

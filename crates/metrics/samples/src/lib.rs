@@ -13,6 +13,7 @@ mod finish;
 mod grid;
 mod groups;
 mod points;
+mod resources;
 mod sample_intervals;
 mod sample_table;
 mod servers;

@@ -155,8 +155,8 @@ impl Sink for SampleTable {
     }
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
-        // Memory and file systems have no part in the windows.
-        if sample.measure.is_of_storage() {
+        // File systems have no part in the windows.
+        if sample.measure.is_of_storage() && !sample.measure.is_of_memory_or_network() {
             return;
         }
         let record = SampleRecord {

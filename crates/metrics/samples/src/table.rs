@@ -60,6 +60,10 @@ pub struct ServerWindows {
     pub cores: Option<f64>,
     /// CPU utilization, 0..1 of all cores, length `T`; NaN in a gap.
     pub utilization: Vec<f64>,
+    /// Share of its memory in use, 0..1, length `T`; NaN in a gap, empty when it was never measured.
+    pub memory: Vec<f64>,
+    /// Share of its network link in use, 0..1, length `T`; NaN in a gap, empty when it was never measured.
+    pub network: Vec<f64>,
     /// Transactions completed by the server itself, if known; otherwise those of the system are used.
     pub own: Option<TransactionWindows>,
 }

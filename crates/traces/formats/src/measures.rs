@@ -30,7 +30,7 @@ enum Unit {
 
 /// Every word, normalized, with its meaning. The first that fits wins, so longer ones and those with
 /// fewer suffixes stand before those that they start with.
-const WORDS: [(&str, Measure, Unit); 57] = [
+const WORDS: [(&str, Measure, Unit); 58] = [
     ("utilization", Measure::Utilization, Unit::Fraction),
     ("utilisation", Measure::Utilization, Unit::Fraction),
     ("cpuutilization", Measure::Utilization, Unit::Fraction),
@@ -88,13 +88,14 @@ const WORDS: [(&str, Measure, Unit); 57] = [
     ("diskutilization", Measure::DiskUtilization, Unit::Fraction),
     ("diskavailable", Measure::DiskAvailable, Unit::Plain),
     ("disksize", Measure::DiskSize, Unit::Plain),
+    ("networkutilization", Measure::NetworkUtilization, Unit::Fraction),
 ];
 
 /// One word of every measure, for messages.
 pub(crate) const EXAMPLES: &str = "utilization, utilization_percent, cpu_seconds_total, cores, count, count_total, \
      rate, response_ms, response_sum_ms, response_seconds_total, calls, calls_total, call_ms, call_sum_ms, \
      call_seconds_total, clients, memory_utilization, memory_available, memory_size, disk_utilization, disk_available, \
-     disk_size";
+     disk_size, network_utilization";
 
 /// Reads a word: `cpu_usage(%)`, `response_ms`.
 pub(crate) fn find_word(text: &str) -> Option<MeasuredAs> {
@@ -144,13 +145,23 @@ pub(crate) const fn is_of_transactions(measure: Measure) -> bool {
     !measure.is_of_storage()
         && !matches!(
             measure,
-            Measure::Utilization | Measure::CpuSecondsTotal | Measure::Cores | Measure::Clients
+            Measure::Utilization
+                | Measure::CpuSecondsTotal
+                | Measure::Cores
+                | Measure::Clients
+                | Measure::NetworkUtilization
         )
 }
 
 /// Whether a measure is a share of a capacity, 0..1.
 pub(crate) const fn is_share(measure: Measure) -> bool {
-    matches!(measure, Measure::Utilization | Measure::MemoryUtilization | Measure::DiskUtilization)
+    matches!(
+        measure,
+        Measure::Utilization
+            | Measure::MemoryUtilization
+            | Measure::DiskUtilization
+            | Measure::NetworkUtilization
+    )
 }
 
 const fn is_of_calls(measure: Measure) -> bool {

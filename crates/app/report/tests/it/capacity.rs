@@ -1,7 +1,7 @@
 //! Outputs of capacity reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::capacity::{
-    exceeded_rate, half_left, hostile, insufficient, more_servers, thousands, with_headline,
+    exceeded_rate, half_left, hostile, insufficient, limits, more_servers, thousands, with_headline,
 };
 use crate::html::check_page;
 use crate::{PLAIN, golden};
@@ -17,7 +17,15 @@ fn written(output: Output, report: &CapacityReport, style: &TextStyle) -> String
 }
 
 fn all() -> Vec<CapacityReport> {
-    vec![half_left(), more_servers(), exceeded_rate(), insufficient(), hostile(HOSTILE), thousands()]
+    vec![
+        half_left(),
+        more_servers(),
+        limits(),
+        exceeded_rate(),
+        insufficient(),
+        hostile(HOSTILE),
+        thousands(),
+    ]
 }
 
 #[test]
@@ -26,6 +34,7 @@ fn expected_text_and_markdown() {
     for (name, report) in [
         ("capacity", half_left()),
         ("capacity-what-if", more_servers()),
+        ("capacity-limits", limits()),
         ("capacity-rate", exceeded_rate()),
         ("capacity-insufficient", insufficient()),
     ] {

@@ -1,7 +1,7 @@
 //! Outputs of changes reports: golden text, size limits, accessibility, and schema.
 
 use crate::fixtures::changes::{
-    anomaly, code_change, hostile, insufficient, joint, shift, steady, thousands, three_servers,
+    anomaly, code_change, drift, hostile, insufficient, joint, shift, steady, thousands, three_servers,
     with_headline, workload,
 };
 use crate::html::check_page;
@@ -22,6 +22,7 @@ fn all() -> Vec<ChangeReport> {
         steady(30),
         workload(30),
         anomaly(30),
+        drift(30),
         insufficient(),
         three_servers(60),
         hostile(HOSTILE),
@@ -38,6 +39,7 @@ fn expected_text_and_markdown() {
         ("changes-three-servers", three_servers(60)),
         ("changes-insufficient", insufficient()),
         ("changes-anomaly", anomaly(30)),
+        ("changes-drift", drift(90)),
     ] {
         golden::compare(&format!("{name}.txt"), &written(Output::Text, &report, &PLAIN));
         golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
@@ -76,11 +78,12 @@ fn lines_fit_the_width_and_contain_no_control_characters() {
 }
 
 #[test]
-fn headlines_answer_in_one_to_three_sentences() {
+fn headlines_answer_in_few_sentences() {
     assert_eq!(
         code_change(90).headline,
         "Since 2026-01-13 01:45 (±90 s) `Home` costs 5.00 ms more CPU per call (7.60 ms → 12.6 ms) on `app-1`, 12 s after \
-         deployment `v2.4`. Before that, at 2026-01-12 21:30 (±90 s), `Home` went from 2.60 ms to 7.60 ms per \
+         deployment `v2.4`. That takes 0.16 cores at the load since then; the CPU can serve 20 % fewer requests, as if \
+         there were 85 more clients. Before that, at 2026-01-12 21:30 (±90 s), `Home` went from 2.60 ms to 7.60 ms per \
          call on `app-1`. From 2026-01-12 05:00 to 08:00 another process used 16 % of the CPU \
          (peak 30 %, 1,706 CPU seconds) on `app-1`. All other changes follow the traffic."
     );
@@ -131,6 +134,8 @@ fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
 fn a_large_error_is_no_explanation() {
     for mut report in [steady(30), workload(30)] {
         report.servers[0].models[0].error = 0.368;
+        report.servers[0].verdict = ChangeVerdict::CpuNotExplained;
+        report.verdict = ChangeVerdict::CpuNotExplained;
         let report = with_headline(report);
         let headline = &report.headline;
         assert!(

@@ -1,6 +1,7 @@
 //! Mean value analysis against an independent event-driven simulation.
 
 use laggard_capacity::{Algorithm, Class, ClassNetwork, ClassStation, Network, Service, Station, WORK_MAX};
+use laggard_capacity::{ClientGroup, System, Tier};
 use laggard_capacity::{solve, solve_classes_by};
 
 /// Distribution of service times with mean 1.
@@ -274,5 +275,44 @@ fn throughput_and_response_of_several_classes() {
             within(model.throughput[class], throughput[class], 0.03);
             within(model.response_s[class], response_s[class], 0.05);
         }
+    }
+}
+
+/// Groups of clients with a mix each, at the most clients that stay within a target: what was promised is what happens.
+#[test]
+fn groups_of_clients_stay_within_the_target_that_they_were_promised() {
+    // Browsing clients demand 8 and 3 ms, ordering clients 20 and 12 ms, of mixes of two types.
+    let tier = |demands_s: [f64; 2], cores| Tier {
+        demands_s: demands_s.to_vec(),
+        answered: vec![1.0; 2],
+        replicas: 1,
+        service: Service::Queue { cores },
+        background: 0.0,
+    };
+    let system = System { tiers: vec![tier([0.008, 0.020], 2.0), tier([0.003, 0.012], 1.0)], think_s: 1.0 };
+    let groups = [
+        ClientGroup { clients: 40, think_s: 1.0, shares: vec![1.0, 0.0] },
+        ClientGroup { clients: 15, think_s: 0.5, shares: vec![0.0, 1.0] },
+    ];
+    let most = system.most_groups(&groups, 0.08, 10_000).unwrap();
+    assert!(!most.at_limit && most.solution.is_within(0.08));
+    assert!(most.solution.utilization.iter().all(|used| *used < 0.95), "{:?}", most.solution.utilization);
+    let classes: Vec<Class> = std::iter::zip(&groups, &most.solution.groups)
+        .map(|(group, load)| Class { clients: load.clients, think_s: group.think_s })
+        .collect();
+    let tiers = system.tiers.iter().map(|tier| SimulatedTier {
+        mean_s: tier.demands_s.clone(),
+        cores: match tier.service {
+            Service::Queue { cores } => cores,
+            Service::Delay => unreachable!("both tiers have queues"),
+        },
+        replicas: 1,
+        length: ServiceLength::Exponential,
+        order: ServiceOrder::Shared,
+    });
+    let (throughput, response_s) = simulate(&tiers.collect::<Vec<_>>(), &classes, TRANSACTIONS, 3);
+    for (at, load) in most.solution.groups.iter().enumerate() {
+        within(load.throughput, throughput[at], 0.03);
+        within(load.response_s, response_s[at], 0.08);
     }
 }

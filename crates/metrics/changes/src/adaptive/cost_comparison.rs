@@ -57,10 +57,22 @@ impl TimePair {
         (self.service_s[1] / self.service_s[0]).ln()
     }
 
-    /// Seconds before and after: by the signature where both sides queue alike, else in proportion to the work.
-    pub(super) fn seconds(&self, queueing: f64) -> [f64; 2] {
-        if queueing < QUEUEING_ALIKE { self.service_s } else { self.share_s }
+    /// Seconds before and after.
+    pub(super) fn seconds(&self, basis: TimeBasis) -> [f64; 2] {
+        match basis {
+            TimeBasis::Service => self.service_s,
+            TimeBasis::Share => self.share_s,
+        }
     }
+}
+
+/// Which seconds of a [`TimePair`] are the CPU of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TimeBasis {
+    /// The time without queueing.
+    Service,
+    /// The work in proportion to the times.
+    Share,
 }
 
 /// Idle shares whose logarithms differ by less queue alike.
@@ -182,6 +194,30 @@ impl CostComparison {
             self.demands.iter().map(|pair| self.counts_after[pair.transaction] * pair.before_s).sum();
         let more: f64 = differences.iter().map(|(kind, seconds)| self.counts_after[*kind] * seconds).sum();
         (1.0 + more / expected.max(f64::MIN_POSITIVE)).max(0.01).ln()
+    }
+
+    /// The seconds of types that changed: without queueing where both sides queue alike. Where they do not, that formula is too
+    /// low under load, and proportions are too high where a part of the work that did not change comes after the response: the
+    /// one whose differences account better for the CPU.
+    pub(super) fn basis(&self, changed: &[usize]) -> TimeBasis {
+        let pairs = self.times.iter().filter(|pair| changed.contains(&pair.transaction));
+        let pairs: Vec<&TimePair> = pairs.collect();
+        if self.queueing < QUEUEING_ALIKE {
+            return TimeBasis::Service;
+        }
+        let misfit = |basis: TimeBasis| {
+            let difference = |pair: &&TimePair| {
+                let [before_s, after_s] = pair.seconds(basis);
+                (pair.transaction, after_s - before_s)
+            };
+            let differences: Vec<(usize, f64)> = pairs.iter().map(difference).collect();
+            (self.log_ratio_of(&differences) - self.cpu.log_ratio).abs()
+        };
+        if misfit(TimeBasis::Service) < misfit(TimeBasis::Share) {
+            TimeBasis::Service
+        } else {
+            TimeBasis::Share
+        }
     }
 
     /// The seconds by which a demand changes if it does as a time by `log_factor`: of the part of the demand that is in

@@ -95,7 +95,8 @@ impl TimelineWalk<'_> {
             old,
             new: new.clone(),
             is_event: self.is_event(intervals[before].rows.end, observed.start),
-            is_load_step: intervals[after].is_load_step,
+            // After an anomaly, a step of the load is one of the anomaly, and not between the two intervals compared.
+            is_load_step: intervals[after].is_load_step && after == before + 1,
             is_sudden: intervals[after].is_load_step
                 || (after == before + 1 && is_sudden(self.evidence, &intervals[before].rows, &rows)),
         };

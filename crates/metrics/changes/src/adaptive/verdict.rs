@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::cost_comparison::{CostComparison, DemandPair, TimePair};
+use super::cost_comparison::{CostComparison, DemandPair, TimeBasis, TimePair};
 use super::evidence::{ChangeEvidence, Explanation, sort_by_difference};
 use super::relation::{Comparison, Relation};
 use super::settings::ChangeSettings;
@@ -204,8 +204,10 @@ impl CutFacts<'_> {
         }
         match cpu_verdict(costs, &best.differences(costs), self.settings()) {
             CpuVerdict::Confirmed if best.misfit(costs) < MISFIT_MAX => {
+                let changed: Vec<usize> = best.changed.iter().map(|(pair, _)| pair.transaction).collect();
+                let basis = costs.basis(&changed);
                 let mut changes: Vec<TransactionChange> =
-                    best.changed.iter().map(|(pair, _)| cost_of_time(pair, costs.queueing)).collect();
+                    best.changed.iter().map(|(pair, _)| cost_of_time(pair, basis)).collect();
                 sort_by_difference(&mut changes);
                 Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, changes))
             }
@@ -256,7 +258,9 @@ impl CutFacts<'_> {
             }
             CpuVerdict::Undecided => BoundaryVerdict::new(ChangeKind::ApplicationChange, times),
             CpuVerdict::Confirmed => {
-                let mut costs: Vec<TransactionChange> = times.iter().map(|time| self.cost(time)).collect();
+                let changed: Vec<usize> = times.iter().map(|time| time.transaction).collect();
+                let mut costs: Vec<TransactionChange> =
+                    times.iter().map(|time| self.cost(time, &changed)).collect();
                 sort_by_difference(&mut costs);
                 BoundaryVerdict::new(ChangeKind::ApplicationChange, costs)
             }
@@ -271,12 +275,14 @@ impl CutFacts<'_> {
         pair.is_none_or(|pair| pair.log_ratio / own > 0.3)
     }
 
-    /// The CPU that a transaction whose time changed costs.
-    fn cost(&self, time: &TransactionChange) -> TransactionChange {
-        let (pairs, queueing) =
-            self.costs.as_ref().map_or((&[][..], 0.0), |costs| (&costs.times, costs.queueing));
-        match pairs.iter().find(|pair| pair.transaction == time.transaction) {
-            Some(pair) => cost_of_time(pair, queueing),
+    /// The CPU that a transaction whose time changed costs, one of all that `changed`.
+    fn cost(&self, time: &TransactionChange, changed: &[usize]) -> TransactionChange {
+        let pair = self.costs.as_ref().and_then(|costs| {
+            let pair = costs.times.iter().find(|pair| pair.transaction == time.transaction)?;
+            Some((pair, costs.basis(changed)))
+        });
+        match pair {
+            Some((pair, basis)) => cost_of_time(pair, basis),
             None => TransactionChange { quantity: ChangedQuantity::CpuAndTime, ..*time },
         }
     }
@@ -389,8 +395,8 @@ impl CutFacts<'_> {
     }
 }
 
-fn cost_of_time(pair: &TimePair, queueing: f64) -> TransactionChange {
-    let [before_s, after_s] = pair.seconds(queueing);
+fn cost_of_time(pair: &TimePair, basis: TimeBasis) -> TransactionChange {
+    let [before_s, after_s] = pair.seconds(basis);
     TransactionChange {
         transaction: pair.transaction,
         before_s,

@@ -27,10 +27,12 @@ pub(super) struct LatencyTarget {
 
 /// The capacity for one mix.
 #[derive(Clone, Debug)]
-struct Most {
-    clients: Option<u64>,
+pub(super) struct Most {
+    /// Number of clients; `None` if those are unknown.
+    pub(super) clients: Option<u64>,
     at_limit: bool,
-    solution: Solution,
+    /// The load there.
+    pub(super) solution: Solution,
 }
 
 impl Most {
@@ -40,7 +42,8 @@ impl Most {
     }
 }
 
-fn most(model: &Model, network: &Network, target: LatencyTarget, work_max: f64) -> Most {
+/// The capacity of a network.
+pub(super) fn most(model: &Model, network: &Network, target: LatencyTarget, work_max: f64) -> Most {
     if model.is_closed() {
         let result = most_clients(network, target.latency_max_s, target.clients_max, work_max);
         return Most { clients: Some(result.clients), at_limit: result.at_limit, solution: result.solution };

@@ -17,6 +17,19 @@ const TYPES_MAX: usize = 20;
 pub(super) struct CurrentWindows {
     pub(super) windows: Vec<usize>,
     pub(super) cautions: Vec<String>,
+    /// The application before its last change, if there was one.
+    pub(super) previous: Option<PreviousApplication>,
+}
+
+/// The application before a change, as one server shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct PreviousApplication {
+    /// The server, by position in the table.
+    pub(super) server: usize,
+    /// The windows in which it ran.
+    pub(super) windows: Vec<usize>,
+    /// The first window of what runs since.
+    pub(super) until: usize,
 }
 
 /// Excludes windows by the changes of every server; all windows are used, with a caution, if too few would remain.
@@ -27,18 +40,21 @@ pub(super) fn current_windows(
 ) -> CurrentWindows {
     let mut is_current: Vec<bool> = vec![true; table.windows];
     let mut cautions = Vec::new();
-    for server in &table.servers {
+    let mut previous: Option<PreviousApplication> = None;
+    for (index, server) in table.servers.iter().enumerate() {
         let observed = ObservedServer::of(table, server, TYPES_MAX);
         let Ok(analysis) = changes(&observed.observations, &ChangeSettings::default(), threads) else {
             continue;
         };
         let left_out = left_out(&analysis, &observed.observations.windows);
         cautions.extend(left_out.sentence(table, server));
+        let before = previous_application(&analysis, &observed.observations.windows, index);
+        previous = previous.into_iter().chain(before).max_by_key(|previous| previous.until);
         left_out.old.iter().chain(&left_out.unexplained).for_each(|window| is_current[*window] = false);
     }
     let current: Vec<usize> = windows.iter().copied().filter(|window| is_current[*window]).collect();
     if current.len() == windows.len() {
-        return CurrentWindows { windows: current, cautions: vec![] };
+        return CurrentWindows { windows: current, cautions: vec![], previous: None };
     }
     if current.len() < WINDOWS_MIN {
         let caution = format!(
@@ -46,9 +62,31 @@ pub(super) fn current_windows(
              times, so all windows are used. See `laggard changes`.",
             current.len()
         );
-        return CurrentWindows { windows: windows.to_vec(), cautions: vec![caution] };
+        return CurrentWindows { windows: windows.to_vec(), cautions: vec![caution], previous: None };
     }
-    CurrentWindows { windows: current, cautions }
+    CurrentWindows { windows: current, cautions, previous }
+}
+
+/// What ran before the application of the last segment; `None` if that ran all the time.
+fn previous_application(
+    analysis: &Analysis,
+    windows: &[usize],
+    server: usize,
+) -> Option<PreviousApplication> {
+    let normal = analysis.segments.iter().filter_map(|segment| match segment.kind {
+        SegmentKind::Normal { group } => Some((group, &segment.rows)),
+        _ => None,
+    });
+    let normal: Vec<_> = normal.collect();
+    let (last, _) = normal.last()?;
+    let index = normal.iter().rposition(|(group, _)| group != last)?;
+    let (before, _) = normal[index];
+    let rows = normal[..=index].iter().filter(|(group, _)| *group == before);
+    Some(PreviousApplication {
+        server,
+        windows: rows.flat_map(|(_, rows)| windows[(*rows).clone()].iter().copied()).collect(),
+        until: windows[normal[index + 1].1.start],
+    })
 }
 
 /// The excluded windows of one server.

@@ -12,18 +12,23 @@ mod accuracy;
 mod answer;
 mod breakdown;
 mod change;
+mod change_cost;
+mod client_groups;
 mod current_windows;
 mod fit;
 mod loads;
 mod low_load;
 mod model;
 mod remarks;
+mod resources;
 mod think;
 mod what_if;
 
 pub use change::{Amount, Property, WhatIfChange};
+pub use client_groups::RequestedClients;
 
 use crate::sample_summary::{SampleFacts, sample_summary};
+use current_windows::CurrentWindows;
 use laggard_capacity::System;
 use laggard_report::{
     CAPACITY_SCHEMA_VERSION, CapacityReport, CapacityVerdict, ClientsBasis, CurrentLoad, Setting,
@@ -33,6 +38,7 @@ use laggard_samples::WindowTable;
 use laggard_settings::{Settings, settings};
 use loads::{Load, ServerGroup, load_intervals, pooled, server_groups, usable_windows};
 use model::Model;
+use resources::Limits;
 use std::num::NonZeroUsize;
 
 /// Minimum number of windows with transactions and utilization.
@@ -51,6 +57,10 @@ settings! {
     pub struct CapacitySettings {
         /// Number of clients at which the search ends
         clients_max ("clients-max", "clients"): u64 = 1_000_000, within(1.0, 1e7), "cost";
+        /// Share of its memory from which a server is full
+        memory_max ("memory-max"): f64 = 0.9, within(0.01, 1.0), "ours: a tenth for peaks within a window";
+        /// Share of its network link from which a server is full
+        network_max ("network-max"): f64 = 0.8, within(0.01, 1.0), "ours: queues of a link grow beyond it";
     }
     other {
         /// The latency target: mean response time in seconds, > 0, think time not included.
@@ -61,6 +71,8 @@ settings! {
         mix: Option<Vec<(String, f64)>> = None;
         /// Changes for a what-if.
         changes: Vec<WhatIfChange> = Vec::new();
+        /// Groups of clients with mixes of their own.
+        client_groups: Vec<RequestedClients> = Vec::new();
         /// Multiple of the current load, for a what-if.
         load_factor: Option<f64> = None;
         /// The tier that transactions enter; `None`: the first that no other tier calls.
@@ -122,6 +134,9 @@ pub fn capacity(
         load: None,
         answer: None,
         what_if: None,
+        client_groups: None,
+        last_change: None,
+        limits: Vec::new(),
         model: None,
         accuracy: None,
         observed: Vec::new(),
@@ -137,10 +152,10 @@ pub fn capacity(
     if report.missing.is_empty() {
         let counted = match settings.windows {
             CountedWindows::Current => current_windows::current_windows(table, &windows, settings.threads),
-            CountedWindows::All => current_windows::CurrentWindows { windows, cautions: vec![] },
+            CountedWindows::All => CurrentWindows { windows, cautions: vec![], previous: None },
         };
-        report.cautions.extend(counted.cautions);
-        fill(&mut report, table, &groups, &counted.windows, settings)?;
+        report.cautions.extend(counted.cautions.iter().cloned());
+        fill(&mut report, table, &groups, &counted, settings)?;
     }
     report.verdict = verdict(&report);
     report.headline = capacity_headline(&report);
@@ -151,9 +166,10 @@ fn fill(
     report: &mut CapacityReport,
     table: &WindowTable,
     groups: &[ServerGroup],
-    windows: &[usize],
+    counted: &CurrentWindows,
     settings: &CapacitySettings,
 ) -> Result<(), String> {
+    let windows = &counted.windows[..];
     let mut loads = load_intervals(table, groups, windows);
     let everything = pooled(table, groups, windows);
     let mut model = without_clients(table, groups, windows, &everything, settings)?;
@@ -167,7 +183,18 @@ fn fill(
     let target =
         answer::LatencyTarget { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
     report.answer = answer::answer(table, &model, &loads, None, target);
-    report.what_if = what_if::what_if(table, &model, &loads, &load, settings)?;
+    let changed = what_if::changed(&model, settings)?;
+    report.what_if = what_if::what_if(table, &model, &changed, &loads, &load, settings)?;
+    report.client_groups = client_groups::client_groups(&changed.model, settings)?;
+    report.last_change = counted
+        .previous
+        .as_ref()
+        .and_then(|previous| change_cost::change_cost(table, groups, &model, previous, &now, settings));
+    if let Some(answer) = &report.answer {
+        let limits = Limits { table, groups, windows, loads: &loads, model: &model, answer, settings };
+        report.limits = limits.all();
+    }
+    report.cautions.extend(resources::cautions(&report.limits));
     let compared = accuracy::compare(&model, &loads);
     let accuracy = accuracy::accuracy(&model, &compared);
     report.cautions.extend(accuracy::cautions(&model, &accuracy));

@@ -9,17 +9,20 @@ use laggard_capacity::{CORES_MAX, REPLICAS_MAX, Service, WORK_MAX, open_solution
 use laggard_report::{CurrentLoad, ThinkTime, TierKind, WhatIf, WhatIfLoad};
 use laggard_samples::WindowTable;
 
-/// The answer after the requested changes; `None` if there are none.
+/// A system after the requested changes.
+pub(super) struct ChangedModel {
+    pub(super) model: Model,
+    /// The requested mix, if there is one.
+    mix: Option<Vec<f64>>,
+    /// What was changed, as sentences.
+    changes: Vec<String>,
+}
+
+/// Applies the requested changes.
 ///
 /// # Errors
 /// If a name is unknown.
-pub(super) fn what_if(
-    table: &WindowTable,
-    model: &Model,
-    loads: &[Load],
-    load: &CurrentLoad,
-    settings: &CapacitySettings,
-) -> Result<Option<WhatIf>, String> {
+pub(super) fn changed(model: &Model, settings: &CapacitySettings) -> Result<ChangedModel, String> {
     let mut changed = model.clone();
     let mut changes = Vec::new();
     for change in &settings.changes {
@@ -47,19 +50,36 @@ pub(super) fn what_if(
     if let Some(factor) = settings.load_factor {
         changes.push(format!("The load is {factor} times the present one."));
     }
-    if changes.is_empty() {
+    Ok(ChangedModel { model: changed, mix, changes })
+}
+
+/// The answer after the requested changes; `None` if there are none.
+///
+/// # Errors
+/// If no transaction takes any time after them.
+pub(super) fn what_if(
+    table: &WindowTable,
+    model: &Model,
+    changed: &ChangedModel,
+    loads: &[Load],
+    load: &CurrentLoad,
+    settings: &CapacitySettings,
+) -> Result<Option<WhatIf>, String> {
+    if changed.changes.is_empty() {
         return Ok(None);
     }
+    let ChangedModel { model: after, mix, changes } = changed;
     let target = LatencyTarget { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
-    let Some(answer) = answer(table, &changed, loads, mix.as_deref(), target) else {
+    let Some(answer) = answer(table, after, loads, mix.as_deref(), target) else {
         return Err("after these changes no transaction takes any time".to_owned());
     };
     let factor = settings.load_factor.unwrap_or(1.0);
-    let load = loaded(&changed, mix.as_deref().unwrap_or(&model.mix), load, factor, settings.latency_max_s);
-    if let Some(mix) = mix {
-        changed.mix = mix;
-    }
-    Ok(Some(WhatIf { changes, answer, model: changed.described(), load }))
+    let load = loaded(after, mix.as_deref().unwrap_or(&model.mix), load, factor, settings.latency_max_s);
+    let described = match mix {
+        Some(mix) => Model { mix: mix.clone(), ..after.clone() }.described(),
+        None => after.described(),
+    };
+    Ok(Some(WhatIf { changes: changes.clone(), answer, model: described, load }))
 }
 
 fn loaded(model: &Model, mix: &[f64], now: &CurrentLoad, factor: f64, target_s: f64) -> Option<WhatIfLoad> {
@@ -89,7 +109,8 @@ fn mix_sentence(mix: &[(String, f64)]) -> String {
 }
 
 impl Model {
-    fn requested_mix(&self, mix: &[(String, f64)]) -> Result<Vec<f64>, String> {
+    /// Shares of the model's transaction types.
+    pub(super) fn requested_mix(&self, mix: &[(String, f64)]) -> Result<Vec<f64>, String> {
         let mut shares = vec![0.0; self.transactions.len()];
         for (name, share) in mix {
             match self.transactions.iter().position(|known| known == name) {

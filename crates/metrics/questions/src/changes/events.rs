@@ -3,8 +3,8 @@
 use super::DeclaredDeployment;
 use laggard_model::Nanos;
 use laggard_report::{
-    AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore, DeploymentTime,
-    JointChange, Onset, ServerChanges, TransactionShift,
+    AnomalousRegion, CapacityCost, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore,
+    DeploymentTime, JointChange, Onset, ServerChanges, TransactionShift,
 };
 
 /// A deployment at most this long before the onset's interval, or two windows if that is longer, may have caused the change
@@ -67,10 +67,12 @@ pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange>
 }
 
 fn belongs(event: &JointChange, server: &ServerChanges, change: &ChangeEvent, window: Nanos) -> bool {
+    // The mix is that of the clients, and tiers behind the first follow it.
+    let is_of_the_system = event.kind == ChangeEventKind::WorkloadChange;
     let is_simultaneous = change.onset.earliest.minus(window) <= event.onset.latest
         && event.onset.earliest.minus(window) <= change.onset.latest;
     event.kind == change.kind
-        && event.tier == server.tier
+        && (event.tier == server.tier || is_of_the_system)
         && is_simultaneous
         && !event.servers.contains(&server.server)
 }
@@ -89,6 +91,8 @@ fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) 
         region: region_of(server, change).cloned(),
         mix: change.mix.clone(),
         cpu: change.cpu,
+        capacity: change.capacity,
+        drift: None,
         deployment: change.deployment.clone(),
     }
 }
@@ -105,6 +109,14 @@ fn region_of<'a>(server: &'a ServerChanges, change: &ChangeEvent) -> Option<&'a 
 
 fn add(event: &mut JointChange, server: &ServerChanges, change: &ChangeEvent) {
     event.servers.push(server.server.clone());
+    if event.tier != server.tier {
+        event.tier.clear();
+        event.servers_seen = event.servers_seen.max(event.servers.len() as u64);
+    }
+    event.capacity = match (event.capacity, change.capacity) {
+        (Some(known), Some(more)) => Some(added(known, more, event.servers.len() as f64)),
+        (known, more) => known.or(more),
+    };
     event.onset.earliest = event.onset.earliest.min(change.onset.earliest);
     event.onset.latest = event.onset.latest.max(change.onset.latest);
     for shift in &change.transactions {
@@ -117,6 +129,15 @@ fn add(event: &mut JointChange, server: &ServerChanges, change: &ChangeEvent) {
         merge(known, more, event.servers.len() as f64);
     }
     event.deployment = event.deployment.take().or_else(|| change.deployment.clone());
+}
+
+/// Costs of several servers: cores and clients add up; `servers` includes the one that is added.
+fn added(known: CapacityCost, more: CapacityCost, servers: f64) -> CapacityCost {
+    CapacityCost {
+        cores: known.cores + more.cores,
+        requests: known.requests + (more.requests - known.requests) / servers,
+        clients: known.clients.zip(more.clients).map(|(known, more)| known + more),
+    }
 }
 
 /// Running means over servers; errors as of a mean of independent figures.

@@ -4,7 +4,9 @@
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes ──► Analysis ──► ServerChanges ──► ChangeReport
 //! ```
 
+mod capacity_cost;
 mod costs;
+mod drift;
 mod events;
 mod observed;
 mod regions;
@@ -75,7 +77,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
         report.servers.push(result);
     }
     events::mark_deployments(&mut report.servers, deployments, table.length);
-    report.events = events::join(&report.servers, table.length);
+    report.events = drift::fold(events::join(&report.servers, table.length));
     report.input = sample_summary(table, facts);
     report.verdict = verdict(&report.servers);
     report.missing = missing(&report);
@@ -102,6 +104,7 @@ fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
         events: vec![],
         servers: vec![],
         mix: series::mix(question.table),
+        response: series::response(question.table),
         ruled_out: vec![],
         cautions: vec![],
         missing: vec![],

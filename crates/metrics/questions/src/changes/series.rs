@@ -1,13 +1,16 @@
 //! Series for charts, thinned to the resolution of a chart.
 
 use super::observed::{ObservedServer, POOLED};
-use crate::sample_summary::{seconds, window_start};
+use crate::sample_summary::{cell, seconds, window_start};
 use laggard_changes::{Analysis, SegmentKind, TransactionModel};
-use laggard_report::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
+use laggard_report::{MixSeries, ResponseSeries, SERIES_POINTS_MAX, UtilizationSeries};
 use laggard_samples::WindowTable;
 
 /// Maximum number of types of the mix with a series of their own.
 const MIX_TYPES: usize = 8;
+
+/// Maximum number of types with a series of response times.
+const RESPONSE_TYPES: usize = 6;
 
 /// Utilization that a model predicts from the transactions of a row, 0..
 pub(super) fn predicted(model: &TransactionModel, observed: &ObservedServer, row: usize) -> f64 {
@@ -146,5 +149,37 @@ pub(super) fn mix(table: &WindowTable) -> Option<MixSeries> {
         windows_per_point: step as u64,
         transactions,
         shares: lists,
+    })
+}
+
+/// Mean response times of the most frequent transaction types of the system; `None` where none are known.
+pub(super) fn response(table: &WindowTable) -> Option<ResponseSeries> {
+    let system = &table.system;
+    let step = windows_per_point(table.windows);
+    let points = table.windows.div_ceil(step);
+    let mut series: Vec<(f64, usize, Vec<Option<f64>>)> = (0..table.transactions.len())
+        .map(|column| {
+            let (mut sums, mut counts) = (vec![0.0; points], vec![0.0; points]);
+            for window in 0..table.windows {
+                let count = cell(&system.counts, window, column);
+                let response_s = cell(&system.response_s, window, column);
+                if count > 0.0 && response_s.is_finite() {
+                    sums[window / step] += count * response_s;
+                    counts[window / step] += count;
+                }
+            }
+            let mean = |point: usize| (counts[point] > 0.0).then(|| sums[point] / counts[point]);
+            (counts.iter().sum(), column, (0..points).map(mean).collect())
+        })
+        .filter(|(count, ..)| *count > 0.0)
+        .collect();
+    series.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    series.truncate(RESPONSE_TYPES);
+    (!series.is_empty()).then(|| ResponseSeries {
+        since: table.since,
+        step_s: seconds(table.length) * step as f64,
+        windows_per_point: step as u64,
+        transactions: series.iter().map(|(_, column, _)| table.transactions[*column].clone()).collect(),
+        response_s: series.into_iter().map(|(.., points)| points).collect(),
     })
 }

@@ -12,6 +12,12 @@ use laggard_report::{
 use laggard_samples::{ServerWindows, WindowTable};
 use std::ops::Range;
 
+/// Error of a model from which transactions do not explain the CPU utilization.
+const UNEXPLAINED_MIN: f64 = 0.2;
+
+/// The same as a share of the server's CPU: below it, the errors of an idle server are no finding.
+const UNEXPLAINED_CPU_MIN: f64 = 0.02;
+
 /// The analysis of one server.
 pub(super) struct ServerResult<'a> {
     pub(super) table: &'a WindowTable,
@@ -47,13 +53,13 @@ impl ServerResult<'_> {
         let rows = self.observed.observations.utilization.len();
         let models = models_of_rows(self.analysis, rows);
         let regions = self.regions(&models);
-        let changes = self.changes(&regions);
         let fitted_costs = self.models();
+        let changes = self.changes(&regions, &fitted_costs);
         let current = fitted_costs.iter().find(|costs| costs.model.current);
         let mut cautions = self.analysis.cautions.clone();
         cautions.extend(current.iter().flat_map(|costs| costs.cautions.iter().cloned()));
         ServerChanges {
-            verdict: verdict(&changes, &regions),
+            verdict: self.verdict(&changes, &regions, &fitted_costs),
             segments: self.segments(),
             changes,
             regions: regions.into_iter().map(|region| region.region).collect(),
@@ -63,6 +69,28 @@ impl ServerResult<'_> {
             models: fitted_costs.into_iter().map(|costs| costs.model).collect(),
             ..not_evaluated(self.table, self.server, self.observed)
         }
+    }
+
+    /// The strongest verdict of the changes; without any, whether transactions explain the CPU at all.
+    fn verdict(&self, changes: &[ChangeEvent], regions: &[Region], costs: &[FittedCosts]) -> ChangeVerdict {
+        let verdict = verdict(changes, regions);
+        let is_unexplained = || costs.iter().any(|costs| self.is_unexplained(costs));
+        match verdict {
+            // A step against a model that explains nothing shows nothing.
+            ChangeVerdict::Steady | ChangeVerdict::WorkloadChange | ChangeVerdict::UnexplainedChange
+                if is_unexplained() =>
+            {
+                ChangeVerdict::CpuNotExplained
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Whether a model misses a large part of the CPU that was used, and not of next to nothing.
+    fn is_unexplained(&self, costs: &FittedCosts) -> bool {
+        let used = &self.observed.observations.utilization;
+        let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
+        costs.model.error >= UNEXPLAINED_MIN && costs.model.error * mean >= UNEXPLAINED_CPU_MIN
     }
 
     pub(super) fn clock(&self) -> Clock<'_> {
@@ -114,7 +142,9 @@ impl ServerResult<'_> {
 
 fn verdict(changes: &[ChangeEvent], regions: &[Region]) -> ChangeVerdict {
     let verdict_of = |event: &ChangeEvent| match event.kind {
-        ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => ChangeVerdict::ApplicationChange,
+        ChangeEventKind::ApplicationChange | ChangeEventKind::Drift | ChangeEventKind::Rollback => {
+            ChangeVerdict::ApplicationChange
+        }
         ChangeEventKind::HostChange => ChangeVerdict::HostChange,
         ChangeEventKind::WaitChange => ChangeVerdict::WaitChange,
         ChangeEventKind::WorkloadChange => ChangeVerdict::WorkloadChange,

@@ -1,5 +1,7 @@
 //! The changes of one server, in order of time.
 
+use super::capacity_cost::ComparedSides;
+use super::costs::FittedCosts;
 use super::regions::Region;
 use super::server::ServerResult;
 use laggard_changes::{
@@ -22,7 +24,7 @@ const MIX_SHIFT_MIN: f64 = 0.005;
 
 impl ServerResult<'_> {
     /// The changes of the analysis, and the starts of regions without a change: those at the beginning of the data.
-    pub(super) fn changes(&self, regions: &[Region]) -> Vec<ChangeEvent> {
+    pub(super) fn changes(&self, regions: &[Region], costs: &[FittedCosts]) -> Vec<ChangeEvent> {
         let changes = &self.analysis.changes;
         let starts = |row: usize| {
             changes.iter().any(|change| change.kind == ChangeKind::AnomalyStart && change.onset.row == row)
@@ -40,10 +42,10 @@ impl ServerResult<'_> {
         });
         let mut all: Vec<Change> = changes.iter().cloned().chain(silent).collect();
         all.sort_by_key(|change| change.onset.row);
-        all.iter().map(|change| self.event(change)).collect()
+        all.iter().map(|change| self.event(change, costs)).collect()
     }
 
-    fn event(&self, change: &Change) -> ChangeEvent {
+    fn event(&self, change: &Change, costs: &[FittedCosts]) -> ChangeEvent {
         let row = change.onset.row;
         let before = self.normal_segment(|rows| rows.start < row, true);
         let after = self.normal_segment(|rows| rows.start >= row, false);
@@ -57,6 +59,10 @@ impl ServerResult<'_> {
             ChangeEventKind::ApplicationChange => named(change, &sides),
             _ => change.transactions.clone(),
         };
+        let cpu = change.cpu.as_ref().map(cpu_split);
+        let transactions: Vec<TransactionShift> =
+            named.iter().filter_map(|change| self.shift(change)).collect();
+        let compared = ComparedSides { kind, row, cpu, transactions: &transactions, costs };
         ChangeEvent {
             kind,
             onset: self.clock().onset(&change.onset),
@@ -64,9 +70,10 @@ impl ServerResult<'_> {
             model_before: before.as_ref().map(|(group, _)| *group as u32),
             model_after: after.as_ref().map(|(group, _)| *group as u32),
             signature: if kind.is_alarm() { self.signatures(&sides, &named) } else { vec![] },
-            transactions: named.iter().filter_map(|change| self.shift(change)).collect(),
+            capacity: self.capacity_cost(&compared, before.as_ref(), after.as_ref()),
+            transactions,
             mix: self.mix(before.as_ref(), after.as_ref()),
-            cpu: change.cpu.as_ref().map(cpu_split),
+            cpu,
             rate_before,
             rate_after,
             deployment: None,
@@ -104,7 +111,7 @@ impl ServerResult<'_> {
     }
 
     /// Rows of a group on one side of a row: the same version of the application.
-    fn side(&self, group: usize, row: usize, before: bool) -> Vec<Range<usize>> {
+    pub(super) fn side(&self, group: usize, row: usize, before: bool) -> Vec<Range<usize>> {
         let ranges = self.ranges_of(group).into_iter();
         let cut = |rows: Range<usize>| {
             if before { rows.start..rows.end.min(row) } else { rows.start.max(row)..rows.end }

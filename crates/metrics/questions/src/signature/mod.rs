@@ -13,9 +13,10 @@ use crate::changes::{ObservedServer, POOLED};
 use crate::sample_summary::{SampleFacts, sample_summary, window_start};
 use laggard_changes::{
     COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, ServiceTime,
-    TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, signature as service_times,
-    work_shares,
+    TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, service_time_at,
+    signature as service_times, work_shares,
 };
+use laggard_numeric::quantile_nearest_rank;
 use laggard_report::{
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureVerdict, TransactionSignature, rfc3339,
     signature_headline,
@@ -36,6 +37,9 @@ pub struct SignatureQuestion<'a> {
     /// Maximum number of transaction types; the rarest are pooled.
     pub types_max: usize,
 }
+
+/// Steps of the distribution of a service time: 5 % each.
+const QUANTILES: usize = 20;
 
 /// Minimum effect of load on a service time for a caution, as a share of it over the observed range of utilization: the same
 /// share is a change in the comparison of two signatures.
@@ -162,12 +166,26 @@ impl<'a> MeasuredServer<'a> {
             share: if all > 0.0 { total(column) / all } else { 0.0 },
             service_time_s: known.map(|time| time.seconds),
             standard_error_s: known.map(|time| time.standard_error_s),
+            distribution_s: self.distribution(column),
             windows: known.map_or(0, |time| time.windows as u64),
             work_share_s: self.shares[column].map(|share| share.seconds),
             work_share_error_s: self.shares[column].map(|share| share.standard_error_s),
             demand_s: model_value(|model| &model.demand_s),
             demand_standard_error_s: model_value(|model| &model.standard_error_s),
         }
+    }
+
+    /// Quantiles of the service times of the windows, as [`TransactionSignature::distribution_s`].
+    fn distribution(&self, column: usize) -> Vec<f64> {
+        let observations = &self.observed.observations;
+        let rows = 0..observations.utilization.len();
+        let mut times: Vec<f64> = rows.filter_map(|row| service_time_at(observations, row, column)).collect();
+        times.sort_by(f64::total_cmp);
+        if times.is_empty() {
+            return Vec::new();
+        }
+        let quantile = |step: usize| quantile_nearest_rank(&times, step as f64 / QUANTILES as f64);
+        (0..=QUANTILES).map(quantile).collect()
     }
 
     fn cautions(&self) -> Vec<String> {

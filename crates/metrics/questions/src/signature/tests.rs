@@ -30,6 +30,8 @@ fn table(windows: usize, cart_ms: f64, home_ms: f64, cores: Option<f64>) -> Wind
         },
         clients: vec![f64::NAN; windows],
         servers: vec![ServerWindows {
+            memory: vec![],
+            network: vec![],
             server: "app-1".to_owned(),
             tier: "front".to_owned(),
             cores,
@@ -70,6 +72,10 @@ fn service_times_are_recovered_from_response_times() {
     assert_eq!([first, second], ["Cart", "Home"]);
     assert!((cart - 0.004).abs() < 1e-4 && (home - 0.009).abs() < 2e-4, "{cart} {home}");
     assert_eq!((server.transactions[0].windows, server.cores, server.cores_known), (60, 1.0, false));
+    // Quantiles in order around the median, which is the tenth of twenty steps.
+    let distribution = &server.transactions[0].distribution_s;
+    assert!(distribution.len() == 21 && distribution.is_sorted(), "{distribution:?}");
+    assert!((distribution[10] / cart - 1.0).abs() < 0.01, "{distribution:?} {cart}");
     let share: f64 = server.transactions.iter().map(|transaction| transaction.share).sum();
     assert!((share - 1.0).abs() < 1e-12);
     assert!(

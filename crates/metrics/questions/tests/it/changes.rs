@@ -49,6 +49,15 @@ fn a_slower_transaction_is_dated_named_and_linked_to_its_deployment() {
     for method in [ChangeMethod::Adaptive, ChangeMethod::Cherkasova] {
         let report = changes_report(&table, method, &deployments);
         assert_eq!(report.verdict, ChangeVerdict::ApplicationChange, "{}", report.headline);
+        let response = report.response.as_ref().unwrap();
+        assert_eq!(response.response_s.len(), response.transactions.len());
+        // Home takes 10 ms more in the second hour.
+        let home = response.transactions.iter().position(|name| name == "Home").unwrap();
+        let mean = |points: &[Option<f64>]| {
+            points.iter().flatten().sum::<f64>() / points.iter().flatten().count() as f64
+        };
+        let [before, after] = [0..60, 60..120].map(|hour| mean(&response.response_s[home][hour]));
+        assert!((0.008..0.02).contains(&(after - before)), "{before} {after}");
         let alarms: Vec<_> =
             report.events.iter().filter(|event| event.kind == ChangeEventKind::ApplicationChange).collect();
         assert_eq!(alarms.len(), 1, "{}", report.headline);
@@ -120,6 +129,8 @@ fn small_table(windows: usize, servers: usize) -> WindowTable {
     let counts = (0..windows).flat_map(|at| [count(at), 0.0]).collect();
     let used = |at: usize| 0.02 + 0.01 * count(at) / 60.0 / servers as f64;
     let server = |at: usize| ServerWindows {
+        memory: vec![],
+        network: vec![],
         server: format!("app-{at}"),
         tier: "app".to_owned(),
         cores: Some(1.0),

@@ -23,6 +23,8 @@ pub(crate) fn table(run: &TpcwRun) -> WindowTable {
             .collect(),
     };
     let servers = run.servers.iter().map(|server| ServerWindows {
+        memory: vec![],
+        network: vec![],
         server: server.server.clone(),
         tier: server.tier.clone(),
         cores: Some(server.cores),

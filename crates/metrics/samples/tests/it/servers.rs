@@ -95,3 +95,24 @@ fn servers_are_selected_by_name_or_tier_and_unknown_names_are_an_error() {
     assert!(matches!(error, WindowError::Unknown { .. }));
     assert!(error.to_string().contains("known are a, b"), "{error}");
 }
+
+/// Memory as bytes and as a share; the busier of two directions of a link. Neither makes windows or servers of its own.
+#[test]
+fn memory_and_network_are_shares_by_window() {
+    let mut samples = utilization("a", &[0.2, 0.4, 0.6, 0.1, 0.1, 0.1]);
+    samples.extend(utilization("b", &[0.1; 6]));
+    for second in [0.0, 20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 140.0] {
+        let available = if second < 60.0 { 600.0 } else { 400.0 };
+        samples.push(sample(second, Measure::MemoryAvailable, "", available).at("a", "app"));
+        samples.push(sample(second, Measure::MemorySize, "", 1_000.0).at("a", "app"));
+        samples.push(sample(second, Measure::MemoryUtilization, "", 25.0).at("b", "app"));
+        samples.push(sample(second, Measure::NetworkUtilization, "", 0.1).at("b", "app"));
+        samples.push(sample(second, Measure::MemoryUtilization, "", 0.5).at("no-cpu", "app"));
+    }
+    let table = windows(&samples, 60);
+    assert_eq!((table.windows, table.servers.len()), (2, 2));
+    assert_eq!(shown(table.servers[0].memory.clone()), [0.4, 0.6]);
+    assert_eq!(shown(table.servers[1].memory.clone()), [0.25, 0.25]);
+    assert_eq!(shown(table.servers[1].network.clone()), [0.1, 0.1]);
+    assert!(table.servers[0].network.is_empty());
+}

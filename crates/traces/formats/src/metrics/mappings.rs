@@ -46,15 +46,19 @@ impl Mapping {
     /// From a metric's unit to the measure's.
     pub(super) fn factor(&self, unit: &str) -> f64 {
         use Measure::{
-            CallSeconds, CallTime, CpuSecondsTotal, DiskUtilization, MemoryUtilization, ResponseSeconds,
-            ResponseTime, Utilization,
+            CallSeconds, CallTime, CpuSecondsTotal, DiskUtilization, MemoryUtilization, NetworkUtilization,
+            ResponseSeconds, ResponseTime, Utilization,
         };
         match self.measure {
             CallSeconds | CallTime | ResponseSeconds | ResponseTime => {
                 time_factor(unit).unwrap_or(self.factor)
             }
             CpuSecondsTotal if !self.is_cores_in_use => time_factor(unit).unwrap_or(self.factor),
-            Utilization | MemoryUtilization | DiskUtilization if matches!(unit, "%" | "percent") => 0.01,
+            Utilization | MemoryUtilization | DiskUtilization | NetworkUtilization
+                if matches!(unit, "%" | "percent") =>
+            {
+                0.01
+            }
             _ => self.factor,
         }
     }

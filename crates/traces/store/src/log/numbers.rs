@@ -3,7 +3,7 @@
 use laggard_model::{Loss, Measure, Status};
 
 /// Measures by number.
-const MEASURES: [Measure; 22] = [
+const MEASURES: [Measure; 23] = [
     Measure::Utilization,
     Measure::CpuSecondsTotal,
     Measure::Cores,
@@ -26,6 +26,7 @@ const MEASURES: [Measure; 22] = [
     Measure::DiskUtilization,
     Measure::DiskAvailable,
     Measure::DiskSize,
+    Measure::NetworkUtilization,
 ];
 
 pub(super) const fn measure_number(measure: Measure) -> u8 {
@@ -52,6 +53,7 @@ pub(super) const fn measure_number(measure: Measure) -> u8 {
         Measure::DiskUtilization => 19,
         Measure::DiskAvailable => 20,
         Measure::DiskSize => 21,
+        Measure::NetworkUtilization => 22,
     }
 }
 
@@ -85,6 +87,6 @@ mod tests {
         for known in [Status::Unset, Status::Ok, Status::Error] {
             assert_eq!(status(known as u8), Some(known));
         }
-        assert_eq!(measure(22), None);
+        assert_eq!(measure(23), None);
     }
 }

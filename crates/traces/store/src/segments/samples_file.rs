@@ -27,7 +27,7 @@ fn sample_columns() -> [Column; 7] {
 }
 
 /// Measures by their names in files.
-const MEASURES: [(Measure, &str); 22] = [
+const MEASURES: [(Measure, &str); 23] = [
     (Measure::Utilization, "utilization"),
     (Measure::CpuSecondsTotal, "cpu_seconds_total"),
     (Measure::Cores, "cores"),
@@ -50,6 +50,7 @@ const MEASURES: [(Measure, &str); 22] = [
     (Measure::DiskUtilization, "disk_utilization"),
     (Measure::DiskAvailable, "disk_available"),
     (Measure::DiskSize, "disk_size"),
+    (Measure::NetworkUtilization, "network_utilization"),
 ];
 
 /// Measures of the first version.

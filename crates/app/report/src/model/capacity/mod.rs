@@ -4,10 +4,15 @@
 //! are seconds; utilization is a share of 0..1 of all cores of a tier; throughput is transactions a second.
 
 mod answer;
+mod limits;
 mod model;
 
 pub use answer::{
     CapacityAnswer, CurvePoint, TierLoad, TransactionResponse, WhatIf, WhatIfLoad, WindowCapacity,
+};
+pub use limits::{
+    ChangeCost, ClientGroupsAnswer, GroupLoad, GroupsLoad, LoadUnit, ResourceGrowth, ResourceKind,
+    ResourceLimit,
 };
 pub use model::{
     CapacityModel, ClientsBasis, ModelAccuracy, ObservedLoad, ThinkTime, TierError, TierKind, TierModel,
@@ -31,7 +36,7 @@ pub struct CapacityReport {
     pub report: &'static str,
     /// The answer in one word.
     pub verdict: CapacityVerdict,
-    /// The answer in one to four sentences; names stand in backticks.
+    /// The answer in one to six sentences; names stand in backticks.
     pub headline: String,
     /// What was read, and what was lost.
     pub input: SampleSummary,
@@ -43,6 +48,12 @@ pub struct CapacityReport {
     pub answer: Option<CapacityAnswer>,
     /// What it could take after the requested changes.
     pub what_if: Option<WhatIf>,
+    /// What the requested groups of clients get, after the requested changes.
+    pub client_groups: Option<ClientGroupsAnswer>,
+    /// What the last change of the application costs in capacity; `None` when there was none, or when all windows were used.
+    pub last_change: Option<ChangeCost>,
+    /// Memory and network where they are measured, for the system as it is.
+    pub limits: Vec<ResourceLimit>,
     /// The model that answers.
     pub model: Option<CapacityModel>,
     /// How far the model is off where it can be compared.
@@ -101,8 +112,8 @@ impl CapacityReport {
         }
     }
 
-    /// Share of the capacity that the load now takes, by clients if known, else by throughput. `None` without an
-    /// answer; infinite where not even one client is within the target.
+    /// Share of the capacity that the load now takes, by clients if known, else by throughput; memory and network count where
+    /// they are full before the CPU. `None` without an answer; infinite where not even one client is within the target.
     pub fn used(&self) -> Option<f64> {
         let load = self.load?;
         self.share_of_capacity(load.clients, load.throughput)
@@ -116,9 +127,17 @@ impl CapacityReport {
 
     fn share_of_capacity(&self, clients: Option<f64>, throughput: f64) -> Option<f64> {
         let answer = self.answer.as_ref()?;
-        Some(match (answer.clients, clients) {
+        let of_cpu = match (answer.clients, clients) {
             (Some(most), Some(clients)) => clients / most as f64,
             _ => throughput / answer.throughput,
-        })
+        };
+        let of_others = self.limits.iter().filter_map(|limit| {
+            let most = limit.load_before_cpu()?;
+            match limit.unit {
+                LoadUnit::Clients => Some(clients? / most),
+                LoadUnit::Throughput => Some(throughput / most),
+            }
+        });
+        Some(of_others.fold(of_cpu, f64::max))
     }
 }

@@ -5,10 +5,11 @@
 
 mod series;
 
-pub use series::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
+pub use series::{MixSeries, ResponseSeries, SERIES_POINTS_MAX, UtilizationSeries};
 
-use crate::instants::instants;
+use crate::instants::{instants, unix_ns};
 use crate::{Onset, SampleSummary, Setting, Window};
+use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -40,6 +41,8 @@ pub struct ChangeReport {
     pub servers: Vec<ServerChanges>,
     /// Transactions of the whole system over time; `None` when there are none.
     pub mix: Option<MixSeries>,
+    /// Response times of the whole system over time; `None` where none are known.
+    pub response: Option<ResponseSeries>,
     /// What was examined and is fine; whole sentences.
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.
@@ -60,6 +63,8 @@ pub enum ChangeVerdict {
     Steady,
     /// Only the transaction mix moved; the cost of transactions did not.
     WorkloadChange,
+    /// No change was found, but transactions do not explain the CPU, so that only large changes would be seen.
+    CpuNotExplained,
     /// CPU moved against the transactions, and neither their times nor their counts account for it: a background
     /// load, another machine.
     UnexplainedChange,
@@ -79,6 +84,9 @@ pub enum ChangeVerdict {
 pub enum ChangeEventKind {
     /// The cost of transactions changed.
     ApplicationChange,
+    /// The cost of a transaction changed in several steps in one direction, none of them after a deployment: only in the
+    /// list over all servers, instead of these steps.
+    Drift,
     /// All transactions take another amount of CPU, by one factor: the host, its frequency, a neighbor, the runtime.
     HostChange,
     /// Transactions take longer or less long at the server, but the same CPU: they wait.
@@ -101,6 +109,7 @@ impl ChangeEventKind {
         matches!(
             self,
             ChangeEventKind::ApplicationChange
+                | ChangeEventKind::Drift
                 | ChangeEventKind::HostChange
                 | ChangeEventKind::WaitChange
                 | ChangeEventKind::Rollback
@@ -129,6 +138,11 @@ pub struct JointChange {
     pub mix: Vec<MixShift>,
     /// Why the CPU utilization differs, on the first of the servers; `null` where the sides were not compared.
     pub cpu: Option<CpuSplit>,
+    /// What it costs in capacity, on all of the servers; `null` where CPU per transaction did not change, or by how much is
+    /// not known.
+    pub capacity: Option<CapacityCost>,
+    /// Of a drift: its steps.
+    pub drift: Option<Drift>,
     /// The deployment it followed.
     pub deployment: Option<DeploymentBefore>,
 }
@@ -289,6 +303,8 @@ pub struct ChangeEvent {
     pub mix: Vec<MixShift>,
     /// Why the CPU utilization differs; `null` where the sides were not compared.
     pub cpu: Option<CpuSplit>,
+    /// What it costs in capacity; `null` where CPU per transaction did not change, or by how much is not known.
+    pub capacity: Option<CapacityCost>,
     /// Transactions a second before.
     pub rate_before: f64,
     /// Transactions a second after.
@@ -317,6 +333,29 @@ pub struct CpuSplit {
     pub ratio_low: f64,
     /// Upper end.
     pub ratio_high: f64,
+}
+
+/// What a change costs in capacity, by the utilization law: the CPU of the transactions since then by the models of both sides.
+/// Negative where it saves some.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct CapacityCost {
+    /// Additional cores in use, at the load since then.
+    pub cores: f64,
+    /// Share of the transactions by which the CPU can serve more or, negative, fewer at saturation, with the mix since then.
+    pub requests: f64,
+    /// The additional CPU is what so many more clients used to take; `null` where clients are not known.
+    pub clients: Option<f64>,
+}
+
+/// The steps of a drift.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
+pub struct Drift {
+    /// Number of steps.
+    pub steps: u32,
+    /// The last step.
+    #[serde(rename = "until_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub until: Timestamp,
 }
 
 /// What of a transaction changed.

@@ -51,6 +51,23 @@ pub struct MixSeries {
     pub shares: Vec<Vec<Option<f64>>>,
 }
 
+/// Mean response times of transaction types over time, points as in [`UtilizationSeries`] (Cherkasova et al. 2009, figure 2).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
+pub struct ResponseSeries {
+    /// Start of the first point.
+    #[serde(rename = "since_ns", serialize_with = "unix_ns")]
+    #[schema(value_type = i64)]
+    pub since: Timestamp,
+    /// Length of a point in seconds.
+    pub step_s: f64,
+    /// Windows that a point covers.
+    pub windows_per_point: u64,
+    /// The most frequent transaction types whose response times are known, the most frequent first.
+    pub transactions: Vec<String>,
+    /// For each of them its mean response time by point, in seconds; `None` where none is known.
+    pub response_s: Vec<Vec<Option<f64>>>,
+}
+
 // Limit: points of a series in a report about windows | a point covers several windows, with their range
 /// Most points of a series; a chart of 1,280 pixels shows no more.
 pub const SERIES_POINTS_MAX: usize = 1_440;

@@ -109,6 +109,9 @@ pub struct TransactionSignature {
     pub service_time_s: Option<f64>,
     /// Its standard error in seconds.
     pub standard_error_s: Option<f64>,
+    /// The distribution behind the median: quantiles of the windows' values from 0 to 100 % in steps of 5 %, in seconds (Cherkasova
+    /// et al. 2009, figure 11); empty when no window counts.
+    pub distribution_s: Vec<f64>,
     /// Windows it comes from.
     pub windows: u64,
     /// CPU seconds a transaction takes if the work of the windows is divided in proportion to the times; `None` without

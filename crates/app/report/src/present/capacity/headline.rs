@@ -1,11 +1,12 @@
-//! The answer in one to four sentences.
+//! The answer in one to six sentences.
 
+use super::limits;
 use super::phrases::{amount, gain, left, limit, median_amount, most, most_amount, rate};
 use crate::names::quoted;
 use crate::numbers;
 use crate::{CapacityAnswer, CapacityReport, Trust};
 
-/// The answer in one to four sentences, from everything else in the report. Names stand in backticks.
+/// The answer in one to six sentences, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
 /// Up to 620 clients (88.1 requests/s) within 500 ms with the least favorable mix of 24 intervals, 660 with the median
@@ -19,6 +20,8 @@ pub fn capacity_headline(report: &CapacityReport) -> String {
     };
     let mut out = vec![up_to(report, answer)];
     out.extend(bottleneck(answer));
+    out.extend(limits::resource_headline(report));
+    out.extend(limits::change_headline(report));
     out.extend(changed(report, answer));
     out.extend(error(report));
     out.join(" ")

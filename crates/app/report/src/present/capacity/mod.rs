@@ -2,6 +2,7 @@
 
 mod charts;
 pub(crate) mod headline;
+mod limits;
 mod phrases;
 
 use super::basis::basis;
@@ -44,9 +45,12 @@ impl Present for CapacityReport {
         let sections = [
             further_missing(self.answer.is_none(), &self.missing),
             what_if(self),
+            limits::client_groups(self),
+            limits::last_change(self),
             described.and_then(|(answer, _)| load(self, answer)),
             described.and_then(|(answer, _)| charts::over_time(self, answer)),
             described.map(|(answer, model)| tiers(self, answer, model)),
+            limits::resources(self),
             described
                 .filter(|(_, model)| model.transactions.len() > 1)
                 .map(|(answer, model)| transactions(self, answer, model)),

@@ -7,8 +7,8 @@ use crate::document::{
 };
 use crate::times::Calendar;
 use crate::{
-    ChangeEventKind, ChangeReport, MixSeries, SegmentState, ServerChanges, UtilizationSeries, Window, names,
-    numbers,
+    ChangeEventKind, ChangeReport, MixSeries, ResponseSeries, SegmentState, ServerChanges, UtilizationSeries,
+    Window, names, numbers,
 };
 use laggard_model::{Nanos, Timestamp};
 
@@ -208,6 +208,41 @@ pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
     };
     Section::new("mix", "Transaction mix").detail(Detail::Page).introduction(
         "Shares of the transactions, from bottom to top in the order of the list. Lines mark where the mix changed.",
+    )
+    .block(chart)
+}
+
+/// Mean response times over time, a line for each transaction type; for pages (Cherkasova et al. 2009, figure 2).
+pub(super) fn response(report: &ChangeReport, response: &ResponseSeries) -> Section {
+    let points = response.response_s.iter().map(Vec::len).max().unwrap_or(0);
+    let time = extent(response.since, points, response.step_s);
+    let highest = 1e3 * response.response_s.iter().map(|values| largest(values)).fold(0.0, f64::max);
+    let milliseconds = |value: f64| numbers::seconds(value / 1e3);
+    let mut panel = Panel::new("Mean response time", 190, Axis::levels(0.0, round_up(highest), milliseconds));
+    for (at, (name, values)) in response.transactions.iter().zip(&response.response_s).enumerate() {
+        let mut line = Series::new(&names::label(name, 40), SeriesShape::Line, Color::series(at));
+        line.x = instants(response.since, response.step_s, values.len());
+        line.y = values.iter().map(|value| value.map(|seconds| (seconds * 1e5).round() / 1e2)).collect();
+        line.unit = " ms".to_owned();
+        panel = panel.series(line);
+    }
+    let alarms = report.events.iter().filter(|event| event.kind.is_alarm()).take(MARKS);
+    let legend = response.transactions.iter().enumerate();
+    let chart = Chart {
+        caption: "Mean response times of transaction types over time".to_owned(),
+        x: Axis::time(time),
+        panels: vec![panel],
+        marks: alarms
+            .map(|event| ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at), Color::BAD, ""))
+            .collect(),
+        legend: legend
+            .map(|(at, name)| LegendEntry::new(Color::series(at), names::label(name, 40)))
+            .collect(),
+        readout: true,
+    };
+    Section::new("response", "Response times").detail(Detail::Page).introduction(
+        "Means of the most frequent transactions as clients see them, with waiting and calls. Lines mark changes of the cost or time of \
+         transactions.",
     )
     .block(chart)
 }

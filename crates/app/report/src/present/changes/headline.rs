@@ -1,8 +1,8 @@
 //! The answer in one to three sentences.
 
 use super::phrases::{
-    cost_clause, deployment, error, host_clause, location, mix_clause, past_clause, unexplained, wait_clause,
-    when,
+    capacity_sentence, cost_clause, deployment, drift_clause, error, host_clause, location, mix_clause,
+    past_clause, unexplained, wait_clause, when,
 };
 use crate::times::Calendar;
 use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, numbers};
@@ -17,7 +17,10 @@ pub fn change_headline(report: &ChangeReport) -> String {
     let sentences = match report.verdict {
         ChangeVerdict::InsufficientData => insufficient(report),
         ChangeVerdict::Steady => vec![steady(report)],
-        ChangeVerdict::WorkloadChange => vec![workload(report)],
+        ChangeVerdict::CpuNotExplained if !of_kind(report, ChangeEventKind::Unexplained).is_empty() => {
+            vec!["CPU moved, but not against a model that can be trusted:".to_owned(), not_explained(report)]
+        }
+        ChangeVerdict::WorkloadChange | ChangeVerdict::CpuNotExplained => vec![workload(report)],
         ChangeVerdict::UnexplainedChange => {
             unexplained_changes(report).into_iter().chain([REST.to_owned()]).collect()
         }
@@ -45,20 +48,22 @@ fn insufficient(report: &ChangeReport) -> Vec<String> {
     out
 }
 
-/// Error of a model from which transactions do not explain the CPU utilization.
-const UNEXPLAINED_MIN: f64 = 0.2;
-
-/// The server whose CPU utilization transactions explain least, and the error of its model.
+/// The server whose CPU utilization transactions explain least, and the error of its model; of those not explained, if there
+/// are any.
 fn least_explained(report: &ChangeReport) -> Option<(&ServerChanges, f64)> {
-    let errors =
-        report.servers.iter().flat_map(|server| server.models.iter().map(move |model| (server, model.error)));
+    let is_meant =
+        |server: &&ServerChanges| !is_unexplained(report) || server.verdict == ChangeVerdict::CpuNotExplained;
+    let errors = report
+        .servers
+        .iter()
+        .filter(is_meant)
+        .flat_map(|server| server.models.iter().map(move |model| (server, model.error)));
     errors.filter(|(_, error)| error.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Whether nothing is reported although transactions do not explain the CPU utilization of a server.
-pub(crate) fn is_unexplained(report: &ChangeReport) -> bool {
-    let quiet = matches!(report.verdict, ChangeVerdict::Steady | ChangeVerdict::WorkloadChange);
-    quiet && least_explained(report).is_some_and(|(_, error)| error >= UNEXPLAINED_MIN)
+fn is_unexplained(report: &ChangeReport) -> bool {
+    report.verdict == ChangeVerdict::CpuNotExplained
 }
 
 fn steady(report: &ChangeReport) -> String {
@@ -128,13 +133,20 @@ fn of_kind(report: &ChangeReport, kind: ChangeEventKind) -> Vec<&JointChange> {
 }
 
 fn application(report: &ChangeReport) -> Vec<String> {
-    let is_one = |kind| matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
+    let is_one = |kind| {
+        matches!(
+            kind,
+            ChangeEventKind::ApplicationChange | ChangeEventKind::Drift | ChangeEventKind::Rollback
+        )
+    };
     let all: Vec<&JointChange> = report.events.iter().filter(|event| is_one(event.kind)).collect();
     let Some((last, earlier)) = all.split_last() else { return vec![] };
     let mut out = vec![match last.kind {
         ChangeEventKind::Rollback => rollback(last),
+        ChangeEventKind::Drift => drift(last),
         _ => since(last),
     }];
+    out.extend(capacity_sentence(last));
     match earlier {
         [] => {}
         [one] if one.kind == ChangeEventKind::ApplicationChange => {
@@ -148,6 +160,14 @@ fn application(report: &ChangeReport) -> Vec<String> {
         )),
     }
     out
+}
+
+/// `From 09:00 to 15:00 …`
+fn drift(change: &JointChange) -> String {
+    let calendar = Calendar::dated();
+    let until = change.drift.as_ref().map_or(change.onset.at, |drift| drift.until);
+    let [from, to] = [change.onset.at, until].map(|time| calendar.time(time));
+    format!("From {from} to {to} {}{}.", drift_clause(change), location(change))
 }
 
 fn since(change: &JointChange) -> String {
@@ -165,6 +185,7 @@ fn last_of(report: &ChangeReport, kind: ChangeEventKind) -> Vec<String> {
         _ => wait_clause(&last.transactions),
     };
     let mut out = vec![format!("Since {time}{}{} {what}.", location(last), followed(last))];
+    out.extend(capacity_sentence(last));
     if !earlier.is_empty() {
         out.push(format!(
             "Such a change occurred {} before.",
@@ -202,6 +223,7 @@ fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
         location(last),
         followed(last)
     )];
+    out.extend(capacity_sentence(last));
     if !earlier.is_empty() {
         out.push(format!(
             "The same change occurred {} before.",

@@ -18,13 +18,13 @@ use crate::{
 };
 use laggard_model::Nanos;
 use phrases::{
-    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict, cost_clause, deployment, error,
-    event_word, heading_of, host_clause, location, mix_clause, onset_margin, percent, plus_minus,
-    split_clause, unexplained, wait_clause,
+    UNEXPLAINED, before_after, by_verdict, calendar, capacity_sentence, change_verdict, cost_clause,
+    deployment, drift_clause, error, event_word, heading_of, host_clause, location, mix_clause, onset_margin,
+    percent, plus_minus, split_clause, unexplained, wait_clause,
 };
 
 /// Events, transactions, and servers of a document; the JSON output has all.
-const EVENTS: usize = 400;
+const EVENTS: usize = 360;
 const TRANSACTIONS: usize = 200;
 const SERVERS: usize = 12;
 
@@ -58,16 +58,14 @@ impl Present for ChangeReport {
             sections.push(Some(section.detail(detail)));
         }
         sections.extend([
+            self.response.as_ref().map(|response| charts::response(self, response)),
             self.mix.as_ref().map(|mix| charts::mix(self, mix)),
             cautions(&self.cautions),
             ruled_out(&self.ruled_out),
             Some(losses(&self.input.losses)),
             Some(basis_section(self)),
         ]);
-        let verdict = match headline::is_unexplained(self) {
-            true => (Tone::Unsure, "CPU not explained"),
-            false => change_verdict(self.verdict),
-        };
+        let verdict = change_verdict(self.verdict);
         Document {
             time: self.input.window.map(|window| window.to_string()),
             figures: figures(self, &calendar),
@@ -108,7 +106,9 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
     let columns = columns![Text "since", Text "", Text "change"];
     let table = Table::new("Changes", &columns).preview(ROWS).at_most(EVENTS, &report.events, |event| {
         let tone = match event.kind {
-            ChangeEventKind::ApplicationChange | ChangeEventKind::HostChange => Tone::Bad,
+            ChangeEventKind::ApplicationChange | ChangeEventKind::Drift | ChangeEventKind::HostChange => {
+                Tone::Bad
+            }
             ChangeEventKind::AnomalyStart
             | ChangeEventKind::Rollback
             | ChangeEventKind::WaitChange
@@ -143,7 +143,9 @@ fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow 
     let reasons = event.region.as_ref().map(|region| region.reasons.join("; ")).unwrap_or_default();
     let mix = if event.mix.len() > SHARES { mix_clause(&event.mix, SHARES_NAMED) } else { String::new() };
     let split = event.cpu.as_ref().map(split_clause).unwrap_or_default();
+    let capacity = capacity_sentence(event).unwrap_or_default();
     row.note(Detail::Full, "", Prose::default().faint(split))
+        .note(Detail::Full, "", Prose::from(capacity))
         .note(Detail::Page, "because", Prose::quoted(&reasons))
         .note(Detail::Page, "mix", Prose::quoted(&mix))
 }
@@ -154,6 +156,10 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     let located = |text: &str| format!("{text}{}{after}", location(event));
     match event.kind {
         ChangeEventKind::ApplicationChange => located(&cost_clause(&event.transactions)),
+        ChangeEventKind::Drift => {
+            let until = event.drift.as_ref().map_or(event.onset.at, |drift| drift.until);
+            located(&format!("until {}: {}", calendar.time(until), drift_clause(event)))
+        }
         ChangeEventKind::HostChange => located(&host_clause(event.cpu.as_ref())),
         ChangeEventKind::WaitChange => located(&wait_clause(&event.transactions)),
         ChangeEventKind::Rollback => located("transactions cost what they did before the last change"),

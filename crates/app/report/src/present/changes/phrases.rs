@@ -18,6 +18,7 @@ pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static st
         ChangeVerdict::Anomaly => (Tone::Warning, "Anomaly"),
         ChangeVerdict::WaitChange => (Tone::Warning, "Longer waits"),
         ChangeVerdict::UnexplainedChange => (Tone::Warning, "Unexplained change"),
+        ChangeVerdict::CpuNotExplained => (Tone::Unsure, "CPU not explained"),
         ChangeVerdict::WorkloadChange => (Tone::Good, "Workload change"),
         ChangeVerdict::Steady => (Tone::Good, "Steady"),
         ChangeVerdict::InsufficientData => (Tone::Unsure, "Not enough data"),
@@ -28,6 +29,7 @@ pub(crate) const fn change_verdict(verdict: ChangeVerdict) -> (Tone, &'static st
 pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
     match kind {
         ChangeEventKind::ApplicationChange => "application change",
+        ChangeEventKind::Drift => "drift",
         ChangeEventKind::HostChange => "host change",
         ChangeEventKind::WaitChange => "longer waits",
         ChangeEventKind::Rollback => "rollback",
@@ -150,6 +152,35 @@ pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
     }
 }
 
+/// ``Home` costs 5.00 ms more CPU per call (…), in 4 steps`: one transaction that changed again and again.
+pub(crate) fn drift_clause(change: &JointChange) -> String {
+    let steps = change.drift.as_ref().map_or(0, |drift| u64::from(drift.steps));
+    format!(
+        "{}, in {}: a gradual change, or several in one direction",
+        cost_clause(&change.transactions),
+        numbers::counted(steps, "step")
+    )
+}
+
+/// `That takes 0.09 cores at the load since then; the CPU can serve 14 % fewer requests, as if 57 more clients were there.`
+pub(crate) fn capacity_sentence(change: &JointChange) -> Option<String> {
+    let cost = change.capacity.as_ref()?;
+    let is_less = cost.cores < 0.0;
+    let clients = match cost.clients.map(|clients| clients.abs().round()) {
+        Some(clients) if clients >= 1.0 && !is_less => {
+            format!(", as if there were {}", numbers::counted(clients as u64, "more client"))
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "That {} {:.2} cores at the load since then; the CPU can serve {} {} requests{clients}.",
+        if is_less { "saves" } else { "takes" },
+        cost.cores.abs(),
+        numbers::share(cost.requests.abs()),
+        if cost.requests < 0.0 { "fewer" } else { "more" }
+    ))
+}
+
 /// ``Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms) and costs no more CPU: it waits`.
 pub(crate) fn wait_clause(shifts: &[TransactionShift]) -> String {
     let is_less = shifts.first().is_some_and(|shift| shift.difference_s < 0.0);
@@ -204,11 +235,16 @@ pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
     }
 }
 
-/// ``Home` 29 % → 16 %, `Search` 11 % → 17 %` of the transactions; empty without any.
+/// ``Home` 29 % → 16 %, `Search` is new, 17 %`: shares of the transactions; empty without any.
 pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
     let one = |shift: &MixShift| {
         let [before, after] = [shift.share_before, shift.share_after].map(numbers::share);
-        format!("{} {before} → {after}", quoted(&shift.transaction))
+        let name = quoted(&shift.transaction);
+        match (shift.share_before, shift.share_after) {
+            (0.0, _) => format!("{name} is new, {after}"),
+            (_, 0.0) => format!("{name} is gone, {before} before"),
+            _ => format!("{name} {before} → {after}"),
+        }
     };
     mix.iter().take(limit).map(one).collect::<Vec<String>>().join(", ")
 }
@@ -320,6 +356,8 @@ mod tests {
             region: None,
             mix: vec![],
             cpu: None,
+            capacity: None,
+            drift: None,
             deployment: None,
         })
     }

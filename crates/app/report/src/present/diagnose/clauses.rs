@@ -261,9 +261,22 @@ impl Clauses<'_> {
         let mut text = format!("The CPU of {servers} is {} busy since then; {left}.", numbers::share(share));
         if cpu.is_increase() {
             let more = numbers::ratio(cpu.more);
-            text.push_str(&format!(" {more} cores of it are more than transactions took before."));
+            let fewer = self.fewer_requests(cpu).map_or_else(String::new, |share| {
+                format!(": it can serve about {} fewer requests", numbers::share(share))
+            });
+            text.push_str(&format!(" {more} cores of it are more than transactions took before{fewer}."));
         }
         self.add(ClauseKind::Capacity, Certainty::Likely, EvidenceSource::Samples, text);
+    }
+
+    /// Share of the requests that the CPU can serve no longer, by the utilization law: what each takes in addition where the code
+    /// is the cause, what is left for them where another process is. `None` for other causes.
+    fn fewer_requests(&self, cpu: &CpuOfCalls) -> Option<f64> {
+        match self.report.cause.as_ref()?.class {
+            CauseClass::Code => Some(cpu.more / cpu.busy),
+            CauseClass::ForeignLoad => Some(cpu.more / cpu.cores),
+            _ => None,
+        }
     }
 
     fn wait(&mut self, kernel: &KernelDiagnosis) {

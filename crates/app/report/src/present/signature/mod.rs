@@ -6,8 +6,9 @@ pub(crate) mod phrases;
 use super::basis::basis;
 use super::changes::phrases::{heading_of, plus_minus};
 use crate::document::{
-    Block, Cell, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow, Tone, cautions,
-    columns, further_missing, losses,
+    Axis, Block, Cell, Chart, Color, Detail, Document, Figure, LegendEntry, Level, Panel, Prose, Section,
+    Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, columns, further_missing, losses,
+    round_up,
 };
 use crate::render::Present;
 use crate::{
@@ -18,6 +19,9 @@ use crate::{
 /// Transactions and servers of a document.
 const TRANSACTIONS: usize = 500;
 const SERVERS: usize = 50;
+
+/// Lines of a chart of distributions.
+const CURVES: usize = 8;
 
 /// Transactions of a table in text.
 const PREVIEW: u32 = 40;
@@ -60,7 +64,41 @@ fn servers(servers: &[ServerSignature]) -> Section {
     let section = Section::new("transactions", "Transactions")
         .remark("time without queueing, and CPU")
         .introduction("Time of each transaction at the server without queueing, and its CPU cost.");
-    section.blocks(servers.iter().take(SERVERS).map(server))
+    let blocks = servers.iter().take(SERVERS).flat_map(|one| [Some(server(one)), distributions(one)]);
+    section.blocks(blocks.flatten())
+}
+
+/// How the service times of the windows are distributed, for pages: a line for each of the most frequent transactions (Cherkasova et al.
+/// 2009, figure 11).
+fn distributions(server: &ServerSignature) -> Option<Block> {
+    let known = server.by_share().into_iter().filter(|one| one.distribution_s.len() > 1);
+    let shown: Vec<&TransactionSignature> = known.take(CURVES).collect();
+    let highest = shown.iter().filter_map(|one| one.distribution_s.last().copied()).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return None;
+    }
+    let mut panel = Panel::new("Windows with at most this time", 190, Axis::levels(0.0, 1.0, numbers::share));
+    panel.levels.push(Level { at: 0.5, label: "median".to_owned(), color: Color::QUIET });
+    for (at, one) in shown.iter().enumerate() {
+        let mut line = Series::new(&names::label(&one.transaction, 40), SeriesShape::Line, Color::series(at));
+        let steps = (one.distribution_s.len() - 1) as f64;
+        line.x.clone_from(&one.distribution_s);
+        line.y = (0..one.distribution_s.len()).map(|step| Some(step as f64 / steps)).collect();
+        panel = panel.series(line);
+    }
+    let name = heading_of(&server.server, &server.tier);
+    let legend = shown.iter().enumerate();
+    let chart = Chart {
+        caption: format!("Distribution of the times without queueing at {}", names::label(&name, 60)),
+        x: Axis::amounts(round_up(highest), numbers::seconds),
+        panels: vec![panel],
+        marks: vec![],
+        legend: legend
+            .map(|(at, one)| LegendEntry::new(Color::series(at), names::label(&one.transaction, 40)))
+            .collect(),
+        readout: false,
+    };
+    Some(Block::from(chart).detail(Detail::Page))
 }
 
 fn server(server: &ServerSignature) -> Block {

@@ -19,6 +19,24 @@ pub(super) fn clause(finding: &ServerFinding, opened_it: bool) -> Clause {
     Clause { kind, text: server_summary(finding), certainty: Certainty::Shown, sources }
 }
 
+/// What more CPU costs in capacity, by the utilization law: where transactions take `relative` more, the CPU is full at
+/// `1 / (1 + relative)` of those it could serve before; where something else takes a share, that share is missing.
+pub(super) fn capacity(finding: &ServerFinding) -> Option<Clause> {
+    let (fewer, cores, certainty) = match finding.evidence {
+        ServerEvidence::HigherCost { relative, cores, .. } => {
+            (relative / (1.0 + relative), cores, Certainty::Shown)
+        }
+        ServerEvidence::UnexplainedCpu { share, cores, .. } => (share, cores, Certainty::Likely),
+        _ => return None,
+    };
+    let text = format!(
+        "This takes {cores:.2} cores of `{}` at the present load; its CPU can serve {:.0} % fewer requests than before.",
+        finding.server_name(),
+        100.0 * fewer
+    );
+    Some(Clause { kind: ClauseKind::Capacity, text, certainty, sources: vec![EvidenceSource::Samples] })
+}
+
 /// The class of the cause that a server's samples show by themselves.
 pub(super) fn class(finding: &ServerFinding) -> CauseClass {
     match finding.evidence {
@@ -100,8 +118,35 @@ mod tests {
             region: None,
             mix: vec![],
             cpu: None,
+            capacity: None,
+            drift: None,
             deployment: None,
         }
+    }
+
+    /// A quarter more CPU for each: four fifths of the requests. A process with 30 % of the CPU leaves 70 %.
+    #[test]
+    fn more_cpu_is_stated_as_requests_that_are_missing() {
+        let text = |evidence| {
+            let (server, tier) = ("app-1".to_owned(), "app".to_owned());
+            capacity(&ServerFinding { server, tier, evidence, onset_ns: None }).map(|clause| clause.text)
+        };
+        let cost = ServerEvidence::HigherCost {
+            transactions: vec![],
+            factor: None,
+            cores: 0.2,
+            share: 0.1,
+            relative: 0.25,
+        };
+        assert_eq!(
+            text(cost).unwrap(),
+            "This takes 0.20 cores of `app-1` at the present load; its CPU can serve 20 % fewer requests than before."
+        );
+        let foreign = ServerEvidence::UnexplainedCpu { share: 0.3, cores: 1.2, times_known: true };
+        assert!(text(foreign).unwrap().contains("serve 30 % fewer requests"));
+        let reserve =
+            ServerEvidence::LowCapacity { utilization: 0.9, reserve: 0.2, growth: 1.1, clients_left: None };
+        assert_eq!(text(reserve), None);
     }
 
     fn text(changes: &[JointChange]) -> Option<String> {

@@ -100,6 +100,7 @@ impl Evidence<'_> {
         for server in alerts.iter().filter_map(|alert| alert.finding.server()) {
             let opened_it = lead.finding.server() == Some(server);
             list.push(server_clauses::clause(server, opened_it));
+            list.extend(server_clauses::capacity(server));
             class = class.or_else(|| Some(server_clauses::class(server)));
         }
         for objective in alerts.iter().filter_map(|alert| alert.finding.objective()) {

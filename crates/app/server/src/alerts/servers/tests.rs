@@ -55,6 +55,8 @@ fn table(minutes: usize, minute: impl Fn(usize) -> Minute) -> WindowTable {
         transactions: vec!["buy".to_owned(), "read".to_owned()],
         clients: vec![100.0; minutes],
         servers: vec![ServerWindows {
+            memory: vec![],
+            network: vec![],
             server: "app-1".to_owned(),
             tier: "app".to_owned(),
             cores: Some(2.0),

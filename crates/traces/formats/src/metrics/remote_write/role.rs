@@ -119,7 +119,7 @@ const fn kind(measure: Measure, is_cores_in_use: bool) -> JoinKind {
         Measure::CpuSecondsTotal if is_cores_in_use => JoinKind::Rate,
         Measure::Utilization | Measure::ResponseTime | Measure::CallTime => JoinKind::Mean,
         Measure::Cores | Measure::Clients | Measure::TransactionRate => JoinKind::Sum,
-        _ if measure.is_of_storage() => JoinKind::Mean,
+        _ if measure.is_of_storage() || measure.is_of_memory_or_network() => JoinKind::Mean,
         _ => JoinKind::Counter,
     }
 }
