@@ -1,7 +1,7 @@
 //! Headlines of each kind of verdict.
 
 use crate::fixtures;
-use laggard_report::{Scope, Verdict, WidespreadSlowdown, headline};
+use laggard_report::{Scope, SlowCalls, Verdict, WidespreadSlowdown, headline};
 
 #[test]
 fn three_replicas() {
@@ -19,6 +19,21 @@ fn all_replicas_and_a_second_suspect() {
         "`metadata-db` operation `SELECT placement WHERE bucket = ?` is slow on all 4 replicas: slow calls take \
          +9.60 ms (3.42×), hit 1,234 of 24,000 requests and explain 83 % of the excess latency; 1 other operation \
          is suspected."
+    );
+}
+
+#[test]
+fn few_slow_calls_are_a_share_of_the_calls() {
+    let mut report = fixtures::all_replicas();
+    report.suspects.truncate(1);
+    report.suspects[0].shift = None;
+    report.suspects[0].slow_calls = Some(SlowCalls { share: 0.051, usual_share: 0.002, p_value: 1e-9 });
+    report.baseline = fixtures::against_baseline().baseline;
+    assert_eq!(
+        headline(&report),
+        "`metadata-db` operation `SELECT placement WHERE bucket = ?` is slow on all 4 replicas: 5 % of its calls are \
+         slow, 0.2 % in the baseline; slow calls take +9.60 ms (3.42×), hit 1,234 of 24,000 requests and explain 83 % of \
+         the excess latency."
     );
 }
 

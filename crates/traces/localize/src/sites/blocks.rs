@@ -79,6 +79,11 @@ impl Expected {
         }
     }
 
+    /// Whether the baseline has calls of a category.
+    pub(crate) fn knows(&self, category: Fingerprint) -> bool {
+        self.by_category.contains_key(&category)
+    }
+
     pub(crate) fn call_ns(&self, category: Fingerprint) -> f64 {
         self.by_category.get(&category).copied().unwrap_or(self.overall_ns)
     }

@@ -55,10 +55,18 @@ type Rows<'a> = (&'a Keyed<'a>, &'a [Observation]);
 impl SlowShare {
     /// `None` where the baseline has too few calls.
     pub(crate) fn of(baseline: Rows<'_>, window: Rows<'_>, blocks: &Blocks) -> Option<SlowShare> {
-        if baseline.1.len() < BASELINE_CALLS_MIN || window.1.is_empty() {
+        if baseline.1.len() < BASELINE_CALLS_MIN {
             return None;
         }
         let expected = Expected::of(baseline.0, baseline.1);
+        // A call tree that the baseline lacks may lack a lost call, whose time is then its caller's.
+        let category = |row: &&Observation| window.0.categories[window.0.key(row).category as usize];
+        let known: Vec<Observation> =
+            window.1.iter().filter(|row| expected.knows(category(row))).copied().collect();
+        let window = (window.0, &known[..]);
+        if known.is_empty() {
+            return None;
+        }
         let logs = |(table, rows): Rows<'_>| -> Vec<f64> {
             rows.iter().map(|row| log_ratio(table, row, &expected)).collect()
         };
