@@ -12,6 +12,8 @@ const DILUTIONS: usize = 101;
 /// Least standard error of the slope: half a step of the dilution. A smaller one would lie between the points of the grid,
 /// where nothing is likely and only the prior remains.
 const ERROR_MIN: f64 = 0.5 / (DILUTIONS - 1) as f64;
+/// `exp` of less is 0.
+const EXPONENT_MIN: f64 = -746.0;
 /// Maximum factor by which steady counts increase the scale of the dilution.
 const CHANCE_MAX: f64 = 4.0;
 /// Maximum share of the work that is constant.
@@ -156,7 +158,12 @@ impl ConstantLine {
             // Slopes above 1 or below 0 count as 1 or 0.
             let error = (self.slope.clamp(0.0, 1.0) - (1.0 - share) * (1.0 - dilution)) / self.standard_error;
             let prior = dilution / scale.max(1e-4);
-            let density = (-0.5 * (error * error + prior * prior)).exp();
+            let exponent = -0.5 * (error * error + prior * prior);
+            // Most of the grid is so far away that the density is 0, which `exp` takes long to find out.
+            if exponent < EXPONENT_MIN {
+                continue;
+            }
+            let density = exponent.exp();
             likelihood.total += density;
             likelihood.squared_dilution += density * dilution * dilution;
         }

@@ -18,7 +18,7 @@ use crate::sites::bulk::Bulk;
 use crate::sites::drift::{Level, LevelShift, Noise, relative_shifts, shifts};
 use crate::sites::load_effect::{LoadEffect, common_times, loads};
 use crate::sites::per_category::Keyed;
-use crate::sites::slow_share::{SlowCalls, SlowShare};
+use crate::sites::slow_share::{SlowCalls, SlowShare, find_slow_calls};
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
@@ -217,31 +217,8 @@ fn test(
             && change.path_excess_ns > 0.0
             && change.factor >= settings.factor_min * MATERIAL_FACTOR;
     }
-    test_slow_calls(changes, levels, settings);
-}
-
-/// A baseline does not show how often bursts of slow calls come that it happens not to have: p-values of the share of slow calls
-/// count as so many times as large.
-const SLOW_CALLS_PENALTY: f64 = 100.0;
-
-/// Finds sites of which more calls are slow than before among those that are not slower as a whole.
-fn test_slow_calls(changes: &mut [SiteChange], levels: &[Option<Levels>], settings: &ChangeSettings) {
-    let shares: Vec<Option<&SlowShare>> =
-        levels.iter().map(|levels| levels.as_ref()?.slow_share.as_ref()).collect();
-    let p_value =
-        |share: &Option<&SlowShare>| share.map_or(1.0, |share| (SLOW_CALLS_PENALTY * share.p_value).min(1.0));
-    let adjusted = benjamini_hochberg(&shares.iter().map(p_value).collect::<Vec<f64>>());
-    let part_min = 1.0 - 1.0 / settings.factor_min;
-    for ((change, share), p_adjusted) in changes.iter_mut().zip(shares).zip(adjusted) {
-        let Some(share) = share.filter(|share| share.part >= part_min && share.path_excess_ns > 0.0) else {
-            continue;
-        };
-        if !change.slower && p_adjusted <= settings.level {
-            (change.slower, change.p_adjusted) = (true, p_adjusted);
-            change.slow_calls =
-                Some(SlowCalls { share: share.share, usual_share: share.usual_share, p_adjusted });
-        }
-    }
+    let shares = levels.iter().map(|levels| levels.as_ref()?.slow_share.as_ref());
+    find_slow_calls(changes, &shares.collect::<Vec<_>>(), settings);
 }
 
 /// Parts of the baseline of which load and times are compared, for each part of it as long as the window.

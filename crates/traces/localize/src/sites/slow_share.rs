@@ -3,8 +3,10 @@
 
 use crate::failures::rates::{BlockCount, rise, total};
 use crate::sites::blocks::{Blocks, Expected, Mix, log_ratio};
+use crate::sites::change::{ChangeSettings, SiteChange};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::Observation;
+use laggard_numeric::benjamini_hochberg;
 
 /// Share of the baseline's calls that are beyond the limit.
 const TAIL_SHARE: f64 = 0.02;
@@ -18,6 +20,10 @@ const BASELINE_CALLS_MIN: usize = 100;
 const BLOCK_CALLS_MIN: usize = 5;
 /// Beyond this p-value nobody asks for the requests that are hit.
 const P_VALUE_MAX: f64 = 0.01;
+
+/// A baseline does not show how often bursts of slow calls come that it happens not to have: p-values of the share of slow calls
+/// count as so many times as large.
+const SLOW_CALLS_PENALTY: f64 = 100.0;
 
 /// Shares of calls that are slow: that take longer than nearly all calls of the baseline.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,11 +56,11 @@ pub(crate) struct SlowShare {
 }
 
 /// Observations of one site.
-type Rows<'a> = (&'a Keyed<'a>, &'a [Observation]);
+type SiteRows<'a> = (&'a Keyed<'a>, &'a [Observation]);
 
 impl SlowShare {
     /// `None` where the baseline has too few calls.
-    pub(crate) fn of(baseline: Rows<'_>, window: Rows<'_>, blocks: &Blocks) -> Option<SlowShare> {
+    pub(crate) fn of(baseline: SiteRows<'_>, window: SiteRows<'_>, blocks: &Blocks) -> Option<SlowShare> {
         if baseline.1.len() < BASELINE_CALLS_MIN {
             return None;
         }
@@ -67,7 +73,7 @@ impl SlowShare {
         if known.is_empty() {
             return None;
         }
-        let logs = |(table, rows): Rows<'_>| -> Vec<f64> {
+        let logs = |(table, rows): SiteRows<'_>| -> Vec<f64> {
             rows.iter().map(|row| log_ratio(table, row, &expected)).collect()
         };
         let (mut earlier, mut now) = (logs(baseline), logs(window));
@@ -110,7 +116,7 @@ impl SlowShare {
 }
 
 /// Removes from logarithms what the median of each block is above the usual one: calls that are all slower have a longer tail, too.
-fn remove_levels(logs: &mut [f64], usual: f64, (table, rows): Rows<'_>, blocks: usize) {
+fn remove_levels(logs: &mut [f64], usual: f64, (table, rows): SiteRows<'_>, blocks: usize) {
     let block = |row: &Observation| row.request as usize * blocks / table.requests.len();
     let mut start = 0;
     for rows in rows.chunk_by(|a, b| block(a) == block(b)) {
@@ -125,7 +131,7 @@ fn remove_levels(logs: &mut [f64], usual: f64, (table, rows): Rows<'_>, blocks: 
 
 /// Weighted calls and slow calls by block.
 fn counts(
-    (table, rows): Rows<'_>,
+    (table, rows): SiteRows<'_>,
     logs: &[f64],
     limit: f64,
     blocks: usize,
@@ -147,10 +153,32 @@ fn quantile(logs: &mut [f64], share: f64) -> f64 {
     *logs.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
+/// Finds sites of which more calls are slow than before among those that are not slower as a whole.
+pub(crate) fn find_slow_calls(
+    changes: &mut [SiteChange],
+    shares: &[Option<&SlowShare>],
+    settings: &ChangeSettings,
+) {
+    let p_value =
+        |share: &Option<&SlowShare>| share.map_or(1.0, |share| (SLOW_CALLS_PENALTY * share.p_value).min(1.0));
+    let adjusted = benjamini_hochberg(&shares.iter().map(p_value).collect::<Vec<f64>>());
+    let part_min = 1.0 - 1.0 / settings.factor_min;
+    for ((change, share), p_adjusted) in changes.iter_mut().zip(shares).zip(adjusted) {
+        let Some(share) = share.filter(|share| share.part >= part_min && share.path_excess_ns > 0.0) else {
+            continue;
+        };
+        if !change.slower && p_adjusted <= settings.level {
+            (change.slower, change.p_adjusted) = (true, p_adjusted);
+            change.slow_calls =
+                Some(SlowCalls { share: share.share, usual_share: share.usual_share, p_adjusted });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
+    use crate::sites::change::compare_sites;
     use crate::sites::table::{Site, SiteRequest, SiteTable};
     use crate::sites::table_builder::{SiteTableBuilder, Spent};
     use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};

@@ -91,10 +91,7 @@ fn diagnose(question: &DiagnoseQuestion<'_>) -> MethodAnswer {
     let excess_ns = study.change.map_or(cloud_diag.excess_ns, measured);
     let is_measured = study.change.is_none_or(|change| change.is_unusual);
     let excess_ns = suspects.iter().map(|suspect| suspect.excess.total_ns).fold(excess_ns, f64::max);
-    let machines = excess_by_machine(&suspects);
-    let together = |suspect: &Suspect| only_culprit(suspect).map_or(0.0, |replica| machines[&replica]);
-    let counted_ns = |suspect: &Suspect| suspect.excess.total_ns.max(together(suspect));
-    suspects.retain(|suspect| counted_ns(suspect) >= question.settings.sites.share_min * excess_ns);
+    drop_small(&mut suspects, question.settings.sites.share_min * excess_ns);
     order(&mut suspects, &study);
     let mut suspects = with_hits(&suspects, question, &surveyed, &study);
     ruled_out.extend(without_cold_starts(&mut suspects, &study));
@@ -147,6 +144,13 @@ fn order(suspects: &mut [Suspect], study: &SiteStudy) {
             .then(beyond(b).total_cmp(&beyond(a)))
             .then_with(|| study.operation_text(a.operation).cmp(&study.operation_text(b.operation)))
     });
+}
+
+/// Removes suspects with less than this excess; those with the same single culprit count together.
+fn drop_small(suspects: &mut Vec<Suspect>, excess_min_ns: f64) {
+    let machines = excess_by_machine(suspects);
+    let together = |suspect: &Suspect| only_culprit(suspect).map_or(0.0, |replica| machines[&replica]);
+    suspects.retain(|suspect| suspect.excess.total_ns.max(together(suspect)) >= excess_min_ns);
 }
 
 /// The excess of all suspects with the same single culprit: a slow machine slows each of its operations a little.
