@@ -49,8 +49,8 @@ pub struct CapacityParams {
     /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
     #[arg(long, value_name = "MIX")]
     pub mix: Option<String>,
-    /// What a group of clients gets that has its own mix: NAME=N[@THINK][:MIX], like browsing=200@7s:Home=60%,Search=40%;
-    /// repeat for more groups. Without a mix, that of all data
+    /// What a group of clients gets that has its own mix: NAME=N@THINK:MIX, like browsing=200@7s:Home=60%,Search=40%;
+    /// repeat for more groups. Without THINK or MIX, those of all clients
     #[arg(long = "clients", value_name = "GROUP")]
     #[schema(value_type = Vec<String>)]
     #[serde(rename = "clients", deserialize_with = "one_or_more")]
