@@ -54,7 +54,7 @@ pub struct FullAt {
 impl LinearUse {
     /// Fits the line, with a trend over time if `with_trend` is set: what fills with time alone (a leak, a cache) is then not
     /// counted as load. Observations are in order of time. `None` if there are too few independent ones, or if load and time
-    /// cannot be told apart.
+    /// cannot be distinguished.
     pub fn fit(observations: &[ResourceUse], with_trend: bool) -> Option<LinearUse> {
         let count = observations.len() as f64;
         let mean = |value: fn(&ResourceUse) -> f64| observations.iter().map(value).sum::<f64>() / count;
