@@ -128,7 +128,7 @@ impl SiteFold<'_> {
             let waiting = sites.link.filter(|link| waits_for(request, node, link.callee as usize));
             let link = waiting.map(|link| (link, self.selected.replica(request, link.callee as usize)));
             let (site, replicas) = match link {
-                Some((link, callee)) => (link.site, [replica.min(callee), replica.max(callee)]),
+                Some((link, callee)) => (link.site, [replica, callee]),
                 None => (sites.operation, [replica; 2]),
             };
             let spent = Spent {

@@ -9,7 +9,10 @@
 //! and the own time of their operations. Each counts with its calls, whether it is significantly slower by itself or not: that
 //! depends on the length of the baseline.
 
+use crate::sites::culprits::Culprit;
+use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::ServiceId;
+use laggard_numeric::median_of;
 use std::collections::BTreeMap;
 
 /// All links of one service pair.
@@ -88,10 +91,59 @@ pub fn blame_ends(links: &[LinkExcess], own: &BTreeMap<ServiceId, MeanExcess>) -
     links.iter().enumerate().map(end).collect()
 }
 
+/// Observations of a category on other replicas, needed for its usual time, and of one end on the culprits, needed to judge it.
+const OBSERVATIONS_MIN: usize = 5;
+
+/// The end of a link that is slow on culprit replicas: that which is slow there while the other end is elsewhere. A host that runs
+/// both ends under one name, and only calls itself, leaves it undecided.
+pub(crate) fn culprits_end(table: &SiteTable, link: Site, culprits: &[Culprit]) -> End {
+    let Some(factor) = culprits.iter().map(|culprit| culprit.factor).reduce(f64::min) else {
+        return End::Undecided;
+    };
+    let is_culprit = |replica| culprits.iter().any(|culprit| culprit.replica == replica);
+    let time = |row: &Observation| (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
+    // By category: logarithms of times with neither end on a culprit, with the caller only, and with the callee only.
+    let mut times: BTreeMap<u32, [Vec<f64>; 3]> = BTreeMap::new();
+    for row in table.rows_of(link) {
+        let [caller, callee] = table.sets[row.set as usize][..] else { continue };
+        let group = match (is_culprit(caller), is_culprit(callee)) {
+            (true, true) => continue,
+            (true, false) => 1,
+            (false, true) => 2,
+            (false, false) => 0,
+        };
+        let category = table.requests[row.request as usize].category;
+        times.entry(category).or_default()[group].push(time(row));
+    }
+    let slow_share = |group: usize| {
+        let usual = times.values().filter(|groups| groups[0].len() >= OBSERVATIONS_MIN);
+        let is_slow = usual.flat_map(|groups| {
+            let slow = median_of(&groups[0]) + 0.5 * factor.ln();
+            groups[group].iter().map(move |&time| time >= slow)
+        });
+        let is_slow: Vec<bool> = is_slow.collect();
+        let slow = is_slow.iter().filter(|slow| **slow).count();
+        (is_slow.len() >= OBSERVATIONS_MIN).then(|| slow as f64 / is_slow.len() as f64)
+    };
+    let is_slow = |group| slow_share(group).map(|share| share >= 0.5);
+    let is_seen = |group: usize| times.values().any(|groups| !groups[group].is_empty());
+    match (is_slow(1), is_slow(2)) {
+        (Some(true), Some(false) | None) => End::Caller,
+        (Some(false) | None, Some(true)) => End::Callee,
+        (None, None) if is_seen(1) && !is_seen(2) => End::Caller,
+        (None, None) if is_seen(2) && !is_seen(1) => End::Callee,
+        _ => End::Undecided,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::End::{Callee, Caller, Undecided};
     use super::*;
+    use crate::sites::table::SiteRequest;
+    use crate::sites::table_builder::{SiteTableBuilder, Spent};
+    use laggard_model::{AttributeSetId, Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+    use std::num::NonZeroUsize;
 
     const FRONT: usize = 0;
     const CART: usize = 1;
@@ -157,6 +209,54 @@ mod tests {
         let link = links(&[(FRONT, CART, 100.0, 500.0)]);
         assert_eq!(blame_ends(&link, &own(&[(FRONT, 0.0), (CART, 900.0)])), [Callee]);
         assert_eq!(blame_ends(&link, &own(&[(FRONT, 400.0), (CART, 0.0)])), [Caller]);
+    }
+
+    /// The end that the tables' culprit replica 0 is told to be: `is_slow` of calls by caller's and callee's replica.
+    fn end_on_shared_hosts(pairs: &[(usize, usize)], is_slow: impl Fn(usize, usize) -> bool) -> End {
+        let operation = OperationId::from_index;
+        let link = Site::Link { caller: operation(0), callee: operation(1) };
+        let mut builder = SiteTableBuilder::default();
+        for request in 0..pairs.len() * 20 {
+            let (caller, callee) = pairs[request % pairs.len()];
+            let row = SiteRequest {
+                start: Timestamp::from_unix_ns(request as i64 * 1000),
+                trace: TraceId::from_value(request as u128 + 1),
+                latency_ns: 2e6,
+                category: 0,
+                weight: 1.0,
+                number: request as u32,
+                attributes: AttributeSetId::default(),
+            };
+            builder.request(Fingerprint::from_value(1), row);
+            let time_ns = if is_slow(caller, callee) { 3e6 } else { 1e6 };
+            let replicas = [caller, callee].map(ReplicaId::from_index);
+            builder.spend(Spent { site: link, replicas: &replicas, time_ns, path_ns: time_ns });
+        }
+        let table = builder.finish(NonZeroUsize::MIN);
+        let culprit = Culprit {
+            replica: ReplicaId::from_index(0),
+            factor: 3.0,
+            factor_low: 2.9,
+            factor_high: 3.1,
+            observations: 20,
+            p_adjusted: 1e-9,
+        };
+        culprits_end(&table, link, &[culprit])
+    }
+
+    #[test]
+    fn the_end_that_is_slow_while_the_other_is_elsewhere_is_to_blame() {
+        let every = [(0, 0), (0, 1), (1, 0), (1, 1)];
+        assert_eq!(end_on_shared_hosts(&every, |caller, _| caller == 0), Caller);
+        assert_eq!(end_on_shared_hosts(&every, |_, callee| callee == 0), Callee);
+        assert_eq!(end_on_shared_hosts(&every, |caller, callee| caller == 0 || callee == 0), Undecided);
+    }
+
+    #[test]
+    fn a_host_that_calls_only_itself_is_undecided() {
+        assert_eq!(end_on_shared_hosts(&[(0, 0), (1, 1), (2, 2)], |caller, _| caller == 0), Undecided);
+        // Replicas of the callee only.
+        assert_eq!(end_on_shared_hosts(&[(3, 0), (3, 1), (3, 2)], |_, callee| callee == 0), Callee);
     }
 
     #[test]

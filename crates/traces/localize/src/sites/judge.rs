@@ -2,7 +2,7 @@
 
 use crate::failures::FailureSettings;
 use crate::sites::attributes::AttributeSettings;
-use crate::sites::blame::{End, LinkExcess, MeanExcess, blame_ends};
+use crate::sites::blame::{End, LinkExcess, MeanExcess, blame_ends, culprits_end};
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::incidents::ScanSettings;
@@ -237,14 +237,13 @@ pub fn changed_replica_suspects(
 }
 
 fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
-    let calls_at = |operation| {
-        let homes: BTreeSet<ReplicaId> = window.homes_of(operation).collect();
-        uneven.culprits.iter().all(|culprit| homes.contains(&culprit.replica))
-    };
-    let operation = match uneven.site {
-        Site::Operation(operation) | Site::Chain(operation) => operation,
-        Site::Link { caller, callee } if calls_at(caller) && !calls_at(callee) => caller,
-        Site::Link { callee, .. } => callee,
+    let (operation, is_end_unknown) = match uneven.site {
+        Site::Operation(operation) | Site::Chain(operation) => (operation, false),
+        Site::Link { caller, callee } => match culprits_end(window, uneven.site, &uneven.culprits) {
+            End::Caller => (caller, false),
+            End::Callee => (callee, false),
+            End::Undecided => (callee, true),
+        },
     };
     let factor = uneven.culprits.iter().map(|culprit| culprit.factor).sum::<f64>()
         / uneven.culprits.len().max(1) as f64;
@@ -258,7 +257,7 @@ fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
         factor,
         culprits: uneven.culprits,
         hit: uneven.requests,
-        is_end_unknown: false,
+        is_end_unknown,
     }
 }
 

@@ -4,7 +4,7 @@ use laggard_model::ReplicaId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Distinct sets in order of first appearance. Most hold one replica, nearly all others two.
+/// Distinct sets in order of first appearance, each in the order in which it was given. Most hold one replica, nearly all others two.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct ReplicaSets {
     sets: Vec<Vec<ReplicaId>>,
@@ -17,7 +17,7 @@ pub(crate) struct ReplicaSets {
 const NONE: u32 = u32::MAX;
 
 impl ReplicaSets {
-    /// The number of a sorted set.
+    /// The number of a set; another order is another set.
     pub(crate) fn number(&mut self, replicas: &[ReplicaId]) -> u32 {
         let next = self.sets.len() as u32;
         let number = match *replicas {

@@ -71,7 +71,7 @@ pub struct SiteRequest {
 pub struct SiteTable {
     /// Distinct sites.
     pub sites: Vec<Site>,
-    /// Distinct sets of replicas, each sorted: one replica, or two at a link, or those of a chain.
+    /// Distinct sets of replicas: one replica, or those of caller and callee at a link, or those of a chain, sorted.
     pub sets: Vec<Vec<ReplicaId>>,
     /// Distinct shapes of call trees.
     pub categories: Vec<Fingerprint>,

@@ -5,7 +5,7 @@ use super::events::SystemEvents;
 use crate::diagnose::answer::{AffectedCategory as FoundCategory, RequestCounts, Suspect as FoundSuspect};
 use laggard_localize::{CategoryPosition, Spread};
 use laggard_model::{OperationId, ReplicaId, TraceId};
-use laggard_report::{AffectedCategory, Between, LinkEnd, Position, Scope, Suspect};
+use laggard_report::{AffectedCategory, Position, Scope, Suspect};
 use std::collections::BTreeSet;
 
 /// Most example traces per suspect.
@@ -74,7 +74,7 @@ fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &Fo
         } else {
             traces.iter().map(|&trace| context.requests.trace_text(trace)).collect()
         },
-        between: between(context, suspect),
+        between: suspect.between.clone(),
         behavior: suspect.behavior.clone(),
         evidence: suspect.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
@@ -85,18 +85,6 @@ fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &Fo
         attributes: suspect.attributes.clone(),
         load: suspect.load,
     }
-}
-
-/// Replicas that differ from the others show which end is the cause, where nothing else does.
-fn between(context: &Context<'_>, suspect: &FoundSuspect) -> Option<Between> {
-    let between = suspect.between.clone()?;
-    if between.end != LinkEnd::Unknown || suspect.culprits.is_empty() {
-        return Some(between);
-    }
-    let key = context.requests.names().operation_key(suspect.operation);
-    let caller = (between.caller_service.as_str(), between.caller_operation.as_str());
-    let is_caller = (key.service, key.operation) == caller;
-    Some(Between { end: if is_caller { LinkEnd::Caller } else { LinkEnd::Callee }, ..between })
 }
 
 /// The culprits; without any, the only replica that ran the operation.

@@ -202,11 +202,35 @@ pub(super) fn link_of(study: &SiteStudy, operation: OperationId) -> Option<Betwe
 pub(super) fn between(study: &SiteStudy, suspect: &SiteSuspect) -> Option<Between> {
     let Some(&Site::Link { caller, callee }) = suspect.sites.first() else { return None };
     let end = match suspect.operation {
-        _ if suspect.is_end_unknown && suspect.culprits.is_empty() => LinkEnd::Unknown,
+        _ if suspect.is_end_unknown => LinkEnd::Unknown,
         operation if operation == caller => LinkEnd::Caller,
         _ => LinkEnd::Callee,
     };
     Some(between_operations(study, (caller, callee), end))
+}
+
+/// Decides which end of a link is the cause where nothing else did: the culprit replicas run only one of its operations.
+pub(super) fn decide_end(study: &SiteStudy, suspect: &mut Suspect) {
+    let Some(between) = &mut suspect.between else { return };
+    if between.end != LinkEnd::Unknown || suspect.culprits.is_empty() {
+        return;
+    }
+    let names = study.union.names();
+    let is_on_culprits = |service: &str, operation: &str| {
+        let is_it = |id: OperationId| {
+            let key = names.operation_key(id);
+            (key.service, key.operation) == (service, operation)
+        };
+        let runs_on = |culprit| study.window.homes.iter().any(|&(id, home)| home == culprit && is_it(id));
+        suspect.culprits.iter().all(|&culprit| runs_on(culprit))
+    };
+    let on_caller = is_on_culprits(&between.caller_service, &between.caller_operation);
+    let on_callee = is_on_culprits(&between.callee_service, &between.callee_operation);
+    between.end = match (on_caller, on_callee) {
+        (true, false) => LinkEnd::Caller,
+        (false, true) => LinkEnd::Callee,
+        _ => LinkEnd::Unknown,
+    };
 }
 
 fn between_operations(
