@@ -1,6 +1,7 @@
 //! Runs every estimator on the same windows.
 
 use super::combined::{Estimate, combine, from_response, from_slopes};
+use super::constant::ConstantShare;
 use super::cross_validation::{
     Fold, HeldOut, common_roots, folds, response_errors, standard_errors, utilization_errors,
 };
@@ -81,18 +82,24 @@ impl Candidates {
             candidates.least_squares = held_out.utilization(|fold| Some(fit_on(&fold.rest, &columns).demand));
         }
         let has_responses = design.has_responses() && design.types() >= 2;
-        candidates.add_slopes(&held_out, &weighted, has_responses);
+        candidates.add_slopes(&held_out, &weighted, has_responses, settings.constant_scale_percent);
         if has_responses {
             candidates.add_responses(&held_out, settings);
         }
         candidates
     }
 
-    fn add_slopes(&mut self, held_out: &HeldOutScores<'_>, weighted: &Weighted, has_rival: bool) {
+    fn add_slopes(
+        &mut self,
+        held_out: &HeldOutScores<'_>,
+        weighted: &Weighted,
+        has_rival: bool,
+        scale_percent: f64,
+    ) {
         let design = held_out.design;
         let Some(demand) = scaled_non_negative(design, weighted) else { return };
         let estimate = match design.types() {
-            1 => single(design, &demand),
+            1 => single(design, &demand, scale_percent),
             _ => from_slopes(&demand, self.slopes.as_ref()),
         };
         let utilization = held_out.if_needed(has_rival, |all| {
@@ -211,8 +218,12 @@ pub(crate) fn estimator(discipline: Discipline) -> Estimator {
     }
 }
 
-/// With a single type its demand is `W / X`, without a regression.
-fn single(design: &Design, demand: &[f64]) -> Estimate {
-    let error = ratio_error(design).unwrap_or(f64::INFINITY);
+/// With a single type its demand is `W / X`, without a regression. Its error is that of the work without the constant, which
+/// does not vary with the count: `W / X` of part of the windows differs with their count alone.
+fn single(design: &Design, demand: &[f64], scale_percent: f64) -> Estimate {
+    let share = ConstantShare::new(design, demand, scale_percent).quantile(0.5);
+    let constant = share * design.mean_work();
+    let work = design.work.iter().map(|work| (work - constant) / (1.0 - share)).collect();
+    let error = ratio_error(&Design { work, ..design.clone() }).unwrap_or(f64::INFINITY);
     Estimate { demand: demand.to_vec(), standard_error: vec![error], disagreement: 0.0 }
 }
