@@ -24,7 +24,7 @@ impl Cholesky {
         let mut lower = Matrix::zeros(size, size);
         for i in 0..size {
             for j in 0..=i {
-                let known: f64 = (0..j).map(|k| lower.get(i, k) * lower.get(j, k)).sum();
+                let known = dot(&lower.row(i)[..j], &lower.row(j)[..j]);
                 let rest = matrix.get(i, j) - known;
                 if i != j {
                     lower.set(i, j, rest / lower.get(j, j));
@@ -47,12 +47,15 @@ impl Cholesky {
         assert_eq!(b.len(), size, "a number for every row");
         let mut x = b.to_vec();
         for i in 0..size {
-            let known: f64 = (0..i).map(|k| self.lower.get(i, k) * x[k]).sum();
-            x[i] = (x[i] - known) / self.lower.get(i, i);
+            let row = self.lower.row(i);
+            x[i] = (x[i] - dot(&row[..i], &x[..i])) / row[i];
         }
+        // By rows of the factor, which are the columns of its transpose.
         for i in (0..size).rev() {
-            let known: f64 = (i + 1..size).map(|k| self.lower.get(k, i) * x[k]).sum();
-            x[i] = (x[i] - known) / self.lower.get(i, i);
+            let row = self.lower.row(i);
+            x[i] /= row[i];
+            let (before, solved) = x.split_at_mut(i);
+            before.iter_mut().zip(row).for_each(|(value, factor)| *value -= factor * solved[0]);
         }
         x
     }
@@ -65,16 +68,31 @@ impl Cholesky {
     /// The inverse `A⁻¹`, `p x p`.
     pub fn inverse(&self) -> Matrix {
         let size = self.lower.rows();
+        // L⁻¹ by rows, and then A⁻¹ = L⁻ᵀ L⁻¹.
+        let mut half = Matrix::zeros(size, size);
+        for i in 0..size {
+            let row = self.lower.row(i);
+            let mut own = vec![0.0; i + 1];
+            own[i] = 1.0 / row[i];
+            for (k, factor) in row[..i].iter().enumerate() {
+                let scale = factor / row[i];
+                own.iter_mut().zip(&half.row(k)[..=k]).for_each(|(value, other)| *value -= scale * other);
+            }
+            half.row_mut(i)[..=i].copy_from_slice(&own);
+        }
         let mut inverse = Matrix::zeros(size, size);
-        for j in 0..size {
-            let mut unit = vec![0.0; size];
-            unit[j] = 1.0;
-            for (i, value) in self.solve(&unit).into_iter().enumerate() {
-                inverse.set(i, j, value);
+        for k in 0..size {
+            let row = &half.row(k)[..=k];
+            for (i, value) in row.iter().enumerate() {
+                inverse.row_mut(i).iter_mut().zip(row).for_each(|(sum, other)| *sum += value * other);
             }
         }
         inverse
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix.

@@ -11,8 +11,8 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), b.cols());
     for i in 0..a.rows() {
-        for j in 0..b.cols() {
-            out.set(i, j, (0..a.cols()).map(|k| a.get(i, k) * b.get(k, j)).sum());
+        for (k, &value) in a.row(i).iter().enumerate() {
+            out.row_mut(i).iter_mut().zip(b.row(k)).for_each(|(sum, other)| *sum += value * other);
         }
     }
     out

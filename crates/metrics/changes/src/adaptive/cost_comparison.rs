@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::settings::ChangeSettings;
 use crate::linear_algebra::dot;
-use crate::model::jackknife;
+use crate::model::{estimate_demands, jackknife};
 use crate::signature::response_at;
-use crate::{Constant, CpuSplit, Interval, ModelSettings, Observations, fit_model};
+use crate::{Constant, CpuSplit, Interval, ModelSettings, Observations};
 
 /// A type with fewer transactions on a side is not compared.
 const TRANSACTIONS_MIN: f64 = 100.0;
@@ -93,7 +93,8 @@ pub(super) struct CostComparison {
 }
 
 /// One range: means of a window, and its model.
-struct CostSide {
+#[derive(Debug)]
+pub(super) struct CostSide {
     counts: Vec<f64>,
     work_s: f64,
     demand_s: Vec<f64>,
@@ -137,22 +138,17 @@ impl CpuSplit {
 }
 
 impl CostComparison {
-    /// `None` if a range has too few windows for a model.
-    pub(super) fn new(
-        observations: &Observations,
-        before: &[Range<usize>],
-        after: &[Range<usize>],
-    ) -> Option<CostComparison> {
-        let (old, new) = (CostSide::new(observations, before)?, CostSide::new(observations, after)?);
+    /// `None` if the prediction of one range by the other is impossible.
+    pub(super) fn new(old: &CostSide, new: &CostSide) -> Option<CostComparison> {
         // Each model predicts the other range; the better prediction counts.
-        let (forward, backward) = (old.predict(&new)?, new.predict(&old)?);
+        let (forward, backward) = (old.predict(new)?, new.predict(old)?);
         let (log_ratio, standard_error) = match forward.standard_error <= backward.standard_error {
             true => (forward.log_ratio, forward.standard_error),
             false => (-backward.log_ratio, backward.standard_error),
         };
         let occurs = |side: &CostSide, kind: usize| side.total(kind) >= TRANSACTIONS_MIN;
         let demands = (0..old.counts.len())
-            .filter(|&kind| occurs(&old, kind) && occurs(&new, kind))
+            .filter(|&kind| occurs(old, kind) && occurs(new, kind))
             .map(|transaction| DemandPair {
                 transaction,
                 before_s: old.demand_s[transaction],
@@ -161,14 +157,14 @@ impl CostComparison {
                 after: new.intervals[transaction],
             })
             .collect();
-        let cpu = CpuSplit::new(&old, &new, log_ratio, standard_error);
+        let cpu = CpuSplit::new(old, new, log_ratio, standard_error);
         let idle = |side: &CostSide| (1.0 - side.work_s / side.capacity_s).max(0.02).ln();
         Some(CostComparison {
             cpu,
             demands,
-            times: time_pairs(&old, &new),
-            queueing: (idle(&old) - idle(&new)).abs(),
-            counts_after: new.counts,
+            times: time_pairs(old, new),
+            queueing: (idle(old) - idle(new)).abs(),
+            counts_after: new.counts.clone(),
         })
     }
 
@@ -376,9 +372,10 @@ fn mean_times(observations: &Observations, ranges: &[Range<usize>]) -> Vec<Optio
 }
 
 impl CostSide {
-    fn new(observations: &Observations, ranges: &[Range<usize>]) -> Option<CostSide> {
+    /// `None` if there are too few windows for a model.
+    pub(super) fn new(observations: &Observations, ranges: &[Range<usize>]) -> Option<CostSide> {
         let settings = ModelSettings { folds: FOLDS, ..ModelSettings::default() };
-        let fitted = fit_model(observations, ranges, &settings).ok()?;
+        let fitted = estimate_demands(observations, ranges, &settings).ok()?;
         let capacity_s = observations.window_s * observations.cores;
         let row =
             |row: usize| (observations.counts.row(row).to_vec(), observations.utilization[row] * capacity_s);
@@ -388,9 +385,9 @@ impl CostSide {
         Some(CostSide {
             counts: (0..observations.counts.cols()).map(count).collect(),
             work_s: rows.iter().map(|(_, work)| work).sum::<f64>() / windows,
-            demand_s: fitted.model.demand_s,
-            intervals: fitted.report.demand,
-            constant: fitted.report.constant,
+            demand_s: fitted.demand_s,
+            intervals: fitted.demand,
+            constant: fitted.constant,
             capacity_s,
             times: mean_times(observations, ranges),
             service_s: service_times(observations, ranges),

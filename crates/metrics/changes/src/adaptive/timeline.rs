@@ -1,8 +1,11 @@
 //! Step 6: groups the intervals by model, and determines the boundaries between them.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
-use super::cost_comparison::CostComparison;
+use super::cost_comparison::{CostComparison, CostSide};
 use super::evidence::ChangeEvidence;
 use super::fit::thinned;
 use super::intervals::{CutInterval, CutIntervalKind, LARGE_CONSTANT};
@@ -58,6 +61,8 @@ struct TimelineWalk<'a> {
     current: usize,
     /// First observation row of the current model.
     since: usize,
+    /// Models by their regression rows; `None` where there are too few.
+    sides: RefCell<HashMap<Vec<usize>, Rc<Option<CostSide>>>>,
 }
 
 /// Walks over the normal intervals from left to right. An interval that differs from the current group only by a large
@@ -69,7 +74,7 @@ pub(super) fn timeline(evidence: ChangeEvidence<'_>, intervals: &mut [CutInterva
     let start = evidence.observed(&intervals[first].rows).start;
     let group = ModelGroup { intervals: vec![first], rows: vec![intervals[first].rows.clone()] };
     let timeline = Timeline { groups: vec![group], boundaries: Vec::new() };
-    let mut walk = TimelineWalk { evidence, timeline, current: 0, since: start };
+    let mut walk = TimelineWalk { evidence, timeline, current: 0, since: start, sides: RefCell::default() };
     let mut before = first;
     for &after in &normal[1..] {
         if walk.step(intervals, before, after) {
@@ -126,14 +131,22 @@ impl TimelineWalk<'_> {
 
     /// The models of the nearest windows of a group and of an interval.
     fn costs(&self, group: usize, rows: &Range<usize>) -> Option<CostComparison> {
-        let all = &self.evidence.design.rows;
-        let single = |row: usize| all[row]..all[row] + 1;
         let of_group = self.timeline.groups[group].rows.iter().cloned().flatten();
         let mut before: Vec<usize> = of_group.filter(|&row| row < rows.start).collect();
         before = before.split_off(before.len().saturating_sub(NEAREST));
-        let before: Vec<Range<usize>> = before.into_iter().map(single).collect();
-        let after: Vec<Range<usize>> = rows.clone().take(NEAREST).map(single).collect();
-        CostComparison::new(self.evidence.observations, &before, &after)
+        let (before, after) = (self.side(before), self.side(rows.clone().take(NEAREST).collect()));
+        CostComparison::new(before.as_ref().as_ref()?, after.as_ref().as_ref()?)
+    }
+
+    /// The model of regression rows: fitted once, because the windows after one boundary are often those before the next.
+    fn side(&self, rows: Vec<usize>) -> Rc<Option<CostSide>> {
+        let fit = |rows: &[usize]| {
+            let all = &self.evidence.design.rows;
+            let ranges: Vec<Range<usize>> = rows.iter().map(|&row| all[row]..all[row] + 1).collect();
+            Rc::new(CostSide::new(self.evidence.observations, &ranges))
+        };
+        let mut sides = self.sides.borrow_mut();
+        Rc::clone(sides.entry(rows).or_insert_with_key(|rows| fit(rows)))
     }
 
     fn compare(&self, group: usize, rows: &Range<usize>) -> Comparison {

@@ -1,8 +1,8 @@
 //! Demands at a server that transactions reach by calls: calls times what a call costs.
 
-use super::cross_validation::{HeldOut, common_roots, utilization_errors};
+use super::cross_validation::{HeldOut, common_roots, folds, utilization_errors};
 use super::design::Design;
-use super::regression::{Weighted, scaled_non_negative};
+use super::regression::scaled_non_negative;
 use super::response::{Discipline, Totals};
 use super::{Estimator, FittedModel, Interval, ModelSettings, fit_model};
 use crate::{Observations, TooLittleDataError};
@@ -112,7 +112,8 @@ fn are_alike(design: &Design, calls: &[f64]) -> bool {
 /// Whether demands by type predict held-out windows better than calls do.
 fn predicts_better(by_type: &Design, by_call: &Design, settings: &ModelSettings) -> bool {
     let roots = common_roots(by_call, &[1.0]);
-    let Some(common) = utilization_errors(by_call, settings.folds, &roots, |_| Some(vec![1.0])) else {
+    let calls = folds(by_call, settings.folds);
+    let Some(common) = utilization_errors(by_call, &calls, &roots, |_| Some(vec![1.0])) else {
         return false;
     };
     let better = |errors: Option<HeldOut>| {
@@ -121,12 +122,12 @@ fn predicts_better(by_type: &Design, by_call: &Design, settings: &ModelSettings)
     let occurring: Vec<usize> =
         (0..by_type.types()).filter(|&j| by_type.counts.column(j).any(|count| count > 0.0)).collect();
     let by_type = by_type.with_types(&occurring);
-    let slopes = utilization_errors(&by_type, settings.folds, &roots, |rest| {
-        scaled_non_negative(rest, &Weighted::new(rest))
-    });
+    let folds = folds(&by_type, settings.folds);
+    let slopes =
+        utilization_errors(&by_type, &folds, &roots, |fold| scaled_non_negative(&fold.rest, fold.weighted()));
     let times = by_type.has_responses().then(|| {
-        utilization_errors(&by_type, settings.folds, &roots, |rest| {
-            Totals::from_design(rest).demands(Discipline::ProcessorSharing)
+        utilization_errors(&by_type, &folds, &roots, |fold| {
+            Totals::from_design(&fold.rest).demands(Discipline::ProcessorSharing)
         })
     });
     better(slopes) || better(times.flatten())

@@ -1,7 +1,10 @@
 //! Runs every estimator on the same windows.
 
 use super::combined::{Estimate, combine, from_response, from_slopes};
-use super::cross_validation::{HeldOut, common_roots, response_errors, standard_errors, utilization_errors};
+use super::constant::ConstantShare;
+use super::cross_validation::{
+    Fold, HeldOut, common_roots, folds, response_errors, standard_errors, utilization_errors,
+};
 use super::design::Design;
 use super::least_squares::fit_on;
 use super::regression::{Slopes, Weighted, scaled_non_negative, scaled_slopes};
@@ -18,6 +21,15 @@ const INFLATION_MAX: f64 = 5.0;
 /// Number of standard errors by which first come, first served must predict better than processor sharing to be
 /// selected: CPUs share their time unless a server processes one transaction at a time.
 const BETTER_MIN: f64 = 1.5;
+
+/// Which errors on held-out windows are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scores {
+    /// Those of every estimator, for a report.
+    All,
+    /// Those on which the selection of an estimator depends.
+    Deciding,
+}
 
 /// Estimates by every estimator that applies, with their errors on held-out windows.
 pub(crate) struct Candidates {
@@ -50,8 +62,8 @@ fn add_deviances(sums: &mut [f64], a: &Option<HeldOut>, b: &Option<HeldOut>) {
 }
 
 impl Candidates {
-    /// Estimates and scores all estimators except plain least squares. Every type must occur.
-    pub(crate) fn new(design: &Design, settings: &ModelSettings) -> Candidates {
+    /// Estimates by all estimators except plain least squares, of which only the errors are computed. Every type must occur.
+    pub(crate) fn new(design: &Design, settings: &ModelSettings, scores: Scores) -> Candidates {
         let weighted = Weighted::new(design);
         let mut candidates = Candidates {
             slopes: scaled_slopes(design, &weighted, settings.constant_scale_percent),
@@ -64,29 +76,41 @@ impl Candidates {
         let Some(start) = start else { return candidates };
         let roots = common_roots(design, &start);
         candidates.weight = (roots.iter().map(|root| root * root).sum::<f64>() / roots.len() as f64).sqrt();
-        let columns: Vec<usize> = (0..design.types()).collect();
-        candidates.least_squares =
-            utilization_errors(design, settings.folds, &roots, |rest| Some(fit_on(rest, &columns).demand));
-        candidates.add_slopes(design, &weighted, settings, &roots);
-        if design.has_responses() && design.types() >= 2 {
-            candidates.add_responses(design, settings, &roots);
+        let held_out = HeldOutScores { design, folds: &folds(design, settings.folds), roots: &roots, scores };
+        if scores == Scores::All {
+            let columns: Vec<usize> = (0..design.types()).collect();
+            candidates.least_squares = held_out.utilization(|fold| Some(fit_on(&fold.rest, &columns).demand));
+        }
+        let has_responses = design.has_responses() && design.types() >= 2;
+        candidates.add_slopes(&held_out, &weighted, has_responses, settings.constant_scale_percent);
+        if has_responses {
+            candidates.add_responses(&held_out, settings);
         }
         candidates
     }
 
-    fn add_slopes(&mut self, design: &Design, weighted: &Weighted, settings: &ModelSettings, roots: &[f64]) {
+    fn add_slopes(
+        &mut self,
+        held_out: &HeldOutScores<'_>,
+        weighted: &Weighted,
+        has_rival: bool,
+        scale_percent: f64,
+    ) {
+        let design = held_out.design;
         let Some(demand) = scaled_non_negative(design, weighted) else { return };
         let estimate = match design.types() {
-            1 => single(design, &demand),
+            1 => single(design, &demand, scale_percent),
             _ => from_slopes(&demand, self.slopes.as_ref()),
         };
-        let utilization = utilization_errors(design, settings.folds, roots, |rest| {
-            scaled_non_negative(rest, &Weighted::new(rest))
+        let utilization = held_out.if_needed(has_rival, |all| {
+            all.utilization(|fold| scaled_non_negative(&fold.rest, fold.weighted()))
         });
         self.push(Estimator::ScaledLeastSquares, estimate, utilization, None);
     }
 
-    fn add_responses(&mut self, design: &Design, settings: &ModelSettings, roots: &[f64]) {
+    fn add_responses(&mut self, held_out: &HeldOutScores<'_>, settings: &ModelSettings) {
+        let design = held_out.design;
+        let has_rival = proportions(design, Discipline::FirstComeFirstServed).is_some();
         for discipline in [Discipline::ProcessorSharing, Discipline::FirstComeFirstServed] {
             let (Some(demand), Some(covariance)) =
                 (proportions(design, discipline), relative_covariance(design, discipline))
@@ -94,20 +118,20 @@ impl Candidates {
                 continue;
             };
             let estimate = from_response(&demand, &covariance, mean_utilization(design));
-            let utilization =
-                utilization_errors(design, settings.folds, roots, |rest| proportions(rest, discipline));
-            let response = response_errors(design, settings.folds, discipline);
+            let utilization = held_out
+                .if_needed(has_rival, |all| all.utilization(|fold| proportions(&fold.rest, discipline)));
+            let response =
+                held_out.if_needed(has_rival, |all| response_errors(design, all.folds, discipline));
             self.push(estimator(discipline), estimate, utilization, response);
         }
         let Some(discipline) = self.likelier_discipline() else { return };
-        let (Some(estimate), true) = (combined(design, discipline, settings), self.slopes.is_some()) else {
-            return;
-        };
+        let Some(estimate) = combined(design, self.slopes.as_ref(), discipline) else { return };
         // For held-out windows, the combination is fitted to the other windows.
-        let utilization = utilization_errors(design, settings.folds, roots, |rest| {
-            combined(rest, discipline, settings)
+        let utilization = held_out.utilization(|fold| {
+            let slopes = scaled_slopes(&fold.rest, fold.weighted(), settings.constant_scale_percent);
+            combined(&fold.rest, slopes.as_ref(), discipline)
                 .map(|estimate| estimate.demand)
-                .or_else(|| proportions(rest, discipline))
+                .or_else(|| proportions(&fold.rest, discipline))
         });
         self.push(Estimator::Combined, estimate, utilization, None);
     }
@@ -151,10 +175,29 @@ impl Candidates {
     }
 }
 
-fn combined(design: &Design, discipline: Discipline, settings: &ModelSettings) -> Option<Estimate> {
-    let slopes = scaled_slopes(design, &Weighted::new(design), settings.constant_scale_percent)?;
+/// The windows of a design in folds.
+struct HeldOutScores<'a> {
+    design: &'a Design,
+    folds: &'a [Fold],
+    /// Roots of the windows' weights.
+    roots: &'a [f64],
+    scores: Scores,
+}
+
+impl HeldOutScores<'_> {
+    fn utilization(&self, estimate: impl Fn(&Fold) -> Option<Vec<f64>>) -> Option<HeldOut> {
+        utilization_errors(self.design, self.folds, self.roots, estimate)
+    }
+
+    /// The errors of an estimator, unless it has no rival, so that they decide nothing, and nothing is reported.
+    fn if_needed(&self, has_rival: bool, errors: impl Fn(&Self) -> Option<HeldOut>) -> Option<HeldOut> {
+        (has_rival || self.scores == Scores::All).then(|| errors(self)).flatten()
+    }
+}
+
+fn combined(design: &Design, slopes: Option<&Slopes>, discipline: Discipline) -> Option<Estimate> {
     let covariance = relative_covariance(design, discipline)?;
-    combine(design, &proportions(design, discipline)?, &covariance, &slopes, mean_utilization(design))
+    combine(design, &proportions(design, discipline)?, &covariance, slopes?, mean_utilization(design))
 }
 
 fn proportions(design: &Design, discipline: Discipline) -> Option<Vec<f64>> {
@@ -175,8 +218,12 @@ pub(crate) fn estimator(discipline: Discipline) -> Estimator {
     }
 }
 
-/// With a single type its demand is `W / X`, without a regression.
-fn single(design: &Design, demand: &[f64]) -> Estimate {
-    let error = ratio_error(design).unwrap_or(f64::INFINITY);
+/// With a single type its demand is `W / X`, without a regression. Its error is that of the work without the constant, which
+/// does not vary with the count: `W / X` of part of the windows differs with their count alone.
+fn single(design: &Design, demand: &[f64], scale_percent: f64) -> Estimate {
+    let share = ConstantShare::new(design, demand, scale_percent).quantile(0.5);
+    let constant = share * design.mean_work();
+    let work = design.work.iter().map(|work| (work - constant) / (1.0 - share)).collect();
+    let error = ratio_error(&Design { work, ..design.clone() }).unwrap_or(f64::INFINITY);
     Estimate { demand: demand.to_vec(), standard_error: vec![error], disagreement: 0.0 }
 }

@@ -19,18 +19,12 @@ pub(crate) struct Choice {
     /// `None`: plain least squares is used.
     pub(crate) estimate: Option<Estimate>,
     pub(crate) reason: String,
-    pub(crate) candidates: Vec<Candidate>,
     pub(crate) cautions: Vec<String>,
 }
 
 impl Candidates {
     /// Selects the estimator.
-    pub(crate) fn choose(
-        &self,
-        design: &Design,
-        least_squares: &TransactionModel,
-        settings: &ModelSettings,
-    ) -> Choice {
+    pub(crate) fn choose(&self, design: &Design, settings: &ModelSettings) -> Choice {
         let (preferred, reason) = self.preferred(design);
         let (mut estimator, mut reason, mut cautions) = (preferred, reason, Vec::new());
         if let EstimatorChoice::Only(wanted) = settings.choice {
@@ -50,8 +44,7 @@ impl Candidates {
                 100.0 * combined.estimate.disagreement
             ));
         }
-        let candidates = self.candidate_list(design, least_squares, estimator);
-        Choice { estimator, estimate, reason, candidates, cautions }
+        Choice { estimator, estimate, reason, cautions }
     }
 
     fn preferred(&self, design: &Design) -> (Estimator, String) {
@@ -108,7 +101,7 @@ impl Candidates {
     }
 
     /// All estimators with their scores.
-    fn candidate_list(
+    pub(crate) fn candidate_list(
         &self,
         design: &Design,
         least_squares: &TransactionModel,

@@ -19,43 +19,43 @@ pub(crate) fn newey_west(x: &Matrix, residuals: &[f64], windows: &[usize]) -> Op
         return None;
     }
     let bread = Cholesky::new(&gram(x), PIVOT_MIN)?.inverse();
-    let mut meat = Matrix::zeros(columns, columns);
     let lags = (4.0 * (rows as f64 / 100.0).powf(2.0 / 9.0)).floor() as usize;
-    for lag in 0..=lags.min(rows - 1) {
-        let weight = 1.0 - lag as f64 / (lags + 1) as f64;
-        add_lag(&mut meat, x, residuals, windows, lag, weight);
-    }
+    let meat = meat(x, residuals, windows, lags);
     let factor = rows as f64 / (rows - columns) as f64;
     let mut covariance = product(&product(&bread, &meat), &bread);
     covariance.data_mut().iter_mut().for_each(|value| *value *= factor);
     Some(covariance)
 }
 
-/// Adds the products of scores `lag` windows apart, symmetrically.
-fn add_lag(meat: &mut Matrix, x: &Matrix, residuals: &[f64], windows: &[usize], lag: usize, weight: f64) {
-    let mut later = 0;
+/// The weighted sum of the products of the scores `x · residual` of windows up to `lags` apart. Each window's score is
+/// multiplied once, by half of itself plus the weighted scores of the windows after it; the transpose is the other half.
+fn meat(x: &Matrix, residuals: &[f64], windows: &[usize], lags: usize) -> Matrix {
+    let columns = x.cols();
+    let mut half = Matrix::zeros(columns, columns);
+    let mut following = vec![0.0; columns];
     for t in 0..x.rows() {
-        while later < x.rows() && windows[later] < windows[t] + lag {
-            later += 1;
+        following.iter_mut().zip(x.row(t)).for_each(|(sum, value)| *sum = 0.5 * residuals[t] * value);
+        for later in (t + 1..x.rows()).take_while(|&later| windows[later] - windows[t] <= lags) {
+            let lag = windows[later] - windows[t];
+            let scale = (1.0 - lag as f64 / (lags + 1) as f64) * residuals[later];
+            following.iter_mut().zip(x.row(later)).for_each(|(sum, value)| *sum += scale * value);
         }
-        if later == x.rows() {
-            return;
-        }
-        if windows[later] != windows[t] + lag {
-            continue;
-        }
-        let scale = weight * residuals[t] * residuals[later];
-        for i in 0..x.cols() {
-            for j in 0..x.cols() {
-                let mut term = x.get(t, i) * x.get(later, j);
-                if lag > 0 {
-                    term += x.get(later, i) * x.get(t, j);
-                }
-                let sum = meat.get(i, j) + scale * term;
-                meat.set(i, j, sum);
-            }
+        for (i, &value) in x.row(t).iter().enumerate() {
+            let scale = residuals[t] * value;
+            half.row_mut(i).iter_mut().zip(&following).for_each(|(sum, other)| *sum += scale * other);
         }
     }
+    sum_with_transposed(&half)
+}
+
+fn sum_with_transposed(half: &Matrix) -> Matrix {
+    let mut sum = Matrix::zeros(half.rows(), half.cols());
+    for i in 0..half.rows() {
+        for j in 0..half.cols() {
+            sum.set(i, j, half.get(i, j) + half.get(j, i));
+        }
+    }
+    sum
 }
 
 #[cfg(test)]

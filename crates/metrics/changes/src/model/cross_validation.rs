@@ -5,6 +5,8 @@ use super::regression::{Weighted, weight_roots};
 use super::response::{Discipline, Totals, block};
 use crate::linear_algebra::dot;
 use laggard_numeric::{mean, sample_std};
+use std::cell::OnceCell;
+use std::ops::Range;
 
 /// Squared errors of held-out windows, by fold.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,18 +44,28 @@ pub(crate) fn standard_errors(differences: &[f64]) -> f64 {
 }
 
 /// The windows of a fold, and the rest.
-struct Fold {
-    held_out: Vec<usize>,
-    rest: Design,
+pub(crate) struct Fold {
+    held_out: Range<usize>,
+    pub(crate) rest: Design,
+    weighted: OnceCell<Weighted>,
 }
 
-fn folds(design: &Design, count: usize) -> impl Iterator<Item = Fold> {
+impl Fold {
+    /// The rest as a weighted regression, common to the estimators that use it.
+    pub(crate) fn weighted(&self) -> &Weighted {
+        self.weighted.get_or_init(|| Weighted::new(&self.rest))
+    }
+}
+
+/// `count` folds of successive windows.
+pub(crate) fn folds(design: &Design, count: usize) -> Vec<Fold> {
     let count = count.clamp(2, design.rows().max(2));
-    (0..count).map(move |fold| {
-        let held_out = block(design.rows(), count, fold);
+    let fold = |index| {
+        let held_out = block(design.rows(), count, index);
         let rest: Vec<usize> = (0..design.rows()).filter(|row| !held_out.contains(row)).collect();
-        Fold { held_out: held_out.collect(), rest: design.with_rows(&rest) }
-    })
+        Fold { held_out, rest: design.with_rows(&rest), weighted: OnceCell::new() }
+    };
+    (0..count).map(fold).collect()
 }
 
 /// Errors of the utilization that demands predict in held-out windows, weighted by the inverse of the expected work.
@@ -63,19 +75,19 @@ fn folds(design: &Design, count: usize) -> impl Iterator<Item = Fold> {
 /// estimated.
 pub(crate) fn utilization_errors(
     design: &Design,
-    count: usize,
+    folds: &[Fold],
     roots: &[f64],
-    estimate: impl Fn(&Design) -> Option<Vec<f64>>,
+    estimate: impl Fn(&Fold) -> Option<Vec<f64>>,
 ) -> Option<HeldOut> {
     let mut sums = Vec::new();
-    for fold in folds(design, count) {
-        let demand = estimate(&fold.rest)?;
-        let (coefficients, _) = Weighted::on_expected(&fold.rest, &demand).unconstrained()?;
-        let error = |&row: &usize| {
+    for fold in folds {
+        let demand = estimate(fold)?;
+        let coefficients = Weighted::on_expected(&fold.rest, &demand).coefficients()?;
+        let error = |row: usize| {
             let expected = coefficients[0] + coefficients[1] * dot(design.counts.row(row), &demand);
             (roots[row] * (design.work[row] - expected)).powi(2)
         };
-        sums.push(fold.held_out.iter().map(error).sum());
+        sums.push(fold.held_out.clone().map(error).sum());
     }
     Some(HeldOut { folds: sums, values: design.rows() })
 }
@@ -91,13 +103,13 @@ pub(crate) fn common_roots(design: &Design, demand: &[f64]) -> Vec<f64> {
 /// Under processor sharing all types slow down by the same factor, so a type's mean response time changes with utilization in
 /// proportion to itself; under first come, first served all types wait equally long, so it changes by the same amount for
 /// all. In both cases one number is fitted to the other windows.
-pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipline) -> Option<HeldOut> {
+pub(crate) fn response_errors(design: &Design, folds: &[Fold], discipline: Discipline) -> Option<HeldOut> {
     let mut sums = Vec::new();
     let mut values = 0;
-    for fold in folds(design, count) {
+    for fold in folds {
         let demand = Totals::from_design(&fold.rest).demands(discipline)?;
         let line = ResponseLine::fit(&fold.rest, discipline, &demand);
-        let errors = line.squared_errors(design, &fold.held_out);
+        let errors = line.squared_errors(design, fold.held_out.clone());
         values += errors.len();
         sums.push(errors.iter().sum());
     }
@@ -165,9 +177,9 @@ impl ResponseLine {
         cell.count / (self.mean_s[j] * self.mean_s[j])
     }
 
-    fn squared_errors(&self, design: &Design, rows: &[usize]) -> Vec<f64> {
+    fn squared_errors(&self, design: &Design, rows: Range<usize>) -> Vec<f64> {
         let mut errors = Vec::new();
-        for &t in rows {
+        for t in rows {
             for j in 0..design.types() {
                 let Some(cell) = FoldCell::from_design(design, t, j) else { continue };
                 let busier = cell.utilization - self.utilization[j];

@@ -138,7 +138,7 @@ fn fill(design: &Design, row: usize, columns: &[usize], into: &mut [f64]) {
 
 /// Condition number of the normal equations of `[1 | columns]` with columns of unit length (Belsley, Kuh, Welsch
 /// 1980); its root is their condition index. A column of zeros makes it infinite.
-pub(crate) fn condition(design: &Design, columns: &[usize]) -> f64 {
+fn condition(design: &Design, columns: &[usize]) -> f64 {
     let x = design_matrix(design, columns, true);
     let mut gram = gram(&x);
     let lengths: Vec<f64> = (0..x.cols()).map(|i| gram.get(i, i).sqrt()).collect();

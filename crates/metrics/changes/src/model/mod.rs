@@ -32,6 +32,7 @@ mod settings;
 mod stepwise;
 
 pub use calls::{CallCost, fit_model_of_calls};
+pub(crate) use fit::estimate_demands;
 pub use fit::fit_model;
 pub use fitted::{
     Candidate, Constant, Estimator, FittedModel, IndistinguishableGroup, Interval, ModelReport,

@@ -6,6 +6,7 @@ use super::design::Design;
 use super::least_squares::design_matrix;
 use crate::linear_algebra::{dot, gram, product, transposed, without_first};
 use laggard_numeric::{Cholesky, Matrix, NormalEquations, nnls};
+use std::borrow::Cow;
 
 /// Windows with a higher utilization are saturated: completions no longer follow arrivals.
 pub(crate) const SATURATED_MIN: f64 = 0.95;
@@ -68,13 +69,18 @@ impl Weighted {
         solve_non_negative(&self.x, &self.y)
     }
 
-    /// Coefficients of any sign, the constant first, and their Newey–West covariance; None if columns depend on each
-    /// other.
+    /// Coefficients of any sign, the constant first; None if columns depend on each other.
+    pub(crate) fn coefficients(&self) -> Option<Vec<f64>> {
+        let mut moments = vec![0.0; self.x.cols()];
+        for (t, &y) in self.y.iter().enumerate() {
+            moments.iter_mut().zip(self.x.row(t)).for_each(|(sum, x)| *sum += x * y);
+        }
+        Some(Cholesky::new(&gram(&self.x), PIVOT_MIN)?.solve(&moments))
+    }
+
+    /// The coefficients and their Newey–West covariance.
     pub(crate) fn unconstrained(&self) -> Option<(Vec<f64>, Matrix)> {
-        let moments: Vec<f64> = (0..self.x.cols())
-            .map(|j| (0..self.x.rows()).map(|t| self.x.get(t, j) * self.y[t]).sum())
-            .collect();
-        let coefficients = Cholesky::new(&gram(&self.x), PIVOT_MIN)?.solve(&moments);
+        let coefficients = self.coefficients()?;
         let residuals: Vec<f64> =
             (0..self.x.rows()).map(|t| self.y[t] - dot(self.x.row(t), &coefficients)).collect();
         let covariance = newey_west(&self.x, &residuals, &self.windows)?;
@@ -99,10 +105,13 @@ pub(crate) fn weight_roots(expected: &[f64]) -> Vec<f64> {
     expected.iter().map(|&work| if floor > 0.0 { 1.0 / work.max(floor).sqrt() } else { 1.0 }).collect()
 }
 
-fn unsaturated(design: &Design) -> Design {
+fn unsaturated(design: &Design) -> Cow<'_, Design> {
     let rows: Vec<usize> =
         (0..design.rows()).filter(|&t| design.work[t] < SATURATED_MIN * design.capacity_s).collect();
-    if 2 * rows.len() >= design.rows() { design.with_rows(&rows) } else { design.clone() }
+    match 2 * rows.len() >= design.rows() && rows.len() < design.rows() {
+        true => Cow::Owned(design.with_rows(&rows)),
+        false => Cow::Borrowed(design),
+    }
 }
 
 fn solve_non_negative(x: &Matrix, y: &[f64]) -> Vec<f64> {

@@ -62,24 +62,51 @@ fn a_change_of_load_does_not_change_demands() {
     assert!(errors.coverage() >= 0.8);
 }
 
-/// `utilization = 0.10 + count · 0.010 / 60`, without noise: the demand is 10 ms and the constant 10 %.
-#[test]
-fn data_without_noise_give_their_demands() {
+/// Windows of a minute with 10 % constant CPU use and demands of 10, 20, … ms, without noise; response times under
+/// processor sharing if `has_times`.
+fn without_noise(types: usize, has_times: bool) -> Observations {
     let rows = 200;
-    let count = |row: usize| 600.0 + 120.0 * ((row * 7) % 11) as f64;
-    let observations = Observations {
+    let count = |row: usize, kind: usize| 300.0 + 60.0 * ((row * (7 + 2 * kind)) % (11 + 2 * kind)) as f64;
+    let demand_s = |kind: usize| 0.010 * (kind + 1) as f64;
+    let scale = 1.0 / (types * types) as f64;
+    let counts: Vec<f64> =
+        (0..rows).flat_map(|row| (0..types).map(move |kind| count(row, kind) * scale)).collect();
+    let used = |row: usize| {
+        let own = counts[row * types..][..types].iter().enumerate();
+        0.10 + own.map(|(kind, count)| count * demand_s(kind) / 60.0).sum::<f64>()
+    };
+    let utilization: Vec<f64> = (0..rows).map(used).collect();
+    let times = utilization.iter().flat_map(|used| (0..types).map(move |kind| demand_s(kind) / (1.0 - used)));
+    Observations {
         window_s: 60.0,
         windows: (0..rows).collect(),
-        counts: Matrix::from_row_major(rows, 1, (0..rows).map(count).collect()),
-        utilization: (0..rows).map(|row| 0.10 + count(row) * 0.010 / 60.0).collect(),
-        response_s: Matrix::zeros(0, 0),
+        response_s: if has_times {
+            Matrix::from_row_major(rows, types, times.collect())
+        } else {
+            Matrix::default()
+        },
+        counts: Matrix::from_row_major(rows, types, counts),
+        utilization,
         cores: 1.0,
-    };
-    let fit = fit_all(&observations, &ModelSettings::default());
-    assert!(percent_off(fit.model.demand_s[0], 0.010) < 1.0, "{:?}", fit.model);
-    assert!((fit.report.constant.percent - 10.0).abs() < 0.3, "{:?}", fit.report.constant);
-    let interval = fit.report.demand[0];
-    assert!(interval.low <= 0.010 && 0.010 <= interval.high && interval.high < 0.0103, "{interval:?}");
+    }
+}
+
+/// Demands and constant to six digits, within intervals of a thousandth.
+#[test]
+fn data_without_noise_give_their_demands_and_constant() {
+    for types in 1..=4 {
+        for has_times in [false, true] {
+            let fit = fit_all(&without_noise(types, has_times), &ModelSettings::default());
+            let case = format!("{types} types, response times: {has_times}: {:?}", fit.report);
+            assert!((fit.report.constant.percent - 10.0).abs() < 1e-5, "{case}");
+            for (kind, interval) in fit.report.demand.iter().enumerate() {
+                let truth = 0.010 * (kind + 1) as f64;
+                assert!(percent_off(fit.model.demand_s[kind], truth) < 1e-4, "{case}");
+                assert!(interval.low <= truth && truth <= interval.high, "{case}");
+                assert!(interval.high - interval.low < 1e-3 * truth, "{case}");
+            }
+        }
+    }
 }
 
 /// The fit to all windows.
