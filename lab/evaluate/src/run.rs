@@ -63,7 +63,7 @@ impl Options {
 
     /// Whether a method of this name is to be run.
     fn selects(&self, name: &str) -> bool {
-        self.methods.is_empty() || self.methods.iter().any(|wanted| wanted == name)
+        self.methods.is_empty() || self.methods.iter().any(|requested| requested == name)
     }
 }
 
@@ -260,7 +260,7 @@ impl<'r> Runner<'r> {
 
     /// Whether days of a kind of system are wanted.
     pub(crate) fn wants_profile(&self, name: &str) -> bool {
-        self.options.profile.as_deref().is_none_or(|wanted| wanted == name)
+        self.options.profile.as_deref().is_none_or(|requested| requested == name)
     }
 
     /// Whether any method reads assembled calls; Laggard's own assemble by themselves.

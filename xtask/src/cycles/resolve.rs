@@ -58,8 +58,8 @@ fn resolve(tree: &CrateTree<'_>, from: &[String], path: &[String], depth: usize)
         "super" => Target::Module(from[..from.len().saturating_sub(1)].to_vec()),
         name => name_in(tree, from, name, path.len() == 1, depth + 1),
     };
-    for (at, segment) in path.iter().enumerate().skip(1) {
-        let is_last = at + 1 == path.len();
+    for (index, segment) in path.iter().enumerate().skip(1) {
+        let is_last = index + 1 == path.len();
         target = match target {
             Target::Module(module) if segment == "super" => {
                 Target::Module(module[..module.len().saturating_sub(1)].to_vec())

@@ -122,8 +122,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_relative(found: f64, wanted: f64, tolerance: f64) {
-        assert!((found - wanted).abs() <= tolerance * wanted, "{found:e} is not {wanted:e}");
+    fn assert_relative(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance * expected, "{found:e} is not {expected:e}");
     }
 
     /// Reference values: Abramowitz and Stegun, table 26.2, and the continued fraction of the tail.

@@ -144,9 +144,9 @@ impl Random {
     pub fn sample(&mut self, total: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..total).collect();
         let count = count.min(total);
-        for at in 0..count {
-            let other = at + self.index(total - at);
-            all.swap(at, other);
+        for index in 0..count {
+            let other = index + self.index(total - index);
+            all.swap(index, other);
         }
         all.truncate(count);
         all.sort_unstable();

@@ -91,10 +91,10 @@ pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, WireError> {
         _ => {}
     }
     let mut value = 0;
-    for (at, &byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7F) << (7 * at);
+    for (index, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7F) << (7 * index);
         if byte < 0x80 {
-            return Ok(Some((value, at + 1)));
+            return Ok(Some((value, index + 1)));
         }
     }
     if bytes.len() < 10 { Ok(None) } else { Err(WireError) }

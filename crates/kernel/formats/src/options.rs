@@ -19,15 +19,16 @@ impl OpenOptions {
     /// Whether an event without its own kind is requested.
     pub fn wants(&self, system: &str, name: &str) -> bool {
         MEMBERSHIP_EVENTS.contains(&name)
-            || self.also.iter().any(|wanted| match wanted.split_once(':') {
+            || self.also.iter().any(|requested| match requested.split_once(':') {
                 Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
-                None => wanted == name,
+                None => requested == name,
             })
     }
 
     /// The same if only the name is known.
     pub fn wants_name(&self, name: &str) -> bool {
-        let named = |wanted: &String| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name;
+        let named =
+            |requested: &String| requested.split_once(':').map_or(&**requested, |(_, name)| name) == name;
         MEMBERSHIP_EVENTS.contains(&name) || self.also.iter().any(named)
     }
 }

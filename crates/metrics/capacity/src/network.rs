@@ -167,10 +167,10 @@ impl Network {
     pub fn bottleneck(&self) -> Option<usize> {
         let mut bottleneck = None;
         let mut lowest = f64::INFINITY;
-        for (at, station) in self.stations.iter().enumerate() {
+        for (index, station) in self.stations.iter().enumerate() {
             if station.saturation() < lowest {
                 lowest = station.saturation();
-                bottleneck = Some(at);
+                bottleneck = Some(index);
             }
         }
         bottleneck

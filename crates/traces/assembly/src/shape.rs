@@ -191,7 +191,7 @@ impl<'a> Shaper<'a> {
     fn fill_slots(&mut self, range: Range<usize>) {
         let slots = &mut self.slots[range.clone()];
         if self.rule == ShapeRule::Exact || range.len() < 2 {
-            slots.iter_mut().zip(0..).for_each(|(slot, at)| *slot = at);
+            slots.iter_mut().zip(0..).for_each(|(slot, index)| *slot = index);
             return;
         }
         let hashes = &self.hashes;

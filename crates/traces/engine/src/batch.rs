@@ -89,7 +89,7 @@ pub struct SampleRow {
 impl Samples {
     /// The record of a row.
     pub fn record(&self, row: &SampleRow) -> SampleRecord<'_> {
-        let text = |at: u32| &*self.texts[at as usize];
+        let text = |index: u32| &*self.texts[index as usize];
         SampleRecord {
             time: row.time,
             measure: row.measure,
@@ -118,8 +118,8 @@ impl Samples {
     fn text(&mut self, text: &str) -> u32 {
         let text = cut(text);
         let recent = self.texts.iter().enumerate().rev().take(TEXTS_SEARCHED);
-        if let Some((at, _)) = recent.into_iter().find(|(_, known)| &***known == text) {
-            return at as u32;
+        if let Some((position, _)) = recent.into_iter().find(|(_, known)| &***known == text) {
+            return position as u32;
         }
         self.texts.push(text.into());
         (self.texts.len() - 1) as u32

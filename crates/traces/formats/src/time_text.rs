@@ -138,7 +138,7 @@ fn parse_decimal(text: &[u8]) -> Option<Decimal> {
         rest => (false, rest),
     };
     let (mantissa, exponent) = match unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')) {
-        Some(at) => (&unsigned[..at], parse_exponent(&unsigned[at + 1..])?),
+        Some(position) => (&unsigned[..position], parse_exponent(&unsigned[position + 1..])?),
         None => (unsigned, 0),
     };
     let mut decimal = Decimal { negative, digits: 0, exponent };

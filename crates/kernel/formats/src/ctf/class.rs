@@ -248,8 +248,8 @@ fn fixed_bits(kind: &FieldKind) -> Option<u64> {
     match kind {
         FieldKind::Integer(integer) => (integer.bits > 0).then_some(u64::from(integer.bits)),
         FieldKind::Float { bits, .. } => Some(u64::from(*bits)),
-        FieldKind::Struct(members) => members.iter().try_fold(0u64, |at, member| {
-            let from = at.checked_next_multiple_of(u64::from(member.class.align()))?;
+        FieldKind::Struct(members) => members.iter().try_fold(0u64, |bits, member| {
+            let from = bits.checked_next_multiple_of(u64::from(member.class.align()))?;
             from.checked_add(member.class.fixed_bits()?)
         }),
         FieldKind::Array { count: ElementCount::Fixed(count), element } => array_bits(*count, element),

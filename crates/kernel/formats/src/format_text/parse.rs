@@ -129,7 +129,9 @@ struct DeclaredField<'t> {
 impl<'t> DeclaredField<'t> {
     /// `char comm[16]`, `__data_loc char[] name`, `unsigned long args[6]`, `const char * reason`.
     fn parse(text: &'t str) -> DeclaredField<'t> {
-        let cut = text.rfind(|letter: char| letter.is_whitespace() || letter == '*').map_or(0, |at| at + 1);
+        let cut = text
+            .rfind(|letter: char| letter.is_whitespace() || letter == '*')
+            .map_or(0, |position| position + 1);
         let (kind, name) = (text[..cut].trim(), &text[cut..]);
         match name.split_once('[') {
             Some((name, length)) => DeclaredField { kind, name, length: Some(length.trim_end_matches(']')) },

@@ -44,7 +44,7 @@ impl PerfStream {
         order: ByteOrder,
         layouts: SampleLayouts,
         decoder: Decoder,
-        wanted: RequestedEvents,
+        requested: RequestedEvents,
         round: ReorderBuffer,
     ) -> PerfStream {
         PerfStream {
@@ -52,7 +52,7 @@ impl PerfStream {
             order,
             layouts,
             decoder,
-            wanted,
+            wanted: requested,
             round,
             cpus: BTreeSet::new(),
             lost: 0,

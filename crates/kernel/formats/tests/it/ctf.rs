@@ -223,9 +223,11 @@ fn all_layouts_of_a_run_have_equal_events() {
         });
         let run = read(folder.path(), &[]);
         if run.events != expected || !run.losses.is_empty() {
-            let at = run.events.iter().zip(&expected).position(|(actual, expected)| actual != expected);
-            wrong
-                .push(format!("{layout:?} from {at:?}: {:?}", at.map(|at| (&run.events[at], &expected[at]))));
+            let position = run.events.iter().zip(&expected).position(|(actual, expected)| actual != expected);
+            wrong.push(format!(
+                "{layout:?} from {position:?}: {:?}",
+                position.map(|index| (&run.events[index], &expected[index]))
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -40,8 +40,8 @@ impl PatternCache {
             return None;
         }
         let value = |name: &str| event_field(event, texts, name);
-        for wanted in &pattern.fields {
-            if !wanted.value.matches(&value(&wanted.name)?) {
+        for condition in &pattern.fields {
+            if !condition.value.matches(&value(&condition.name)?) {
                 return None;
             }
         }

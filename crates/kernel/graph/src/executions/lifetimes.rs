@@ -87,14 +87,14 @@ impl ThreadLifetimes {
     /// The lifetimes of threads whose last name matches a pattern.
     pub(crate) fn named(
         mut self,
-        wanted: &Glob,
+        pattern: &Glob,
         in_scope: impl Fn(Tid) -> bool,
         threads: &Threads,
     ) -> PairedExecutions {
         let mut executions = Vec::new();
         for (tid, lifetime) in self.all(threads) {
             let name = self.names.text(lifetime.name);
-            if let Some(window) = lifetime.observed.filter(|_| wanted.matches(name) && in_scope(tid)) {
+            if let Some(window) = lifetime.observed.filter(|_| pattern.matches(name) && in_scope(tid)) {
                 executions.push(self.execution(tid, name, window));
             }
         }

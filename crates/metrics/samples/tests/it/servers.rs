@@ -43,8 +43,9 @@ fn utilization_slightly_above_one_is_clamped_and_counted() {
 #[test]
 fn cpu_seconds_need_the_cores() {
     let mut samples: Vec<GeneratedSamples> = (0..13)
-        .map(|at| {
-            sample(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
+        .map(|index| {
+            sample(15.0 * f64::from(index), Measure::CpuSecondsTotal, "", 24.0 * f64::from(index))
+                .at("pod-1", "")
         })
         .collect();
     // 24 CPU seconds in 15: 1.6 cores.

@@ -148,7 +148,7 @@ impl OperationNamer {
             }
         }
         let slash = bytes.iter().position(|&byte| byte == b'/');
-        match slash.map(|at| bytes[..at].last()) {
+        match slash.map(|position| bytes[..position].last()) {
             // A slash elsewhere may be a method's name: `oteldemo.CartService/GetCart`.
             Some(None | Some(b' ' | b':')) => NameQuality::Path,
             None if is_generic(bytes) => NameQuality::Generic,

@@ -70,7 +70,7 @@ impl SelectedAttributes {
                 names.push(SelectedName { name: name.into(), key: key.into(), of_service });
             }
         };
-        for wanted in list.split(',').map(str::trim).filter(|wanted| !wanted.is_empty()) {
+        for wanted in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let known = KNOWN.iter().find(|known| known.key == wanted || known.names.contains(&wanted));
             match known {
                 Some(known) if known.key == wanted => {

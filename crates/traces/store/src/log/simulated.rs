@@ -53,15 +53,17 @@ impl Simulated {
     /// The file system after the power came back: what was made durable, and some of what was not.
     pub(crate) fn after_power_loss(&self, dice: &mut TestRng) -> Simulated {
         let disk = self.disk.lock().unwrap();
-        let mut left: BTreeMap<String, ByteReader> = disk.durable.clone();
+        let mut surviving: BTreeMap<String, ByteReader> = disk.durable.clone();
         for (name, file) in &disk.files {
             if dice.below(2) == 0 {
-                left.insert(name.clone(), file.clone());
+                surviving.insert(name.clone(), file.clone());
             }
         }
         let survive = |file: &ByteReader, dice: &mut TestRng| survivor(&file.lock().unwrap(), dice);
-        let files: BTreeMap<String, ByteReader> =
-            left.into_iter().map(|(name, file)| (name, Arc::new(Mutex::new(survive(&file, dice))))).collect();
+        let files: BTreeMap<String, ByteReader> = surviving
+            .into_iter()
+            .map(|(name, file)| (name, Arc::new(Mutex::new(survive(&file, dice)))))
+            .collect();
         let disk = SimulatedDisk { durable: files.clone(), files, ..SimulatedDisk::default() };
         Simulated { disk: Arc::new(Mutex::new(disk)) }
     }

@@ -190,13 +190,13 @@ impl FileRanges {
     }
 
     /// Adds a part.
-    pub(crate) fn add(&mut self, at: u64, bytes: Bytes) {
-        self.ranges.push((at, bytes));
+    pub(crate) fn add(&mut self, offset: u64, bytes: Bytes) {
+        self.ranges.push((offset, bytes));
     }
 
     fn find(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
-        let within = |(at, bytes): &(u64, Bytes)| {
-            let from = usize::try_from(start.checked_sub(*at)?).ok()?;
+        let within = |(offset, bytes): &(u64, Bytes)| {
+            let from = usize::try_from(start.checked_sub(*offset)?).ok()?;
             let end = length.map_or(Some(bytes.len()), |length| from.checked_add(length))?;
             (from < bytes.len() && from <= end && end <= bytes.len()).then(|| bytes.slice(from..end))
         };

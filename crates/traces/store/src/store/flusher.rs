@@ -76,7 +76,7 @@ fn close(path: &WritePath, reason: FlushReason) -> Option<ClosedTraces> {
     let now = path.clock.monotonic();
     let log_bytes = path.log_bytes.load(Ordering::Relaxed);
     let mut intake = path.intake();
-    let come_by = |age: Duration| now.checked_sub(age).map_or(0, |at| intake.ages().come_by(at));
+    let come_by = |age: Duration| now.checked_sub(age).map_or(0, |arrival| intake.ages().come_by(arrival));
     let head = intake.head();
     let mut criteria = CloseCriteria {
         idle_through: come_by(path.idle),

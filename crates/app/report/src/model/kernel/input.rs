@@ -89,7 +89,7 @@ impl KernelInput {
         hosts.dedup();
         match hosts.as_slice() {
             [] => String::new(),
-            [one] => format!(", host {}", names::label(one, 40)),
+            [host] => format!(", host {}", names::label(host, 40)),
             several => format!(", {} hosts", several.len()),
         }
     }

@@ -326,7 +326,7 @@ fn operations_of_one_service_are_one_finding() {
     };
     let found = vec![finding("db", "read", 0.1), finding("cart", "add", 0.2), finding("db", "write", 0.3)];
     let joined = by_service(found);
-    let operations: Vec<Vec<&str>> = joined.iter().map(|one| one.operations().collect()).collect();
+    let operations: Vec<Vec<&str>> = joined.iter().map(|finding| finding.operations().collect()).collect();
     assert_eq!(operations, [vec!["read", "write"], vec!["add"]]);
     assert_eq!((joined[0].service.as_str(), joined[0].slower), ("db", 0.3));
 }

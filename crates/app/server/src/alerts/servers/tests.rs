@@ -25,8 +25,8 @@ struct Minute {
 const USUAL: Minute = Minute { buy_ms: 8.0, foreign: 0.0, load: 1.0 };
 
 /// A pseudo-random value between -1 and 1.
-fn noise(at: usize, which: usize) -> f64 {
-    ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
+fn noise(minute: usize, which: usize) -> f64 {
+    ((minute * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
 
 /// Windows of one server of two cores up to a minute.

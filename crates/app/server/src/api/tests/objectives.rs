@@ -55,12 +55,12 @@ fn counts(figures: &ObjectiveFigures) -> (u64, u64) {
 /// Requests of `web buy` with these latencies, a second apart. Every tenth fails.
 fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
     let mut batch = Batch::default();
-    for (at, latency) in latencies_ms.iter().enumerate() {
-        let status = if at % 10 == 9 { Status::Error } else { Status::Ok };
-        let start = since + at as i64 * SECOND;
+    for (index, latency) in latencies_ms.iter().enumerate() {
+        let status = if index % 10 == 9 { Status::Error } else { Status::Ok };
+        let start = since + index as i64 * SECOND;
         let entry = ("web", "buy", SpanKind::Server);
         let what = ("web-1", status, start, latency * MS);
-        batch.span(&span(first_trace + at as u128, 1, None, entry, what));
+        batch.span(&span(first_trace + index as u128, 1, None, entry, what));
     }
     batch
 }
@@ -69,8 +69,8 @@ fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
 async fn the_objectives_share_matches_counted_requests() {
     let server = server().await;
     server.append(shop()).await;
-    let at = START + 11 * MINUTE;
-    let figures = evaluated(&server, &server.state.objectives, at).await;
+    let now_s = START + 11 * MINUTE;
+    let figures = evaluated(&server, &server.state.objectives, now_s).await;
     // 200 buys: every twentieth takes longer, numbers 19, 39, …; every fiftieth fails, 0, 50, 100, 150.
     assert_eq!(counts(&figures), (200, 14));
     assert_eq!((figures.incomplete, figures.uncounted, figures.represented), (0, 0, 200.0));
@@ -87,10 +87,10 @@ async fn the_objectives_share_matches_counted_requests() {
     assert_eq!(slow["traces"].as_array().map(Vec::len), Some(10), "{slow}");
     // A second evaluation counts no further requests.
     for _ in 0..3 {
-        assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (200, 14));
+        assert_eq!(counts(&evaluated(&server, &server.state.objectives, now_s).await), (200, 14));
     }
     // Requests before the period do not count.
-    let later = at + 29 * 86_400 * SECOND;
+    let later = now_s + 29 * 86_400 * SECOND;
     let figures = evaluated(&server, &server.state.objectives, later).await;
     assert_eq!((counts(&figures), figures.good_share), ((0, 0), None));
 }
@@ -161,9 +161,9 @@ async fn a_burning_budget_fires_and_names_the_slow_operation() {
     // Ten minutes ago until now: all of the last 100 requests are slow by `db read`.
     let now = crate::api::parameters::now().unix_ns();
     let mut batch = Batch::default();
-    for at in 0..200_i64 {
-        let (start, extra) = (now - (200 - at) * SECOND, if at < 100 { 0 } else { 100 * MS });
-        let (trace, entry) = (at as u128 + 1, ("web", "buy", SpanKind::Server));
+    for index in 0..200_i64 {
+        let (start, extra) = (now - (200 - index) * SECOND, if index < 100 { 0 } else { 100 * MS });
+        let (trace, entry) = (index as u128 + 1, ("web", "buy", SpanKind::Server));
         batch.span(&span(trace, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS + extra)));
         let read = ("db-1", Status::Ok, start + 2 * MS, 4 * MS + extra);
         batch.span(&span(trace, 2, Some(1), ("db", "read", SpanKind::Server), read));

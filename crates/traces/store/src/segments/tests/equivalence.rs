@@ -20,9 +20,9 @@ async fn through_the_store(batches: &[FlushBatch], compact_after: u8) -> [SliceC
     let objects = empty_objects();
     let settings = StoreSettings::default();
     let segments = open(&objects, &settings).await;
-    for (at, batch) in batches.iter().enumerate() {
+    for (index, batch) in batches.iter().enumerate() {
         segments.commit(Arc::new(batch.clone())).await.unwrap();
-        if compact_after >> at & 1 == 1 {
+        if compact_after >> index & 1 == 1 {
             compact_all(&segments).await;
         }
     }
@@ -73,9 +73,9 @@ proptest! {
         let found = block_on(async {
             let objects = empty_objects();
             let segments = open(&objects, &StoreSettings::default()).await;
-            for (at, batch) in batches.iter().enumerate() {
+            for (index, batch) in batches.iter().enumerate() {
                 segments.commit(Arc::new(batch.clone())).await.unwrap();
-                if compact_after >> at & 1 == 1 {
+                if compact_after >> index & 1 == 1 {
                     compact_all(&segments).await;
                 }
             }
