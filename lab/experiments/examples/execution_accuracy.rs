@@ -29,12 +29,12 @@ struct Tally {
 }
 
 fn sequences(set: &[SimulatedExecution]) -> Vec<StateSequence> {
-    let one = |drawn: &SimulatedExecution| {
+    let execution = |drawn: &SimulatedExecution| {
         let mut sequence = StateSequence::new();
         drawn.states.iter().zip(&drawn.times_us).for_each(|(&state, &time)| sequence.push(state, time));
         sequence
     };
-    set.iter().map(one).collect()
+    set.iter().map(execution).collect()
 }
 
 /// The most frequent true kind of each found one.

@@ -103,8 +103,8 @@ async fn measure(folder: PathBuf, parcels: u64) {
         let requests: usize = slices.iter().map(|slice: &Arc<RequestSlice>| slice.requests.len()).sum();
         let _ = writeln!(out, "requests, {what}: {requests} in {}", start.describe());
     }
-    for at in [1, 2, 3, 4, 5] {
-        let trace = trace_of(at * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + at);
+    for number in [1, 2, 3, 4, 5] {
+        let trace = trace_of(number * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + number);
         let start = Watch::start();
         let found = segments.view().trace(trace).await.expect("it can be read");
         let spans = found.map_or(0, |found| found.spans.len());

@@ -187,7 +187,7 @@ impl Shop {
             });
         };
         let mut now = start + 100_000;
-        let at = self.replica(entry / OPERATIONS);
+        let entry_replica = self.replica(entry / OPERATIONS);
         for call in 0..4 {
             let callee = (category * 7 + call * 13 + category / 3) % (SERVICES * OPERATIONS);
             let replica_index = self.replica(callee / OPERATIONS);
@@ -195,16 +195,24 @@ impl Shop {
             let served = self.time(2_000_000 + 500_000 * callee) * if slow { 3 } else { 1 };
             let waited = served + self.time(300_000);
             let client = handles.clients[callee as usize];
-            row(2 + 2 * call, 1, now, waited, client, handles.replicas[at], SpanKind::Client);
+            row(2 + 2 * call, 1, now, waited, client, handles.replicas[entry_replica], SpanKind::Client);
             let server = handles.servers[callee as usize];
             let replica = handles.replicas[replica_index];
             row(3 + 2 * call, 2 + 2 * call, now + 100_000, served, server, replica, SpanKind::Server);
             now += waited as i64 + self.time(200_000) as i64;
         }
         let own = self.time(1_000_000);
-        row(10, 1, now, own, handles.internal, handles.replicas[at], SpanKind::Internal);
+        row(10, 1, now, own, handles.internal, handles.replicas[entry_replica], SpanKind::Internal);
         let whole = (now - start) as u64 + own + self.time(400_000);
-        row(1, 0, start, whole, handles.servers[entry as usize], handles.replicas[at], SpanKind::Server);
+        row(
+            1,
+            0,
+            start,
+            whole,
+            handles.servers[entry as usize],
+            handles.replicas[entry_replica],
+            SpanKind::Server,
+        );
     }
 
     /// A replica of a service: its number among all.

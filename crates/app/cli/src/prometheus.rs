@@ -74,7 +74,7 @@ fn nothing_known(half: Half, names: &[String]) -> String {
 /// Runs every query and adds the answers to the table. `is_only_input`: nothing else can give what the server lacks.
 pub(crate) fn query(
     input: &PrometheusInput,
-    wanted: &QueryRange,
+    query_range: &QueryRange,
     table: &mut SampleTable,
     facts: &mut SampleFacts,
     cautions: &mut Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) fn query(
     let Some(url) = &input.url else { return Ok(()) };
     let queries = queries(input)?;
     let client = client(input, url)?;
-    let range = range(input, wanted)?;
+    let range = range(input, query_range)?;
     let mut answers = 0;
     let mut known = Vec::new();
     for query in &queries {

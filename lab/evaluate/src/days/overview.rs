@@ -127,14 +127,17 @@ impl AssembledDay<'_> {
     }
 
     fn report(&self, window: &Range<u32>, with_baseline: bool) -> Result<Report, String> {
-        let at = |minute: u32| at(self.settings, minute);
+        let time_of = |minute: u32| at(self.settings, minute);
         let baseline = match with_baseline {
-            true => BaselineChoice::Within { since: at(window.start - BASELINE), until: at(window.start) },
+            true => BaselineChoice::Within {
+                since: time_of(window.start - BASELINE),
+                until: time_of(window.start),
+            },
             false => BaselineChoice::None,
         };
         let settings = DiagnoseSettings {
-            since: at(window.start),
-            until: at(window.end),
+            since: time_of(window.start),
+            until: time_of(window.end),
             baseline,
             ..DiagnoseSettings::default()
         };

@@ -157,9 +157,9 @@ fn demands_and_alarms_of_measured_runs() {
     let results = evaluated("cpu-demands");
     let estimators: Vec<&str> = results.demands.methods.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(results.demands.outcomes.len(), estimators.len());
-    for one in &results.demands.outcomes {
-        let error = one.score.relative_errors[0];
-        assert!(error < 0.02, "{}: {error}", estimators[one.method]);
+    for outcome in &results.demands.outcomes {
+        let error = outcome.score.relative_errors[0];
+        assert!(error < 0.02, "{}: {error}", estimators[outcome.method]);
     }
     let threshold = results.changes.position("utilization above 70 %").unwrap();
     let quiet = results.changes.outcomes.iter().find(|outcome| outcome.method == threshold).unwrap();

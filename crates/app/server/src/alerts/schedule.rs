@@ -258,8 +258,9 @@ impl EvaluationRun {
         let due =
             list.incidents.iter().filter(|incident| incident.needs_verdict(recordings, self.end, self.at));
         for incident in due.take(VERDICTS_MAX) {
-            let (detection, list, at) = (self.detection(), &list, self.at);
-            let evidence = Evidence { reader, events, recordings, detection, list, at, newest: self.end };
+            let (detection, list, now) = (self.detection(), &list, self.at);
+            let evidence =
+                Evidence { reader, events, recordings, detection, list, at: now, newest: self.end };
             // A bug in one verdict must not keep people from being notified.
             let reached = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
             let mut state = tenant_alerts.state();

@@ -216,12 +216,12 @@ pub(crate) async fn request_recording(
     Extension(tenant): Extension<Arc<Tenant>>,
     request: Request,
 ) -> Result<Json<RequestedRecordings>, ApiError> {
-    let wanted: WantedRecordings = read(request).await?;
+    let body: WantedRecordings = read(request).await?;
     let now = now();
-    let hosts = wanted.hosts.iter().map(|host| checked_host(host)).collect::<Result<Vec<_>, _>>()?;
-    let until = wanted.until.map_or(now, |moment| moment.at(now));
-    let since = wanted.since.map_or(until.minus(USUAL_INTERVAL), |moment| moment.at(now));
-    let text = laggard_system::printable(&wanted.reason, TEXT_MAX);
+    let hosts = body.hosts.iter().map(|host| checked_host(host)).collect::<Result<Vec<_>, _>>()?;
+    let until = body.until.map_or(now, |moment| moment.at(now));
+    let since = body.since.map_or(until.minus(USUAL_INTERVAL), |moment| moment.at(now));
+    let text = laggard_system::printable(&body.reason, TEXT_MAX);
     let reason = RecordingReason { incident: None, text };
     let window = Window { since, until };
     let requested = blocking(move || tenant.recordings.request(&hosts, window, &reason, now)).await?;

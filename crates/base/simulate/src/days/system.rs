@@ -208,8 +208,8 @@ impl System {
                 self.operations[index].service > service && self.operations[index].kind == SpanKind::Server
             })
             .collect();
-        let wanted = if service == 0 { 2 + random.index(3) } else { random.index(3) };
-        for pick in random.sample(later.len(), wanted) {
+        let call_count = if service == 0 { 2 + random.index(3) } else { random.index(3) };
+        for pick in random.sample(later.len(), call_count) {
             let call = self.call(later[pick], profile, random);
             calls.push(call);
         }

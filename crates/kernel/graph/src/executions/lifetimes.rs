@@ -105,14 +105,14 @@ impl ThreadLifetimes {
     /// execution.
     pub(crate) fn by_tid(
         mut self,
-        wanted: Tid,
+        thread: Tid,
         requested: Option<Window>,
         threads: &Threads,
     ) -> PairedExecutions {
         let mut executions = Vec::new();
         let mut unfinished = Losses::none();
         for (tid, lifetime) in self.all(threads) {
-            let Some(lifetime_window) = lifetime.observed.filter(|_| tid == wanted) else { continue };
+            let Some(lifetime_window) = lifetime.observed.filter(|_| tid == thread) else { continue };
             let window = match requested {
                 None => lifetime_window,
                 Some(requested) => {
@@ -126,7 +126,7 @@ impl ThreadLifetimes {
         }
         if executions.is_empty() {
             unfinished.add(Loss::UnfinishedExecution, || {
-                format!("thread {} has no events in the window", wanted.0)
+                format!("thread {} has no events in the window", thread.0)
             });
         }
         PairedExecutions { executions: sorted_with_depths(executions), unfinished }

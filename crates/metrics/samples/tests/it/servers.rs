@@ -5,10 +5,10 @@ use laggard_model::{Loss, Measure};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
 
 fn utilization(server: &'static str, values: &[f64]) -> Vec<GeneratedSamples> {
-    let at = |(second, &value): (usize, &f64)| {
+    let sample_of = |(second, &value): (usize, &f64)| {
         sample(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
     };
-    values.iter().enumerate().map(at).collect()
+    values.iter().enumerate().map(sample_of).collect()
 }
 
 #[test]

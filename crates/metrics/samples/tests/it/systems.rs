@@ -77,8 +77,9 @@ fn clients_are_averaged() {
 #[test]
 fn a_server_with_rare_counts_is_left_out_with_a_caution() {
     let every = |spacing: f64, server| {
-        let at = move |at: u32| sample(spacing * f64::from(at), Measure::Transactions, "Home", 6.0);
-        (0..12).map(move |number| at(number).at(server, "app"))
+        let sample_of =
+            move |sample_of: u32| sample(spacing * f64::from(sample_of), Measure::Transactions, "Home", 6.0);
+        (0..12).map(move |number| sample_of(number).at(server, "app"))
     };
     let samples: Vec<_> = every(60.0, "a").chain(every(120.0, "b")).collect();
     let table = windows(&samples, 60);

@@ -80,9 +80,9 @@ proptest! {
     /// Repeating any sibling directly after itself does not change the shape, and every position belongs to a call.
     #[test]
     fn repeating_a_sibling_changes_nothing(letters in "[a-d]{1,12}", at in 0_usize..12) {
-        let at = at % letters.len();
+        let position = at % letters.len();
         let mut longer = letters.clone();
-        longer.insert(at, letters.as_bytes()[at] as char);
+        longer.insert(position, letters.as_bytes()[position] as char);
         // Collapsing runs first makes this hold whatever the longer loops are.
         prop_assert!(same(&letters, &longer));
         let shape = shape(&sequence(&letters), ShapeRule::Canonical);

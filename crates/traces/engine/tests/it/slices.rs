@@ -126,10 +126,10 @@ fn spans_and_traces_of_a_window_leave_out_other_requests_of_the_same_slices() {
         let counts = requests.counts_within(since, until);
         (counts.spans, counts.traces)
     };
-    let at = Timestamp::from_unix_ns;
-    assert_eq!(counts(at(500), at(999)), (3, 2));
-    assert_eq!(counts(at(1500), at(2000)), (3, 2));
-    assert_eq!(counts(at(3000), at(4000)), (0, 0));
+    let time = Timestamp::from_unix_ns;
+    assert_eq!(counts(time(500), time(999)), (3, 2));
+    assert_eq!(counts(time(1500), time(2000)), (3, 2));
+    assert_eq!(counts(time(3000), time(4000)), (0, 0));
     assert_eq!(counts(Timestamp::MIN, Timestamp::MAX), (8, 5));
 }
 

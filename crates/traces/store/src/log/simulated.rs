@@ -84,14 +84,14 @@ impl Simulated {
     /// How many of `bytes` a step may still write, or why it fails.
     fn step(&self, bytes: usize) -> Result<(), (usize, io::Error)> {
         let mut disk = self.disk.lock().unwrap();
-        let at = disk.steps;
+        let step = disk.steps;
         disk.steps += 1;
         match disk.fault {
-            Some((fail_at, Fault::PowerLoss)) if at >= fail_at => {
-                let written = if at == fail_at { bytes / 2 } else { 0 };
+            Some((fail_at, Fault::PowerLoss)) if step >= fail_at => {
+                let written = if step == fail_at { bytes / 2 } else { 0 };
                 Err((written, io::Error::other("no power")))
             }
-            Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&at) => {
+            Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&step) => {
                 Err((bytes / 2, io::Error::from(io::ErrorKind::StorageFull)))
             }
             _ => Ok(()),

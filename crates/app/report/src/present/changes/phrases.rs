@@ -326,9 +326,9 @@ mod tests {
     use laggard_model::Timestamp;
 
     fn onset(at: i64, earliest: i64, latest: i64) -> Onset {
-        let [at, earliest, latest] =
+        let [onset, earliest, latest] =
             [at, earliest, latest].map(|s| Timestamp::from_unix_ns(s * 1_000_000_000));
-        Onset { at, earliest, latest }
+        Onset { at: onset, earliest, latest }
     }
 
     #[test]

@@ -57,8 +57,8 @@ impl JobTable {
             .collect();
         ended.sort_unstable();
         let mut remaining = ended.len();
-        for (at, id, bytes) in ended {
-            let old = now.since(at).ns() > limits.stored_ns_max;
+        for (ended_at, id, bytes) in ended {
+            let old = now.since(ended_at).ns() > limits.stored_ns_max;
             // The latest stays, however large: it is about to be fetched.
             let surplus =
                 remaining > limits.stored_max || (self.bytes > limits.stored_bytes_max && remaining > 1);

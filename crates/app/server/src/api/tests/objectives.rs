@@ -100,21 +100,21 @@ async fn late_requests_are_counted_exactly_once() {
     let server = server().await;
     let objectives = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (30, 3));
     // An hour later, requests arrive that began before and after those.
-    let at = at + 60 * MINUTE;
+    let now = now + 60 * MINUTE;
     server.append(buys(1_000, START - 5 * MINUTE, &[200; 20])).await;
     server.append(buys(2_000, START + MINUTE, &[10; 9])).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (59, 23));
     // The callee of one request arrives first and its entry half an hour later: the request counts once its entry has arrived.
     let mut called = Batch::default();
     let what = ("db-1", Status::Ok, START + 2 * MS, 5 * MS);
     called.span(&span(5_000, 2, Some(1), ("db", "read", SpanKind::Server), what));
     server.append(called).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (59, 23));
     server.append(buys(5_000, START, &[10])).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at + 30 * MINUTE).await), (60, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now + 30 * MINUTE).await), (60, 23));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,26 +122,26 @@ async fn counts_survive_a_restart_and_a_crash() {
     let server = server().await;
     let first = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &first, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &first, now).await), (30, 3));
     // Saved at the first evaluation; later counts are lost with the process.
     server.append(buys(1_000, START + 6 * MINUTE, &[100; 10])).await;
-    assert_eq!(counts(&evaluated(&server, &first, at).await), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &first, now).await), (40, 13));
     let crashed = restarted(&server, objective());
-    let before = crashed.of_tenant("default").figures(0, time(at)).0;
+    let before = crashed.of_tenant("default").figures(0, time(now)).0;
     assert_eq!(counts(&before), (30, 3), "what was saved");
-    assert_eq!(counts(&evaluated(&server, &crashed, at).await), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &crashed, now).await), (40, 13));
     finish(&crashed).await;
     let stopped = restarted(&server, objective());
-    assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(at)).0), (40, 13));
-    assert_eq!(counts(&evaluated(&server, &stopped, at).await), (40, 13));
+    assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(now)).0), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &stopped, now).await), (40, 13));
     // A changed target keeps the counts; a changed limit does not.
     let target = ObjectiveSettings { target: 0.5, ..objective() };
     let target = restarted(&server, target);
-    assert_eq!(counts(&target.of_tenant("default").figures(0, time(at)).0), (40, 13));
+    assert_eq!(counts(&target.of_tenant("default").figures(0, time(now)).0), (40, 13));
     let limit = restarted(&server, ObjectiveSettings { limit: Some("5ms".parse().unwrap()), ..objective() });
-    assert_eq!(counts(&limit.of_tenant("default").figures(0, time(at)).0), (0, 0));
-    assert_eq!(counts(&evaluated(&server, &limit, at).await), (40, 40));
+    assert_eq!(counts(&limit.of_tenant("default").figures(0, time(now)).0), (0, 0));
+    assert_eq!(counts(&evaluated(&server, &limit, now).await), (40, 40));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,8 +150,8 @@ async fn an_unreadable_count_file_is_rebuilt() {
     server.append(buys(1, START, &[10; 30])).await;
     let file = server.data.path().join("tenants/default/objectives.json");
     std::fs::write(&file, "{\"version\":1,\"objectives\":{\"buy\":{\"counts\":{\"x\":[1]}}}}").unwrap();
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &server.state.objectives, now).await), (30, 3));
     assert!(file.with_extension("json.unreadable").exists());
 }
 

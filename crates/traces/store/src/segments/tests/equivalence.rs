@@ -124,8 +124,11 @@ async fn samples_are_read_by_time_before_and_after_compaction() {
     segments.view().samples(since, until, &mut after).await.unwrap();
     assert_eq!(before.samples.len(), 15);
     assert_eq!(before.samples, after.samples);
-    let at = |text: &str| before.samples.iter().position(|sample| sample.contains(text)).unwrap();
-    assert!(at("3000000000") < at("4000000000") && at("4000000000") < at("900000000000"));
+    let position_of = |text: &str| before.samples.iter().position(|sample| sample.contains(text)).unwrap();
+    assert!(
+        position_of("3000000000") < position_of("4000000000")
+            && position_of("4000000000") < position_of("900000000000")
+    );
 }
 
 #[tokio::test]

@@ -24,13 +24,13 @@ pub(super) struct RandomSpan {
 }
 
 pub(super) fn spans() -> impl Strategy<Value = Vec<RandomSpan>> {
-    let one = (
+    let parts = (
         (0_u8..12, 1_u8..9, 0_u8..9, -900_i16..900),
         (0_u32..5_000, 0_u8..4, 0_u8..4, any::<u8>()),
         (0_u8..6, proptest::option::weighted(0.15, 0_u8..6)),
     );
     let random_batches =
-        one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
+        parts.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
             let (batch, copied_to) = to;
             RandomSpan { trace, span, parent, start_s, inclusive, operation, replica, odd, batch, copied_to }
         });
