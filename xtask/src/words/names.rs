@@ -32,7 +32,7 @@ enum Kind {
     Function,
     /// A word of a test function's name.
     Test,
-    /// The whole name of a variable bound by `let`.
+    /// The whole name of a variable bound by `let` or `for`.
     Variable,
 }
 
@@ -265,15 +265,21 @@ fn test_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String
     out
 }
 
+/// What a pattern of variables follows.
+const VARIABLE_KEYWORDS: &[&str] = &["let ", "for "];
+
 /// Starts of the attributes of tests.
 const TEST_ATTRIBUTES: &[&str] = &["#[test]", "#[tokio::test"];
 
-/// Variables on the list.
+/// Variables on the list that `let` or `for` binds. Only the first of a tuple is looked at.
 fn variable_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for offset in word_offsets(code, "let ") {
-        let binding = &code[offset + 4..];
-        let name = identifier(binding.strip_prefix("mut ").unwrap_or(binding));
+    let offsets = VARIABLE_KEYWORDS
+        .iter()
+        .flat_map(|keyword| word_offsets(code, keyword).map(|offset| (offset, offset + keyword.len())));
+    for (offset, pattern) in offsets {
+        let pattern = code[pattern..].trim_start_matches(['(', '&']);
+        let name = identifier(pattern.strip_prefix("mut ").unwrap_or(pattern));
         let row = words.variable_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
             let line = line_of(code, offset);
@@ -404,6 +410,8 @@ mod tests {
     fn names_of_variables_fail() {
         let count = |text: &str| violations("crates/a/tests/it/b.rs", text).len();
         assert_eq!(count("fn f() { let said = g(); let mut told = 1; }"), 2);
+        assert_eq!(count("fn f() { for at in 0..2 {} for (at, x) in y {} let (at, x) = y; }"), 3);
+        assert_eq!(count("fn f() { for attribute in y {} let at_end = 1; } impl At for Wanted {}"), 0);
         assert_eq!(count("fn f() { let stderr = said.g(); let said_so = 1; if let Some(x) = y {} }"), 0);
     }
 

@@ -111,10 +111,10 @@ pub(crate) fn kernel_evidence(
     };
     let mut evidence = slow.run(runs, &found.spans)?;
     if found.left_out > 0 {
-        let (kept, more) = (found.spans.len(), found.left_out);
+        let (examined, more) = (found.spans.len(), found.left_out);
         evidence
             .cautions
-            .push(format!("Only {kept} calls were examined; {more} more lie within the traces."));
+            .push(format!("Only {examined} calls were examined; {more} more lie within the traces."));
     }
     Ok(evidence)
 }

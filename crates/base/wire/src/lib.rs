@@ -131,9 +131,9 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(WireError)?;
+        let (head, rest) = self.rest.split_at_checked(count).ok_or(WireError)?;
         self.rest = rest;
-        Ok(taken)
+        Ok(head)
     }
 
     /// The next field of any type; `None` for a group's start or end.
