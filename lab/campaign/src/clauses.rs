@@ -1,4 +1,4 @@
-//! What the clauses of a verdict claim, read from their sentences: the same text that a user reads.
+//! Reads the claims of a verdict from the sentences of its clauses: the same text that a user reads.
 
 use crate::incidents::ListedIncident;
 

@@ -23,7 +23,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What is evaluated.
+/// Selection of what to evaluate, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the measured data; without it only the simulator is run.
@@ -94,7 +94,7 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What sets use to have their cases run.
+/// The interface through which sets have their cases run.
 pub(crate) struct Runner<'a> {
     options: &'a Options,
     localizers: Vec<Box<dyn Localizer>>,

@@ -5,7 +5,7 @@
 pub(super) struct Import {
     /// The path, without the alias; for a glob, that of the module.
     pub(super) path: Vec<String>,
-    /// What the name is here; `*` for a glob.
+    /// The name in this file; `*` for a glob.
     pub(super) name: String,
     /// Whether others see it: `pub use`, of whatever reach.
     pub(super) is_exported: bool,

@@ -17,7 +17,7 @@ const SAME_NAME_MAX: usize = 3;
 const ASSOCIATED: &[&str] =
     &["Output", "Partial", "Error", "Input", "Item", "Err", "Settings", "Value", "IntoIter"];
 
-/// What a row of the list is compared with.
+/// The kind of name that a row of the list applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// A word of a type's, a file's or a folder's name.
@@ -265,7 +265,7 @@ fn test_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String
     out
 }
 
-/// What a pattern of variables follows.
+/// Keywords that bind variables.
 const VARIABLE_KEYWORDS: &[&str] = &["let ", "for "];
 
 /// Starts of the attributes of tests.

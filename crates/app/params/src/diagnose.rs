@@ -1,4 +1,4 @@
-//! What `laggard diagnose` reads.
+//! Parameters of the question `diagnose`: flags of the command and fields of the HTTP body.
 
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;

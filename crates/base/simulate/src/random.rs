@@ -17,7 +17,7 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(crate) use laggard_model::mix64 as mix;
 
-/// What a stream decides; the first step of its path.
+/// The decision that a random stream is for: the first step of its path below the seed, so that streams are independent.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub enum Stream {

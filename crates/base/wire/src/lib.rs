@@ -27,13 +27,13 @@ pub enum Value<'a> {
 pub struct Header {
     /// The field's number, never 0.
     pub field: u32,
-    /// What comes after it.
+    /// The value, or how many bytes of it follow.
     pub contents: Contents,
     /// Bytes that the header takes.
     pub bytes: usize,
 }
 
-/// What comes after a header.
+/// The value of a field as its header shows it, by wire type: a varint itself, else how many bytes follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
     /// Nothing: this was the value.

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Structures built from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadingSettings {
-    /// What begins and ends executions; `None`: no executions.
+    /// The events that begin and end executions; `None`: no executions.
     pub delimiter: Option<Delimiter>,
     /// How the graph is built; `None`: no graph.
     pub graph: Option<GraphSettings>,

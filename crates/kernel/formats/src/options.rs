@@ -3,7 +3,7 @@
 /// Events that are always read: to which process and container a thread belongs. They are rare.
 const MEMBERSHIP_EVENTS: [&str; 3] = ["task_newtask", "cgroup_attach_task", "lttng_statedump_process_pid_ns"];
 
-/// What to read beyond the events that the execution graph needs.
+/// Events and fields to read besides those that the execution graph needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
     /// Events requested as [`Other`](laggard_model::EventKind::Other), by name (`sched_process_free`, a uprobe's name)

@@ -28,11 +28,11 @@ pub struct ResourceUse {
 pub struct LinearUse {
     /// Share in use without load at the time of the last observation.
     pub base: f64,
-    /// What one unit of load adds.
+    /// Use that one unit of load adds.
     pub per_load: f64,
     /// Standard error of `per_load`, with the autocorrelation of what the line does not explain.
     pub standard_error: f64,
-    /// What a unit of time adds, whatever the load; 0 without a trend in the fit.
+    /// Use that a unit of time adds, whatever the load; 0 without a trend in the fit.
     pub trend: f64,
     /// Mean load of the observations.
     pub load_mean: f64,

@@ -252,7 +252,7 @@ impl Algorithm {
     }
 }
 
-/// What a network does with a number of clients, in the long run.
+/// Steady state of a network with a number of clients: throughput, response times, and queues.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solution {
     /// Clients `N`.

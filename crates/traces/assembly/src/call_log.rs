@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 pub struct RebuiltCalls {
     /// One row per call. The roots of a fragment that was never announced have a parent id that no row has.
     pub rows: Vec<SpanRow>,
-    /// What was missing or contradictory.
+    /// Losses: begin or end records that were missing or contradictory.
     pub losses: Losses,
 }
 

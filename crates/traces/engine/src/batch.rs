@@ -26,7 +26,7 @@ pub struct Batch {
     pub attributes: Vec<(TraceId, AttributeSetId)>,
     /// Threads of the spans that have one: the number of the row in `spans`, and the thread.
     pub threads: Vec<(u32, Tid)>,
-    /// What was lost in reading.
+    /// Losses of reading the batch.
     pub losses: Losses,
     /// Counts of spans by how they were identified and weighted.
     pub origins: Origins,
@@ -72,7 +72,7 @@ pub struct Samples {
 pub struct SampleRow {
     /// As in [`SampleRecord`].
     pub time: Timestamp,
-    /// What is measured.
+    /// The measured quantity.
     pub measure: Measure,
     /// The server.
     pub server: u32,

@@ -280,7 +280,7 @@ impl Requests {
         self.facts.rows
     }
 
-    /// What was lost in reading and what assembly repaired or found inconsistent.
+    /// Losses of reading, and repairs and contradictions of assembly.
     pub fn losses(&self) -> Losses {
         let mut losses = self.import_notes.losses.clone();
         losses.merge(&self.facts.losses);
@@ -297,7 +297,7 @@ impl Requests {
         &self.facts.losses
     }
 
-    /// What is known of the clocks.
+    /// Bounds on the offsets between the clocks of replicas that called each other.
     pub fn clocks(&self) -> &ClockAgreement {
         &self.facts.clocks
     }

@@ -1,4 +1,4 @@
-//! What every reader's own tests check on every sample: how the input is cut changes nothing, and no
+//! Checks that every reader's own tests run on every sample: how the input is cut changes nothing, and no
 //! damage makes it panic.
 
 use crate::contract::SeededRng;

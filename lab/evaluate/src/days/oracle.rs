@@ -1,4 +1,4 @@
-//! What a test could find that knows the operation, the group, and the time of a fault: a limit of every method.
+//! An upper limit of every method: which faults a test detects that knows the operation, the group, and the time of a fault.
 
 use super::sampled::{JUDGED_FROM, MINUTE_S};
 use laggard_model::{Nanos, SpanId, SpanKind, SpanRecord};

@@ -1,4 +1,4 @@
-//! What executions of a kind have in common.
+//! Templates: the sequence of states that executions of a kind share, with median durations.
 
 use super::step_state::{DISK, FUTEX, NETWORK, SYSTEM, TASK, TIMER, USER};
 use laggard_simulate::{Random, Stream};

@@ -17,7 +17,7 @@ const START_NS: u64 = 1_000_000_000_000;
 /// Number of the first thread.
 const FIRST_TID: u32 = 1000;
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ThreadActivity {
     Running,

@@ -1,4 +1,4 @@
-//! What a stored recording, or a pair of them, says about waits: the existing reports on kernel traces.
+//! Reports on the waits in a stored recording or a pair of them, made by the questions about kernel traces.
 
 use super::RecordingRequest;
 use laggard_kernel_diagnose::{KernelRun, diagnose_kernel, kernel_path};

@@ -1,4 +1,4 @@
-//! What changes over time: load, replicas, releases, pauses, jobs. Everything is a function of the seed and of absolute
+//! Schedule of a simulated day: load, replicas, releases, pauses, jobs. Everything is a function of the seed and of absolute
 //! time, so that two periods of one seed are periods of one system.
 
 use super::settings::DaySettings;
@@ -18,7 +18,7 @@ const RELEASE_HOURS: i64 = 48;
 /// How long requests may last after the end of the period.
 const MARGIN: i64 = 2 * MINUTE;
 
-/// What a random number decides; the first step of its path.
+/// The decision that a random number is for: the first step of its path below the seed, so that decisions are independent.
 #[derive(Clone, Copy)]
 enum Topic {
     Rate = 1,

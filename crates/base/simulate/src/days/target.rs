@@ -1,4 +1,4 @@
-//! What a fault hits, selected among what carries enough of the requests' latency to matter.
+//! Selects the target of a fault among operations and edges that carry enough of the requests' latency to matter.
 
 use super::settings::{DayFault, DayFaultKind};
 use super::system::{ITEMS_MEAN, System, Times};

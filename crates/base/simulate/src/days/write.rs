@@ -59,7 +59,7 @@ pub struct WrittenDayTruth {
     pub requests: u64,
     /// Spans of all requests, before any were lost.
     pub spans: u64,
-    /// What became of the spans.
+    /// How many spans were written, left out, and written twice.
     pub records: RecordCounts,
     /// The services.
     pub services: Vec<String>,

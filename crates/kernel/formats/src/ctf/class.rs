@@ -103,7 +103,7 @@ pub(super) struct IntegerClass {
     pub(super) text: bool,
     /// The clock it is bound to.
     pub(super) clock: Option<Arc<str>>,
-    /// What it is to the reader.
+    /// Its role for the reader, such as the packet's length or its first timestamp.
     pub(super) role: Option<FieldRole>,
     /// Names of its values.
     pub(super) mapping: Option<Arc<EnumMapping>>,
@@ -164,7 +164,7 @@ pub(super) struct Choice {
     pub(super) class: Class,
 }
 
-/// What a class is.
+/// The kind of a field class.
 #[derive(Clone, Debug)]
 pub(super) enum FieldKind {
     /// A number, or a name of one.

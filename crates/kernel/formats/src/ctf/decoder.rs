@@ -80,7 +80,7 @@ impl Decoder {
     /// Works out all plans.
     ///
     /// # Errors
-    /// What in the metadata cannot be decoded.
+    /// A message on the part of the metadata that cannot be decoded.
     pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
         let mut steps_left = STEPS_MAX;
         let mut compiler = Compiler::new(&schema.referenced);

@@ -90,7 +90,7 @@ impl<'a> Meanings<'a> {
         Meanings { options, queues }
     }
 
-    /// What events of a name become.
+    /// The kernel event that events of a name become.
     pub(super) fn event(&self, full_name: &str) -> EventMeaning {
         let (system, name) = without_system(full_name);
         if let Some(what) = self.known(name).or_else(|| syscall(system, name)) {

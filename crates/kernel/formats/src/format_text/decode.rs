@@ -33,7 +33,7 @@ struct Plans {
     tid: Option<NumberField>,
 }
 
-/// What one stream needs beside the plans.
+/// State of one stream.
 #[derive(Debug, Default)]
 struct DecodeScratch {
     names: ThreadNames,

@@ -36,7 +36,7 @@ pub(crate) struct Field {
     pub(crate) offset: usize,
     /// Its bytes in the fixed part of the record.
     pub(crate) size: usize,
-    /// What it holds.
+    /// Type and position of its value.
     pub(crate) shape: FieldShape,
 }
 
@@ -122,7 +122,7 @@ struct DeclaredField<'t> {
     /// Everything before the name.
     kind: &'t str,
     name: &'t str,
-    /// What stands in the brackets; `None` without brackets.
+    /// The text in the brackets; `None` without brackets.
     length: Option<&'t str>,
 }
 

@@ -18,7 +18,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What to record, for messages.
+/// A command that records what is needed, for messages.
 const RECORD: &str = "`perf record -a -k mono -e sched:sched_switch,sched:sched_waking …`";
 
 /// Opens a perf.data.

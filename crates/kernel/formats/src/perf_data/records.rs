@@ -55,7 +55,7 @@ pub(super) struct PerfRecord<'a> {
     pub(super) kind: u32,
     /// Its flags.
     pub(super) misc: u16,
-    /// What comes behind its head.
+    /// The bytes after its header.
     pub(super) body: &'a [u8],
 }
 

@@ -18,7 +18,7 @@ const SECTION_HEAD_BYTES: usize = 16;
 /// Flag of a section's head: its content is compressed.
 const COMPRESSED: u16 = 1;
 
-/// What stands between the preamble and the sections.
+/// The part between the preamble and the sections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SectionedStart {
     /// Name of the compression.

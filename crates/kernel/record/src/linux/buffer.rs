@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// A buffer that is recorded to.
 pub(super) struct Buffer {
     pub(super) tracefs: Rc<Tracefs>,
-    /// What its files' names begin with: a folder of `instances`, or nothing.
+    /// Prefix of its files' names: a folder of `instances`, or nothing.
     prefix: String,
     /// Whether markers come in.
     pub(super) markers: bool,

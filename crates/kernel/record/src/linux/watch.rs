@@ -95,7 +95,7 @@ fn in_foreground() -> bool {
 /// Why waiting is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StopReason {
-    /// What was watched has ended.
+    /// The watched process has ended.
     Ended,
     /// A signal came and there is no command to pass it to.
     Signal,

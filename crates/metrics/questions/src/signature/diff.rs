@@ -291,7 +291,7 @@ impl Load {
         is_different && sides.iter().all(|side| side.is_some_and(|side| side.work_share_s.is_some()))
     }
 
-    /// What is compared: times without queueing at one load, shares of the work at different loads.
+    /// The quantity to compare: times without queueing at one load, shares of the work at different loads.
     fn compared(self, sides: [Option<&TransactionSignature>; 2]) -> Option<[Measured; 2]> {
         let is_by_work = self.is_by_work(sides);
         let [old, new] = sides.map(|side| {

@@ -12,7 +12,7 @@ pub(super) struct LineParts<'a> {
     time: &'a str,
     request: &'a str,
     status: u16,
-    /// What comes after the number of bytes.
+    /// The rest of the line after the number of bytes.
     rest: &'a str,
 }
 

@@ -95,7 +95,7 @@ impl<'a> OperationAttributes<'a> {
     }
 }
 
-/// What a span's name is worth as an operation's name.
+/// How useful a span's name is as an operation's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameQuality {
     /// Good as it is.

@@ -1,4 +1,4 @@
-//! What a query is about: its verb and its first table.
+//! Names a database query by its verb and its first table, so that queries that differ in values are one operation.
 
 /// Longest name of a table that is used; generated names are longer.
 const TABLE_BYTES_MAX: usize = 64;

@@ -40,7 +40,7 @@ pub(crate) enum Shape {
     Scalar,
 }
 
-/// What to do with a value that starts.
+/// Decision of a [`Visitor`] on a value that starts: enter, collect, or skip it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueAction<P> {
     /// Visit its contents, at this level. A scalar has no contents and is skipped.

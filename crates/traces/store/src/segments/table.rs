@@ -104,7 +104,7 @@ pub(crate) fn name_in_format_1(name: &str) -> &str {
     if name == "structure" { "form" } else { name }
 }
 
-/// What every file is written with; callers add what is special about theirs.
+/// Parquet properties of every file; callers add those of their own columns.
 pub(crate) fn properties(rows_per_group: usize) -> WriterPropertiesBuilder {
     let level = ZstdLevel::try_new(1).expect("1 is a level of zstd");
     WriterProperties::builder()

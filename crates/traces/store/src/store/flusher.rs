@@ -49,7 +49,7 @@ pub(super) struct Flusher {
     pub(super) segments: Segments,
     pub(super) commands: Sender<LogCommand>,
     pub(super) requests: mpsc::Receiver<FlushRequest>,
-    /// What is closed and not committed yet.
+    /// Closed traces that are not committed yet.
     pub(super) pending: Option<PendingFlush>,
     pub(super) watch: ClockWatch,
     /// Ticks since the last flush.

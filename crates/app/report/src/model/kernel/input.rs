@@ -1,4 +1,4 @@
-//! What was read.
+//! The input of a report on kernel traces: files, hosts, clocks, and losses.
 
 use crate::instants::text_if_any;
 use crate::{names, numbers};

@@ -1,4 +1,4 @@
-//! What kind of cause the evidence supports, in words.
+//! Section on the kind of cause that the evidence supports.
 
 use crate::document::{Prose, Section, Sentences, Tone};
 use crate::{Cause, CauseClass, CauseEvidence, Certainty, Clause, ClauseKind};

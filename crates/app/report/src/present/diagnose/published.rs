@@ -1,4 +1,4 @@
-//! What the papers of the published methods show: clusters, components, times of replicas, ranks of matrices.
+//! Intermediate results of the published methods, as in their papers: clusters, components, times of replicas, ranks of matrices.
 
 use crate::document::{
     Axis, Block, Cell, CellKind, Chart, Color, Detail, HeatCell, HeatMap, LegendEntry, Panel, Prose, Section,

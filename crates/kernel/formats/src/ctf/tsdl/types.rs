@@ -35,7 +35,7 @@ impl Value {
     }
 }
 
-/// What the parser knows where it stands.
+/// Parser of types: the remaining tokens, the names in scope, and the byte order in force.
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     /// Names of types, innermost block last.
