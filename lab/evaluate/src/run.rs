@@ -1,4 +1,5 @@
-//! Every method on every case.
+//! Runs the selected methods on the selected cases and scores the answers. `sets` supply cases, one list per family of
+//! methods has its `Arms`, and the result is `Results`, from which `scorecard` writes its page.
 
 use crate::arm::{ArmCase, Arms, MethodRow, Outcome};
 use crate::case::{Case, Localizer, Question, SlowPeriod, Truth};

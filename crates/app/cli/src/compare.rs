@@ -1,4 +1,4 @@
-//! `laggard compare`.
+//! `laggard compare`: reads two sets of traces, or one set with two windows, and reports the difference.
 
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};

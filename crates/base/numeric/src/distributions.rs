@@ -1,4 +1,4 @@
-//! Tail probabilities.
+//! Tail probabilities of the normal and the binomial distribution, as p-values of tests.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 

@@ -1,4 +1,4 @@
-//! Some of many, evenly spread.
+//! Selects some indices of many, evenly spread, to bound the cost of methods on large inputs.
 
 /// Increasing indices of `keep` out of `all` items: one from each of `keep` intervals of equal length, at an
 /// offset that is pseudo-random but always the same. Every k-th would not do: where replicas alternate, all selected

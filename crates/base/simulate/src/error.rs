@@ -1,4 +1,4 @@
-//! Why nothing could be generated.
+//! The error of the generators.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! HTTP, with limits.
+//! The HTTP client of Prometheus's query API, with limits of size, time, and tries.
 
 use crate::answer::{Matrix, label_values, matrix, response_error};
 use crate::error::quoted;

@@ -1,4 +1,4 @@
-//! Where windows begin and end.
+//! The grid of windows: windows of equal length that cover all time. Its origin is chosen so that samples lie within windows.
 
 use crate::points::{SPACING_SAMPLE, Series};
 use laggard_model::{Nanos, Timestamp};

@@ -1,4 +1,4 @@
-//! The data itself, indented.
+//! JSON output: the report itself, indented.
 
 use crate::names;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The plans of a trace.
+//! The decoder of a CTF trace: for every stream and event class, a compiled plan of how to read it.
 
 use super::class::{FieldRole, FieldScope};
 use super::meaning::{EventMeaning, Meanings, PID_NS, RECORDED, VTID};

@@ -1,4 +1,4 @@
-//! Records to events.
+//! The stream of a perf.data file: turns its records (samples, and perf's own records) into kernel events.
 
 use super::kinds;
 use super::records::{NextRecord, PerfRecord, Records, following};

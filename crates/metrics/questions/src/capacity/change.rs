@@ -1,4 +1,4 @@
-//! Parses changes for a what-if.
+//! Parses the changes of a what-if question (`--what-if`): property and new value.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Converts rows to times.
+//! Converts rows of the window table, which methods use, to times, which reports show.
 
 use crate::sample_summary::window_start;
 use laggard_model::{Nanos, Timestamp};

@@ -1,4 +1,7 @@
-//! Compares two signatures (specification 4.8: the robust test).
+//! Compares two signatures, such as those of two releases: which transactions became slower or faster at the server.
+//!
+//! Each transaction is tested by `laggard_changes::SignatureTest`; this file pairs servers and transactions, allows for different
+//! loads and mixes, and builds the `SignatureDiff` report.
 
 use super::server_name;
 use laggard_changes::SignatureTest;

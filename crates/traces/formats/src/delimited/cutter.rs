@@ -1,4 +1,4 @@
-//! Bytes cut into records.
+//! Cuts bytes into records at line breaks outside quotes.
 
 use super::{DELIMITERS, FieldState, RECORD_BYTES_MAX};
 use memchr::{memchr, memchr2};

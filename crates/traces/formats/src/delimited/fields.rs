@@ -1,4 +1,4 @@
-//! Records split into fields.
+//! Splits one record into fields, and guesses the delimiter.
 
 use super::{DELIMITERS, FieldState, RawRecord, RecordError};
 use laggard_model::Loss;

@@ -1,4 +1,4 @@
-//! Where a JSON value ends.
+//! Finds the end of a JSON value without parsing it, across chunks.
 
 use memchr::memchr3;
 

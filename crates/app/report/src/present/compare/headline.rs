@@ -1,4 +1,4 @@
-//! The difference in one sentence.
+//! The headline of a comparison: the difference in one sentence.
 
 use super::phrases::{change_word, changed_operations, some_parts};
 use crate::names::quoted;

@@ -1,4 +1,4 @@
-//! Lanes of letters over time.
+//! Timelines as text: a lane is a line, a state is a letter.
 
 use super::page::Page;
 use super::paint::Painted;

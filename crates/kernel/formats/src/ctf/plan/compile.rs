@@ -1,4 +1,4 @@
-//! From field classes to plans.
+//! Compiles the field classes of the metadata into plans: a list of steps that reads only the fields that are needed.
 
 use super::print::{Notation, Print};
 use super::scopes::{Entry, Scopes, Selector};
