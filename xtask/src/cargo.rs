@@ -19,7 +19,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a cargo command prints.
+/// Standard output of a cargo command.
 ///
 /// # Errors
 /// When it cannot be started or fails.

@@ -80,14 +80,14 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     judge(violations, || format!("{} pages of the manual and the sample in README.md", pages.len()))
 }
 
-fn compare(path: &str, current: Option<&str>, wanted: &str) -> Vec<String> {
+fn compare(path: &str, current: Option<&str>, expected: &str) -> Vec<String> {
     let Some(current) = current else { return vec![format!("{path} is missing; run cargo xtask docs")] };
-    let mut lines = std::iter::zip(current.lines(), wanted.lines()).enumerate();
-    if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
-        let stale = format!("{path}:{}: stale; run cargo xtask docs", at + 1);
+    let mut lines = std::iter::zip(current.lines(), expected.lines()).enumerate();
+    if let Some((position, (is, should))) = lines.find(|(_, (is, should))| is != should) {
+        let stale = format!("{path}:{}: stale; run cargo xtask docs", position + 1);
         return vec![stale, format!("  is:     {is}"), format!("  should: {should}")];
     }
-    if current.lines().count() != wanted.lines().count() {
+    if current.lines().count() != expected.lines().count() {
         return vec![format!("{path} is stale at its end; run cargo xtask docs")];
     }
     vec![]

@@ -114,13 +114,13 @@ fn kind(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
         return joined(values.iter().map(|value| format!("`{}`", value.as_str().unwrap_or_default())));
     }
-    let one = |name: &str| match name {
+    let described = |name: &str| match name {
         "array" => format!("list of {}", kind(&schema["items"])),
         other => other.to_owned(),
     };
     match &schema["type"] {
-        Value::String(name) => one(name),
-        Value::Array(names) => joined(names.iter().filter_map(Value::as_str).map(one)),
+        Value::String(name) => described(name),
+        Value::Array(names) => joined(names.iter().filter_map(Value::as_str).map(described)),
         _ => String::new(),
     }
 }

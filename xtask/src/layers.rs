@@ -458,11 +458,11 @@ mod tests {
 
     #[test]
     fn the_table_has_no_cycle() {
-        for (at, layer) in LAYERS.iter().enumerate() {
+        for (index, layer) in LAYERS.iter().enumerate() {
             for used in layer.may_use {
                 let below = LAYERS.iter().position(|other| other.name == *used);
                 assert!(
-                    below.is_some_and(|below| below < at),
+                    below.is_some_and(|below| below < index),
                     "{} uses {used}, which is not below it",
                     layer.name
                 );

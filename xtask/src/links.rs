@@ -57,7 +57,7 @@ struct Link<'a> {
 /// Inline links outside code.
 fn links(text: &str) -> Vec<Link<'_>> {
     let mut found = Vec::new();
-    for (at, line) in prose(text) {
+    for (line_number, line) in prose(text) {
         let mut rest = line;
         while let Some(open) = rest.find("](") {
             let after = &rest[open + 2..];
@@ -66,7 +66,7 @@ fn links(text: &str) -> Vec<Link<'_>> {
             let before = line.len() - rest.len() + open;
             if line[..before].matches('`').count().is_multiple_of(2) {
                 let target = after[..close].split_whitespace().next().unwrap_or_default();
-                found.push(Link { target, line: at });
+                found.push(Link { target, line: line_number });
             }
             rest = &after[close..];
         }
@@ -77,10 +77,10 @@ fn links(text: &str) -> Vec<Link<'_>> {
 /// Lines outside fenced code, with their 1-based number.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_fence = false;
-    text.lines().enumerate().filter_map(move |(at, line)| {
+    text.lines().enumerate().filter_map(move |(index, line)| {
         let is_fence = line.trim_start().starts_with("```");
         in_fence ^= is_fence;
-        (!in_fence && !is_fence).then_some((at + 1, line))
+        (!in_fence && !is_fence).then_some((index + 1, line))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the code lists, the manual explains: formats, methods, losses, dependencies.
+//! Checks that the manual explains everything that the code lists: formats, methods, losses, dependencies.
 
 use crate::repository::{Judgment, Repository, judge};
 

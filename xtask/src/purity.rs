@@ -85,7 +85,9 @@ fn violations_in(file: &TextFile) -> Vec<String> {
         }
         let offsets = word_offsets(&file.text, what).chain(grouped_imports(&file.text, what));
         out.extend(
-            offsets.map(|at| format!("{}:{}: {what} in a pure crate", file.path, line_of(&file.text, at))),
+            offsets.map(|offset| {
+                format!("{}:{}: {what} in a pure crate", file.path, line_of(&file.text, offset))
+            }),
         );
     }
     out
@@ -94,9 +96,9 @@ fn violations_in(file: &TextFile) -> Vec<String> {
 /// `use std::{fs, io};` names `std::fs` as well.
 fn grouped_imports<'a>(text: &'a str, what: &'a str) -> impl Iterator<Item = usize> + 'a {
     let name = what.strip_prefix("std::").filter(|name| !name.contains("::"));
-    text.match_indices("use std::{").filter_map(move |(at, _)| {
-        let group = &text[at..at + text[at..].find(';').unwrap_or(0)];
-        word_offsets(group, name?).next().map(|inside| at + inside)
+    text.match_indices("use std::{").filter_map(move |(offset, _)| {
+        let group = &text[offset..offset + text[offset..].find(';').unwrap_or(0)];
+        word_offsets(group, name?).next().map(|inside| offset + inside)
     })
 }
 

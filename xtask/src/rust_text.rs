@@ -53,42 +53,42 @@ fn test_module_paths(file: &TextFile) -> Vec<String> {
 pub(crate) fn code_only(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut out = bytes.to_vec();
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = literal_end(bytes, at);
-        if end > at {
-            out[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
-            at = end;
-        } else if is_word(bytes[at]) {
+    let mut position = 0;
+    while position < bytes.len() {
+        let end = literal_end(bytes, position);
+        if end > position {
+            out[position..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            position = end;
+        } else if is_word(bytes[position]) {
             // A whole word at once, so that the `r` of `for"` is no prefix.
-            while at < bytes.len() && is_word(bytes[at]) {
-                at += 1;
+            while position < bytes.len() && is_word(bytes[position]) {
+                position += 1;
             }
         } else {
-            at += 1;
+            position += 1;
         }
     }
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Where the comment or literal that starts here ends; `at` when none starts here.
-fn literal_end(bytes: &[u8], at: usize) -> usize {
-    let rest = &bytes[at..];
+fn literal_end(bytes: &[u8], position: usize) -> usize {
+    let rest = &bytes[position..];
     match rest {
-        [b'/', b'/', ..] => at + rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
-        [b'/', b'*', ..] => block_comment_end(bytes, at),
-        [b'"', ..] => string_end(bytes, at + 1),
-        [b'b' | b'c', b'"', ..] => string_end(bytes, at + 2),
-        [b'r', b'"' | b'#', ..] => raw_string_end(bytes, at, at + 1),
-        [b'b' | b'c', b'r', b'"' | b'#', ..] => raw_string_end(bytes, at, at + 2),
-        [b'b', b'\'', ..] => character_end(bytes, at, at + 2),
-        [b'\'', ..] => character_end(bytes, at, at + 1),
-        _ => at,
+        [b'/', b'/', ..] => position + rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+        [b'/', b'*', ..] => block_comment_end(bytes, position),
+        [b'"', ..] => string_end(bytes, position + 1),
+        [b'b' | b'c', b'"', ..] => string_end(bytes, position + 2),
+        [b'r', b'"' | b'#', ..] => raw_string_end(bytes, position, position + 1),
+        [b'b' | b'c', b'r', b'"' | b'#', ..] => raw_string_end(bytes, position, position + 2),
+        [b'b', b'\'', ..] => character_end(bytes, position, position + 2),
+        [b'\'', ..] => character_end(bytes, position, position + 1),
+        _ => position,
     }
 }
 
-fn block_comment_end(bytes: &[u8], at: usize) -> usize {
-    let (mut depth, mut here) = (0_usize, at);
+fn block_comment_end(bytes: &[u8], position: usize) -> usize {
+    let (mut depth, mut here) = (0_usize, position);
     while here < bytes.len() {
         match &bytes[here..] {
             [b'/', b'*', ..] => (depth, here) = (depth + 1, here + 2),
@@ -113,12 +113,12 @@ fn string_end(bytes: &[u8], mut here: usize) -> usize {
     bytes.len()
 }
 
-fn raw_string_end(bytes: &[u8], at: usize, hashes_from: usize) -> usize {
+fn raw_string_end(bytes: &[u8], position: usize, hashes_from: usize) -> usize {
     let hashes = bytes[hashes_from..].iter().take_while(|&&byte| byte == b'#').count();
     let from = hashes_from + hashes;
     if bytes.get(from) != Some(&b'"') {
         // A raw identifier.
-        return at;
+        return position;
     }
     let close = [&b"\""[..], &b"#".repeat(hashes)].concat();
     let length = bytes[from + 1..].windows(close.len()).position(|window| window == close);
@@ -126,8 +126,8 @@ fn raw_string_end(bytes: &[u8], at: usize, hashes_from: usize) -> usize {
 }
 
 /// The end of a character literal, or `at` when the quote starts a lifetime.
-fn character_end(bytes: &[u8], at: usize, from: usize) -> usize {
-    let Some(&first) = bytes.get(from) else { return at };
+fn character_end(bytes: &[u8], position: usize, from: usize) -> usize {
+    let Some(&first) = bytes.get(from) else { return position };
     if first == b'\\' {
         let close = bytes[from + 2..].iter().position(|&byte| byte == b'\'');
         return close.map_or(bytes.len(), |length| from + 2 + length + 1);
@@ -138,7 +138,7 @@ fn character_end(bytes: &[u8], at: usize, from: usize) -> usize {
         0xE0..=0xEF => 3,
         _ => 4,
     };
-    if bytes.get(from + width) == Some(&b'\'') { from + width + 1 } else { at }
+    if bytes.get(from + width) == Some(&b'\'') { from + width + 1 } else { position }
 }
 
 const fn is_word(byte: u8) -> bool {
@@ -212,8 +212,8 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
 }
 
 /// The 1-based line of a byte.
-pub(crate) fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1
+pub(crate) fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
 /// Byte offsets at which a word stands by itself.
@@ -221,9 +221,9 @@ pub(crate) fn word_offsets<'a>(text: &'a str, word: &'a str) -> impl Iterator<It
     let bytes = text.as_bytes();
     let starts = word.as_bytes().first().is_some_and(|&byte| is_word(byte));
     let ends = word.as_bytes().last().is_some_and(|&byte| is_word(byte));
-    text.match_indices(word).map(|(at, _)| at).filter(move |&at| {
-        let before = starts && at > 0 && is_word(bytes[at - 1]);
-        let after = ends && bytes.get(at + word.len()).is_some_and(|&byte| is_word(byte));
+    text.match_indices(word).map(|(offset, _)| offset).filter(move |&offset| {
+        let before = starts && offset > 0 && is_word(bytes[offset - 1]);
+        let after = ends && bytes.get(offset + word.len()).is_some_and(|&byte| is_word(byte));
         !before && !after
     })
 }
@@ -247,10 +247,10 @@ mod tests {
     #[test]
     fn test_items_are_blanked() {
         let code = "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() { x.unwrap(); }\n}\nfn c() {}\n#[test]\n#[should_panic(expected)]\nfn d() { e(); }\n";
-        let left = without_tests(code);
-        assert!(left.contains("fn a") && left.contains("fn c"));
-        assert!(!left.contains("unwrap") && !left.contains("fn d"));
-        assert_eq!(left.lines().count(), code.lines().count());
+        let product = without_tests(code);
+        assert!(product.contains("fn a") && product.contains("fn c"));
+        assert!(!product.contains("unwrap") && !product.contains("fn d"));
+        assert_eq!(product.lines().count(), code.lines().count());
     }
 
     #[test]

@@ -14,7 +14,7 @@ const EXPLAINED: &str = "docs/manual/diagnose.md";
 const OPEN: &str = "```text\n[!] ";
 const CLOSE: &str = "\n```";
 
-/// What `laggard demo` prints of its diagnosis.
+/// The part of the output of `laggard demo` that is its diagnosis.
 ///
 /// # Errors
 /// When the program cannot be built or fails.

@@ -120,7 +120,7 @@ fn read_record(path: &Path) -> Vec<Skipped> {
     rows.into_iter().collect()
 }
 
-/// What was skipped and why, and how to install what is missing.
+/// The skipped tests, the reasons, and how to install the missing packages.
 fn remedies(skipped: &[Skipped]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut by_reason: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -160,7 +160,7 @@ fn passed_count(line: &str) -> u64 {
     counts.and_then(|(_, counts)| counts.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// What a person needs of a failed run: which tests, where, why; or the compiler's words.
+/// Summary of a failed run: which tests, where, why; or the compiler's errors.
 fn failures(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out = Vec::new();

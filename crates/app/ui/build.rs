@@ -34,12 +34,12 @@ fn write_table(pages: &Path, out: &Path) -> io::Result<()> {
     list(pages, pages, &mut files)?;
     files.sort();
     let mut text = String::from("static PAGES: &[Asset] = &[\n");
-    for (at, path) in files.iter().enumerate() {
+    for (index, path) in files.iter().enumerate() {
         let file = pages.join(path);
         let content = fs::read(&file)?;
         let etag = hash(&content);
         let gzip = compressed(&content)?;
-        let packed = out.join(format!("{at}.gz"));
+        let packed = out.join(format!("{index}.gz"));
         let gzip = if 10 * gzip.len() < 9 * content.len() {
             fs::write(&packed, gzip)?;
             format!("Some(include_bytes!({packed:?}))")

@@ -1,4 +1,4 @@
-//! What the clauses of a verdict claim, read from their sentences: the same text that a user reads.
+//! Reads the claims of a verdict from the sentences of its clauses: the same text that a user reads.
 
 use crate::incidents::ListedIncident;
 
@@ -38,19 +38,19 @@ fn quoted(text: &str) -> Vec<(&str, &str)> {
 /// ``… `SERVICE` operation `OPERATION` …``; of a whole service, ``… service `SERVICE` …`` without an operation.
 fn operation(what: &str) -> Option<(String, String)> {
     let names = quoted(what);
-    let Some(at) = names.iter().position(|(before, _)| *before == " operation ") else {
+    let Some(position) = names.iter().position(|(before, _)| *before == " operation ") else {
         let (_, service) = names.iter().find(|(before, _)| before.ends_with(" service "))?;
         return Some(((*service).to_owned(), String::new()));
     };
-    Some((names.get(at.checked_sub(1)?)?.1.to_owned(), names[at].1.to_owned()))
+    Some((names.get(position.checked_sub(1)?)?.1.to_owned(), names[position].1.to_owned()))
 }
 
 /// ``Between `CALLER` and `CALLEE` …``
 fn edge(what: &str) -> Option<(String, String)> {
     let names = quoted(what);
-    let at = names.iter().position(|(before, _)| before.ends_with("Between "))?;
-    let (before, callee) = *names.get(at + 1)?;
-    (before == " and ").then(|| (names[at].1.to_owned(), callee.to_owned()))
+    let position = names.iter().position(|(before, _)| before.ends_with("Between "))?;
+    let (before, callee) = *names.get(position + 1)?;
+    (before == " and ").then(|| (names[position].1.to_owned(), callee.to_owned()))
 }
 
 /// `On 1 of 3 replicas (store-2).` or ``On replica `store-2`.``; of all replicas, none is named.

@@ -124,18 +124,18 @@ fn is_target_of(claim: &Claim, truth: &FaultTruth) -> bool {
         return truth.operation.is_none()
             && claim.edge.as_ref().is_some_and(|(caller, callee)| caller == service || callee == service);
     };
-    named == service && truth.operation.as_ref().is_none_or(|wanted| wanted == operation)
+    named == service && truth.operation.as_ref().is_none_or(|expected| expected == operation)
 }
 
 /// Whether exactly the right replicas are named, and the tenant if there is one.
 fn replicas_are_right(claim: &Claim, truth: &FaultTruth) -> bool {
     let is_right = |truth: &FaultTruth| {
         let mut named = claim.replicas.clone();
-        let mut wanted = truth.replicas.clone();
+        let mut expected = truth.replicas.clone();
         named.sort();
-        wanted.sort();
+        expected.sort();
         let tenant = truth.tenant.as_ref();
-        named == wanted
+        named == expected
             && tenant.is_none_or(|tenant| claim.attribute.as_ref().is_some_and(|(_, value)| value == tenant))
     };
     truth.all().into_iter().any(is_right)

@@ -118,11 +118,11 @@ impl Options {
 
     fn set(&mut self, flag: &str, values: Vec<String>) -> Result<(), CampaignError> {
         let paths = || values.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let one = || match values.as_slice() {
+        let single = || match values.as_slice() {
             [value] => Ok(value.as_str()),
             _ => Err(format!("{flag} takes one value, not {}\n\n{USAGE}", values.len())),
         };
-        let number = || one()?.parse::<f64>().map_err(|_| format!("{flag} takes a number\n\n{USAGE}"));
+        let number = || single()?.parse::<f64>().map_err(|_| format!("{flag} takes a number\n\n{USAGE}"));
         let count = |max: f64| match number()? {
             number if (1.0..=max).contains(&number) && number.fract() == 0.0 => Ok(number as u32),
             number => Err(format!("{flag} takes a number from 1 to {max}, not {number}")),
@@ -151,10 +151,10 @@ impl Options {
             ("--warm-up", _) => self.warm_up = span()?,
             ("--minutes", _) => self.fault_max = span()?,
             ("--after", _) => self.after = span()?,
-            ("--folder", _) => self.folder = PathBuf::from(one()?),
-            ("--laggard", _) => self.laggard = PathBuf::from(one()?),
-            ("--results", _) => self.results = PathBuf::from(one()?),
-            ("--page", _) => self.page = PathBuf::from(one()?),
+            ("--folder", _) => self.folder = PathBuf::from(single()?),
+            ("--laggard", _) => self.laggard = PathBuf::from(single()?),
+            ("--results", _) => self.results = PathBuf::from(single()?),
+            ("--page", _) => self.page = PathBuf::from(single()?),
             _ => return Err(format!("{flag} is not known, or lacks its value\n\n{USAGE}")),
         }
         Ok(())

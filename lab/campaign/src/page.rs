@@ -72,13 +72,13 @@ fn conditions(out: &mut String, results: &[RunResult]) {
     let mut loads: Vec<f64> = results.iter().flat_map(|result| [result.load.0, result.load.1]).collect();
     loads.sort_by(f64::total_cmp);
     let clients: BTreeSet<u32> = results.iter().map(|result| result.clients).collect();
-    let at =
+    let quantile =
         |share: f64| loads.get((share * (loads.len().max(1) - 1) as f64) as usize).copied().unwrap_or(0.0);
     line(out, format_args!("## Conditions\n"));
     for machine in machines {
         line(out, format_args!("- Machine: {machine}."));
     }
-    let (least, median, most) = (at(0.0), at(0.5), at(1.0));
+    let (least, median, most) = (quantile(0.0), quantile(0.5), quantile(1.0));
     line(
         out,
         format_args!(

@@ -1,4 +1,4 @@
-//! What published methods say about a recording: MicroRank and TraceRCA, which are given the time of the fault and all normal
+//! Published methods on a recording, for comparison: MicroRank and TraceRCA, which are given the time of the fault and all normal
 //! operation before it.
 
 use crate::CampaignError;
@@ -20,7 +20,7 @@ const PEERS: [&str; 2] = ["MicroRank", "TraceRCA"];
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PeerAnswer {
     pub(crate) method: String,
-    /// What it names first; empty for nothing.
+    /// The first name of its ranking; empty if it names nothing.
     pub(crate) first: String,
     /// Whether that is right; of a harmless day, whether nothing is named.
     pub(crate) is_right: bool,

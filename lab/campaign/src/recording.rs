@@ -45,7 +45,7 @@ pub(crate) struct Conditions {
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     folder: PathBuf,
-    /// What is known about the run.
+    /// Facts about the run: fault, times, load.
     pub(crate) conditions: Conditions,
 }
 

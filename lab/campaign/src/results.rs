@@ -28,7 +28,7 @@ pub(crate) struct Detection {
     pub(crate) is_cause: bool,
     /// The incident's start less the truth's; none if the verdict says that it is not known.
     pub(crate) onset_error_s: Option<f64>,
-    /// What the kernel shows.
+    /// The statement on waits from kernel recordings.
     pub(crate) kernel: Option<String>,
     pub(crate) clauses: Vec<StatedClause>,
     pub(crate) false_statements: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct RunResult {
     pub(crate) fault: String,
     pub(crate) summary: String,
     pub(crate) is_harmless: bool,
-    /// What should be named.
+    /// The true culprit, as text.
     pub(crate) expected: String,
     /// Classes of cause that are right.
     pub(crate) causes: Vec<String>,

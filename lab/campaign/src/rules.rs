@@ -145,14 +145,14 @@ mod tests {
 
     /// An answer every half second, of two pages in turn.
     fn answers(seconds: std::ops::Range<u32>, answer: impl Fn(usize) -> (f64, u16)) -> Vec<PageAnswer> {
-        let at = |index: usize| f64::from(seconds.start) + index as f64 / 2.0;
+        let time = |index: usize| f64::from(seconds.start) + index as f64 / 2.0;
         let count = 2 * (seconds.end - seconds.start) as usize;
         let page = |index: usize| ["Home", "Search"][index % 2].to_owned();
-        let one = |index| {
+        let sample = |index| {
             let (ms, status) = answer(index);
-            PageAnswer { time_s: at(index), page: page(index), ms, status }
+            PageAnswer { time_s: time(index), page: page(index), ms, status }
         };
-        (0..count).map(one).collect()
+        (0..count).map(sample).collect()
     }
 
     #[test]

@@ -82,10 +82,10 @@ fn walk(
     by_ns: i64,
 ) -> Result<(), CampaignError> {
     let damaged = || "a message of OTLP is damaged".to_owned();
-    let mut at = range.start;
-    while at < range.end {
-        let header = header(&out.bytes[at..range.end]).ok().flatten().ok_or_else(damaged)?;
-        at += header.bytes;
+    let mut time = range.start;
+    while time < range.end {
+        let header = header(&out.bytes[time..range.end]).ok().flatten().ok_or_else(damaged)?;
+        time += header.bytes;
         let length = match header.contents {
             Contents::Varint(_) => 0,
             Contents::Fixed64 => 8,
@@ -93,16 +93,16 @@ fn walk(
             Contents::Bytes(length) => usize::try_from(length).map_err(|_| damaged())?,
             Contents::GroupStart | Contents::GroupEnd => return Err(damaged()),
         };
-        let end = at.checked_add(length).filter(|end| *end <= range.end).ok_or_else(damaged)?;
+        let end = time.checked_add(length).filter(|end| *end <= range.end).ok_or_else(damaged)?;
         if header.contents == Contents::Fixed64 && schema.times.contains(&header.field) {
-            move_time(out, at..end, by_ns);
+            move_time(out, time..end, by_ns);
         }
         if let Contents::Bytes(_) = header.contents
             && let Some((_, inner)) = schema.messages.iter().find(|(field, _)| *field == header.field)
         {
-            walk(inner, out, at..end, by_ns)?;
+            walk(inner, out, time..end, by_ns)?;
         }
-        at = end;
+        time = end;
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ pub struct CaseCalls {
     pub target: Vec<Arc<RequestCalls>>,
     /// Requests to compare with, by start.
     pub baseline: Option<Vec<Arc<RequestCalls>>>,
-    /// What assembling them cost; part of the cost of every method that uses them.
+    /// Cost of assembling them; part of the cost of every method that uses them.
     pub cost: Cost,
 }
 

@@ -64,7 +64,7 @@ pub struct Case {
     pub calls: CaseCalls,
     /// The right answer.
     pub truth: Truth,
-    /// What a method may take for granted.
+    /// The question that methods answer.
     pub question: Question,
 }
 
@@ -109,7 +109,7 @@ pub struct Answer {
     pub replicas: Vec<String>,
     /// Evidence for each as text; shown where nothing should have been named.
     pub reasons: Vec<String>,
-    /// What is known about the first operation besides its name.
+    /// The method's statements about the first operation.
     pub first: FirstSuspect,
     /// The answer in one sentence, of methods that have one; shown with a wrong answer.
     pub sentence: String,

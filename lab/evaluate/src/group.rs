@@ -68,7 +68,7 @@ impl SetKind {
 pub struct Group {
     /// The set.
     pub set: SetKind,
-    /// What its cases have in common.
+    /// Description: what its cases have in common.
     pub name: String,
 }
 

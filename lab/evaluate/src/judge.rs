@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// How many shown names a miss lists.
 const NAMES_SHOWN: usize = 6;
 
-/// What was named against what should have been.
+/// The named operations compared with those that should be named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Retrieval {
     /// Names in the answer.

@@ -1,4 +1,4 @@
-//! What a computation costs.
+//! Measures the wall-clock time and the processor time of a computation.
 
 use serde::{Deserialize, Serialize};
 use std::time::Instant;

@@ -52,7 +52,7 @@ pub struct Results {
     pub seeds: BTreeMap<SetKind, BTreeMap<String, BTreeSet<u64>>>,
     /// Simulated requests of each of the three services.
     pub requests: BTreeSet<u32>,
-    /// What a reader must know: sets that are absent, faults without data.
+    /// Notes for the reader: sets that are absent, faults without data.
     pub notes: Vec<String>,
     /// Processor cores of the machine.
     pub cores: usize,

@@ -1,4 +1,5 @@
-//! Every method on every case.
+//! Runs the selected methods on the selected cases and scores the answers. `sets` supply cases, one list per family of
+//! methods has its `Arms`, and the result is `Results`, from which `scorecard` writes its page.
 
 use crate::arm::{ArmCase, Arms, MethodRow, Outcome};
 use crate::case::{Case, Localizer, Question, SlowPeriod, Truth};
@@ -23,7 +24,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What is evaluated.
+/// Selection of what to evaluate, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the measured data; without it only the simulator is run.
@@ -63,7 +64,7 @@ impl Options {
 
     /// Whether a method of this name is to be run.
     fn selects(&self, name: &str) -> bool {
-        self.methods.is_empty() || self.methods.iter().any(|wanted| wanted == name)
+        self.methods.is_empty() || self.methods.iter().any(|requested| requested == name)
     }
 }
 
@@ -94,7 +95,7 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What sets use to have their cases run.
+/// The interface through which sets have their cases run.
 pub(crate) struct Runner<'a> {
     options: &'a Options,
     localizers: Vec<Box<dyn Localizer>>,
@@ -260,7 +261,7 @@ impl<'r> Runner<'r> {
 
     /// Whether days of a kind of system are wanted.
     pub(crate) fn wants_profile(&self, name: &str) -> bool {
-        self.options.profile.as_deref().is_none_or(|wanted| wanted == name)
+        self.options.profile.as_deref().is_none_or(|requested| requested == name)
     }
 
     /// Whether any method reads assembled calls; Laggard's own assemble by themselves.

@@ -34,7 +34,7 @@ struct Truth {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument =
-        |at: usize, default: &str| arguments.get(at).cloned().unwrap_or_else(|| default.to_owned());
+        |index: usize, default: &str| arguments.get(index).cloned().unwrap_or_else(|| default.to_owned());
     let scenarios: Vec<Scenario> = match argument(0, "all").as_str() {
         "all" => Scenario::ALL.into_iter().collect(),
         names => names.split(',').map(|name| Scenario::parse(name).expect("a scenario")).collect(),
@@ -139,11 +139,11 @@ fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
         *truth.operations.entry(name(call)).or_default() += call.injected.ns() as f64;
         truth.replicas.insert(request.replica(call).to_owned());
         let mut path = vec![name(call)];
-        let mut at = call.parent;
-        while let Some(parent) = at {
+        let mut position = call.parent;
+        while let Some(parent) = position {
             let caller = &request.calls[parent as usize];
             path.push(name(caller));
-            at = caller.parent;
+            position = caller.parent;
         }
         path.reverse();
         truth.paths.entry(request.trace_id).or_default().insert(path);
@@ -170,7 +170,9 @@ fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>)
     let inside: Suspects =
         injected.iter().filter(|(category, _)| anomalous.contains(category)).cloned().collect();
     let named: Suspects = (report.suspects.iter())
-        .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
+        .flat_map(|suspect| {
+            suspect.positions.iter().map(|position| (position.category.clone(), position.path.clone()))
+        })
         .collect();
     let worst = truth.operations.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(name, _)| name.clone());
     let top = report.suspects.first().map(|first| format!("{} {}", first.service, first.operation));
@@ -227,7 +229,9 @@ fn explain(settings: &Settings, truth: &Truth, report: &Report, category_of: &Ha
     }
     println!("  losses {:?}", report.input.losses);
     let named: Suspects = (report.suspects.iter())
-        .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
+        .flat_map(|suspect| {
+            suspect.positions.iter().map(|position| (position.category.clone(), position.path.clone()))
+        })
         .collect();
     let mut missed: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
     for (trace, paths) in &truth.paths {

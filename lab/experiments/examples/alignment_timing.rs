@@ -47,7 +47,11 @@ fn align_file(file: &str, output: &str, threads: NonZeroUsize) -> Result<(), Box
     // The alphabet is as large as the letters that occur: numbers that do not occur are no states.
     let dense: Vec<Vec<StateId>> = slices
         .iter()
-        .map(|row| row.iter().map(|state| used.binary_search(state).map_or(0, |at| at as StateId)).collect())
+        .map(|row| {
+            row.iter()
+                .map(|state| used.binary_search(state).map_or(0, |position| position as StateId))
+                .collect()
+        })
         .collect();
     let dense: Vec<&[StateId]> = dense.iter().map(Vec::as_slice).collect();
     let found = align(&dense, used.len(), &MsaSettings { threads, ..MsaSettings::default() });

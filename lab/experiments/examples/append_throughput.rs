@@ -102,16 +102,16 @@ async fn send(
 fn batch(number: u64) -> Batch {
     let mut batch = Batch::default();
     let operations: Vec<_> = (0..20)
-        .map(|at| {
-            let (service, operation) = (format!("service-{}", at % 5), format!("GET /thing/{at}"));
+        .map(|index| {
+            let (service, operation) = (format!("service-{}", index % 5), format!("GET /thing/{index}"));
             let key = OperationKey { service: &service, operation: &operation, kind: SpanKind::Server };
             batch.names.operation(key)
         })
         .collect();
-    let replicas: Vec<_> = (0..10).map(|at| batch.names.replica(&format!("pod-{at}"))).collect();
+    let replicas: Vec<_> = (0..10).map(|index| batch.names.replica(&format!("pod-{index}"))).collect();
     let (group, lane) = (number / 3, number % 3);
-    for at in 0..BATCH_SPANS {
-        let span = group * 3 * BATCH_SPANS + at * 3 + lane;
+    for index in 0..BATCH_SPANS {
+        let span = group * 3 * BATCH_SPANS + index * 3 + lane;
         let (trace, place) = (span / TRACE_SPANS, span % TRACE_SPANS);
         let root = SpanId::new(trace * TRACE_SPANS + 1).expect("above 0");
         batch.spans.push(SpanRow {

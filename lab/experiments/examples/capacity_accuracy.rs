@@ -57,10 +57,10 @@ fn measured(run: &TpcwRun) -> [f64; 2] {
     let types = run.transactions.len();
     let first = run.windows / 10;
     let (mut count, mut sum) = (0.0, 0.0);
-    for at in first * types..run.windows * types {
-        if run.system.counts[at] > 0.0 {
-            count += run.system.counts[at];
-            sum += run.system.counts[at] * run.system.response_s[at];
+    for index in first * types..run.windows * types {
+        if run.system.counts[index] > 0.0 {
+            count += run.system.counts[index];
+            sum += run.system.counts[index] * run.system.response_s[index];
         }
     }
     [count / ((run.windows - first) as f64 * f64::from(run.window_s)), sum / count]

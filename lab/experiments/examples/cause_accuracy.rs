@@ -64,11 +64,12 @@ const CORES: f64 = 2.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let argument = |at: usize, default: &str| arguments.get(at).map_or(default, String::as_str).to_owned();
+    let argument =
+        |index: usize, default: &str| arguments.get(index).map_or(default, String::as_str).to_owned();
     let seeds = argument(0, "1..4");
     let (first, last) = seeds.split_once("..").expect("FIRST..LAST");
     let seeds = first.parse::<u64>().expect("a seed")..last.parse().expect("a seed");
-    let (profile, wanted) = (argument(1, "all"), argument(2, "all"));
+    let (profile, requested) = (argument(1, "all"), argument(2, "all"));
     let profiles: Vec<Profile> = match profile.as_str() {
         "all" => PROFILES.to_vec(),
         name => vec![Profile::parse(name).expect("a profile")],
@@ -77,7 +78,7 @@ fn main() {
     println!("| kind | system | seed | truth | traces | with samples | contradictions |");
     println!("|---|---|---|---|---|---|---|");
     for (kind, profile) in KINDS.iter().flat_map(|kind| profiles.iter().map(move |profile| (kind, profile))) {
-        if wanted != "all" && wanted != kind.name {
+        if requested != "all" && requested != kind.name {
             continue;
         }
         for seed in seeds.clone() {
@@ -171,9 +172,9 @@ impl Case {
         let question =
             ChangesQuestion { table: &table, facts: &facts, deployments: &[], settings: &settings, threads };
         let changes = changes(&question).expect("the default settings are in their ranges");
-        let at = |seconds: u32| start.plus(Nanos::from_secs(u64::from(seconds)));
+        let time = |seconds: u32| start.plus(Nanos::from_secs(u64::from(seconds)));
         let truth = if calls_database { CauseClass::Dependency } else { kind.truth };
-        Some(Case { truth, requests, changes, window: (at(FAULT_S - 3 * MINUTE_S), at(LENGTH_S)), start })
+        Some(Case { truth, requests, changes, window: (time(FAULT_S - 3 * MINUTE_S), time(LENGTH_S)), start })
     }
 
     /// By traces alone, and with samples.

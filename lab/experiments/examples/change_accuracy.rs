@@ -101,14 +101,14 @@ fn observations(run: &TpcwRun, with_times: bool) -> Observations {
     let own = server.own.as_ref().expect("the first server is a front server");
     let types = run.transactions.len();
     let response_s: Vec<f64> = (0..own.counts.len())
-        .map(|at| {
-            let (outbound, count) = (&own.outbound[0], own.counts[at]);
-            let calls_s = if outbound.counts[at] > 0.0 {
-                outbound.counts[at] * outbound.time_s[at] / count
+        .map(|index| {
+            let (outbound, count) = (&own.outbound[0], own.counts[index]);
+            let calls_s = if outbound.counts[index] > 0.0 {
+                outbound.counts[index] * outbound.time_s[index] / count
             } else {
                 0.0
             };
-            own.response_s[at] - calls_s
+            own.response_s[index] - calls_s
         })
         .collect();
     let response_s = match with_times {

@@ -87,9 +87,9 @@ fn observations(run: &TpcwRun, server: &ServerSeries) -> Observations {
 fn own_time(series: &TransactionSeries) -> Vec<f64> {
     let mut own = series.response_s.clone();
     for callee in &series.outbound {
-        for (at, own) in own.iter_mut().enumerate() {
-            if callee.counts[at] > 0.0 {
-                *own -= callee.counts[at] * callee.time_s[at] / series.counts[at];
+        for (index, own) in own.iter_mut().enumerate() {
+            if callee.counts[index] > 0.0 {
+                *own -= callee.counts[index] * callee.time_s[index] / series.counts[index];
             }
         }
     }

@@ -45,8 +45,8 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, found: &Comparison) {
-        let count = |wanted: &[Change]| {
-            found.operations.iter().filter(|operation| wanted.contains(&operation.change)).count()
+        let count = |changes: &[Change]| {
+            found.operations.iter().filter(|operation| changes.contains(&operation.change)).count()
         };
         let moved = count(&[Change::Slower, Change::Faster, Change::MoreCalls, Change::FewerCalls]);
         let new = count(&[Change::New, Change::Vanished]);
@@ -63,10 +63,10 @@ impl Sums {
 
 fn compared(settings: &Settings) -> Comparison {
     let sets = [assembled(&settings.baseline()), assembled(settings)];
-    let populations = [0, 1].map(|at| ComparedPopulation {
-        population: Population::all(&sets[at]),
+    let populations = [0, 1].map(|side| ComparedPopulation {
+        population: Population::all(&sets[side]),
         facts: InputFacts::default(),
-        label: ["before", "after"][at].to_owned(),
+        label: ["before", "after"][side].to_owned(),
     });
     let engine = LocalEngine::new(THREADS);
     compare([&populations[0], &populations[1]], &CompareSettings::default(), engine)

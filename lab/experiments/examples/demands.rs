@@ -26,7 +26,7 @@ use std::path::Path;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize| arguments.get(at).and_then(|argument| argument.parse().ok());
+    let number = |index: usize| arguments.get(index).and_then(|argument| argument.parse().ok());
     match arguments.first().map(String::as_str) {
         Some("--simulated") => simulated(number(1).unwrap_or(3) as u64),
         Some(folder) => measured(Path::new(folder), number(1).unwrap_or(10), number(2)),

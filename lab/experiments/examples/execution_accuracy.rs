@@ -29,20 +29,20 @@ struct Tally {
 }
 
 fn sequences(set: &[SimulatedExecution]) -> Vec<StateSequence> {
-    let one = |drawn: &SimulatedExecution| {
+    let execution = |drawn: &SimulatedExecution| {
         let mut sequence = StateSequence::new();
         drawn.states.iter().zip(&drawn.times_us).for_each(|(&state, &time)| sequence.push(state, time));
         sequence
     };
-    set.iter().map(one).collect()
+    set.iter().map(execution).collect()
 }
 
 /// The most frequent true kind of each found one.
 fn true_kinds(diagnosis: &Diagnosis, drawn: &SimulatedExecutions) -> Vec<usize> {
     let label_of = |kind: &laggard_align::Kind| {
         let mut counts = vec![0; 64];
-        kind.members.iter().for_each(|&at| counts[drawn.normal[at].kind] += 1);
-        (0..counts.len()).max_by_key(|&at| counts[at]).unwrap_or(0)
+        kind.members.iter().for_each(|&index| counts[drawn.normal[index].kind] += 1);
+        (0..counts.len()).max_by_key(|&index| counts[index]).unwrap_or(0)
     };
     diagnosis.normal_kinds.iter().map(label_of).collect()
 }
@@ -51,32 +51,33 @@ fn add(tally: &mut Tally, diagnosis: &Diagnosis, drawn: &SimulatedExecutions) {
     tally.runs += 1;
     tally.alarms += usize::from(!matches!(diagnosis.verdict, Verdict::NothingFound | Verdict::FewStandOut));
     let truth = true_kinds(diagnosis, drawn);
-    for (place, one) in diagnosis.normal.iter().zip(&drawn.normal) {
+    for (place, execution) in diagnosis.normal.iter().zip(&drawn.normal) {
         tally.kinds_of += 1;
-        tally.kinds_right += usize::from(place.kind.is_some_and(|kind| truth[kind] == one.kind));
+        tally.kinds_right += usize::from(place.kind.is_some_and(|kind| truth[kind] == execution.kind));
     }
-    for (at, (judged, one)) in diagnosis.sample.iter().zip(&drawn.sample).enumerate() {
-        let is_faulty = one.is_new_kind || !one.injected.is_empty();
+    for (index, (judged, execution)) in diagnosis.sample.iter().zip(&drawn.sample).enumerate() {
+        let is_faulty = execution.is_new_kind || !execution.injected.is_empty();
         let is_flagged = matches!(judged.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind);
-        if !one.is_new_kind {
+        if !execution.is_new_kind {
             tally.pairs_of += 1;
-            tally.pairs_right += usize::from(judged.normal_kind.is_some_and(|kind| truth[kind] == one.kind));
+            tally.pairs_right +=
+                usize::from(judged.normal_kind.is_some_and(|kind| truth[kind] == execution.kind));
         }
         tally.faulty += usize::from(is_faulty);
         tally.flagged += usize::from(is_flagged);
         tally.hit += usize::from(is_faulty && is_flagged);
         let mut steps = BTreeSet::new();
         for group in &diagnosis.findings {
-            for occurrence in group.occurrences.iter().filter(|occurrence| occurrence.execution == at) {
+            for occurrence in group.occurrences.iter().filter(|occurrence| occurrence.execution == index) {
                 tally.reported_us += occurrence.excess_us;
                 let is_related =
-                    one.injected.iter().any(|injected| occurrence.steps.contains(&injected.step));
+                    execution.injected.iter().any(|injected| occurrence.steps.contains(&injected.step));
                 tally.unrelated_us += if is_related { 0.0 } else { occurrence.excess_us };
                 steps.extend(occurrence.steps.clone());
             }
         }
-        tally.injected += one.injected.len();
-        tally.found += one.injected.iter().filter(|injected| steps.contains(&injected.step)).count();
+        tally.injected += execution.injected.len();
+        tally.found += execution.injected.iter().filter(|injected| steps.contains(&injected.step)).count();
     }
 }
 

@@ -23,9 +23,9 @@ fn draw(points: usize, columns: usize, kinds: usize, is_root: bool) -> Matrix {
     let mut state = 1;
     let means: Vec<f64> = (0..kinds * columns).map(|_| (80.0 * uniform(&mut state)).round()).collect();
     let mut drawn = Matrix::zeros(points, columns);
-    for at in 0..points {
+    for index in 0..points {
         let kind = (uniform(&mut state) * kinds as f64) as usize;
-        for (value, mean) in drawn.row_mut(at).iter_mut().zip(&means[kind * columns..]) {
+        for (value, mean) in drawn.row_mut(index).iter_mut().zip(&means[kind * columns..]) {
             let scatter = uniform(&mut state) + uniform(&mut state) - 1.0;
             let count = (mean + 2.0 * mean.sqrt() * scatter).round().max(0.0);
             *value = if is_root { count.sqrt() } else { count };
@@ -36,7 +36,7 @@ fn draw(points: usize, columns: usize, kinds: usize, is_root: bool) -> Matrix {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize| arguments[at].parse().expect("a number");
+    let number = |index: usize| arguments[index].parse().expect("a number");
     let points = draw(number(0), number(1), number(2), arguments[4] == "sqrt");
     let threads = NonZeroUsize::new(number(3)).expect("at least one thread");
     let bytes: Vec<u8> = points.data().iter().flat_map(|value| value.to_le_bytes()).collect();

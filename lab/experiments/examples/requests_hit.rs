@@ -35,7 +35,8 @@ struct Injected {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let argument = |at: usize, default: &str| arguments.get(at).map_or(default, String::as_str).to_owned();
+    let argument =
+        |index: usize, default: &str| arguments.get(index).map_or(default, String::as_str).to_owned();
     let scenarios: Vec<Option<Scenario>> = match argument(0, "all").as_str() {
         "all" => Scenario::ALL.into_iter().map(Some).collect(),
         "demo" => vec![None],

@@ -103,8 +103,8 @@ async fn measure(folder: PathBuf, parcels: u64) {
         let requests: usize = slices.iter().map(|slice: &Arc<RequestSlice>| slice.requests.len()).sum();
         let _ = writeln!(out, "requests, {what}: {requests} in {}", start.describe());
     }
-    for at in [1, 2, 3, 4, 5] {
-        let trace = trace_of(at * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + at);
+    for number in [1, 2, 3, 4, 5] {
+        let trace = trace_of(number * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + number);
         let start = Watch::start();
         let found = segments.view().trace(trace).await.expect("it can be read");
         let spans = found.map_or(0, |found| found.spans.len());
@@ -132,30 +132,30 @@ fn trace_of(request: u64) -> TraceId {
 fn parcel(draw: &mut Draw, number: u64) -> FlushBatch {
     let mut names = Names::new();
     let operations: Vec<_> = (0..200_u64)
-        .map(|at| {
-            let (service, operation) = (format!("service-{}", at % 20), format!("operation-{at}"));
+        .map(|index| {
+            let (service, operation) = (format!("service-{}", index % 20), format!("operation-{index}"));
             let key = OperationKey { service: &service, operation: &operation, kind: SpanKind::Server };
             names.operation(key)
         })
         .collect();
-    let replicas: Vec<_> = (0..50).map(|at| names.replica(&format!("pod-7c9b5d4f-{at:05}"))).collect();
+    let replicas: Vec<_> = (0..50).map(|index| names.replica(&format!("pod-7c9b5d4f-{index:05}"))).collect();
     let mut spans = Vec::with_capacity(SPANS_PER_BATCH as usize);
     let requests = SPANS_PER_BATCH / SPANS_PER_REQUEST;
     for request in number * requests..(number + 1) * requests {
         let start = 1_700_000_000_000_000_000 + request * SPANS_PER_REQUEST * (1_000_000_000 / RATE);
         let kind = draw.below(20);
-        let mut left = 2_000_000 + draw.below(50_000_000);
+        let mut remaining = 2_000_000 + draw.below(50_000_000);
         let mut begin = start + draw.below(1_000_000);
         for node in 0..SPANS_PER_REQUEST {
-            let at = (kind * 10 + node) as usize;
+            let operation = (kind * 10 + node) as usize;
             spans.push(SpanRow {
                 trace: trace_of(request),
                 span: SpanId::new(draw.next() | 1).expect("an odd number is not 0"),
                 parent: None,
                 start: Timestamp::from_unix_ns(begin as i64),
-                inclusive: Nanos::from_ns(left),
-                operation: operations[at],
-                replica: replicas[(at * 3 + draw.below(5) as usize) % 50],
+                inclusive: Nanos::from_ns(remaining),
+                operation: operations[operation],
+                replica: replicas[(operation * 3 + draw.below(5) as usize) % 50],
                 kind: SpanKind::Server,
                 status: if draw.below(100) == 0 { Status::Error } else { Status::Unset },
                 incomplete: false,
@@ -167,9 +167,9 @@ fn parcel(draw: &mut Draw, number: u64) -> FlushBatch {
                 let parent = last - if node > 5 { (node - 4) as usize } else { 1 };
                 spans[last].parent = Some(spans[parent].span);
             }
-            let spent = draw.below(left / 4 + 1);
+            let spent = draw.below(remaining / 4 + 1);
             begin += spent;
-            left -= spent + draw.below(left / 4 + 1).min(left - spent);
+            remaining -= spent + draw.below(remaining / 4 + 1).min(remaining - spent);
         }
     }
     spans.sort_by_key(|row| (row.trace, row.start, row.span));

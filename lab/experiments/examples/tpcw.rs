@@ -39,15 +39,15 @@ fn describe(run: &TpcwRun, segment: &SegmentTruth) {
     for server in &run.servers {
         let mut values = server.utilization[segment.start..segment.end].to_vec();
         values.sort_by(f64::total_cmp);
-        let at = |share: f64| 100.0 * values[(share * (values.len() - 1) as f64) as usize];
+        let quantile = |share: f64| 100.0 * values[(share * (values.len() - 1) as f64) as usize];
         println!(
             "   {:>8}  U {:.1} [{:.1} {:.1} {:.1}] {:.1} %",
             server.server,
-            at(0.0),
-            at(0.1),
-            at(0.5),
-            at(0.9),
-            at(1.0)
+            quantile(0.0),
+            quantile(0.1),
+            quantile(0.5),
+            quantile(0.9),
+            quantile(1.0)
         );
     }
     let types = run.transactions.len();
@@ -57,9 +57,10 @@ fn describe(run: &TpcwRun, segment: &SegmentTruth) {
         let mut signature: Vec<f64> = (segment.start..segment.end)
             .filter(|window| own.counts[window * types + kind] >= 5.0)
             .map(|window| {
-                let (at, outbound) = (window * types + kind, &own.outbound[0]);
-                let calls_s = outbound.counts[at] * outbound.time_s[at];
-                let front_s = own.response_s[at] - if calls_s > 0.0 { calls_s / own.counts[at] } else { 0.0 };
+                let (index, outbound) = (window * types + kind, &own.outbound[0]);
+                let calls_s = outbound.counts[index] * outbound.time_s[index];
+                let front_s =
+                    own.response_s[index] - if calls_s > 0.0 { calls_s / own.counts[index] } else { 0.0 };
                 1_000.0 * front_s * (1.0 - front.utilization[window].powf(cores))
             })
             .collect();

@@ -28,8 +28,8 @@ const START_NS: i64 = 1_768_208_400_000_000_000;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, otherwise: u64| -> u64 {
-        arguments.get(at).map_or(otherwise, |text| text.replace('_', "").parse().expect("a number"))
+    let number = |index: usize, otherwise: u64| -> u64 {
+        arguments.get(index).map_or(otherwise, |text| text.replace('_', "").parse().expect("a number"))
     };
     let spans = number(0, 10_000_000);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
@@ -151,18 +151,18 @@ impl Shop {
     }
 
     fn slices(&mut self, spans: u64) -> Vec<Arc<RequestSlice>> {
-        (0..SLICES).map(|at| Arc::new(self.slice(at, spans / SLICES / 10))).collect()
+        (0..SLICES).map(|index| Arc::new(self.slice(index, spans / SLICES / 10))).collect()
     }
 
-    fn slice(&mut self, at: u64, requests: u64) -> RequestSlice {
+    fn slice(&mut self, number: u64, requests: u64) -> RequestSlice {
         let mut names = Names::new();
         // Names in another order in every slice.
-        let handles = Handles::of(&mut names, at);
+        let handles = Handles::of(&mut names, number);
         let mut rows = Vec::with_capacity(requests as usize * 10);
         for request in 0..requests {
             let into = SLICE_NS * request as i64 / requests as i64;
-            let trace = u128::from(self.draw()) << 64 | u128::from(at * requests + request);
-            self.request(&handles, trace, START_NS + SLICE_NS * at as i64 + into, &mut rows);
+            let trace = u128::from(self.draw()) << 64 | u128::from(number * requests + request);
+            self.request(&handles, trace, START_NS + SLICE_NS * number as i64 + into, &mut rows);
         }
         RequestSlice::assemble(names, rows, &TraceAttributes::default(), SliceFacts::default())
     }
@@ -187,7 +187,7 @@ impl Shop {
             });
         };
         let mut now = start + 100_000;
-        let at = self.replica(entry / OPERATIONS);
+        let entry_replica = self.replica(entry / OPERATIONS);
         for call in 0..4 {
             let callee = (category * 7 + call * 13 + category / 3) % (SERVICES * OPERATIONS);
             let replica_index = self.replica(callee / OPERATIONS);
@@ -195,16 +195,24 @@ impl Shop {
             let served = self.time(2_000_000 + 500_000 * callee) * if slow { 3 } else { 1 };
             let waited = served + self.time(300_000);
             let client = handles.clients[callee as usize];
-            row(2 + 2 * call, 1, now, waited, client, handles.replicas[at], SpanKind::Client);
+            row(2 + 2 * call, 1, now, waited, client, handles.replicas[entry_replica], SpanKind::Client);
             let server = handles.servers[callee as usize];
             let replica = handles.replicas[replica_index];
             row(3 + 2 * call, 2 + 2 * call, now + 100_000, served, server, replica, SpanKind::Server);
             now += waited as i64 + self.time(200_000) as i64;
         }
         let own = self.time(1_000_000);
-        row(10, 1, now, own, handles.internal, handles.replicas[at], SpanKind::Internal);
+        row(10, 1, now, own, handles.internal, handles.replicas[entry_replica], SpanKind::Internal);
         let whole = (now - start) as u64 + own + self.time(400_000);
-        row(1, 0, start, whole, handles.servers[entry as usize], handles.replicas[at], SpanKind::Server);
+        row(
+            1,
+            0,
+            start,
+            whole,
+            handles.servers[entry as usize],
+            handles.replicas[entry_replica],
+            SpanKind::Server,
+        );
     }
 
     /// A replica of a service: its number among all.
@@ -242,19 +250,19 @@ struct Handles {
 
 impl Handles {
     fn of(names: &mut Names, turn: u64) -> Handles {
-        for at in (0..REPLICAS).map(|at| (at + turn * 7) % REPLICAS) {
-            names.replica(&format!("pod-{at}"));
+        for index in (0..REPLICAS).map(|index| (index + turn * 7) % REPLICAS) {
+            names.replica(&format!("pod-{index}"));
         }
-        let mut operation = |at: u64, kind: SpanKind| {
+        let mut operation = |index: u64, kind: SpanKind| {
             let (service, name) =
-                (format!("service-{}", at / OPERATIONS), format!("operation-{}", at % OPERATIONS));
+                (format!("service-{}", index / OPERATIONS), format!("operation-{}", index % OPERATIONS));
             names.operation(OperationKey { service: &service, operation: &name, kind })
         };
         let all = SERVICES * OPERATIONS;
-        let servers = (0..all).map(|at| operation(at, SpanKind::Server)).collect();
-        let clients = (0..all).map(|at| operation(at, SpanKind::Client)).collect();
+        let servers = (0..all).map(|index| operation(index, SpanKind::Server)).collect();
+        let clients = (0..all).map(|index| operation(index, SpanKind::Client)).collect();
         let internal = operation(0, SpanKind::Internal);
-        let replicas = (0..REPLICAS).map(|at| names.replica(&format!("pod-{at}"))).collect();
+        let replicas = (0..REPLICAS).map(|index| names.replica(&format!("pod-{index}"))).collect();
         Handles { servers, clients, internal, replicas }
     }
 }

@@ -30,8 +30,8 @@ fn main() {
 }
 
 fn fill(seconds: usize, measure: Measure) -> SampleTable {
-    let servers: Vec<String> = (0..SERVERS).map(|at| format!("app-{at}")).collect();
-    let types: Vec<String> = (0..TYPES).map(|at| format!("GET /page/{at}")).collect();
+    let servers: Vec<String> = (0..SERVERS).map(|index| format!("app-{index}")).collect();
+    let types: Vec<String> = (0..TYPES).map(|index| format!("GET /page/{index}")).collect();
     let mut table = SampleTable::default();
     for second in 0..seconds {
         for server in &servers {

@@ -5,7 +5,7 @@
 pub(super) struct Import {
     /// The path, without the alias; for a glob, that of the module.
     pub(super) path: Vec<String>,
-    /// What the name is here; `*` for a glob.
+    /// The name in this file; `*` for a glob.
     pub(super) name: String,
     /// Whether others see it: `pub use`, of whatever reach.
     pub(super) is_exported: bool,
@@ -49,21 +49,22 @@ fn is_word(token: Option<&Token>, word: &str) -> bool {
 /// The imports, and the other tokens without the declarations.
 pub(super) fn split(tokens: &[Token]) -> (Vec<Import>, Vec<Token>) {
     let (mut imports, mut rest) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while at < tokens.len() {
+    let mut position = 0;
+    while position < tokens.len() {
         // `use<'a>` is a bound on captures.
-        let declares = is_word(tokens.get(at), "use") && tokens.get(at + 1) != Some(&Token::Other('<'));
+        let declares =
+            is_word(tokens.get(position), "use") && tokens.get(position + 1) != Some(&Token::Other('<'));
         if !declares {
-            rest.push(tokens[at].clone());
-            at += 1;
+            rest.push(tokens[position].clone());
+            position += 1;
             continue;
         }
         let is_exported = drop_visibility(&mut rest);
-        let end = tokens[at..].iter().position(|token| *token == Token::Other(';'));
-        let end = end.map_or(tokens.len(), |length| at + length);
-        let mut tree = Tree { tokens: &tokens[at + 1..end], at: 0, is_exported, out: &mut imports };
+        let end = tokens[position..].iter().position(|token| *token == Token::Other(';'));
+        let end = end.map_or(tokens.len(), |length| position + length);
+        let mut tree = Tree { tokens: &tokens[position + 1..end], at: 0, is_exported, out: &mut imports };
         tree.read(&[]);
-        at = end + 1;
+        position = end + 1;
     }
     (imports, rest)
 }
@@ -152,18 +153,20 @@ impl Tree<'_> {
 /// Paths of two and more words: `a::b::c`.
 pub(super) fn paths(tokens: &[Token]) -> Vec<Vec<String>> {
     let mut out = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let Token::Word(first) = &tokens[at] else {
-            at += 1;
+    let mut position = 0;
+    while position < tokens.len() {
+        let Token::Word(first) = &tokens[position] else {
+            position += 1;
             continue;
         };
         let mut path = vec![first.clone()];
-        let after_colons = at > 0 && tokens[at - 1] == Token::Colons;
-        at += 1;
-        while let (Some(Token::Colons), Some(Token::Word(word))) = (tokens.get(at), tokens.get(at + 1)) {
+        let after_colons = position > 0 && tokens[position - 1] == Token::Colons;
+        position += 1;
+        while let (Some(Token::Colons), Some(Token::Word(word))) =
+            (tokens.get(position), tokens.get(position + 1))
+        {
             path.push(word.clone());
-            at += 2;
+            position += 2;
         }
         if path.len() > 1 && !after_colons {
             out.push(path);

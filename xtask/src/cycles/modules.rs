@@ -88,20 +88,20 @@ struct Child {
 /// Takes the modules out of the tokens of their parent.
 fn split_modules(tokens: &[Token]) -> (Vec<Token>, Vec<Child>) {
     let (mut own, mut children) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while at < tokens.len() {
-        let declares = matches!(&tokens[at], Token::Word(word) if word == "mod");
-        let (Some(Token::Word(name)), true) = (tokens.get(at + 1), declares) else {
-            own.push(tokens[at].clone());
-            at += 1;
+    let mut position = 0;
+    while position < tokens.len() {
+        let declares = matches!(&tokens[position], Token::Word(word) if word == "mod");
+        let (Some(Token::Word(name)), true) = (tokens.get(position + 1), declares) else {
+            own.push(tokens[position].clone());
+            position += 1;
             continue;
         };
         let mut child = Child { name: name.clone(), body: None };
-        at += 3;
-        if tokens.get(at - 1) == Some(&Token::Other('{')) {
-            let end = block_end(tokens, at - 1);
-            child.body = Some(tokens[at..end].to_vec());
-            at = end + 1;
+        position += 3;
+        if tokens.get(position - 1) == Some(&Token::Other('{')) {
+            let end = block_end(tokens, position - 1);
+            child.body = Some(tokens[position..end].to_vec());
+            position = end + 1;
         }
         children.push(child);
     }
@@ -111,14 +111,14 @@ fn split_modules(tokens: &[Token]) -> (Vec<Token>, Vec<Child>) {
 /// The index of the brace that closes the one at `open`.
 fn block_end(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().skip(open) {
+    for (index, token) in tokens.iter().enumerate().skip(open) {
         match token {
             Token::Other('{') => depth += 1,
             Token::Other('}') => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return at;
+            return index;
         }
     }
     tokens.len()
@@ -130,13 +130,13 @@ fn items(tokens: &[Token]) -> BTreeSet<String> {
         ["struct", "enum", "trait", "type", "const", "static", "fn", "union", "macro_rules"];
     let mut out = BTreeSet::new();
     let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
+    for (index, token) in tokens.iter().enumerate() {
         match token {
             Token::Other('{' | '(' | '[') => depth += 1,
             Token::Other('}' | ')' | ']') => depth = depth.saturating_sub(1),
             Token::Word(keyword) if depth == 0 && KEYWORDS.contains(&keyword.as_str()) => {
                 let skipped = usize::from(keyword == "macro_rules");
-                if let Some(Token::Word(name)) = tokens.get(at + 1 + skipped) {
+                if let Some(Token::Word(name)) = tokens.get(index + 1 + skipped) {
                     out.insert(name.clone());
                 }
             }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Re-exports that are followed before a path counts as unresolved.
 const DEPTH_MAX: usize = 16;
 
-/// What a path names.
+/// The item that a path names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Target {
     /// An item in a file.
@@ -58,8 +58,8 @@ fn resolve(tree: &CrateTree<'_>, from: &[String], path: &[String], depth: usize)
         "super" => Target::Module(from[..from.len().saturating_sub(1)].to_vec()),
         name => name_in(tree, from, name, path.len() == 1, depth + 1),
     };
-    for (at, segment) in path.iter().enumerate().skip(1) {
-        let is_last = at + 1 == path.len();
+    for (index, segment) in path.iter().enumerate().skip(1) {
+        let is_last = index + 1 == path.len();
         target = match target {
             Target::Module(module) if segment == "super" => {
                 Target::Module(module[..module.len().saturating_sub(1)].to_vec())
@@ -81,7 +81,7 @@ fn resolve(tree: &CrateTree<'_>, from: &[String], path: &[String], depth: usize)
     target
 }
 
-/// What a name means in a module.
+/// The item that a name refers to in a module.
 fn name_in(tree: &CrateTree<'_>, module: &[String], name: &str, is_last: bool, depth: usize) -> Target {
     let Some(known) = tree.modules.get(module) else { return Target::Elsewhere };
     if depth > DEPTH_MAX {

@@ -46,8 +46,8 @@ fn text_violations(repository: &Repository) -> Vec<String> {
 }
 
 fn occurrences(file: &TextFile, text: &str, words: &[&str]) -> Vec<String> {
-    let hits = words.iter().flat_map(|word| word_offsets(text, word).map(move |at| (word, at)));
-    hits.map(|(word, at)| format!("{}:{}: `{word}`", file.path, line_of(text, at))).collect()
+    let hits = words.iter().flat_map(|word| word_offsets(text, word).map(move |offset| (word, offset)));
+    hits.map(|(word, offset)| format!("{}:{}: `{word}`", file.path, line_of(text, offset))).collect()
 }
 
 /// Homes of users, and the folder of this very checkout.
@@ -63,8 +63,10 @@ fn machine_paths(file: &TextFile, root: &Path) -> Vec<String> {
     }
     prefixes.extend(parent_folder.as_deref());
     let hits = prefixes.iter().flat_map(|prefix| file.text.match_indices(prefix));
-    hits.map(|(at, prefix)| format!("{}:{}: path of a machine, {prefix}", file.path, line_of(&file.text, at)))
-        .collect()
+    hits.map(|(offset, prefix)| {
+        format!("{}:{}: path of a machine, {prefix}", file.path, line_of(&file.text, offset))
+    })
+    .collect()
 }
 
 /// Folders that every machine has may be in the text.
@@ -94,7 +96,7 @@ fn registries(file: &TextFile) -> Vec<String> {
         _ => false,
     };
     let lines = file.text.lines().enumerate().filter(|(_, line)| offends(line));
-    lines.map(|(at, _)| format!("{}:{}: names a package registry", file.path, at + 1)).collect()
+    lines.map(|(index, _)| format!("{}:{}: names a package registry", file.path, index + 1)).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const SAME_NAME_MAX: usize = 3;
 const ASSOCIATED: &[&str] =
     &["Output", "Partial", "Error", "Input", "Item", "Err", "Settings", "Value", "IntoIter"];
 
-/// What a row of the list is compared with.
+/// The kind of name that a row of the list applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// A word of a type's, a file's or a folder's name.
@@ -32,7 +32,7 @@ enum Kind {
     Function,
     /// A word of a test function's name.
     Test,
-    /// The whole name of a variable bound by `let`.
+    /// The whole name of a variable bound by `let` or `for`.
     Variable,
 }
 
@@ -157,8 +157,8 @@ impl<'a> Words<'a> {
 /// Whether one of the words is this; `NotFound` is a status of HTTP and of files.
 fn has_word(parts: &[String], word: &str) -> bool {
     let is_word = |part: &String| part.eq_ignore_ascii_case(word);
-    let negated = |at: usize| at > 0 && parts[at - 1] == "not";
-    (0..parts.len()).any(|at| is_word(&parts[at]) && !negated(at))
+    let negated = |index: usize| index > 0 && parts[index - 1] == "not";
+    (0..parts.len()).any(|index| is_word(&parts[index]) && !negated(index))
 }
 
 /// The words of a snake-case, kebab-case or camel-case name, in lower case.
@@ -213,10 +213,10 @@ fn path_violations(path: &str, words: &Words<'_>) -> Vec<String> {
 
 fn type_violations(file: &TextFile, code: &str, items: &[&str], words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for (at, name) in items.iter().flat_map(|item| names_after(code, item)) {
+    for (offset, name) in items.iter().flat_map(|item| names_after(code, item)) {
         let denied = words.type_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = denied {
-            let line = line_of(code, at);
+            let line = line_of(code, offset);
             out.push(format!("{}:{line}: type `{name}`; better: {}", file.path, row.instead));
         }
     }
@@ -225,23 +225,23 @@ fn type_violations(file: &TextFile, code: &str, items: &[&str], words: &Words<'_
 
 /// Names that follow a keyword, with the byte they start at.
 fn names_after<'a>(code: &'a str, item: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
-    word_offsets(code, item).filter_map(move |at| {
-        let name = identifier(&code[at + item.len()..]);
-        name.starts_with(char::is_uppercase).then_some((at + item.len(), name))
+    word_offsets(code, item).filter_map(move |offset| {
+        let name = identifier(&code[offset + item.len()..]);
+        name.starts_with(char::is_uppercase).then_some((offset + item.len(), name))
     })
 }
 
 fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for at in word_offsets(code, "fn ") {
-        let name = identifier(&code[at + 3..]);
+    for offset in word_offsets(code, "fn ") {
+        let name = identifier(&code[offset + 3..]);
         let row = words.function_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
-            let line = line_of(code, at);
+            let line = line_of(code, offset);
             out.push(format!("{}:{line}: function `{name}`; better: {}", file.path, row.instead));
         }
-        if name.starts_with("of_") && is_constructor(code, at) && !words.allows(&file.path, name) {
-            let line = line_of(code, at);
+        if name.starts_with("of_") && is_constructor(code, offset) && !words.allows(&file.path, name) {
+            let line = line_of(code, offset);
             let better = name.replacen("of_", "from_", 1);
             out.push(format!("{}:{line}: constructor `{name}`; better: {better}", file.path));
         }
@@ -252,12 +252,12 @@ fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<St
 /// Names of tests with a word on the list.
 fn test_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for at in TEST_ATTRIBUTES.iter().flat_map(|attribute| word_offsets(code, attribute)) {
-        let Some(function) = word_offsets(&code[at..], "fn ").next() else { continue };
-        let name = identifier(&code[at + function + 3..]);
+    for offset in TEST_ATTRIBUTES.iter().flat_map(|attribute| word_offsets(code, attribute)) {
+        let Some(function) = word_offsets(&code[offset..], "fn ").next() else { continue };
+        let name = identifier(&code[offset + function + 3..]);
         let row = words.test_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
-            let line = line_of(code, at + function);
+            let line = line_of(code, offset + function);
             let Row { name: word, instead, .. } = row;
             out.push(format!("{}:{line}: test `{name}` has the word `{word}`; better: {instead}", file.path));
         }
@@ -265,18 +265,24 @@ fn test_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String
     out
 }
 
+/// Keywords that bind variables.
+const VARIABLE_KEYWORDS: &[&str] = &["let ", "for "];
+
 /// Starts of the attributes of tests.
 const TEST_ATTRIBUTES: &[&str] = &["#[test]", "#[tokio::test"];
 
-/// Variables on the list.
+/// Variables on the list that `let` or `for` binds. Only the first of a tuple is looked at.
 fn variable_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for at in word_offsets(code, "let ") {
-        let binding = &code[at + 4..];
-        let name = identifier(binding.strip_prefix("mut ").unwrap_or(binding));
+    let offsets = VARIABLE_KEYWORDS
+        .iter()
+        .flat_map(|keyword| word_offsets(code, keyword).map(|offset| (offset, offset + keyword.len())));
+    for (offset, pattern) in offsets {
+        let pattern = code[pattern..].trim_start_matches(['(', '&']);
+        let name = identifier(pattern.strip_prefix("mut ").unwrap_or(pattern));
         let row = words.variable_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
-            let line = line_of(code, at);
+            let line = line_of(code, offset);
             out.push(format!("{}:{line}: variable `{name}`; better: {}", file.path, row.instead));
         }
     }
@@ -290,14 +296,14 @@ fn identifier(text: &str) -> &str {
 }
 
 /// A function inside a block that takes no `self` and returns its own type.
-fn is_constructor(code: &str, at: usize) -> bool {
-    let line_start = code[..at].rfind('\n').map_or(0, |newline| newline + 1);
+fn is_constructor(code: &str, offset: usize) -> bool {
+    let line_start = code[..offset].rfind('\n').map_or(0, |newline| newline + 1);
     if !code[line_start..].starts_with(' ') {
         return false;
     }
-    let signature = code[at..].split(['{', ';']).next().unwrap_or_default();
+    let signature = code[offset..].split(['{', ';']).next().unwrap_or_default();
     let receiver = word_offsets(signature, "self").next().is_some();
-    let header = code[..at].rfind("\nimpl").map(|header| &code[header..]);
+    let header = code[..offset].rfind("\nimpl").map(|header| &code[header..]);
     let own = header.and_then(|header| {
         let header = header.split('{').next()?;
         let target = header.rsplit(" for ").next()?.trim_start_matches("\nimpl").trim();
@@ -404,6 +410,8 @@ mod tests {
     fn names_of_variables_fail() {
         let count = |text: &str| violations("crates/a/tests/it/b.rs", text).len();
         assert_eq!(count("fn f() { let said = g(); let mut told = 1; }"), 2);
+        assert_eq!(count("fn f() { for at in 0..2 {} for (at, x) in y {} let (at, x) = y; }"), 3);
+        assert_eq!(count("fn f() { for attribute in y {} let at_end = 1; } impl At for Wanted {}"), 0);
         assert_eq!(count("fn f() { let stderr = said.g(); let said_so = 1; if let Some(x) = y {} }"), 0);
     }
 

@@ -72,7 +72,7 @@ pub(super) fn check(repository: &Repository, spelling: &Spelling<'_>) -> Vec<Str
     ours.flat_map(|file| violations(file, spelling)).collect()
 }
 
-/// What others wrote: licenses, lock files, samples; and the list itself.
+/// Files that are exempt: licenses, lock files, samples, and the list itself.
 fn is_foreign(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     is_sample(path) || ["LICENSE", "Cargo.lock", "package-lock.json", "spelling.txt"].contains(&name)

@@ -115,10 +115,10 @@ mod tests {
         fs::write(folder.path().join("c.new"), "12").unwrap();
         spool.put("d", write).unwrap();
         spool.retain(|id| id == "d");
-        let mut left: Vec<_> =
+        let mut files: Vec<_> =
             fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["d.dat", "lock"]);
+        files.sort();
+        assert_eq!(files, ["d.dat", "lock"]);
         spool.remove("d");
         assert!(spool.get("d").is_none());
     }

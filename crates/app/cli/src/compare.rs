@@ -1,4 +1,4 @@
-//! `laggard compare`.
+//! `laggard compare`: reads two sets of traces, or one set with two windows, and reports the difference.
 
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::load::{Loaded, SpanMemory, load};
@@ -170,16 +170,16 @@ fn answer(
 ) -> Result<Comparison, CommandError> {
     let attributes = arguments.question.attribute_filters().map_err(CommandError::usage)?;
     let selection = arguments.question.selection();
-    let populations = [0, 1].map(|at| ComparedPopulation {
+    let populations = [0, 1].map(|side| ComparedPopulation {
         population: Population {
-            requests: &sets[at].requests,
-            since: windows[at].since,
-            until: windows[at].until,
+            requests: &sets[side].requests,
+            since: windows[side].since,
+            until: windows[side].until,
             attributes: &attributes,
             selection: &selection,
         },
-        facts: sets[at].facts.clone(),
-        label: label(&sets[at].paths, windows[at]),
+        facts: sets[side].facts.clone(),
+        label: label(&sets[side].paths, windows[side]),
     });
     let engine = LocalEngine::new(threads);
     let mut comparison =

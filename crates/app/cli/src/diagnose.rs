@@ -1,4 +1,4 @@
-//! `laggard diagnose`.
+//! `laggard diagnose`, from arguments to exit status: reads traces, runs the question, writes the report.
 
 use crate::exit::{CommandError, Status, Verdicts};
 use crate::kernel_evidence::{HostTrace, KernelEvidence, KernelFiles, kernel_evidence};

@@ -91,7 +91,8 @@ pub(crate) fn kernel_evidence(
         ));
     };
     let found = files.spans_of(lead, &runs)?;
-    let is_culprit = |host: &str| lead.replicas.is_empty() || lead.replicas.iter().any(|one| one == host);
+    let is_culprit =
+        |host: &str| lead.replicas.is_empty() || lead.replicas.iter().any(|replica| replica == host);
     let hosts: Vec<&str> = files.traces.iter().map(|trace| trace.host.as_str()).collect();
     let Some(culprit) = hosts.iter().copied().find(|host| is_culprit(host)) else {
         return Ok(KernelEvidence::none(format!(
@@ -110,10 +111,10 @@ pub(crate) fn kernel_evidence(
     };
     let mut evidence = slow.run(runs, &found.spans)?;
     if found.left_out > 0 {
-        let (kept, more) = (found.spans.len(), found.left_out);
+        let (examined, more) = (found.spans.len(), found.left_out);
         evidence
             .cautions
-            .push(format!("Only {kept} calls were examined; {more} more lie within the traces."));
+            .push(format!("Only {examined} calls were examined; {more} more lie within the traces."));
     }
     Ok(evidence)
 }
@@ -151,9 +152,9 @@ impl KernelFiles<'_> {
         }
         let mut settings = self.inputs.settings().map_err(CommandError::usage)?;
         settings.reader.weight_attribute = Some(THREAD_ATTRIBUTE.to_owned());
-        let wanted: Vec<(&str, Option<Window>)> =
+        let requested: Vec<(&str, Option<Window>)> =
             self.traces.iter().zip(runs).map(|(trace, run)| (trace.host.as_str(), calendar(run))).collect();
-        let empty = || SuspectSpans::new(lead, &wanted);
+        let empty = || SuspectSpans::new(lead, &requested);
         let meter = Meter::new(&sources);
         let loaded = load_tables(&sources, &settings, &empty, self.threads, &meter);
         meter.done();
@@ -303,15 +304,15 @@ impl SlowExecutions<'_> {
         let runs = self.files.read("thread:*", &chosen)?;
         let sources = KernelSources {
             both: Vec::new(),
-            normal: self.names(|at| self.is_peer[at]),
-            sample: self.names(|at| self.files.traces[at].host == self.culprit),
+            normal: self.names(|index| self.is_peer[index]),
+            sample: self.names(|index| self.files.traces[index].host == self.culprit),
         };
         self.diagnosed(&runs, &KernelDiagnoseParams::default(), &sources, vec![why])
     }
 
-    fn names(&self, wanted: impl Fn(usize) -> bool) -> Vec<String> {
+    fn names(&self, is_included: impl Fn(usize) -> bool) -> Vec<String> {
         let names = self.files.traces.iter().map(|trace| name(&trace.path)).enumerate();
-        names.filter(|(at, _)| wanted(*at)).map(|(_, name)| name).collect()
+        names.filter(|(index, _)| is_included(*index)).map(|(_, name)| name).collect()
     }
 
     fn diagnosed(
@@ -362,8 +363,8 @@ struct SuspectSpans<'a> {
 }
 
 impl<'a> SuspectSpans<'a> {
-    fn new(lead: &'a Suspect, wanted: &'a [(&'a str, Option<Window>)]) -> SuspectSpans<'a> {
-        SuspectSpans { lead, wanted, replicas: BTreeSet::new(), spans: Vec::new(), left_out: 0 }
+    fn new(lead: &'a Suspect, requested: &'a [(&'a str, Option<Window>)]) -> SuspectSpans<'a> {
+        SuspectSpans { lead, wanted: requested, replicas: BTreeSet::new(), spans: Vec::new(), left_out: 0 }
     }
 
     fn add_replica(&mut self, name: &str) {

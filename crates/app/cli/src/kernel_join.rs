@@ -96,11 +96,11 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     // The span's name means more to people than the ids in its marker.
     let named = |execution: Execution| Execution { key: None, ..execution };
     let executions: Vec<Execution> =
-        found.iter().filter_map(|one| one.execution.clone().ok()).map(named).collect();
+        found.iter().filter_map(|span| span.execution.clone().ok()).map(named).collect();
     if !executions.is_empty() {
         return Ok(executions);
     }
-    let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max();
+    let why = found.iter().filter_map(|span| span.execution.as_ref().err()).max();
     Err(CommandError::too_little(match why {
         Some(SpanExecutionError::NoThread) | None => {
             "no marker of the kernel trace carries the span's ids, and the span does not have its thread (attribute \

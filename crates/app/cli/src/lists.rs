@@ -1,4 +1,4 @@
-//! Lists and generated pages.
+//! Commands that list what the program knows (`formats`, `methods`, `schema`), and completions and the man page.
 
 use crate::Arguments;
 use crate::exit::{CommandError, Status};

@@ -76,11 +76,11 @@ pub(crate) fn load_tables<G: ParallelLoad>(
     std::thread::scope(|scope| {
         for _ in 0..readers {
             scope.spawn(|| {
-                while let Some(at) = merge.next() {
+                while let Some(index) = merge.next() {
                     let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
-                    let outcome = read_input(&sources[at], settings, &mut sink, meter);
+                    let outcome = read_input(&sources[index], settings, &mut sink, meter);
                     meter.spans(sink.uncounted);
-                    merge.add(at, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
+                    merge.add(index, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
                 }
             });
         }
@@ -166,15 +166,15 @@ impl<G: ParallelLoad> OrderedMerge<G> {
         Some(state.next - 1)
     }
 
-    fn add(&self, at: usize, read: Result<LoadedTables<G>, InputError>) {
+    fn add(&self, index: usize, read: Result<LoadedTables<G>, InputError>) {
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         match read {
             Ok(loaded) => {
-                state.waiting.insert(at, loaded);
+                state.waiting.insert(index, loaded);
             }
             // Of several errors, the first in the order of the sources is reported.
-            Err(error) if state.error.as_ref().is_none_or(|&(known, _)| at < known) => {
-                state.error = Some((at, error));
+            Err(error) if state.error.as_ref().is_none_or(|&(known, _)| index < known) => {
+                state.error = Some((index, error));
             }
             Err(_) => {}
         }

@@ -157,11 +157,11 @@ fn finish(written: io::Result<()>) -> Result<(), CommandError> {
 }
 
 fn color(when: ColorWhen, terminal: bool) -> ColorChoice {
-    let wanted = match when {
+    let colors = match when {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
         // https://no-color.org: any value but the empty one.
         ColorWhen::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
-    if wanted { ColorChoice::On } else { ColorChoice::Off }
+    if colors { ColorChoice::On } else { ColorChoice::Off }
 }

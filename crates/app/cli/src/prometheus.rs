@@ -74,7 +74,7 @@ fn nothing_known(half: Half, names: &[String]) -> String {
 /// Runs every query and adds the answers to the table. `is_only_input`: nothing else can give what the server lacks.
 pub(crate) fn query(
     input: &PrometheusInput,
-    wanted: &QueryRange,
+    query_range: &QueryRange,
     table: &mut SampleTable,
     facts: &mut SampleFacts,
     cautions: &mut Vec<String>,
@@ -83,7 +83,7 @@ pub(crate) fn query(
     let Some(url) = &input.url else { return Ok(()) };
     let queries = queries(input)?;
     let client = client(input, url)?;
-    let range = range(input, wanted)?;
+    let range = range(input, query_range)?;
     let mut answers = 0;
     let mut known = Vec::new();
     for query in &queries {
@@ -145,15 +145,15 @@ fn client(input: &PrometheusInput, url: &str) -> Result<Client, CommandError> {
         .map_err(failure)
 }
 
-fn range(input: &PrometheusInput, wanted: &QueryRange) -> Result<TimeRange, CommandError> {
-    let until = wanted.until.unwrap_or_else(now);
-    let since = wanted.since.unwrap_or_else(|| until.minus(DAY));
+fn range(input: &PrometheusInput, requested: &QueryRange) -> Result<TimeRange, CommandError> {
+    let until = requested.until.unwrap_or_else(now);
+    let since = requested.since.unwrap_or_else(|| until.minus(DAY));
     if since >= until {
         return Err(CommandError::usage("--since is not before --until (or now)"));
     }
-    let quarter = Nanos::from_ns((wanted.window.ns() / 4).max(1_000_000_000));
+    let quarter = Nanos::from_ns((requested.window.ns() / 4).max(1_000_000_000));
     let step = input.step.unwrap_or(quarter);
-    if step < Nanos::from_ms(1) || step > wanted.window.max(Nanos::from_secs(1)) {
+    if step < Nanos::from_ms(1) || step > requested.window.max(Nanos::from_secs(1)) {
         return Err(CommandError::usage("--step must be between 1 ms and the length of a window"));
     }
     // Counters are read once before the first window, so that it is whole.

@@ -47,13 +47,13 @@ pub(crate) fn load_samples(
     let mut samples = tables.samples;
     let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
     let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
-    let wanted = QueryRange {
+    let range = QueryRange {
         since: input.windows.since.map(|_| settings.since),
         until: input.windows.until.map(|_| settings.until),
         window: settings.length,
     };
     let only = input.paths.is_empty();
-    prometheus::query(&input.prometheus, &wanted, &mut samples, &mut facts, &mut cautions, only)?;
+    prometheus::query(&input.prometheus, &range, &mut samples, &mut facts, &mut cautions, only)?;
     facts.samples = samples.samples();
     let requests = Requests::from_traces(tables.spans.finish(threads), threads);
     facts.spans = requests.spans();

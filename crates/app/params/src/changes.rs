@@ -146,13 +146,13 @@ mod tests {
 
     #[test]
     fn errors_name_the_parameter() {
-        for (value, wanted) in [
+        for (value, expected) in [
             (json!({"window": "0s"}), "window: a window of 0s"),
             (json!({"cores": "x"}), "cores"),
             (json!({"windows": "1m"}), "there is no setting \"windows\""),
         ] {
             let message = SampleQuery::<ChangesParams>::from_json(value.clone()).unwrap_err().to_string();
-            assert!(message.contains(wanted), "{value}: {message}");
+            assert!(message.contains(expected), "{value}: {message}");
         }
         assert!(
             SampleQuery::<ChangesParams>::from_json(json!({"method": "x"}))

@@ -119,19 +119,19 @@ impl CompareParams {
     /// # Errors
     /// No window where there must be one, and windows that end before they begin.
     pub fn windows(&self, data: ComparedData, now: Timestamp) -> Result<[Window; 2], ParamsError> {
-        let one = data == ComparedData::One;
-        let at = |moment: Option<Moment>| moment.map(|moment| moment.at(now));
+        let one_file = data == ComparedData::One;
+        let time_of = |moment: Option<Moment>| moment.map(|moment| moment.at(now));
         let [before_since, before_until, since, until] =
-            [self.before_since, self.before_until, self.since, self.until].map(at);
-        if one && [before_since, before_until, since, until].iter().all(Option::is_none) {
+            [self.before_since, self.before_until, self.since, self.until].map(time_of);
+        if one_file && [before_since, before_until, since, until].iter().all(Option::is_none) {
             return Err(ParamsError::new(WHAT_TO_COMPARE));
         }
         let ends = match (before_until, since) {
-            (None, Some(since)) if one => since.minus(Nanos::from_ns(1)),
+            (None, Some(since)) if one_file => since.minus(Nanos::from_ns(1)),
             (until, _) => until.unwrap_or(Timestamp::MAX),
         };
         let begins = match (since, before_until) {
-            (None, Some(until)) if one => until.plus(Nanos::from_ns(1)),
+            (None, Some(until)) if one_file => until.plus(Nanos::from_ns(1)),
             (since, _) => since.unwrap_or(Timestamp::MIN),
         };
         let before = Window { since: before_since.unwrap_or(Timestamp::MIN), until: ends };

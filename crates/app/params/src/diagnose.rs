@@ -1,4 +1,4 @@
-//! What `laggard diagnose` reads.
+//! Parameters of the question `diagnose`: flags of the command and fields of the HTTP body.
 
 use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
@@ -285,7 +285,7 @@ mod tests {
             Err(invalid) => invalid.to_string(),
             Ok(read) => read.settings(NOW).unwrap_err().to_string(),
         };
-        for (value, wanted) in [
+        for (value, expected) in [
             (json!({"sinse": 1}), "there is no setting \"sinse\""),
             (json!({"top": 0}), "top: write a whole number from 1"),
             (json!({"sampling-probability": 1.5}), "sampling-probability: write a number above 0"),
@@ -301,7 +301,7 @@ mod tests {
             (json!({"attribute": "tenant"}), "\"tenant\" is not KEY=VALUE"),
         ] {
             let text = message(value.clone());
-            assert!(text.contains(wanted), "{value}: {text}");
+            assert!(text.contains(expected), "{value}: {text}");
         }
     }
 

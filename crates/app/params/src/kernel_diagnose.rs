@@ -255,7 +255,7 @@ fn source(what: &str, names: &[String], label: Option<&str>) -> String {
     match (names, label) {
         ([], Some(label)) => label.to_owned(),
         ([], None) => format!("{what} window"),
-        ([one], _) => one.clone(),
+        ([source], _) => source.clone(),
         ([first, rest @ ..], _) => format!("{first} and {} more", rest.len()),
     }
 }

@@ -103,7 +103,7 @@ fn read_joined(
     settings: &Settings<'_>,
     watch: &dyn ReadProgress,
 ) -> Result<KernelRun, ReadError> {
-    let files: Vec<&TraceFile> = std::iter::once(first).chain(joined.iter().map(|one| &one.file)).collect();
+    let files: Vec<&TraceFile> = std::iter::once(first).chain(joined.iter().map(|host| &host.file)).collect();
     let options = settings.reading.options();
     let opened: Vec<KernelTrace> =
         files.iter().map(|file| opened(file, &options)).collect::<Result<_, ReadError>>()?;
@@ -111,12 +111,12 @@ fn read_joined(
         u16::try_from(files.len()).map_err(|_| ReadError::Params(ParamsError::new("too many traces")))?;
     let mut run = TraceReading::from_hosts(&settings.reading.settings(settings.traces), hosts);
     let mut unreported = 0;
-    let on_first_clock = |at: usize, time: KernelTime| match at.checked_sub(1) {
-        Some(at) => joined[at].alignment.clock.to_first(time),
+    let on_first_clock = |index: usize, time: KernelTime| match index.checked_sub(1) {
+        Some(index) => joined[index].alignment.clock.to_first(time),
         None => time,
     };
-    let read = read_together(opened, on_first_clock, |at, event, texts| {
-        run.push_from(at as u16, event, texts);
+    let read = read_together(opened, on_first_clock, |index, event, texts| {
+        run.push_from(index as u16, event, texts);
         unreported += 1;
         if unreported == REPORT_EVERY {
             watch.events(unreported);
@@ -124,11 +124,11 @@ fn read_joined(
         }
     });
     let mut traces: Vec<_> = files.iter().zip(read).map(|(file, read)| ended(file, read)).collect();
-    for (trace, one) in traces[1..].iter_mut().zip(joined) {
+    for (trace, host) in traces[1..].iter_mut().zip(joined) {
         trace.aligned = Some(AlignedClock {
-            bound_ns: one.alignment.bound_ns,
-            packets_from_first: one.alignment.packets_forward,
-            packets_to_first: one.alignment.packets_backward,
+            bound_ns: host.alignment.bound_ns,
+            packets_from_first: host.alignment.packets_forward,
+            packets_to_first: host.alignment.packets_backward,
         });
     }
     Ok(run.finish_hosts(traces))

@@ -111,21 +111,21 @@ pub fn read_traces(
     std::thread::scope(|scope| {
         for _ in 0..reading.threads.get().min(files.len()) {
             scope.spawn(|| {
-                while let Some((at, file)) = take(&next, files) {
+                while let Some((index, file)) = take(&next, files) {
                     let read = read(file, &settings, &options, watch);
-                    done.lock().expect("no thread panics while it holds the lock").push((at, read));
+                    done.lock().expect("no thread panics while it holds the lock").push((index, read));
                 }
             });
         }
     });
     let mut done = done.into_inner().expect("no thread panics while it holds the lock");
-    done.sort_by_key(|&(at, _)| at);
+    done.sort_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, run)| run).collect()
 }
 
 fn take<'a>(next: &AtomicUsize, files: &'a [TraceFile]) -> Option<(usize, &'a TraceFile)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    files.get(at).map(|file| (at, file))
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    files.get(index).map(|file| (index, file))
 }
 
 fn read(

@@ -1,4 +1,4 @@
-//! What can be set by name, for `laggard settings`, the HTTP API, and the manual.
+//! Lists the settings that can be set by name, for `laggard settings`, the HTTP API, and the manual.
 
 use crate::{KernelQuestion, QuestionVisitor, SampleQuestion, each_question};
 use laggard_diagnose::{CompareSettings, DiagnoseSettings};

@@ -1,4 +1,4 @@
-//! Schemas that are not derived.
+//! OpenAPI schemas that cannot be derived from a type, such as that of settings by name.
 
 use crate::listing::entries;
 use crate::{Moment, SampleQuery, SampleReading, Windows};

@@ -1,4 +1,4 @@
-//! What a question declares. Its command, its route, its page, and the list of its thresholds follow.
+//! The declaration of a question. Its command, its route, its page, and the list of its thresholds follow.
 
 use crate::{
     FromParams, Hosts, KernelReadSettings, KernelSources, KernelTraces, ParamsError, QuestionPage, ReadError,

@@ -49,10 +49,10 @@ pub trait FromParams: Sized {
     /// # Errors
     /// As [`FromParams::from_raw`]; and settings that do not exist.
     fn from_json(value: Value) -> Result<Self, ParamsError> {
-        let Value::Object(left) = value else {
+        let Value::Object(unread) = value else {
             return Err(ParamsError::new("settings are a JSON object, like {\"since\": \"-1h\"}"));
         };
-        let mut raw = RawParams { left, known: Vec::new() };
+        let mut raw = RawParams { left: unread, known: Vec::new() };
         let params = Self::from_raw(&mut raw)?;
         raw.finish()?;
         Ok(params)

@@ -1,4 +1,4 @@
-//! How inputs are read.
+//! Parameters of how inputs are read, shared by all questions.
 
 use crate::text::one_or_more;
 use crate::{FromParams, ParamsError, RawParams, Text, Windows};

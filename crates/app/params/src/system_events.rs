@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn a_deployment_has_a_service_a_version_and_a_time() {
-        let read = |text| ServiceDeployment::from_text(text).map(|one| one.event(Timestamp::MIN));
+        let read =
+            |text| ServiceDeployment::from_text(text).map(|deployment| deployment.event(Timestamp::MIN));
         let full = read("cart@1.4.3=2026-01-12T09:00:00Z").unwrap();
         assert_eq!((full.service.as_str(), full.version.as_deref()), ("cart", Some("1.4.3")));
         assert_eq!(full.at().unix_ns(), 1_768_208_400_000_000_000);

@@ -102,6 +102,6 @@ where
     }
     Ok(match OneOrMore::deserialize(deserializer)? {
         OneOrMore::More(list) => list,
-        OneOrMore::One(one) => vec![one],
+        OneOrMore::One(value) => vec![value],
     })
 }

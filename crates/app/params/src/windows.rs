@@ -156,8 +156,10 @@ impl Windows {
 
     /// The declared deployments, in order of time.
     pub fn deployments(&self) -> Vec<DeclaredDeployment> {
-        let declared =
-            self.deployments.iter().map(|one| DeclaredDeployment { time: one.time, name: one.name.clone() });
+        let declared = self
+            .deployments
+            .iter()
+            .map(|deployment| DeclaredDeployment { time: deployment.time, name: deployment.name.clone() });
         let mut declared: Vec<DeclaredDeployment> = declared.collect();
         declared.sort_by_key(|deployment| deployment.time);
         declared

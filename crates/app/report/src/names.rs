@@ -66,9 +66,9 @@ pub(crate) fn shorten(text: &str, room: usize) -> Cow<'_, str> {
 
 fn fits(text: &str, room: usize) -> bool {
     let mut used = 0;
-    for (at, c) in text.chars().enumerate() {
+    for (index, c) in text.chars().enumerate() {
         used += char_columns(c);
-        if used > room || at >= room * CHARS_PER_COLUMN {
+        if used > room || index >= room * CHARS_PER_COLUMN {
             return false;
         }
     }
@@ -110,7 +110,7 @@ pub(crate) fn parts(sentence: &str) -> Vec<SentencePart> {
         return vec![prose(sentence)];
     }
     let pieces = sentence.split('`').enumerate().take(PARTS);
-    let marked = pieces.map(|(at, text)| match at % 2 {
+    let marked = pieces.map(|(index, text)| match index % 2 {
         1 => SentencePart::Quoted(label(text, QUOTED_ROOM)),
         _ => prose(text),
     });
@@ -129,11 +129,11 @@ pub(crate) fn list(names: &[String], limit: usize, room_each: usize) -> String {
 
 /// The first `limit` phrases, and how many are left: `a, b, c and 4 more`.
 pub(crate) fn some_of(phrases: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
-    let left = phrases.len().saturating_sub(limit);
+    let omitted = phrases.len().saturating_sub(limit);
     let shown = phrases.take(limit).collect::<Vec<String>>().join(", ");
-    match left {
+    match omitted {
         0 => shown,
-        left => format!("{shown} and {} more", numbers::count(left as u64)),
+        omitted => format!("{shown} and {} more", numbers::count(omitted as u64)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a row of `reports!` declares: the JSON Schema of a report, and its verdict.
+//! The trait behind a row of `reports!`: the JSON Schema of a report, and its verdict.
 
 use crate::Present;
 use serde::Serialize;

@@ -36,7 +36,7 @@ impl Asset {
 
 /// The file with this path, which has no leading slash.
 pub fn asset(path: &str) -> Option<&'static Asset> {
-    PAGES.binary_search_by(|asset| asset.path.cmp(path)).ok().map(|at| &PAGES[at])
+    PAGES.binary_search_by(|asset| asset.path.cmp(path)).ok().map(|position| &PAGES[position])
 }
 
 /// The page at every URL of the pages; scripts then show the right one.

@@ -9,7 +9,7 @@ pub type NodeIndex = u32;
 /// siblings stand in order of invocation as far as it is known. All columns have the same length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallTree {
-    /// What was called.
+    /// The operation that was called.
     pub operation: Vec<OperationId>,
     /// The caller's position; `None` for node 0 only.
     pub parent: Vec<Option<NodeIndex>>,

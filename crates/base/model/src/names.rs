@@ -39,7 +39,7 @@ macro_rules! handle {
 }
 handle!(ServiceId, OperationId, ReplicaId, AttributeSetId);
 
-/// What an operation is: OpenTelemetry's span name within a service, by role.
+/// The identity of an operation: OpenTelemetry's span name within a service, by role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OperationKey<'a> {
     /// The service's name.

@@ -86,7 +86,7 @@ impl Measure {
 pub struct SampleRecord<'a> {
     /// Start of the interval that the value covers; for gauges and counters, the instant of reading.
     pub time: Timestamp,
-    /// What is measured.
+    /// The quantity, which also gives the value's unit.
     pub measure: Measure,
     /// The server (replica, pod, host); empty for a sample of the entire system.
     pub server: &'a str,

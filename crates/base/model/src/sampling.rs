@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn numbers_follow_the_lists() {
-        assert!(WeightSource::ALL.iter().enumerate().all(|(at, &source)| source as usize == at));
-        assert!(TailSampler::ALL.iter().enumerate().all(|(at, &sampler)| sampler as usize == at));
+        assert!(WeightSource::ALL.iter().enumerate().all(|(index, &source)| source as usize == index));
+        assert!(TailSampler::ALL.iter().enumerate().all(|(index, &sampler)| sampler as usize == index));
     }
 }

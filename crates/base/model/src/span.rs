@@ -17,7 +17,7 @@ pub struct SpanRecord<'a> {
     pub service: &'a str,
     /// The replica (instance) of the service; empty when nothing identifies one.
     pub replica: &'a str,
-    /// What identified the replica.
+    /// The attribute or column that the replica's name was read from.
     pub replica_source: ReplicaSource,
     /// Low-cardinality operation name: route, RPC method or query summary before the raw span name.
     pub operation: &'a str,

@@ -17,7 +17,7 @@ pub struct SpanRow {
     pub start: Timestamp,
     /// End minus start on that clock.
     pub inclusive: Nanos,
-    /// What was called.
+    /// The operation that was called.
     pub operation: OperationId,
     /// Where it ran. Two rows are on one clock when their replicas are equal.
     pub replica: ReplicaId,
@@ -55,7 +55,7 @@ pub struct ThreadRow {
 }
 
 impl ThreadRow {
-    /// What it belongs to, in the order of sorted rows.
+    /// The key that rows are sorted by.
     pub const fn key(&self) -> (TraceId, Timestamp, SpanId) {
         (self.trace, self.start, self.span)
     }

@@ -54,8 +54,8 @@ mod tests {
         let low_rank = Matrix::from_row_major(2, 4, vec![-2.0, 3.0, 5.0, 0.0, -4.0, 3.0, 5.0, 0.0]);
         let cosines = column_cosines(&original, &low_rank);
         let expected = [1.0, 0.5_f64.sqrt(), 1.0, 0.0];
-        for (found, wanted) in cosines.iter().zip(expected) {
-            assert!((found - wanted).abs() < 1e-15, "{found} is not {wanted}");
+        for (found, cosine) in cosines.iter().zip(expected) {
+            assert!((found - cosine).abs() < 1e-15, "{found} is not {cosine}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tail probabilities.
+//! Tail probabilities of the normal and the binomial distribution, as p-values of tests.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -122,8 +122,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_relative(found: f64, wanted: f64, tolerance: f64) {
-        assert!((found - wanted).abs() <= tolerance * wanted, "{found:e} is not {wanted:e}");
+    fn assert_relative(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance * expected, "{found:e} is not {expected:e}");
     }
 
     /// Reference values: Abramowitz and Stegun, table 26.2, and the continued fraction of the tail.

@@ -69,8 +69,8 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_relative(found: f64, wanted: f64, tolerance: f64) {
-        assert!((found - wanted).abs() <= tolerance * wanted, "{found:e} is not {wanted:e}");
+    fn assert_relative(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance * expected, "{found:e} is not {expected:e}");
     }
 
     /// With 2 and 2 degrees of freedom the tail is 1/(1 + f); with 2 and d it is (1 + 2f/d)^(−d/2).

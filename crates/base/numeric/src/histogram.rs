@@ -170,11 +170,11 @@ mod tests {
         let mut distributions = vec![vec![1.0, 0.0]; 3];
         distributions.push(vec![0.0, 1.0]);
         let distance_max = 2.0_f64.ln().sqrt();
-        let wanted = [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5].into_iter();
-        for (found, wanted) in dissimilarities(&distributions).iter().zip(wanted) {
-            assert!((found.ratio - wanted).abs() < 1e-15);
+        let expected = [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5].into_iter();
+        for (found, expected) in dissimilarities(&distributions).iter().zip(expected) {
+            assert!((found.ratio - expected).abs() < 1e-15);
             // The odd one is that far from all three, each of the others from one of three.
-            assert!((found.distance - 2.0 * wanted * distance_max).abs() < 1e-15);
+            assert!((found.distance - 2.0 * expected * distance_max).abs() < 1e-15);
         }
         let ratios = |distributions: &[Vec<f64>]| -> Vec<f64> {
             dissimilarities(distributions).iter().map(|found| found.ratio).collect()
@@ -189,8 +189,8 @@ mod tests {
         let bins = HistogramBins::from_values([1.0, 5.0, 9.0, 2.0].into_iter(), BinRule::SquareRoot);
         assert_eq!(bins.edges(), [1.0, 5.0, 9.0]);
         let edges = HistogramBins::from_values([1.0, 8.0].into_iter(), BinRule::LogSturges).edges();
-        for (found, wanted) in edges.iter().zip([1.0, 8.0_f64.sqrt(), 8.0]) {
-            assert!((found - wanted).abs() < 1e-12);
+        for (found, expected) in edges.iter().zip([1.0, 8.0_f64.sqrt(), 8.0]) {
+            assert!((found - expected).abs() < 1e-12);
         }
         assert_eq!(HistogramBins::from_values([7.0].into_iter(), BinRule::SquareRoot).edges(), [7.0, 7.0]);
     }

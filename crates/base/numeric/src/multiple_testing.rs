@@ -1,4 +1,4 @@
-//! Many tests at once.
+//! Correction of p-values for many tests at once (Benjamini and Hochberg).
 
 /// Benjamini–Hochberg adjusted p-values, in the order of the input.
 ///

@@ -138,11 +138,11 @@ impl PrefixSums {
         assert_eq!(x.len() + 1, self.columns, "a number for every column but the intercept");
         let row = std::iter::once(1.0).chain(x.iter().copied()).chain([y]);
         let before = self.sums.len() - packed_len(self.columns);
-        let mut at = before;
+        let mut offset = before;
         for (i, left) in row.clone().enumerate() {
             for right in row.clone().take(i + 1) {
-                self.sums.push(self.sums[at] + left * right);
-                at += 1;
+                self.sums.push(self.sums[offset] + left * right);
+                offset += 1;
             }
         }
     }

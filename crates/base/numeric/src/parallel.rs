@@ -19,16 +19,16 @@ pub fn parallel_map<T: Sync, R: Send>(
         for _ in 0..threads.get().min(items.len()) {
             scope.spawn(|| {
                 loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(at) else { return };
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
                     let result = work(item);
-                    done.lock().expect("no thread panics while it holds the lock").push((at, result));
+                    done.lock().expect("no thread panics while it holds the lock").push((index, result));
                 }
             });
         }
     });
     let mut done = done.into_inner().expect("no thread panics while it holds the lock");
-    done.sort_unstable_by_key(|&(at, _)| at);
+    done.sort_unstable_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 

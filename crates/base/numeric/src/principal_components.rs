@@ -38,17 +38,18 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
     let Some(eigen) = SymmetricEigen::try_new(scaled, f64::EPSILON, STEPS_MAX) else { return none(means) };
     let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]).then(a.cmp(&b)));
-    let mut variances: Vec<f64> = order.iter().map(|&at| eigen.eigenvalues[at].max(0.0)).collect();
+    let mut variances: Vec<f64> =
+        order.iter().map(|&component| eigen.eigenvalues[component].max(0.0)).collect();
     variances.resize(n, 0.0);
     let floor = VARIANCE_ZERO * variances[0];
     let retained = variances.iter().take_while(|&&variance| variance > floor).count();
     let mut loadings = Matrix::zeros(retained, n);
-    for (component, &at) in order.iter().take(retained).enumerate() {
+    for (component, &source) in order.iter().take(retained).enumerate() {
         let row = loadings.row_mut(component);
         if tall {
-            row.iter_mut().zip(eigen.eigenvectors.column(at).iter()).for_each(|(to, from)| *to = *from);
+            row.iter_mut().zip(eigen.eigenvectors.column(source).iter()).for_each(|(to, from)| *to = *from);
         } else {
-            combine(&centered, eigen.eigenvectors.column(at).iter().copied(), row);
+            combine(&centered, eigen.eigenvectors.column(source).iter().copied(), row);
         }
         normalize(row);
     }
@@ -83,7 +84,7 @@ impl PrincipalComponents {
             sum += variance;
             sum >= share * total
         });
-        enough.map_or(self.loadings.rows(), |at| at + 1).min(self.loadings.rows())
+        enough.map_or(self.loadings.rows(), |index| index + 1).min(self.loadings.rows())
     }
 
     /// Share of all variance that the first 1, 2, … components hold together, 0..1, up to all of them; empty if nothing
@@ -205,8 +206,8 @@ mod tests {
         // Distances from the mean are −10, 0, 10: variance 200/2.
         assert!((found.variances[0] - 100.0).abs() < 1e-10 && found.variances[1].abs() < 1e-10);
         assert_eq!((found.loadings.rows(), found.components_holding(0.95)), (1, 1));
-        for (entry, wanted) in found.loadings.row(0).iter().zip([0.6, 0.8, 0.0]) {
-            assert!((entry - wanted).abs() < 1e-12);
+        for (entry, expected) in found.loadings.row(0).iter().zip([0.6, 0.8, 0.0]) {
+            assert!((entry - expected).abs() < 1e-12);
         }
         assert!(found.residual_variances(1).is_empty());
         // (1, 2, 7) + (−4, 3, 2): 5² across the line, and 2².

@@ -140,8 +140,8 @@ fn upper_gamma_fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_relative(found: f64, wanted: f64, tolerance: f64) {
-        assert!((found - wanted).abs() <= tolerance * wanted.abs(), "{found:e} is not {wanted:e}");
+    fn assert_relative(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance * expected.abs(), "{found:e} is not {expected:e}");
     }
 
     /// Reference values: tables of the normal distribution to 15 digits.

@@ -98,9 +98,15 @@ mod tests {
     #[test]
     fn quantiles_are_values_that_occurred() {
         let sorted = [15.0, 20.0, 35.0, 40.0, 50.0];
-        let at = |q| quantile_nearest_rank(&sorted, q);
-        assert_eq!([at(0.05), at(0.3), at(0.4), at(0.5), at(1.0)], [15.0, 20.0, 20.0, 35.0, 50.0]);
-        assert_eq!((at(0.0), at(-1.0), at(7.0), at(f64::NAN)), (15.0, 15.0, 50.0, 15.0));
+        let quantile = |q| quantile_nearest_rank(&sorted, q);
+        assert_eq!(
+            [quantile(0.05), quantile(0.3), quantile(0.4), quantile(0.5), quantile(1.0)],
+            [15.0, 20.0, 20.0, 35.0, 50.0]
+        );
+        assert_eq!(
+            (quantile(0.0), quantile(-1.0), quantile(7.0), quantile(f64::NAN)),
+            (15.0, 15.0, 50.0, 15.0)
+        );
         assert_eq!(quantile_nearest_rank(&[], 0.5), 0.0);
     }
 

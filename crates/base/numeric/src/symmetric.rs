@@ -124,15 +124,15 @@ pub fn symmetric_eigen(matrix: &Matrix) -> Option<Eigen> {
     let mut order: Vec<usize> = (0..size).collect();
     order.sort_by(|&a, &b| found.eigenvalues[b].total_cmp(&found.eigenvalues[a]).then(a.cmp(&b)));
     let mut vectors = Matrix::zeros(size, size);
-    for (row, &at) in order.iter().enumerate() {
-        let column = found.eigenvectors.column(at);
+    for (row, &source) in order.iter().enumerate() {
+        let column = found.eigenvectors.column(source);
         let largest = column
             .iter()
             .fold(0.0_f64, |best, &v| if v.abs() > best.abs() * (1.0 + 1e-9) { v } else { best });
         let sign = if largest < 0.0 { -1.0 } else { 1.0 };
         vectors.row_mut(row).iter_mut().zip(column.iter()).for_each(|(to, from)| *to = sign * from);
     }
-    Some(Eigen { values: order.iter().map(|&at| found.eigenvalues[at]).collect(), vectors })
+    Some(Eigen { values: order.iter().map(|&source| found.eigenvalues[source]).collect(), vectors })
 }
 
 /// The condition number `largest / smallest` eigenvalue of a symmetric matrix that should be positive definite;
@@ -164,9 +164,9 @@ mod tests {
         let factor = Cholesky::new(&two_by_two(), 0.0).expect("positive definite");
         let solved = factor.solve(&[8.0, 8.0]);
         assert!((solved[0] - 1.0).abs() < 1e-15 && (solved[1] - 2.0).abs() < 1e-15);
-        let wanted = [0.375, -0.25, -0.25, 0.5];
-        for (found, wanted) in factor.inverse().data().iter().zip(wanted) {
-            assert!((found - wanted).abs() < 1e-15);
+        let expected = [0.375, -0.25, -0.25, 0.5];
+        for (found, expected) in factor.inverse().data().iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-15);
         }
         assert!((factor.log_determinant() - 8.0_f64.ln()).abs() < 1e-15);
         let root = 17.0_f64.sqrt();

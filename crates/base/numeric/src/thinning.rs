@@ -1,4 +1,4 @@
-//! Some of many, evenly spread.
+//! Selects some indices of many, evenly spread, to bound the cost of methods on large inputs.
 
 /// Increasing indices of `keep` out of `all` items: one from each of `keep` intervals of equal length, at an
 /// offset that is pseudo-random but always the same. Every k-th would not do: where replicas alternate, all selected
@@ -29,7 +29,7 @@ mod tests {
         for (all, keep) in [(0, 5), (1, 1), (10, 3), (10, 9), (20_001, 20_000), (1000, 7)] {
             let indices: Vec<usize> = spread_evenly(all, keep).collect();
             assert_eq!(indices.len(), keep.min(all));
-            assert!(indices.is_sorted_by(|a, b| a < b) && indices.iter().all(|&at| at < all));
+            assert!(indices.is_sorted_by(|a, b| a < b) && indices.iter().all(|&index| index < all));
             let largest = indices.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
             assert!(largest <= 2 * all.div_ceil(keep), "{all} {keep}: {largest}");
         }
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn alternating_items_are_retained_in_equal_parts() {
         let mut retained = [0; 8];
-        spread_evenly(80_000, 10_000).for_each(|at| retained[at % 8] += 1);
+        spread_evenly(80_000, 10_000).for_each(|index| retained[index % 8] += 1);
         assert!(retained.iter().all(|&count| (1100..1400).contains(&count)), "{retained:?}");
     }
 }

@@ -84,10 +84,10 @@ pub fn weighted_median(values: &[f64], weights: Weights<'_>) -> f64 {
     let rows = sorted(values, weights);
     let half = rows.iter().map(|row| row.weight).sum::<f64>() / 2.0;
     let mut below = 0.0;
-    for (at, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         below += row.weight;
         if below == half
-            && let Some(next) = rows.get(at + 1)
+            && let Some(next) = rows.get(index + 1)
         {
             return f64::midpoint(row.value, next.value);
         }
@@ -119,11 +119,11 @@ pub fn weighted_quantiles<const N: usize>(values: &[f64], weights: Weights<'_>, 
     let rows = sorted(values, weights);
     let total: f64 = rows.iter().map(|row| row.weight).sum();
     q.map(|q| {
-        let wanted = q.clamp(0.0, 1.0) * total;
+        let target = q.clamp(0.0, 1.0) * total;
         let mut below = 0.0;
         let found = rows.iter().find(|row| {
             below += row.weight;
-            below >= wanted
+            below >= target
         });
         found.or(rows.last()).map_or(0.0, |row| row.value)
     })

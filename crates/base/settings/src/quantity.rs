@@ -41,7 +41,7 @@ const SIZE_UNITS: &[(&str, f64)] = &[
 /// Reads `60s`, `5m`, `1h`, `1d`, `500ms`, `250us`, `10ns`, or a number of seconds.
 ///
 /// # Errors
-/// What is wrong, and what to write instead.
+/// A message for the user: the error, and a valid example.
 pub fn parse_length(text: &str) -> Result<Nanos, String> {
     let nanoseconds = scaled(text.trim(), LENGTH_UNITS);
     let length = nanoseconds.map(|number| Nanos::from_ns(number.round() as u64));
@@ -51,7 +51,7 @@ pub fn parse_length(text: &str) -> Result<Nanos, String> {
 /// Reads `4GiB`, `500MB`, `1.5g`, or a number of bytes.
 ///
 /// # Errors
-/// What is wrong, and what to write instead.
+/// A message for the user: the error, and a valid example.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let bytes = scaled(&text.trim().to_ascii_lowercase(), SIZE_UNITS);
     bytes.map(|number| number as u64).ok_or_else(|| {

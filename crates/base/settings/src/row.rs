@@ -12,11 +12,11 @@ pub struct SettingRow {
     pub group: &'static str,
     /// Its name for `--set`, requests, and reports.
     pub name: &'static str,
-    /// What is counted or measured; empty for plain numbers, shares, and words.
+    /// Unit of the value, such as `requests` or `ms`; empty for plain numbers, shares, and words.
     pub unit: &'static str,
-    /// What is allowed.
+    /// The range of valid values.
     pub range: Range,
-    /// What it means; lines of the doc comment, joined.
+    /// Its description: the lines of the doc comment, joined.
     pub doc: &'static str,
     /// Source of the default; empty where the meaning explains it.
     pub source: &'static str,

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 10_000;
 /// The shape of one category's requests: positions in depth-first pre-order, position 0 is the entry.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TreeShape {
-    /// What is called at each position.
+    /// The operation called at each position.
     pub(crate) operation: Vec<OperationIndex>,
     /// The caller's position; 0 for the entry itself.
     pub(crate) parent: Vec<u16>,

@@ -217,10 +217,10 @@ mod tests {
         let mut queue = SpanQueue::new(settings.seed, PROCESSES, late_host, Arrangement::AsExported);
         let mut rows = Vec::new();
         let all = simulation.arrivals();
-        for (at, &arrival) in all.iter().enumerate() {
-            deliver(&simulation, &Request::draw(&simulation, arrival), at as u32, &mut queue);
-            if at % 7 == 0 {
-                queue.drain(all.get(at + 1).map(|next| next.start_ns), &mut |row| rows.push(*row));
+        for (index, &arrival) in all.iter().enumerate() {
+            deliver(&simulation, &Request::draw(&simulation, arrival), index as u32, &mut queue);
+            if index % 7 == 0 {
+                queue.drain(all.get(index + 1).map(|next| next.start_ns), &mut |row| rows.push(*row));
             }
         }
         queue.drain(None, &mut |row| rows.push(*row));

@@ -1,4 +1,4 @@
-//! Why nothing could be generated.
+//! The error of the generators.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub enum Error {
         name: &'static str,
         /// The rejected value.
         value: String,
-        /// What is allowed.
+        /// The allowed range, in words.
         allowed: &'static str,
     },
     /// The folder for the traces holds something already; old and new traces would mix.

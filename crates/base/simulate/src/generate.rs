@@ -1,4 +1,4 @@
-//! From settings to files.
+//! Generates an incident: draws requests on several threads, and writes trace files and the ground truth.
 
 use crate::Error;
 use crate::request::Request;

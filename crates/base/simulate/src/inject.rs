@@ -62,8 +62,8 @@ impl FaultPlan {
         let chosen = random.sample(waits.len(), count);
         let shares: Vec<f64> = chosen.iter().map(|_| random.between(0.5, 1.5)).collect();
         let all: f64 = shares.iter().sum();
-        for (&at, share) in chosen.iter().zip(shares) {
-            draft.add_extra(waits[at], total_ns * share / all * self.strength);
+        for (&index, share) in chosen.iter().zip(shares) {
+            draft.add_extra(waits[index], total_ns * share / all * self.strength);
         }
     }
 
@@ -79,18 +79,18 @@ impl FaultPlan {
         if !self.hits_node(draft.nodes[component]) {
             return;
         }
-        for at in draft.positions(&self.culprits) {
+        for call in draft.positions(&self.culprits) {
             if random.chance(probability) {
-                draft.add_extra(at, random.exponential(mean_ns) * self.strength);
+                draft.add_extra(call, random.exponential(mean_ns) * self.strength);
             }
         }
     }
 
     /// Adds to each call of a culprit what `extra_ns` makes of its self time.
     fn each_culprit(&self, draft: &mut Draft<'_>, mut extra_ns: impl FnMut(f64) -> f64) {
-        for at in draft.positions(&self.culprits) {
-            let extra = extra_ns(draft.self_ns[at] as f64) * self.strength;
-            draft.add_extra(at, extra);
+        for call in draft.positions(&self.culprits) {
+            let extra = extra_ns(draft.self_ns[call] as f64) * self.strength;
+            draft.add_extra(call, extra);
         }
     }
 
@@ -102,10 +102,10 @@ impl FaultPlan {
     }
 
     fn slow_everything(&self, system: &System, draft: &mut Draft<'_>, share: f64) {
-        for at in 0..draft.self_ns.len() {
-            let component = system.operations.get(draft.shape.operation[at]).component;
+        for call in 0..draft.self_ns.len() {
+            let component = system.operations.get(draft.shape.operation[call]).component;
             if self.hits_node(draft.nodes[component]) {
-                draft.add_extra(at, draft.self_ns[at] as f64 * share * self.strength);
+                draft.add_extra(call, draft.self_ns[call] as f64 * share * self.strength);
             }
         }
     }
@@ -113,8 +113,8 @@ impl FaultPlan {
 
 /// All of a new operation's time is the fault's; it was drawn with the other self times.
 fn mark_new_operation(draft: &mut Draft<'_>, culprits: &[OperationIndex]) {
-    for at in draft.positions(culprits) {
-        let self_ns = std::mem::take(&mut draft.self_ns[at]);
-        draft.add_extra(at, self_ns as f64);
+    for call in draft.positions(culprits) {
+        let self_ns = std::mem::take(&mut draft.self_ns[call]);
+        draft.add_extra(call, self_ns as f64);
     }
 }

@@ -17,7 +17,7 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(crate) use laggard_model::mix64 as mix;
 
-/// What a stream decides; the first step of its path.
+/// The decision that a random stream is for: the first step of its path below the seed, so that streams are independent.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub enum Stream {
@@ -144,9 +144,9 @@ impl Random {
     pub fn sample(&mut self, total: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..total).collect();
         let count = count.min(total);
-        for at in 0..count {
-            let other = at + self.index(total - at);
-            all.swap(at, other);
+        for index in 0..count {
+            let other = index + self.index(total - index);
+            all.swap(index, other);
         }
         all.truncate(count);
         all.sort_unstable();

@@ -1,4 +1,4 @@
-//! Fault scenarios.
+//! Fault scenarios: where a fault is injected, and which services requests enter.
 
 use crate::choices;
 

@@ -1,4 +1,4 @@
-//! What to generate.
+//! Settings of generated traces: fault, seed, number of requests, damage to the records, file format.
 
 use crate::choices;
 use crate::scenario::ServiceSet;

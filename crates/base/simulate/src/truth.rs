@@ -29,7 +29,7 @@ pub struct Truth {
     pub requests: u64,
     /// Spans (calls) of all requests, before any were lost or repeated.
     pub spans: u64,
-    /// What became of the records.
+    /// How many records were written, left out, and written twice.
     pub records: RecordCounts,
     /// The node whose records came late.
     pub late_host: Option<String>,

@@ -1,3 +1,5 @@
+//! The system clock. Only the program and the server read it: methods and reports are given times.
+
 use laggard_model::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! What programs need of the world around them: the clock, the number of processors, an HTTP
+//! Access to the operating system and the network, shared by all programs: the clock, the number of processors, an HTTP
 //! client, and other programs' text.
 
 mod clock;

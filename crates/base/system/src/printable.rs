@@ -1,4 +1,4 @@
-//! Text of other programs.
+//! Text of other programs, made safe to print: no control characters, bounded length.
 
 /// At most `chars_max` characters of a text, without control characters, which a terminal would obey.
 pub fn printable(text: &str, chars_max: usize) -> String {

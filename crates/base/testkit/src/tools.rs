@@ -36,17 +36,17 @@ pub fn npm_install(folder: &Path) {
     let lock_file = folder.join("package-lock.json");
     let alone = File::open(&lock_file).expect("the folder has a package-lock.json");
     alone.lock().expect("files can be locked");
-    let wanted = fs::read(&lock_file).expect("it was just opened");
+    let expected = fs::read(&lock_file).expect("it was just opened");
     let mark = folder.join("node_modules/.installed-from");
     let is_there = folder.join("node_modules/.package-lock.json").is_file();
-    if is_there && fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+    if is_there && fs::read(&mark).is_ok_and(|installed| installed == expected) {
         return;
     }
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder).stdin(Stdio::null());
     let ended = npm.status().expect("npm is there");
     assert!(ended.success(), "npm ci in {}: {ended}", folder.display());
-    fs::write(mark, wanted).expect("npm made the folder");
+    fs::write(mark, expected).expect("npm made the folder");
 }
 
 /// The interpreter of a virtual environment in a folder with the packages of a requirements file, which names all of them; installed
@@ -63,8 +63,8 @@ pub fn python_with(folder: &Path, requirements: &Path) -> Option<PathBuf> {
     }
     let python = folder.join("bin/python");
     let mark = folder.join(".installed-from");
-    let wanted = fs::read(requirements).expect("the requirements are in the repository");
-    if fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+    let expected = fs::read(requirements).expect("the requirements are in the repository");
+    if fs::read(&mark).is_ok_and(|installed| installed == expected) {
         return Some(python);
     }
     let run = |command: &mut Command| {
@@ -75,6 +75,6 @@ pub fn python_with(folder: &Path, requirements: &Path) -> Option<PathBuf> {
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder));
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
     run(Command::new(&python).args(pip).arg(requirements));
-    fs::write(mark, wanted).expect("the folder was just made");
+    fs::write(mark, expected).expect("the folder was just made");
     Some(python)
 }

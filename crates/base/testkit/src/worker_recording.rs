@@ -95,7 +95,7 @@ pub fn worker_recording(calls: &[(u64, WorkerWait)], calendar: Option<RecordedIn
         switches.push((wait_end + MS, 0, SLEEPS));
     }
     let names = ["swapper", "worker", "other"];
-    let name_of = |tid: u64| [0, WORKER, OTHER].iter().position(|one| *one == tid).unwrap_or(0) as u64;
+    let name_of = |tid: u64| [0, WORKER, OTHER].iter().position(|name| *name == tid).unwrap_or(0) as u64;
     let columns = [
         packed(1, steps(switches.iter().map(|row| row.0))),
         packed(2, switches.iter().map(|row| row.2)),
@@ -111,7 +111,8 @@ pub fn worker_recording(calls: &[(u64, WorkerWait)], calendar: Option<RecordedIn
     .concat();
     let events = bytes(1, &bytes(1, &[integer(1, 0), bytes(4, &columns)].concat()));
     let clock = |id, ns| bytes(1, &[integer(1, id), integer(2, ns)].concat());
-    let clocks =
-        |at: RecordedInstant| bytes(1, &bytes(6, &[clock(6, at.clock_ns), clock(1, at.unix_ns)].concat()));
+    let clocks = |instant: RecordedInstant| {
+        bytes(1, &bytes(6, &[clock(6, instant.clock_ns), clock(1, instant.unix_ns)].concat()))
+    };
     [calendar.map_or_else(Vec::new, clocks), events].concat()
 }

@@ -27,13 +27,13 @@ pub enum Value<'a> {
 pub struct Header {
     /// The field's number, never 0.
     pub field: u32,
-    /// What comes after it.
+    /// The value, or how many bytes of it follow.
     pub contents: Contents,
     /// Bytes that the header takes.
     pub bytes: usize,
 }
 
-/// What comes after a header.
+/// The value of a field as its header shows it, by wire type: a varint itself, else how many bytes follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
     /// Nothing: this was the value.
@@ -91,10 +91,10 @@ pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, WireError> {
         _ => {}
     }
     let mut value = 0;
-    for (at, &byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7F) << (7 * at);
+    for (index, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7F) << (7 * index);
         if byte < 0x80 {
-            return Ok(Some((value, at + 1)));
+            return Ok(Some((value, index + 1)));
         }
     }
     if bytes.len() < 10 { Ok(None) } else { Err(WireError) }
@@ -131,9 +131,9 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(WireError)?;
+        let (head, rest) = self.rest.split_at_checked(count).ok_or(WireError)?;
         self.rest = rest;
-        Ok(taken)
+        Ok(head)
     }
 
     /// The next field of any type; `None` for a group's start or end.

@@ -37,10 +37,10 @@ impl Diagnosis {
         if !matches!(self.verdict, Verdict::ExecutionsStandOut | Verdict::FewStandOut) {
             return;
         }
-        let left = self.sample.iter().filter(|row| row.stands_out()).count();
-        let chance = chance_of_outliers(left, self.sample.len(), self.normal.len());
+        let unusual = self.sample.iter().filter(|row| row.stands_out()).count();
+        let chance = chance_of_outliers(unusual, self.sample.len(), self.normal.len());
         let is_raised = self.total.is_raised || self.states.iter().any(|row| row.time.is_raised);
-        self.verdict = match left {
+        self.verdict = match unusual {
             0 if is_raised => Verdict::SlowerOverall,
             0 => Verdict::NothingFound,
             _ if chance <= outlier_chance => Verdict::ExecutionsStandOut,

@@ -1,4 +1,4 @@
-//! Compares two sets of executions.
+//! Entry of the crate: checks and prepares the two sets of executions, then runs the robust mode or a paper mode.
 
 use crate::sets::{ExecutionSets, SetDiagnosis};
 use crate::vectors::{state_vectors, states_of};

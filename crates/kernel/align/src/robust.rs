@@ -1,4 +1,5 @@
-//! The robust mode.
+//! The robust mode, which is the default: rules changed where the published ones (`paper`) fail on plausible data. Executions
+//! are assigned to kinds, tested for deviating times and steps, and those that stand out are aligned with normal ones.
 
 use crate::anomalies::{LabeledExecutions, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
 use crate::assignment::{KindAssignment, KindAssignments, PointViews, assignments, robust_points};

@@ -19,7 +19,7 @@ pub(crate) struct CpuUsers {
     users: BTreeMap<UserKey, BTreeMap<Option<u32>, u64>>,
 }
 
-/// What threads that are listed together have in common: name, relation, and container.
+/// Key of a group of threads: name, relation, and container.
 type UserKey = (String, CpuUserKind, Option<String>);
 
 impl CpuUsers {

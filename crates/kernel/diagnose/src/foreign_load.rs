@@ -30,7 +30,7 @@ pub(crate) fn foreign_ns(graph: &ExecutionGraph, path: &CriticalPath) -> u64 {
     sum
 }
 
-/// What other programs' use of the CPUs means for a comparison.
+/// Effect of other programs' use of the CPUs on a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct ForeignLoad {
     /// Mean time of an execution that waited for other programs, in nanoseconds.
@@ -72,7 +72,7 @@ impl ForeignLoad {
         ForeignLoad { normal_ns, sample_ns: mean(after), is_raised, excused }
     }
 
-    /// What it means for the reader; a whole sentence.
+    /// A sentence for the reader on this effect.
     pub(crate) fn caution(&self) -> Option<String> {
         let time = |ns: f64| laggard_model::Nanos::from_ns(ns.max(0.0) as u64);
         if self.is_raised {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Structures built from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct ReadingSettings {
-    /// What begins and ends executions; `None`: no executions.
+    /// The events that begin and end executions; `None`: no executions.
     pub delimiter: Option<Delimiter>,
     /// How the graph is built; `None`: no graph.
     pub graph: Option<GraphSettings>,
@@ -100,9 +100,9 @@ impl KernelRun {
     pub fn select_spans(&mut self, spans: &[SpanInterval]) -> (usize, Option<SpanExecutionError>) {
         let marked = self.executions.as_ref().map_or(&[][..], |found| &found.executions);
         let found = executions_of_spans(spans, marked, self.window, self.calendar);
-        let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max().copied();
+        let why = found.iter().filter_map(|span| span.execution.as_ref().err()).max().copied();
         let spans = found.len();
-        let mut executions: Vec<_> = found.into_iter().filter_map(|one| one.execution.ok()).collect();
+        let mut executions: Vec<_> = found.into_iter().filter_map(|span| span.execution.ok()).collect();
         let why = why.max(self.retain_running(&mut executions));
         let unfinished = (spans - executions.len()) as u64;
         executions.sort_by_key(|execution| (execution.window.from, execution.window.to, execution.tid));

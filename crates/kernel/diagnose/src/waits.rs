@@ -1,4 +1,4 @@
-//! What the waits on a path have in common: who waits for whom, in which call, and why.
+//! Groups the waits on a path by who waits for whom, in which call, and why.
 
 use crate::cpu_users::{CpuUsers, relation_kind};
 use crate::intervals::{PathInterval, sender};
@@ -19,7 +19,7 @@ const STACKS_LISTED: usize = 3;
 /// Maximum number of distinct threads that are counted for a kind of waits.
 const TIDS_MAX: usize = 1_000;
 
-/// What waits that are listed together have in common.
+/// Key of a group of waits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct WaitKey {
     /// The cause, of the other thread if there is one.

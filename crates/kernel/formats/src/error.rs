@@ -22,14 +22,14 @@ pub enum KernelTraceError {
     Damaged {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error, in words.
         reason: String,
     },
     /// The file is intact, but not supported; the reason suggests what to do.
     Unsupported {
         /// The file or folder.
         path: PathBuf,
-        /// What it is and what to do.
+        /// The kind of file, and how to get one that can be read.
         reason: String,
     },
 }

@@ -5,7 +5,7 @@ use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
 use std::path::Path;
 
-/// What any bytes need before them to be read as a format.
+/// How tests turn arbitrary bytes into an input of a format: by a prefix, or as files of a folder.
 #[derive(Clone, Copy, Debug)]
 pub enum SampleShape {
     /// A file that begins with these bytes.
@@ -18,7 +18,7 @@ pub enum SampleShape {
 pub struct KernelFormat {
     /// The name users see and give.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description of one line.
     pub about: &'static str,
     /// Path of its page in the manual, from the repository's root.
     pub manual: &'static str,

@@ -3,7 +3,7 @@
 /// Events that are always read: to which process and container a thread belongs. They are rare.
 const MEMBERSHIP_EVENTS: [&str; 3] = ["task_newtask", "cgroup_attach_task", "lttng_statedump_process_pid_ns"];
 
-/// What to read beyond the events that the execution graph needs.
+/// Events and fields to read besides those that the execution graph needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
     /// Events requested as [`Other`](laggard_model::EventKind::Other), by name (`sched_process_free`, a uprobe's name)
@@ -19,15 +19,16 @@ impl OpenOptions {
     /// Whether an event without its own kind is requested.
     pub fn wants(&self, system: &str, name: &str) -> bool {
         MEMBERSHIP_EVENTS.contains(&name)
-            || self.also.iter().any(|wanted| match wanted.split_once(':') {
+            || self.also.iter().any(|requested| match requested.split_once(':') {
                 Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
-                None => wanted == name,
+                None => requested == name,
             })
     }
 
     /// The same if only the name is known.
     pub fn wants_name(&self, name: &str) -> bool {
-        let named = |wanted: &String| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name;
+        let named =
+            |requested: &String| requested.split_once(':').map_or(&**requested, |(_, name)| name) == name;
         MEMBERSHIP_EVENTS.contains(&name) || self.also.iter().any(named)
     }
 }

@@ -33,8 +33,8 @@ impl SharedFile {
 
     /// Appends to `into` the bytes from `offset` on: `count`, or as many as there are.
     pub(crate) fn append_at(&self, offset: u64, count: usize, into: &mut Vec<u8>) -> io::Result<()> {
-        let left = self.bytes.saturating_sub(offset);
-        let count = u64::try_from(count).unwrap_or(u64::MAX).min(left);
+        let remaining = self.bytes.saturating_sub(offset);
+        let count = u64::try_from(count).unwrap_or(u64::MAX).min(remaining);
         if count == 0 {
             return Ok(());
         }

@@ -68,9 +68,9 @@ pub trait EventStream: Send {
 
 /// An opened trace.
 pub struct KernelTrace {
-    /// What it says of itself.
+    /// Metadata of the trace.
     pub facts: TraceFacts,
-    /// What opening it has met already.
+    /// Losses that opening it met already.
     pub losses: Losses,
     /// Its streams.
     pub streams: Vec<Box<dyn EventStream>>,
@@ -79,11 +79,11 @@ pub struct KernelTrace {
 /// Result of reading a trace.
 #[derive(Debug, Default)]
 pub struct ReadTrace {
-    /// What the trace states about itself.
+    /// Metadata of the trace.
     pub facts: TraceFacts,
     /// The texts its events refer to.
     pub texts: KernelTexts,
-    /// What was lost.
+    /// Losses of reading it.
     pub losses: Losses,
 }
 

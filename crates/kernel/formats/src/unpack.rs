@@ -82,7 +82,7 @@ impl Compressor {
 pub(crate) struct Unpacked {
     /// Removed with the last clone.
     file: Arc<TempPath>,
-    /// What unpacking has met.
+    /// Losses of unpacking.
     pub(crate) losses: Losses,
 }
 

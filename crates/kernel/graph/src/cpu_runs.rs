@@ -61,8 +61,8 @@ impl CpuRuns {
         let mut known: BTreeMap<WorkerId, bool> = BTreeMap::new();
         let cpus = self.cpus.range((host, Cpu(0))..=(host, Cpu(u16::MAX)));
         let runs = cpus.flat_map(|(_, runs)| runs);
-        let wanted = runs.filter(|run| *known.entry(run.worker).or_insert_with(|| is_wanted(run.worker)));
-        wanted.map(|run| run.window).collect()
+        let selected = runs.filter(|run| *known.entry(run.worker).or_insert_with(|| is_wanted(run.worker)));
+        selected.map(|run| run.window).collect()
     }
 
     /// The end of the last run on a CPU, by a thread for which `is_wanted` holds, within a window.

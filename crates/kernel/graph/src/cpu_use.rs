@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 impl ExecutionGraph {
-    /// What ran on every CPU; computed when it is first needed.
+    /// The runs of threads on every CPU; computed when first needed.
     pub(crate) fn cpu_runs(&self) -> &CpuRuns {
         self.cpu_runs.get_or_init(|| CpuRuns::from_chains(&self.workers, &self.chains))
     }

@@ -134,22 +134,22 @@ impl ProbedCalls {
 
     fn end(&mut self, tid: Tid, address: u64, time: KernelTime, each: &mut dyn FnMut(&ProbedRequest<'_>)) {
         let request = self.threads.entry(tid);
-        let Some(at) = request.open.iter().rposition(|&(open, _)| open == address) else {
+        let Some(position) = request.open.iter().rposition(|&(open, _)| open == address) else {
             self.losses.add(Loss::StrayReturn, || format!("thread {}", tid.0));
             return;
         };
         // What is above it was left without a return: by longjmp, or its event was lost.
-        let unreturned = request.open.len() - at - 1;
+        let unreturned = request.open.len() - position - 1;
         if unreturned > 0 {
             request.is_damaged = true;
             self.losses.add_many(Loss::MissingReturn, unreturned as u64, || format!("thread {}", tid.0));
         }
-        let index = request.open[at].1 as usize;
-        request.open.truncate(at);
+        let index = request.open[position].1 as usize;
+        request.open.truncate(position);
         if let Some(call) = request.calls.get_mut(index) {
             call.end = time;
         }
-        if at > 0 {
+        if position > 0 {
             return;
         }
         if request.is_damaged {

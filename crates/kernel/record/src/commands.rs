@@ -44,7 +44,7 @@ fn events(settings: &RecordSettings) -> Vec<EventName> {
     events
 }
 
-/// What the other programs run: the command, or something that takes as long.
+/// The command that other programs run: ours, or one that takes as long.
 fn command(settings: &RecordSettings) -> String {
     let sleep = |target: &str| match settings.duration {
         Some(duration) => format!("timeout {} {target}", duration.as_secs_f64()),

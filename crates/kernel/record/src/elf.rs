@@ -168,9 +168,9 @@ impl Elf {
         if head[..4] != *b"\x7fELF" || head[4] != 2 || head[5] != order {
             return Err(ElfError::NotReadable("not a program of this machine (ELF, 64 bits)"));
         }
-        let table = |at: usize, count: usize, bytes: u64| ElfPart {
+        let table = |offset: usize, count: usize, bytes: u64| ElfPart {
             kind: 0,
-            offset: number(&head, at, 8),
+            offset: number(&head, offset, 8),
             bytes: number(&head, count, 2) * bytes,
             link: 0,
             is_code: false,
@@ -274,15 +274,15 @@ fn section(head: &[u8]) -> ElfPart {
 }
 
 /// A number in this machine's byte order; the offsets are inside fixed headers.
-fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+fn number(bytes: &[u8], offset: usize, width: usize) -> u64 {
     let mut all = [0; 8];
     let begin = if cfg!(target_endian = "big") { 8 - width } else { 0 };
-    all[begin..begin + width].copy_from_slice(&bytes[at..at + width]);
+    all[begin..begin + width].copy_from_slice(&bytes[offset..offset + width]);
     u64::from_ne_bytes(all)
 }
 
-fn text_at(names: &[u8], at: u64) -> &str {
-    let rest = usize::try_from(at).ok().and_then(|at| names.get(at..)).unwrap_or_default();
+fn text_at(names: &[u8], offset: u64) -> &str {
+    let rest = usize::try_from(offset).ok().and_then(|offset| names.get(offset..)).unwrap_or_default();
     let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(text).unwrap_or_default()
 }

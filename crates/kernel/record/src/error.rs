@@ -27,7 +27,7 @@ pub enum RecordError {
     },
     /// The top-level buffer is needed, but is in use.
     Busy {
-        /// What is in use.
+        /// The resource that is in use.
         what: String,
     },
     /// The request is invalid.

@@ -1,4 +1,4 @@
-//! What is to be recorded, and how.
+//! Settings of a recording: its events, its duration, the sizes of its buffers.
 
 use crate::events::{EventGroup, EventName};
 use std::ffi::OsString;
@@ -86,7 +86,7 @@ pub struct RecordSettings {
     pub output: PathBuf,
     /// Its version.
     pub form: DatForm,
-    /// What is recorded, and thereby for how long.
+    /// The command or process that determines when the recording ends.
     pub target: RecordTarget,
     /// Maximum duration.
     pub duration: Option<Duration>,

@@ -52,7 +52,7 @@ pub struct RecordSummary {
     pub flight_recorder: bool,
     /// Whether calls of functions are among the events.
     pub has_calls: bool,
-    /// What else the reader should know, a sentence each.
+    /// Notes for the reader, a sentence each.
     pub notes: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ pub struct Bounds {
 /// The bounds of a network.
 pub fn bounds(network: &Network) -> Bounds {
     let bottleneck = network.bottleneck();
-    let throughput_max = bottleneck.map_or(f64::INFINITY, |at| network.stations()[at].saturation());
+    let throughput_max = bottleneck.map_or(f64::INFINITY, |station| network.stations()[station].saturation());
     let response_min_s = network.unqueued_s();
     Bounds {
         bottleneck,

@@ -78,14 +78,14 @@ impl System {
     }
 
     fn groups_solution(&self, groups: &[ClientGroup], solution: &ClassSolution) -> GroupsSolution {
-        let load = |(at, group): (usize, &ClientGroup)| GroupLoad {
+        let load = |(index, group): (usize, &ClientGroup)| GroupLoad {
             clients: group.clients,
-            throughput: solution.throughput[at],
+            throughput: solution.throughput[index],
             response_s: self
                 .tiers
                 .iter()
                 .zip(&solution.stations)
-                .map(|(tier, station)| tier.answered_share(&group.shares) * station[at].residence_s)
+                .map(|(tier, station)| tier.answered_share(&group.shares) * station[index].residence_s)
                 .sum(),
         };
         let utilization = self.tiers.iter().map(|tier| match tier.service {
@@ -169,12 +169,16 @@ mod tests {
     #[test]
     fn groups_of_one_mix_are_one_group() {
         let shares = [3.0, 1.0];
-        let one = solve(&system().network(&shares).unwrap(), 30, WORK_MAX);
+        let single = solve(&system().network(&shares).unwrap(), 30, WORK_MAX);
         let two = system().solve_groups(&[group(20, shares), group(10, shares)]).unwrap();
         let throughput: f64 = two.groups.iter().map(|group| group.throughput).sum();
-        assert!((throughput / one.throughput - 1.0).abs() < 0.02, "{throughput} {}", one.throughput);
+        assert!((throughput / single.throughput - 1.0).abs() < 0.02, "{throughput} {}", single.throughput);
         for group in &two.groups {
-            assert!((group.response_s / one.response_s - 1.0).abs() < 0.02, "{group:?} {}", one.response_s);
+            assert!(
+                (group.response_s / single.response_s - 1.0).abs() < 0.02,
+                "{group:?} {}",
+                single.response_s
+            );
         }
         assert!((two.utilization[0] - system().tiers[0].utilization(&shares, throughput)).abs() < 1e-12);
         let most = system().most_groups(&[group(20, shares), group(10, shares)], 0.05, 10_000).unwrap();

@@ -40,12 +40,12 @@ impl Constants {
     pub(crate) fn without_replica(network: &Network, left_out: usize) -> Constants {
         let mut queues = Vec::new();
         let mut delay_s = network.think_s();
-        for (at, station) in network.stations().iter().enumerate() {
+        for (index, station) in network.stations().iter().enumerate() {
             let demand_s = station.demand_per_replica_s();
             match station.service {
                 Service::Delay => delay_s += station.demand_s,
                 Service::Queue { cores } if demand_s > 0.0 => {
-                    let replicas = station.replicas as usize - usize::from(at == left_out);
+                    let replicas = station.replicas as usize - usize::from(index == left_out);
                     queues.extend(std::iter::repeat_n((demand_s, cores), replicas));
                 }
                 Service::Queue { .. } => {}

@@ -30,7 +30,7 @@ impl<'a> ExactMva<'a> {
     pub fn new(network: &'a Network) -> ExactMva<'a> {
         let stations = network.stations();
         let states: Vec<StationState> =
-            (0..stations.len()).map(|at| StationState::new(network, at)).collect();
+            (0..stations.len()).map(|index| StationState::new(network, index)).collect();
         let algorithm = match states.iter().any(|state| matches!(state, StationState::Several { .. })) {
             true => Algorithm::ExactLoadDependent,
             false => Algorithm::Exact,
@@ -62,18 +62,18 @@ impl<'a> ExactMva<'a> {
     pub fn step(&mut self) -> &Solution {
         let clients = self.solution.clients + 1.0;
         let mut inside_s = 0.0;
-        for (at, state) in self.states.iter().enumerate() {
-            let station = &self.network.stations()[at];
-            let load = &mut self.solution.stations[at];
+        for (index, state) in self.states.iter().enumerate() {
+            let station = &self.network.stations()[index];
+            let load = &mut self.solution.stations[index];
             let replicas = f64::from(station.replicas);
             let queue = load.clients / replicas;
             load.residence_s = replicas * state.residence_s(station.demand_per_replica_s(), queue);
             inside_s += load.residence_s;
         }
         let throughput = clients / (self.network.think_s() + inside_s);
-        for (at, state) in self.states.iter_mut().enumerate() {
-            let station = &self.network.stations()[at];
-            let load = &mut self.solution.stations[at];
+        for (index, state) in self.states.iter_mut().enumerate() {
+            let station = &self.network.stations()[index];
+            let load = &mut self.solution.stations[index];
             load.clients = throughput * load.residence_s;
             load.utilization = station.utilization(throughput);
             state.advance(station.demand_per_replica_s() * throughput, throughput);
@@ -99,8 +99,8 @@ impl<'a> ExactMva<'a> {
 }
 
 impl StationState {
-    fn new(network: &Network, at: usize) -> StationState {
-        let station = &network.stations()[at];
+    fn new(network: &Network, index: usize) -> StationState {
+        let station = &network.stations()[index];
         match station.service {
             Service::Delay => StationState::Delay,
             Service::Queue { cores } if cores <= 1.0 || station.demand_s == 0.0 => {
@@ -109,7 +109,7 @@ impl StationState {
             Service::Queue { cores } => {
                 let mut idle = vec![0.0; cores.ceil() as usize - 1];
                 idle[0] = 1.0;
-                StationState::Several { cores, idle, others: Constants::without_replica(network, at) }
+                StationState::Several { cores, idle, others: Constants::without_replica(network, index) }
             }
         }
     }

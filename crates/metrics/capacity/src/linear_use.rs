@@ -28,11 +28,11 @@ pub struct ResourceUse {
 pub struct LinearUse {
     /// Share in use without load at the time of the last observation.
     pub base: f64,
-    /// What one unit of load adds.
+    /// Use that one unit of load adds.
     pub per_load: f64,
     /// Standard error of `per_load`, with the autocorrelation of what the line does not explain.
     pub standard_error: f64,
-    /// What a unit of time adds, whatever the load; 0 without a trend in the fit.
+    /// Use that a unit of time adds, whatever the load; 0 without a trend in the fit.
     pub trend: f64,
     /// Mean load of the observations.
     pub load_mean: f64,
@@ -137,8 +137,8 @@ mod tests {
     use super::*;
 
     fn observations(count: usize, used: impl Fn(f64, f64) -> f64) -> Vec<ResourceUse> {
-        let observation = |at: usize| {
-            let (time, load) = (at as f64, 100.0 + 40.0 * (at % 7) as f64);
+        let observation = |index: usize| {
+            let (time, load) = (index as f64, 100.0 + 40.0 * (index % 7) as f64);
             ResourceUse { time, load, used: used(time, load) }
         };
         (0..count).map(observation).collect()
@@ -179,8 +179,10 @@ mod tests {
         let same: Vec<ResourceUse> = same.iter().map(|seen| ResourceUse { load: 200.0, ..*seen }).collect();
         assert_eq!(LinearUse::fit(&same, false), None);
         // The load grows with time alone: a leak would look the same.
-        let ramp: Vec<ResourceUse> =
-            (0..50).map(f64::from).map(|at| ResourceUse { time: at, load: at, used: 0.01 * at }).collect();
+        let ramp: Vec<ResourceUse> = (0..50)
+            .map(f64::from)
+            .map(|index| ResourceUse { time: index, load: index, used: 0.01 * index })
+            .collect();
         assert_eq!(LinearUse::fit(&ramp, true), None);
     }
 

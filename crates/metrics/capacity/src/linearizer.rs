@@ -45,7 +45,10 @@ pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
 
 fn population(network: &ClassNetwork, leaving: Option<usize>) -> Vec<f64> {
     let clients = network.classes().iter().map(|class| class.clients as f64);
-    clients.enumerate().map(|(at, clients)| clients - f64::from(u8::from(leaving == Some(at)))).collect()
+    clients
+        .enumerate()
+        .map(|(index, clients)| clients - f64::from(u8::from(leaving == Some(index))))
+        .collect()
 }
 
 /// Per client of a class, at one population vector.
@@ -127,15 +130,15 @@ fn fixed_point(
     shift: &DepartureShift,
 ) -> ClientShares {
     let departure_change: Vec<Vec<StationContent>> =
-        (0..network.stations().len()).map(|at| shift.content_changes(network, at, clients)).collect();
+        (0..network.stations().len()).map(|index| shift.content_changes(network, index, clients)).collect();
     let mut shares = start;
     for iteration in 0..ITERATIONS_MAX {
         let mut change: f64 = 0.0;
-        for (at, station) in network.stations().iter().enumerate() {
-            let view = StationView::new(station, &shares, at, clients);
-            for (class, departure_change) in departure_change[at].iter().enumerate() {
+        for (index, station) in network.stations().iter().enumerate() {
+            let view = StationView::new(station, &shares, index, clients);
+            for (class, departure_change) in departure_change[index].iter().enumerate() {
                 let residence_s = view.residence_s(class, *departure_change);
-                let old = &mut shares.residence_s[at][class];
+                let old = &mut shares.residence_s[index][class];
                 change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
                 *old = residence_s;
             }
@@ -161,13 +164,13 @@ struct StationContent {
 impl DepartureShift {
     /// By class of a departing client: how the content of a station changes because the other clients then behave
     /// differently.
-    fn content_changes(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<StationContent> {
-        let demands_s = &network.stations()[at].demands_s;
+    fn content_changes(&self, network: &ClassNetwork, index: usize, clients: &[f64]) -> Vec<StationContent> {
+        let demands_s = &network.stations()[index].demands_s;
         let change = |arriving: usize| {
             let mut content = StationContent::default();
             for (class, count) in clients.iter().enumerate() {
                 let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
-                content.clients += others * self.share[arriving][at][class];
+                content.clients += others * self.share[arriving][index][class];
                 content.busy += others * self.rate[arriving][class] * demands_s[class];
             }
             content
@@ -187,11 +190,16 @@ struct StationView<'a> {
 }
 
 impl<'a> StationView<'a> {
-    fn new(station: &'a ClassStation, shares: &ClientShares, at: usize, clients: &[f64]) -> StationView<'a> {
+    fn new(
+        station: &'a ClassStation,
+        shares: &ClientShares,
+        index: usize,
+        clients: &[f64],
+    ) -> StationView<'a> {
         let own: Vec<StationContent> = (0..clients.len())
             .map(|class| match clients[class] > 0.0 {
                 true => StationContent {
-                    clients: shares.share[at][class],
+                    clients: shares.share[index][class],
                     busy: shares.rate[class] * station.demands_s[class],
                 },
                 false => StationContent::default(),

@@ -36,8 +36,8 @@ pub(crate) fn log_lattice(network: &ClassNetwork) -> ClassSolution {
         ConvolutionSweep { vectors: PopulationVectors::new(network), classes: network.classes().len() };
     let everything = sweep.constants(network, None);
     let mut residence_s = Vec::new();
-    for (at, station) in network.stations().iter().enumerate() {
-        residence_s.push(sweep.residences(network, station, at, &everything));
+    for (index, station) in network.stations().iter().enumerate() {
+        residence_s.push(sweep.residences(network, station, index, &everything));
     }
     ClassSolution::from_residences(network, &residence_s, Algorithm::ExactConvolution)
 }
@@ -54,10 +54,10 @@ impl ConvolutionSweep {
     /// Constants of the network without one replica of station `left_out`.
     fn constants(&self, network: &ClassNetwork, left_out: Option<usize>) -> LogConstants {
         let mut logs = self.delays(network);
-        for (at, station) in network.stations().iter().enumerate() {
+        for (index, station) in network.stations().iter().enumerate() {
             let Some(cores) = station.cores() else { continue };
             let demand = demand_logs(station);
-            let replicas = station.replicas - u32::from(left_out == Some(at));
+            let replicas = station.replicas - u32::from(left_out == Some(index));
             for _ in 0..replicas {
                 logs = self.polynomial(&logs, &demand, &entry_weights(cores));
                 self.divide(&mut logs, &demand, cores);
@@ -75,10 +75,11 @@ impl ConvolutionSweep {
         let logs_s: Vec<f64> = (0..self.classes).map(|class| delay_s(class).ln()).collect();
         let mut logs = vec![0.0; self.vectors.count];
         let mut clients = vec![0; self.classes];
-        for at in 1..self.vectors.count {
+        for index in 1..self.vectors.count {
             self.vectors.advance(&mut clients);
             let class = clients.iter().position(|count| *count > 0).expect("only vector 0 is empty");
-            logs[at] = logs[at - self.vectors.step[class]] + logs_s[class] - (clients[class] as f64).ln();
+            logs[index] =
+                logs[index - self.vectors.step[class]] + logs_s[class] - (clients[class] as f64).ln();
         }
         logs
     }
@@ -87,9 +88,9 @@ impl ConvolutionSweep {
     fn divide(&self, logs: &mut LogConstants, demand: &[f64], cores: f64) {
         let weights: Vec<f64> = demand.iter().map(|log| log - cores.ln()).collect();
         let mut clients = vec![0; self.classes];
-        for at in 1..self.vectors.count {
+        for index in 1..self.vectors.count {
             self.vectors.advance(&mut clients);
-            logs[at] = self.log_sum(logs[at], logs, &weights, &clients, at);
+            logs[index] = self.log_sum(logs[index], logs, &weights, &clients, index);
         }
     }
 
@@ -100,11 +101,11 @@ impl ConvolutionSweep {
         for weight in others.iter().rev() {
             let mut next = vec![0.0; sum.len()];
             let mut clients = vec![0; self.classes];
-            for at in 0..sum.len() {
-                if at > 0 {
+            for index in 0..sum.len() {
+                if index > 0 {
                     self.vectors.advance(&mut clients);
                 }
-                next[at] = self.log_sum(logs[at] + weight.ln(), &sum, demand, &clients, at);
+                next[index] = self.log_sum(logs[index] + weight.ln(), &sum, demand, &clients, index);
             }
             sum = next;
         }
@@ -112,10 +113,17 @@ impl ConvolutionSweep {
     }
 
     /// Logarithm of `e^first + Σ e^(weight(c) + logs(n − 1_c))`.
-    fn log_sum(&self, first: f64, logs: &LogConstants, weights: &[f64], clients: &[usize], at: usize) -> f64 {
+    fn log_sum(
+        &self,
+        first: f64,
+        logs: &LogConstants,
+        weights: &[f64],
+        clients: &[usize],
+        index: usize,
+    ) -> f64 {
         let term = |class: usize| match clients[class] {
             0 => f64::NEG_INFINITY,
-            _ => weights[class] + logs[at - self.vectors.step[class]],
+            _ => weights[class] + logs[index - self.vectors.step[class]],
         };
         let largest = (0..self.classes).map(term).fold(first, f64::max);
         if largest == f64::NEG_INFINITY {
@@ -131,7 +139,7 @@ impl ConvolutionSweep {
         &self,
         network: &ClassNetwork,
         station: &ClassStation,
-        at: usize,
+        index: usize,
         everything: &LogConstants,
     ) -> Vec<f64> {
         let Some(cores) = station.cores() else { return station.demands_s.clone() };
@@ -142,7 +150,7 @@ impl ConvolutionSweep {
             self.divide(&mut logs, &demand, cores);
             logs
         } else {
-            self.derivative(&self.constants(network, Some(at)), &demand, cores)
+            self.derivative(&self.constants(network, Some(index)), &demand, cores)
         };
         let residence_s = |class: usize| {
             let all = self.vectors.count - 1;

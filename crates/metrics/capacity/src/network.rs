@@ -167,10 +167,10 @@ impl Network {
     pub fn bottleneck(&self) -> Option<usize> {
         let mut bottleneck = None;
         let mut lowest = f64::INFINITY;
-        for (at, station) in self.stations.iter().enumerate() {
+        for (index, station) in self.stations.iter().enumerate() {
             if station.saturation() < lowest {
                 lowest = station.saturation();
-                bottleneck = Some(at);
+                bottleneck = Some(index);
             }
         }
         bottleneck
@@ -252,7 +252,7 @@ impl Algorithm {
     }
 }
 
-/// What a network does with a number of clients, in the long run.
+/// Steady state of a network with a number of clients: throughput, response times, and queues.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solution {
     /// Clients `N`.

@@ -62,12 +62,12 @@ fn is_exact(network: &Network, clients: f64, work_max: f64) -> bool {
 }
 
 fn approximate(network: &Network, clients: u64) -> Solution {
-    let one = |station: &crate::Station| ClassStation {
+    let class_station = |station: &crate::Station| ClassStation {
         demands_s: vec![station.demand_s],
         replicas: station.replicas,
         service: station.service,
     };
-    let stations = network.stations().iter().map(one).collect();
+    let stations = network.stations().iter().map(class_station).collect();
     let class = Class { clients, think_s: network.think_s() };
     let classes = ClassNetwork::new(vec![class], stations).expect("a network of one class was checked");
     let solution = solve_classes_by(&classes, Algorithm::Linearizer);

@@ -46,10 +46,10 @@ impl Tier {
 
     /// How it serves transactions: what runs beside takes its share of the cores.
     pub(crate) fn service_left(&self) -> Service {
-        let left = 1.0 - self.background.clamp(0.0, BACKGROUND_MAX);
+        let available = 1.0 - self.background.clamp(0.0, BACKGROUND_MAX);
         match self.service {
             Service::Delay => Service::Delay,
-            Service::Queue { cores } => Service::Queue { cores: cores * left },
+            Service::Queue { cores } => Service::Queue { cores: cores * available },
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn responses_by_type_average_to_that_of_the_mix() {
         let shares = [3.0, 1.0];
         let solution = solve(&system().network(&shares).unwrap(), 30, 1e9);
-        let by_type = [0, 1].map(|at| system().response_s(at, &shares, &solution));
+        let by_type = [0, 1].map(|index| system().response_s(index, &shares, &solution));
         let mean = (3.0 * by_type[0] + by_type[1]) / 4.0;
         assert!((mean / solution.response_s - 1.0).abs() < 1e-12);
         assert!(by_type[1] > by_type[0]);

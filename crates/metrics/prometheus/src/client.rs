@@ -1,4 +1,4 @@
-//! HTTP, with limits.
+//! The HTTP client of Prometheus's query API, with limits of size, time, and tries.
 
 use crate::answer::{Matrix, label_values, matrix, response_error};
 use crate::error::quoted;
@@ -97,14 +97,14 @@ impl Client {
     /// Sends a query, with retries.
     pub(crate) fn query_range(&self, query: &RangeQuery<'_>) -> Result<QueryResult, PrometheusError> {
         let mut pause = self.settings.pause;
-        let mut left = self.settings.tries.max(1);
+        let mut tries_left = self.settings.tries.max(1);
         loop {
-            left -= 1;
+            tries_left -= 1;
             let failure = match self.query_once(query) {
                 Ok(answered) => return Ok(answered),
                 Err(failure) => failure,
             };
-            if left == 0 || !failure.is_passing {
+            if tries_left == 0 || !failure.is_passing {
                 return Err(failure.error);
             }
             std::thread::sleep(failure.pause.unwrap_or(pause).min(PAUSE_MAX));

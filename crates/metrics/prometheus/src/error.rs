@@ -11,7 +11,7 @@ pub enum PrometheusError {
     Unreachable {
         /// Where.
         url: String,
-        /// What happened.
+        /// The cause, in words.
         reason: String,
     },
     /// The server answered with an HTTP status that is not success.
@@ -32,11 +32,11 @@ pub enum PrometheusError {
         /// The server's message.
         message: String,
     },
-    /// What came is not an answer of a Prometheus server.
+    /// The response is not that of a Prometheus server.
     Unexpected {
         /// Where.
         url: String,
-        /// What is odd.
+        /// The unexpected part of it.
         reason: String,
     },
     /// The answer is larger than allowed.

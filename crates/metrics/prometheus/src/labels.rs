@@ -1,4 +1,4 @@
-//! Labels to names.
+//! Maps the labels of a Prometheus series to the names of transaction, server, and tier.
 
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@ use laggard_model::Measure;
 /// One question.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
-    /// What the numbers are.
+    /// The measure of the values.
     pub measure: Measure,
-    /// What they are multiplied by to be in the measure's unit.
+    /// Factor from the query's unit to the measure's unit.
     pub factor: f64,
     /// Which labels name what.
     pub labels: LabelMap,

@@ -11,7 +11,7 @@ const TYPES_MAX: usize = 20;
 /// Windows that were busier are no reference.
 const REFERENCE_UTILIZATION_MAX: f64 = 0.95;
 
-/// What to compare: windows of the table.
+/// The windows of the table to compare.
 #[derive(Clone, Debug)]
 pub struct ExcessQuestion<'a> {
     /// Windows of all servers.

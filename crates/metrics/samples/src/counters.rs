@@ -1,4 +1,4 @@
-//! Counters to increments.
+//! Turns readings of counters into increments, with resets and gaps.
 
 use crate::points::{Point, Series};
 use laggard_model::{Loss, Losses};

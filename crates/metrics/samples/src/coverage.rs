@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn dense_samples_make_windows_known_above_three_quarters() {
         let mut coverage = empty_coverage();
-        for at in 0..256 {
+        for index in 0..256 {
             // The third window misses a quarter of its samples, the fourth half of them.
-            if !(128..144).contains(&at) && !(192..224).contains(&at) {
-                coverage.cover(at * 100, at * 100 + 100);
+            if !(128..144).contains(&index) && !(192..224).contains(&index) {
+                coverage.cover(index * 100, index * 100 + 100);
             }
         }
         use WindowKnown::{Partly, Share};

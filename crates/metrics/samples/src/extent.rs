@@ -19,9 +19,9 @@ pub(crate) fn windows(
     settings: &WindowSettings,
     losses: &mut Losses,
 ) -> Range<i64> {
-    let wanted = grid.windows_inside(settings.since, settings.until);
+    let requested = grid.windows_inside(settings.since, settings.until);
     let mut windows = touched(series, grid);
-    windows = windows.start.max(wanted.start)..windows.end.min(wanted.end);
+    windows = windows.start.max(requested.start)..windows.end.min(requested.end);
     if windows.is_empty() || windows.end.saturating_sub(windows.start) <= WINDOWS_MAX {
         return windows;
     }
@@ -39,8 +39,8 @@ pub(crate) fn windows(
         format!("not from {} to {}", grid.start_of(dense.start).unix_ns(), grid.start_of(dense.end).unix_ns())
     };
     losses.add_many(Loss::StraySample, strays, first);
-    let left = touched(series, grid);
-    left.start.max(dense.start)..left.end.min(dense.end)
+    let touched_rows = touched(series, grid);
+    touched_rows.start.max(dense.start)..touched_rows.end.min(dense.end)
 }
 
 const fn defines_extent(measure: Measure) -> bool {

@@ -287,12 +287,12 @@ fn no_transactions(rows: usize, types: usize) -> TransactionWindows {
 
 /// Retains the requested servers.
 fn filter_servers(table: &mut WindowTable, settings: &WindowSettings) -> Result<(), WindowError> {
-    let wanted = settings
+    let requested = settings
         .servers
         .iter()
         .map(|name| (name, false))
         .chain(settings.tiers.iter().map(|name| (name, true)));
-    for (name, is_tier) in wanted {
+    for (name, is_tier) in requested {
         let own = |server: &ServerWindows| if is_tier { server.tier.clone() } else { server.server.clone() };
         let mut known: Vec<String> = table.servers.iter().map(own).collect();
         if !known.contains(name) {

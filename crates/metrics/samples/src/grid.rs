@@ -1,4 +1,4 @@
-//! Where windows begin and end.
+//! The grid of windows: windows of equal length that cover all time. Its origin is chosen so that samples lie within windows.
 
 use crate::points::{SPACING_SAMPLE, Series};
 use laggard_model::{Nanos, Timestamp};
@@ -123,8 +123,8 @@ fn common_phase<'s>(series: impl Iterator<Item = &'s Series>, spacing: i64) -> O
         close.count() as f64 >= AGREEMENT_MIN * phases.len() as f64
     };
     // A few may deviate on either side, so several are tried; a round phase first.
-    let at = |tenth: usize| phases.get(phases.len() * tenth / 10).copied();
-    std::iter::once(0).chain([5, 3, 7, 1, 9].into_iter().filter_map(at)).find(agreed)
+    let phase = |tenth: usize| phases.get(phases.len() * tenth / 10).copied();
+    std::iter::once(0).chain([5, 3, 7, 1, 9].into_iter().filter_map(phase)).find(agreed)
 }
 
 #[cfg(test)]
@@ -182,15 +182,15 @@ mod tests {
     #[test]
     fn windows_follow_the_phase_of_coarse_samples() {
         let length = Nanos::from_ns(6000);
-        let every = |spacing: i64, phase: i64| series((0..50).map(move |at| phase + at * spacing));
+        let every = |spacing: i64, phase: i64| series((0..50).map(move |index| phase + index * spacing));
         let start = |series: &Series| grid_for([series].into_iter(), length).start_of(0).unix_ns();
         assert_eq!(start(&every(6000, 2300)), 2300);
         assert_eq!(start(&every(2000, 6700)), 700);
         assert_eq!(start(&every(10, 7)), 0, "fine samples need no phase");
         assert_eq!(start(&every(3500, 7)), 0, "samples that do not fit are cut anyway");
-        let trembling = series((0..50).map(|at| at * 6000 + 5998 + (at % 3) * 2));
+        let trembling = series((0..50).map(|index| index * 6000 + 5998 + (index % 3) * 2));
         assert_eq!(start(&trembling), 0);
-        let scattered = series((0..50).map(|at| at * 6000 + (at * 977) % 3000));
+        let scattered = series((0..50).map(|index| index * 6000 + (index * 977) % 3000));
         assert_eq!(start(&scattered), 0);
     }
 }

@@ -102,8 +102,8 @@ impl Series {
         if gaps.is_empty() {
             return None;
         }
-        let at = ((gaps.len() - 1) as f64 * share) as usize;
-        Some(*gaps.select_nth_unstable(at).1).filter(|&gap| gap > 0)
+        let index = ((gaps.len() - 1) as f64 * share) as usize;
+        Some(*gaps.select_nth_unstable(index).1).filter(|&gap| gap > 0)
     }
 }
 
@@ -160,8 +160,8 @@ mod tests {
         let points = [(5, 1.0), (3, 2.0), (5, 9.0), (4, f64::NAN), (6, -1.0), (7, f64::INFINITY)];
         let mut counter = series(Measure::TransactionsTotal, &points);
         counter.tidy(&mut losses);
-        let left: Vec<(i64, f64)> = counter.points.iter().map(|point| (point.ns, point.value)).collect();
-        assert_eq!(left, [(3, 2.0), (5, 1.0)]);
+        let remaining: Vec<(i64, f64)> = counter.points.iter().map(|point| (point.ns, point.value)).collect();
+        assert_eq!(remaining, [(3, 2.0), (5, 1.0)]);
         assert_eq!((losses.count(Loss::DuplicateSample), losses.count(Loss::InvalidSample)), (1, 3));
         let mut counts = series(Measure::Transactions, &points);
         counts.tidy(&mut losses);

@@ -31,8 +31,8 @@ pub(crate) fn shortest<'s>(series: impl Iterator<Item = &'s Series>) -> Option<i
 /// The intervals of a series whose usual length is known.
 pub(crate) fn sample_intervals(points: &[Point], length: i64) -> impl Iterator<Item = SampleInterval> {
     let reach = (length as f64 * REACH_FACTOR) as i64;
-    points.iter().enumerate().map(move |(at, point)| {
-        let next = points.get(at + 1).map(|next| next.ns.saturating_sub(point.ns));
+    points.iter().enumerate().map(move |(index, point)| {
+        let next = points.get(index + 1).map(|next| next.ns.saturating_sub(point.ns));
         let long = next.filter(|&long| long <= reach).unwrap_or(length);
         SampleInterval { from: point.ns, to: point.ns.saturating_add(long), value: point.value }
     })

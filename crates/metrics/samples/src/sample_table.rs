@@ -57,7 +57,7 @@ impl SampleTable {
         self.series.len() as u64
     }
 
-    /// What was lost so far.
+    /// Losses so far.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }

@@ -126,7 +126,7 @@ pub(crate) struct Utilization {
     pub(crate) by_window: Vec<f64>,
     /// Its capacity, if known or assumed.
     pub(crate) cores: Option<f64>,
-    /// What was assumed, as a sentence.
+    /// The assumption, as a sentence.
     pub(crate) caution: Option<String>,
 }
 

@@ -14,7 +14,7 @@ pub struct WindowSettings {
     pub until: Timestamp,
     /// Capacities of servers; they override those in samples.
     pub cores: Vec<CoresOf>,
-    /// What a utilization of 1 means.
+    /// Unit of utilization: a fraction or percentage of all cores, or cores.
     pub utilization: UtilizationUnit,
     /// Retain only these servers; empty: all. Transactions of the system are not affected.
     pub servers: Vec<String>,
@@ -95,7 +95,7 @@ pub enum WindowError {
         length: Nanos,
         /// Distance between samples.
         spacing: Nanos,
-        /// What they measure, as a phrase.
+        /// Their measure, as a phrase.
         what: String,
     },
     /// Counts are too far apart for the windows, and there is no CPU utilization at all, which no length of windows changes.

@@ -154,7 +154,7 @@ mod tests {
         table.add(&sample(Measure::DiskAvailable, "/other", 3, 5.0));
         table.add(&sample(Measure::DiskUtilization, "/data", 3, f64::NAN));
         let all = table.uses();
-        let shares = |at: usize| all[at].points.iter().map(|point| point.1).collect::<Vec<f64>>();
+        let shares = |index: usize| all[index].points.iter().map(|point| point.1).collect::<Vec<f64>>();
         assert_eq!(all.len(), 2, "a file system of unknown size says nothing: {all:?}");
         // 1 − mean(600, 580, 560, 540, 520) / 1000, and so on.
         assert_eq!((all[0].key.device.as_deref(), shares(0)), (None, vec![1.0 - 0.56, 1.0 - 0.46]));

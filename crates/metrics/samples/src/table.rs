@@ -1,4 +1,4 @@
-//! The table of windows.
+//! The window table, the result of this crate: counts, response times, and utilization by window, as the questions use them.
 
 use laggard_model::{Losses, Nanos, Timestamp};
 use laggard_numeric::Matrix;

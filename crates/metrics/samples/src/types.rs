@@ -1,4 +1,4 @@
-//! Columns of the transaction types.
+//! Assigns transaction types to columns: one for each, and one for those beyond the limit.
 
 use crate::groups::{SeriesForm, ServerKey, ServerSeries};
 use crate::points::Series;

@@ -94,9 +94,9 @@ impl<'f, 's> WindowFiller<'f, 's> {
     }
 
     fn fill_type(&mut self, series: &[&Series], shortest: Option<i64>) {
-        let has = |wanted: SeriesForm| series.iter().any(|series| form(series) == wanted);
+        let has = |expected: SeriesForm| series.iter().any(|series| form(series) == expected);
         let with_form =
-            |wanted: SeriesForm| series.iter().copied().filter(move |series| form(series) == wanted);
+            |expected: SeriesForm| series.iter().copied().filter(move |series| form(series) == expected);
         // If recorded in several kinds, the first is used.
         let counted = [SeriesForm::Counts, SeriesForm::Total, SeriesForm::Rate, SeriesForm::Event]
             .into_iter()

@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 pub struct RebuiltCalls {
     /// One row per call. The roots of a fragment that was never announced have a parent id that no row has.
     pub rows: Vec<SpanRow>,
-    /// What was missing or contradictory.
+    /// Losses: begin or end records that were missing or contradictory.
     pub losses: Losses,
 }
 
@@ -93,12 +93,12 @@ impl FragmentRebuilder {
     }
 
     fn exit(&mut self, record: &CallRow, stack: &mut Vec<OpenCall>) {
-        let Some(at) = stack.iter().rposition(|open| self.rows[open.row].operation == record.operation)
+        let Some(position) = stack.iter().rposition(|open| self.rows[open.row].operation == record.operation)
         else {
             self.losses.add(Loss::StrayReturn, || format!("request {}", record.request));
             return;
         };
-        for open in stack.drain(at + 1..).rev().collect::<Vec<_>>() {
+        for open in stack.drain(position + 1..).rev().collect::<Vec<_>>() {
             self.close_incomplete(&open, record);
         }
         let Some(open) = stack.pop() else { return };

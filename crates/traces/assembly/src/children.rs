@@ -60,15 +60,15 @@ impl Children {
     pub(crate) fn arrange(
         &mut self,
         links: &Links<'_>,
-        at: u32,
+        index: u32,
         losses: &mut Losses,
         clocks: &mut ClockAgreement,
     ) -> Covered {
         self.clear();
-        let parent = links.row(at);
+        let parent = links.row(index);
         let mut busy_until = i64::MIN;
         let mut group = 0;
-        for &child in links.children(at) {
+        for &child in links.children(index) {
             let row = links.row(child);
             if !same_clock(parent.replica, row.replica) {
                 self.remote.push(child);
@@ -84,8 +84,8 @@ impl Children {
             self.ordered.push(OrderedChild { at: child, order_group: group, awaited: Nanos::ZERO });
         }
         let last = group + 1;
-        self.ordered.extend(self.remote.iter().map(|&at| OrderedChild {
-            at,
+        self.ordered.extend(self.remote.iter().map(|&index| OrderedChild {
+            at: index,
             order_group: last,
             awaited: Nanos::ZERO,
         }));
@@ -179,20 +179,21 @@ impl Children {
         let compared = self.contained && self.recorded.len() > 1;
         if compared {
             let remote = self.recorded.iter().zip(&self.recorded_at);
-            self.child_intervals
-                .extend(remote.map(|(&(_, span), &at)| ChildInterval { child: first_remote + at, span }));
+            self.child_intervals.extend(
+                remote.map(|(&(_, span), &index)| ChildInterval { child: first_remote + index, span }),
+            );
         }
-        let mut left = covered.ns();
+        let mut remaining = covered.ns();
         walk_back(&mut self.child_intervals, |child, length| {
-            let length = length.min(left);
-            left -= length;
+            let length = length.min(remaining);
+            remaining -= length;
             self.ordered[child].awaited = self.ordered[child].awaited.plus(Nanos::from_ns(length));
         });
         if !compared {
             let lengths: Vec<u64> =
                 self.recorded.iter().map(|(_, span)| (span.to - span.from) as u64).collect();
-            for (&at, part) in self.recorded_at.iter().zip(proportional(&lengths, left)) {
-                self.ordered[first_remote + at].awaited = Nanos::from_ns(part);
+            for (&index, part) in self.recorded_at.iter().zip(proportional(&lengths, remaining)) {
+                self.ordered[first_remote + index].awaited = Nanos::from_ns(part);
             }
         }
     }

@@ -36,23 +36,23 @@ impl Loops {
     fn collapse_period(&mut self, period: usize, slots: &mut [u32]) {
         let (sequence, left) = (&self.sequence, &mut self.left);
         // Retained entries move to the front, never beyond those still to be examined.
-        let (mut retained, mut at) = (0, 0);
-        while at < left.len() {
+        let (mut retained, mut position) = (0, 0);
+        while position < left.len() {
             let repeats = retained >= period
-                && at + period <= left.len()
+                && position + period <= left.len()
                 && (0..period).all(|k| {
-                    sequence[left[at + k] as usize] == sequence[left[retained - period + k] as usize]
+                    sequence[left[position + k] as usize] == sequence[left[retained - period + k] as usize]
                 });
             if !repeats {
-                left[retained] = left[at];
+                left[retained] = left[position];
                 retained += 1;
-                at += 1;
+                position += 1;
                 continue;
             }
             for k in 0..period {
-                slots[left[at + k] as usize] = left[retained - period + k];
+                slots[left[position + k] as usize] = left[retained - period + k];
             }
-            at += period;
+            position += period;
         }
         left.truncate(retained);
     }
@@ -64,10 +64,10 @@ impl Loops {
         for (number, &representative) in self.left.iter().enumerate() {
             self.dense[representative as usize] = number as u32;
         }
-        for at in 0..slots.len() {
+        for index in 0..slots.len() {
             // A representative points at itself or at an earlier sibling, so its own slot is final by now.
-            let representative = slots[at] as usize;
-            slots[at] = if representative == at { self.dense[at] } else { slots[representative] };
+            let representative = slots[index] as usize;
+            slots[index] = if representative == index { self.dense[index] } else { slots[representative] };
         }
     }
 }

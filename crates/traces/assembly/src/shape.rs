@@ -31,7 +31,7 @@ pub const PERIOD_MAX: usize = 8;
 /// One position of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShapePosition {
-    /// What is called there.
+    /// The operation called at this position.
     pub operation: OperationId,
     /// Position of the caller; `None` for position 0.
     pub parent: Option<u32>,
@@ -51,7 +51,7 @@ pub struct Shape {
 /// The columns of a call tree that determine its shape, of equal length, as in [`CallTree`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeColumns<'a> {
-    /// What is called.
+    /// The operation that is called.
     pub operation: &'a [OperationId],
     /// The caller's node.
     pub parent: &'a [Option<u32>],
@@ -191,7 +191,7 @@ impl<'a> Shaper<'a> {
     fn fill_slots(&mut self, range: Range<usize>) {
         let slots = &mut self.slots[range.clone()];
         if self.rule == ShapeRule::Exact || range.len() < 2 {
-            slots.iter_mut().zip(0..).for_each(|(slot, at)| *slot = at);
+            slots.iter_mut().zip(0..).for_each(|(slot, index)| *slot = index);
             return;
         }
         let hashes = &self.hashes;

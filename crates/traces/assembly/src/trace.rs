@@ -165,32 +165,32 @@ impl<'a> Links<'a> {
             children: vec![],
             child_start: vec![],
         };
-        for at in 0..links.distinct.len() as u32 {
-            links.parent[at as usize] = links.find_parent(at, &keys);
+        for position in 0..links.distinct.len() as u32 {
+            links.parent[position as usize] = links.find_parent(position, &keys);
         }
         links
     }
 
-    pub(crate) fn row(&self, at: u32) -> &'a SpanRow {
-        &self.rows[self.distinct[at as usize] as usize]
+    pub(crate) fn row(&self, position: u32) -> &'a SpanRow {
+        &self.rows[self.distinct[position as usize] as usize]
     }
 
     /// The index of a distinct row among all rows.
-    pub(crate) fn row_index(&self, at: u32) -> u32 {
-        self.distinct[at as usize]
+    pub(crate) fn row_index(&self, position: u32) -> u32 {
+        self.distinct[position as usize]
     }
 
     pub(crate) fn trace(&self) -> TraceId {
         self.trace
     }
 
-    pub(crate) fn children(&self, at: u32) -> &[u32] {
-        let (from, to) = (self.child_start[at as usize], self.child_start[at as usize + 1]);
+    pub(crate) fn children(&self, position: u32) -> &[u32] {
+        let (from, to) = (self.child_start[position as usize], self.child_start[position as usize + 1]);
         &self.children[from as usize..to as usize]
     }
 
-    fn find_parent(&self, at: u32, keys: &[SpanKey]) -> Option<u32> {
-        let row = self.row(at);
+    fn find_parent(&self, position: u32, keys: &[SpanKey]) -> Option<u32> {
+        let row = self.row(position);
         // The callee's half of a shared span hangs from the caller's half.
         if half(row.kind) == RpcHalf::Callee
             && let Some(caller) = find(keys, row.span).find(|key| key.half == RpcHalf::Caller)
@@ -198,10 +198,10 @@ impl<'a> Links<'a> {
             return Some(caller.distinct);
         }
         let parent = row.parent?;
-        let mut candidates = find(keys, parent).filter(|key| key.distinct != at);
+        let mut candidates = find(keys, parent).filter(|key| key.distinct != position);
         let Some(first) = candidates.next() else {
             // A span that names itself as its parent is a cycle of one.
-            return (parent == row.span).then_some(at);
+            return (parent == row.span).then_some(position);
         };
         let Some(second) = candidates.next() else { return Some(first.distinct) };
         // Both halves have the parent's id: the child ran where one of them ran; if unclear, at the callee.
@@ -221,24 +221,26 @@ impl<'a> Links<'a> {
         }
         let mut marks = vec![WalkState::New; self.distinct.len()];
         for from in 0..self.distinct.len() as u32 {
-            let mut at = from;
-            while marks[at as usize] == WalkState::New {
-                marks[at as usize] = WalkState::Walking(from);
-                match self.parent[at as usize] {
-                    Some(parent) => at = parent,
+            let mut position = from;
+            while marks[position as usize] == WalkState::New {
+                marks[position as usize] = WalkState::Walking(from);
+                match self.parent[position as usize] {
+                    Some(parent) => position = parent,
                     None => break,
                 }
             }
-            if marks[at as usize] == WalkState::Walking(from) && self.parent[at as usize].is_some() {
-                let earliest = self.earliest_on_cycle(at);
+            if marks[position as usize] == WalkState::Walking(from)
+                && self.parent[position as usize].is_some()
+            {
+                let earliest = self.earliest_on_cycle(position);
                 self.parent[earliest as usize] = None;
                 losses.add(Loss::Cycle, || format!("trace {}", self.trace));
             }
-            let mut at = from;
-            while marks[at as usize] != WalkState::Ends {
-                marks[at as usize] = WalkState::Ends;
-                match self.parent[at as usize] {
-                    Some(parent) => at = parent,
+            let mut position = from;
+            while marks[position as usize] != WalkState::Ends {
+                marks[position as usize] = WalkState::Ends;
+                match self.parent[position as usize] {
+                    Some(parent) => position = parent,
                     None => break,
                 }
             }
@@ -248,13 +250,13 @@ impl<'a> Links<'a> {
 
     fn earliest_on_cycle(&self, on_cycle: u32) -> u32 {
         let mut earliest = on_cycle;
-        let mut at = on_cycle;
+        let mut position = on_cycle;
         loop {
-            let Some(next) = self.parent[at as usize] else { return earliest };
-            at = next;
+            let Some(next) = self.parent[position as usize] else { return earliest };
+            position = next;
             // Rows are ordered by start, so the smallest position is the earliest row.
-            earliest = earliest.min(at);
-            if at == on_cycle {
+            earliest = earliest.min(position);
+            if position == on_cycle {
                 return earliest;
             }
         }
@@ -265,14 +267,14 @@ impl<'a> Links<'a> {
         for parent in self.parent.iter().flatten() {
             counts[*parent as usize + 1] += 1;
         }
-        for at in 1..counts.len() {
-            counts[at] += counts[at - 1];
+        for position in 1..counts.len() {
+            counts[position] += counts[position - 1];
         }
         let mut next = counts.clone();
         self.children = vec![0; counts[self.distinct.len()] as usize];
-        for (at, parent) in self.parent.iter().enumerate() {
+        for (position, parent) in self.parent.iter().enumerate() {
             if let Some(parent) = parent {
-                self.children[next[*parent as usize] as usize] = at as u32;
+                self.children[next[*parent as usize] as usize] = position as u32;
                 next[*parent as usize] += 1;
             }
         }
@@ -281,13 +283,13 @@ impl<'a> Links<'a> {
 
     fn tops(&self) -> TopSpans {
         let mut tops = TopSpans { roots: vec![], orphans: vec![], rootless: false, has_gaps: false };
-        for at in 0..self.distinct.len() as u32 {
-            if self.parent[at as usize].is_some() {
+        for position in 0..self.distinct.len() as u32 {
+            if self.parent[position as usize].is_some() {
                 continue;
             }
-            match self.row(at).parent {
-                None | Some(SpanId::ZERO_TEXT) => tops.roots.push(at),
-                Some(_) => tops.orphans.push(at),
+            match self.row(position).parent {
+                None | Some(SpanId::ZERO_TEXT) => tops.roots.push(position),
+                Some(_) => tops.orphans.push(position),
             }
         }
         tops.rootless = tops.roots.is_empty();
@@ -306,7 +308,7 @@ impl<'a> Links<'a> {
     /// Whether these rows may be all entries of a trace whose caller is not traced: all are called by the same span, and they
     /// are what a service receives. Calls that a service makes are only parts of a request.
     fn enter_from_outside(&self, tops: &[u32]) -> bool {
-        let rows = || tops.iter().map(|&at| self.row(at));
+        let rows = || tops.iter().map(|&position| self.row(position));
         let is_received = |row: &SpanRow| match row.kind {
             SpanKind::Server | SpanKind::Consumer => true,
             SpanKind::Unspecified => tops.len() == 1,
@@ -321,7 +323,7 @@ fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u3
     let mut keys: Vec<SpanKey> = rows
         .iter()
         .enumerate()
-        .map(|(at, row)| SpanKey { span: row.span, half: half(row.kind), distinct: at as u32 })
+        .map(|(index, row)| SpanKey { span: row.span, half: half(row.kind), distinct: index as u32 })
         .collect();
     keys.sort_unstable();
     let before = keys.len();

@@ -310,8 +310,8 @@ mod tests {
         let everything = Population::all(&all);
         let requests = |population: &Population<'_>| {
             let selected = union.select(population, 1);
-            let wanted = selected.range().iter().filter(|request| selected.includes(request));
-            wanted.map(|request| selected.call_tree(&request)).collect()
+            let included = selected.range().iter().filter(|request| selected.includes(request));
+            included.map(|request| selected.call_tree(&request)).collect()
         };
         let trees: Vec<CallTree> = requests(&everything);
         let shown = union.names().operation_key(trees[0].operation[1]);

@@ -79,9 +79,9 @@ impl RequestSelection {
     }
 
     fn is_operation(&self, service: &str, operation: &str) -> bool {
-        let Some(wanted) = self.operation.as_deref() else { return true };
-        wanted == operation
-            || wanted.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
+        let Some(requested) = self.operation.as_deref() else { return true };
+        requested == operation
+            || requested.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
     }
 
     fn is_category(&self, id: Fingerprint) -> bool {

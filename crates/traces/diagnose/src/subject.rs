@@ -7,7 +7,7 @@ use laggard_engine::LocalEngine;
 use laggard_localize::Site;
 use laggard_model::{Names, OperationId, ReplicaId, Timestamp};
 
-/// What was named as slow: an operation, or the way to it from a caller.
+/// The subject of a verdict: an operation, or the link to it from a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Subject<'a> {
     /// Service and name of the operation.

@@ -113,9 +113,9 @@ impl Fold for SurveyFold<'_> {
         if into.categories.len() < later.categories.len() {
             into.categories.resize_with(later.categories.len(), Members::default);
         }
-        for (mine, theirs) in into.categories.iter_mut().zip(later.categories) {
-            mine.requests.extend(theirs.requests);
-            mine.numbers.extend(theirs.numbers);
+        for (category, later_category) in into.categories.iter_mut().zip(later.categories) {
+            category.requests.extend(later_category.requests);
+            category.numbers.extend(later_category.numbers);
         }
         into.requests += later.requests;
         into.partial += later.partial;

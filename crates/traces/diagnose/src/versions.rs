@@ -93,11 +93,12 @@ impl VersionStudy {
 /// The versions that spans report, by service.
 fn versions_of(names: &Names) -> BTreeMap<String, BTreeSet<String>> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for at in 0..names.attribute_sets() {
-        let text = names.attribute_set_text(AttributeSetId::from_index(at));
-        let versions = attributes_in(text).filter(|one| one.key == VERSION && !one.service.is_empty());
-        for one in versions {
-            known.entry(one.service.to_owned()).or_default().insert(one.value.to_owned());
+    for index in 0..names.attribute_sets() {
+        let text = names.attribute_set_text(AttributeSetId::from_index(index));
+        let versions =
+            attributes_in(text).filter(|attribute| attribute.key == VERSION && !attribute.service.is_empty());
+        for attribute in versions {
+            known.entry(attribute.service.to_owned()).or_default().insert(attribute.value.to_owned());
         }
     }
     known
@@ -117,14 +118,14 @@ fn with_several(reported: &BTreeMap<String, BTreeSet<String>>) -> Vec<ServiceVer
 
 /// For each set of attributes, the services in it and a bit for each of their versions.
 fn reports_of(names: &Names, services: &[ServiceVersions]) -> Vec<Vec<(usize, u128)>> {
-    let of_set = |at: usize| {
-        let text = names.attribute_set_text(AttributeSetId::from_index(at));
+    let of_set = |index: usize| {
+        let text = names.attribute_set_text(AttributeSetId::from_index(index));
         let mut found: BTreeMap<usize, u128> = BTreeMap::new();
-        for one in attributes_in(text).filter(|one| one.key == VERSION) {
-            let Some(service) = services.iter().position(|known| known.service == one.service) else {
+        for attribute in attributes_in(text).filter(|attribute| attribute.key == VERSION) {
+            let Some(service) = services.iter().position(|known| known.service == attribute.service) else {
                 continue;
             };
-            if let Some(number) = services[service].versions.get(one.value) {
+            if let Some(number) = services[service].versions.get(attribute.value) {
                 *found.entry(service).or_default() |= 1 << number;
             }
         }
@@ -175,7 +176,7 @@ impl ServiceVersions {
         // By the rule of succession: it is never certain that every request has it.
         let share = with as f64 / (since.len() + 1) as f64;
         let is_new = with >= REQUESTS_MIN && -(before as f64) * (-share).ln_1p() >= ABSENCE_MIN;
-        let [first, last] = [before, last].map(|at| self.reports[at].0);
+        let [first, last] = [before, last].map(|index| self.reports[index].0);
         is_new.then_some(NewVersion { first, last })
     }
 

@@ -26,7 +26,7 @@ pub struct Batch {
     pub attributes: Vec<(TraceId, AttributeSetId)>,
     /// Threads of the spans that have one: the number of the row in `spans`, and the thread.
     pub threads: Vec<(u32, Tid)>,
-    /// What was lost in reading.
+    /// Losses of reading the batch.
     pub losses: Losses,
     /// Counts of spans by how they were identified and weighted.
     pub origins: Origins,
@@ -72,7 +72,7 @@ pub struct Samples {
 pub struct SampleRow {
     /// As in [`SampleRecord`].
     pub time: Timestamp,
-    /// What is measured.
+    /// The measured quantity.
     pub measure: Measure,
     /// The server.
     pub server: u32,
@@ -89,7 +89,7 @@ pub struct SampleRow {
 impl Samples {
     /// The record of a row.
     pub fn record(&self, row: &SampleRow) -> SampleRecord<'_> {
-        let text = |at: u32| &*self.texts[at as usize];
+        let text = |index: u32| &*self.texts[index as usize];
         SampleRecord {
             time: row.time,
             measure: row.measure,
@@ -118,8 +118,8 @@ impl Samples {
     fn text(&mut self, text: &str) -> u32 {
         let text = cut(text);
         let recent = self.texts.iter().enumerate().rev().take(TEXTS_SEARCHED);
-        if let Some((at, _)) = recent.into_iter().find(|(_, known)| &***known == text) {
-            return at as u32;
+        if let Some((position, _)) = recent.into_iter().find(|(_, known)| &***known == text) {
+            return position as u32;
         }
         self.texts.push(text.into());
         (self.texts.len() - 1) as u32

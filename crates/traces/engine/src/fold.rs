@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 /// merging is associative; any split of the requests gives the same output. Partials hold counts and columns,
 /// never the requests themselves. Requests come by start, then trace.
 pub trait Fold: Sync {
-    /// What one part of the requests amounts to.
+    /// The partial result for a range of requests; partial results are merged in order.
     type Partial: Send;
     /// The answer.
     type Output;

@@ -14,13 +14,13 @@ impl HandleMap {
     /// Adds names to `into` and maps each handle to its handle there.
     pub(crate) fn new(into: &mut Names, from: &Names) -> HandleMap {
         let operations = (0..from.operations())
-            .map(|at| into.operation(from.operation_key(OperationId::from_index(at))))
+            .map(|index| into.operation(from.operation_key(OperationId::from_index(index))))
             .collect();
         let replicas = (0..from.replicas())
-            .map(|at| into.replica(from.replica_name(ReplicaId::from_index(at))))
+            .map(|index| into.replica(from.replica_name(ReplicaId::from_index(index))))
             .collect();
         let attribute_sets = (0..from.attribute_sets())
-            .map(|at| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(at))))
+            .map(|index| into.attribute_set(from.attribute_set_text(AttributeSetId::from_index(index))))
             .collect();
         HandleMap { operations, replicas, attribute_sets }
     }

@@ -294,9 +294,9 @@ impl Sink for Ingest {
     }
 }
 
-fn add_all(mine: &mut [u64], theirs: &[u64]) {
-    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        *mine += theirs;
+fn add_all(sums: &mut [u64], added: &[u64]) {
+    for (sum, count) in sums.iter_mut().zip(added) {
+        *sum += count;
     }
 }
 

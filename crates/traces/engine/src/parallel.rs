@@ -12,8 +12,8 @@ pub(crate) fn in_parallel<P: Sync, A: Send>(
 ) -> Vec<A> {
     let next = AtomicUsize::new(0);
     run(items.len(), threads, || {
-        let at = next.fetch_add(1, Ordering::Relaxed);
-        items.get(at).map(|item| (at, work(item)))
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        items.get(index).map(|item| (index, work(item)))
     })
 }
 
@@ -26,8 +26,8 @@ pub(crate) fn in_order<P: Send, A: Send>(
     let count = items.len();
     let waiting = Mutex::new(items.into_iter().enumerate());
     run(count, threads, || {
-        let (at, item) = waiting.lock().expect("no thread panics while it holds the lock").next()?;
-        Some((at, work(item)))
+        let (index, item) = waiting.lock().expect("no thread panics while it holds the lock").next()?;
+        Some((index, work(item)))
     })
 }
 
@@ -44,6 +44,6 @@ fn run<A: Send>(count: usize, threads: NonZeroUsize, step: impl Fn() -> Option<(
         threads => std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work)))),
     }
     let mut done = done.into_inner().expect("no thread panics while it holds the lock");
-    done.sort_unstable_by_key(|&(at, _)| at);
+    done.sort_unstable_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -170,7 +170,7 @@ impl Requests {
         threads: NonZeroUsize,
     ) -> Requests {
         let operations =
-            (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
+            (0..names.operations()).map(|index| names.fingerprint(OperationId::from_index(index))).collect();
         let order = order(&parts, threads);
         Requests { names, operations, structures, parts, order, ..Requests::default() }
     }
@@ -198,7 +198,7 @@ impl Requests {
     pub fn counts_within(&self, since: Timestamp, until: Timestamp) -> ReadCounts {
         let inside = self.within(since, until);
         let (before, after) = (0..inside.first(), inside.first() + inside.len()..self.order.len());
-        let outside = before.chain(after).map(|at| self.request(at));
+        let outside = before.chain(after).map(|index| self.request(index));
         let (mut spans, mut traces) = (0, HashSet::new());
         for request in outside {
             spans += request.calls() as u64;
@@ -280,7 +280,7 @@ impl Requests {
         self.facts.rows
     }
 
-    /// What was lost in reading and what assembly repaired or found inconsistent.
+    /// Losses of reading, and repairs and contradictions of assembly.
     pub fn losses(&self) -> Losses {
         let mut losses = self.import_notes.losses.clone();
         losses.merge(&self.facts.losses);
@@ -297,7 +297,7 @@ impl Requests {
         &self.facts.losses
     }
 
-    /// What is known of the clocks.
+    /// Bounds on the offsets between the clocks of replicas that called each other.
     pub fn clocks(&self) -> &ClockAgreement {
         &self.facts.clocks
     }
@@ -369,14 +369,14 @@ struct RankedRequest {
 fn order(parts: &[MappedSlice], threads: NonZeroUsize) -> Vec<RequestRef> {
     let share = parts.len().div_ceil(threads.get()).max(1);
     let groups: Vec<(usize, &[MappedSlice])> =
-        parts.chunks(share).enumerate().map(|(at, group)| (at * share, group)).collect();
+        parts.chunks(share).enumerate().map(|(index, group)| (index * share, group)).collect();
     let mut ranked = in_parallel(&groups, threads, |(first, group)| {
         let mut ranked = Vec::with_capacity(group.iter().map(|part| part.slice.requests.len()).sum());
         for (part, number) in group.iter().zip(*first as u32..) {
-            ranked.extend(part.slice.requests.iter().zip(0..).map(|(request, at)| RankedRequest {
+            ranked.extend(part.slice.requests.iter().zip(0..).map(|(request, index)| RankedRequest {
                 trace: request.trace,
                 start: request.start,
-                request_ref: RequestRef { part: number, request: at },
+                request_ref: RequestRef { part: number, request: index },
             }));
         }
         ranked.sort_by_key(key);

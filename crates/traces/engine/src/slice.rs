@@ -28,10 +28,10 @@ pub struct RequestSlice {
     pub facts: SliceFacts,
 }
 
-/// What many requests have in common: who calls whom, in depth-first pre-order.
+/// The call tree that many requests share, in depth-first pre-order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TreeStructure {
-    /// What is called.
+    /// The operation that is called.
     pub operation: Vec<OperationId>,
     /// The caller's node; `None` for node 0.
     pub parent: Vec<Option<u32>>,

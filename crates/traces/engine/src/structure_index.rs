@@ -33,12 +33,12 @@ impl StructureIndex {
     }
 
     fn find(&self, hash: u64, tree: TreeColumns<'_>) -> Option<u32> {
-        let mut at = self.latest.get(&hash).copied().unwrap_or(NONE);
-        while at != NONE {
-            if self.structures[at as usize].columns() == tree {
-                return Some(at);
+        let mut candidate = self.latest.get(&hash).copied().unwrap_or(NONE);
+        while candidate != NONE {
+            if self.structures[candidate as usize].columns() == tree {
+                return Some(candidate);
             }
-            at = self.before[at as usize];
+            candidate = self.before[candidate as usize];
         }
         None
     }

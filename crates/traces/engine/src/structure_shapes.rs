@@ -75,8 +75,8 @@ impl StructureShapes {
     /// Numbers categories in the order of their ids.
     fn sort(mut self, by_id: BTreeMap<Fingerprint, u32>) -> StructureShapes {
         let mut rank = vec![0; self.categories.len()];
-        for (at, old) in by_id.into_values().enumerate() {
-            rank[old as usize] = at as u32;
+        for (index, old) in by_id.into_values().enumerate() {
+            rank[old as usize] = index as u32;
         }
         self.categories.sort_by_key(|category| category.id);
         self.category_of.iter_mut().for_each(|category| *category = rank[*category as usize]);

@@ -172,7 +172,9 @@ impl SliceSummary {
                 let known = cells.entry((cell.start, category));
                 known.or_insert_with(|| SummaryCell::new(cell.start, category)).merge(cell);
             }
-            homes.extend(summary.homes.iter().map(|&(own, at)| (map.operation(own), map.replica(at))));
+            homes.extend(
+                summary.homes.iter().map(|&(own, replica)| (map.operation(own), map.replica(replica))),
+            );
             out.extent = join(out.extent, summary.extent);
             out.traces += summary.traces;
             out.spans += summary.spans;
@@ -207,7 +209,7 @@ impl StructureKinds {
     fn from_slice(slice: &RequestSlice) -> StructureKinds {
         let names = &slice.names;
         let operations: Vec<Fingerprint> =
-            (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
+            (0..names.operations()).map(|index| names.fingerprint(OperationId::from_index(index))).collect();
         let mut shaper = Shaper::new(ShapeRule::Canonical, &operations);
         let shapes: Vec<Shape> =
             slice.structures.iter().map(|structure| shaper.shape_of(structure.columns())).collect();

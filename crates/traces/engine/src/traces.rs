@@ -1,4 +1,4 @@
-//! The span table after reading.
+//! The span table after reading: rows in buckets, sorted by trace, ready for assembly.
 
 use crate::trace_attributes::TraceAttributes;
 use laggard_model::{Losses, Names, ReplicaSource, SpanRow, TailSampler, Timestamp, TraceId, WeightSource};

@@ -45,7 +45,7 @@ impl<'a> RequestRange<'a> {
     /// The requests.
     pub fn iter(&self) -> impl Iterator<Item = RequestView<'a>> + use<'a> {
         let requests = self.requests;
-        (self.from..self.to).map(|at| requests.request(at))
+        (self.from..self.to).map(|index| requests.request(index))
     }
 }
 

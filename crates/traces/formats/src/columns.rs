@@ -233,13 +233,14 @@ impl Header {
     /// A time column `stem_ns`, `stem_us`, `stem_ms`, `stem_s` or, for RFC 3339 text, `stem`; mappings
     /// first, then the finest unit. `synonyms` name columns in nanoseconds.
     pub(crate) fn find_time(&self, stem: &str, synonyms: &[&str]) -> Option<TimeColumn> {
-        let at = |index, unit| TimeColumn { index, format: TimeFormat::Decimal(unit) };
+        let time_column = |index, unit| TimeColumn { index, format: TimeFormat::Decimal(unit) };
         let text = |index| TimeColumn { index, format: TimeFormat::Rfc3339 };
         let named = |name: &str| self.comparable.iter().position(|found| found == name);
         let units = TimeUnit::SUFFIXES.map(|(unit, suffix)| (unit, format!("{stem}{suffix}")));
-        let mapped = units.iter().find_map(|(unit, name)| Some(at(self.mapped_to(name)?, *unit)));
-        let natural = || units.iter().find_map(|(unit, name)| Some(at(named(name)?, *unit)));
-        let synonym = || synonyms.iter().find_map(|name| Some(at(named(name)?, TimeUnit::Nanoseconds)));
+        let mapped = units.iter().find_map(|(unit, name)| Some(time_column(self.mapped_to(name)?, *unit)));
+        let natural = || units.iter().find_map(|(unit, name)| Some(time_column(named(name)?, *unit)));
+        let synonym =
+            || synonyms.iter().find_map(|name| Some(time_column(named(name)?, TimeUnit::Nanoseconds)));
         mapped
             .or_else(|| self.mapped_to(stem).map(text))
             .or_else(natural)

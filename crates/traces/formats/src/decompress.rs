@@ -96,9 +96,9 @@ impl<R: Read> Peeked<R> {
 
 impl<R: Read> Read for Peeked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut left = &self.first[self.delivered..];
-        if !left.is_empty() {
-            let read = left.read(buffer)?;
+        let mut undelivered = &self.first[self.delivered..];
+        if !undelivered.is_empty() {
+            let read = undelivered.read(buffer)?;
             self.delivered += read;
             return Ok(read);
         }

@@ -53,11 +53,11 @@ pub enum Recognizer {
 pub struct Format {
     /// The word for `--format`.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub title: &'static str,
     /// Path of its page in the manual, from the repository's root.
     pub manual: &'static str,
-    /// What its records fill.
+    /// The table that its records fill: spans or samples.
     pub fills: GroundTable,
     /// How an input of this format is recognized.
     pub recognizer: Recognizer,

@@ -28,13 +28,13 @@ pub(crate) fn sniff(prefix: &[u8], own: &[&str], is_foreign: impl Fn(&[u8]) -> b
 
 /// The complete strings in `text` that a colon follows.
 fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut at = 0;
+    let mut position = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = at + memchr::memchr(b'"', text.get(at..)?)? + 1;
+            let start = position + memchr::memchr(b'"', text.get(position..)?)? + 1;
             let end = start + string_length(text.get(start..)?)?;
-            at = end + 1;
-            let after = text.get(at..)?.trim_ascii_start();
+            position = end + 1;
+            let after = text.get(position..)?.trim_ascii_start();
             if after.first() == Some(&b':') {
                 return Some(&text[start..end]);
             }
@@ -44,13 +44,13 @@ fn names(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Number of bytes before the quotation mark that ends a string.
 fn string_length(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
+    let mut position = 0;
     loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at);
+        position += memchr::memchr2(b'"', b'\\', text.get(position..)?)?;
+        if text[position] == b'"' {
+            return Some(position);
         }
-        at += 2;
+        position += 2;
     }
 }
 

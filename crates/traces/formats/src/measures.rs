@@ -285,8 +285,8 @@ fn is_like(pattern: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(first) else { return false };
     let mut last = None;
     for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+        let Some(position) = rest.find(part) else { return false };
+        rest = &rest[position + part.len()..];
         last = Some(part);
     }
     match last {

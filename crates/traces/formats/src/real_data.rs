@@ -199,14 +199,14 @@ fn list_json(folder: &Path, prefix: &str, out: &mut Vec<String>) {
 /// The regular files of a tar archive (POSIX ustar: a header block of 512 bytes, then the contents, padded).
 fn untar(archive: &[u8]) -> Vec<&[u8]> {
     let mut files = Vec::new();
-    let mut at = 0;
-    while at + 512 <= archive.len() && archive[at] != 0 {
-        let size = std::str::from_utf8(&archive[at + 124..at + 135]).unwrap();
+    let mut position = 0;
+    while position + 512 <= archive.len() && archive[position] != 0 {
+        let size = std::str::from_utf8(&archive[position + 124..position + 135]).unwrap();
         let size = usize::from_str_radix(size.trim_matches(['\0', ' ']), 8).unwrap();
-        if matches!(archive[at + 156], b'0' | 0) {
-            files.push(&archive[at + 512..at + 512 + size]);
+        if matches!(archive[position + 156], b'0' | 0) {
+            files.push(&archive[position + 512..position + 512 + size]);
         }
-        at += 512 + size.next_multiple_of(512);
+        position += 512 + size.next_multiple_of(512);
     }
     files
 }

@@ -1,4 +1,4 @@
-//! What every reader's own tests check on every sample: how the input is cut changes nothing, and no
+//! Checks that every reader's own tests run on every sample: how the input is cut changes nothing, and no
 //! damage makes it panic.
 
 use crate::contract::SeededRng;
@@ -97,14 +97,14 @@ fn check_damage(open: Open, input: &[u8], random: &mut SeededRng) {
     for round in 0..rounds {
         let mut damaged = input.to_vec();
         for _ in 0..=random.below(4) {
-            let at = random.below(damaged.len());
+            let position = random.below(damaged.len());
             match random.below(4) {
-                0 => damaged[at] = random.word() as u8,
-                1 => damaged[at] ^= 1 << random.below(8),
-                2 => drop(damaged.drain(at..damaged.len().min(at + random.below(50)))),
+                0 => damaged[position] = random.word() as u8,
+                1 => damaged[position] ^= 1 << random.below(8),
+                2 => drop(damaged.drain(position..damaged.len().min(position + random.below(50)))),
                 _ => {
-                    let copy = damaged[at..damaged.len().min(at + random.below(50))].to_vec();
-                    damaged.splice(at..at, copy);
+                    let copy = damaged[position..damaged.len().min(position + random.below(50))].to_vec();
+                    damaged.splice(position..position, copy);
                 }
             }
             if damaged.is_empty() {

@@ -107,11 +107,11 @@ pub(crate) struct MemberContent<'a, R> {
 
 impl<R: Read> Read for MemberContent<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = usize::try_from(self.members.unread).unwrap_or(usize::MAX).min(buffer.len());
-        if wanted == 0 {
+        let length = usize::try_from(self.members.unread).unwrap_or(usize::MAX).min(buffer.len());
+        if length == 0 {
             return Ok(0);
         }
-        let read = self.members.reader.read(&mut buffer[..wanted])?;
+        let read = self.members.reader.read(&mut buffer[..length])?;
         self.members.unread -= read as u64;
         if read == 0 { Err(damaged()) } else { Ok(read) }
     }
@@ -161,8 +161,8 @@ fn short_name(block: &[u8]) -> String {
 fn pax_path(bytes: &[u8]) -> Option<String> {
     let lines = bytes.split(|&byte| byte == b'\n');
     let mut paths = lines.filter_map(|line| {
-        let at = line.iter().position(|&byte| byte == b' ')?;
-        line[at + 1..].strip_prefix(b"path=")
+        let position = line.iter().position(|&byte| byte == b' ')?;
+        line[position + 1..].strip_prefix(b"path=")
     });
     paths.next().map(text)
 }
@@ -248,8 +248,8 @@ mod tests {
                 [header("a", b"0Lxg5S"[random.below(6)], b"10"), [7; BLOCK], header("b", b'0', b"0")]
                     .concat();
             for _ in 0..random.below(4) {
-                let at = random.below(bytes.len());
-                bytes[at] = random.word() as u8;
+                let position = random.below(bytes.len());
+                bytes[position] = random.word() as u8;
             }
             if random.below(2) == 0 {
                 seal(&mut bytes);

@@ -138,7 +138,7 @@ fn parse_decimal(text: &[u8]) -> Option<Decimal> {
         rest => (false, rest),
     };
     let (mantissa, exponent) = match unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')) {
-        Some(at) => (&unsigned[..at], parse_exponent(&unsigned[at + 1..])?),
+        Some(position) => (&unsigned[..position], parse_exponent(&unsigned[position + 1..])?),
         None => (unsigned, 0),
     };
     let mut decimal = Decimal { negative, digits: 0, exponent };
@@ -238,13 +238,13 @@ mod tests {
 
     #[test]
     fn rfc3339_text_is_read_with_and_without_offset() {
-        let at = |text| TimeFormat::Rfc3339.parse_ns(text);
-        assert_eq!(at("1970-01-01T00:00:01.5Z"), Some(1_500_000_000));
-        assert_eq!(at("2022-08-22T03:52:54.351773094Z"), Some(1_661_140_374_351_773_094));
-        assert_eq!(at("2022-08-22T05:52:54.351773094+02:00"), Some(1_661_140_374_351_773_094));
-        assert_eq!(at("2022-08-22 03:52:54.351773094"), Some(1_661_140_374_351_773_094));
+        let parsed = |text| TimeFormat::Rfc3339.parse_ns(text);
+        assert_eq!(parsed("1970-01-01T00:00:01.5Z"), Some(1_500_000_000));
+        assert_eq!(parsed("2022-08-22T03:52:54.351773094Z"), Some(1_661_140_374_351_773_094));
+        assert_eq!(parsed("2022-08-22T05:52:54.351773094+02:00"), Some(1_661_140_374_351_773_094));
+        assert_eq!(parsed("2022-08-22 03:52:54.351773094"), Some(1_661_140_374_351_773_094));
         for text in ["1661140374", "2022-08-22", "yesterday", "", "9999-01-01T00:00:00Z"] {
-            assert_eq!(at(text), None, "{text}");
+            assert_eq!(parsed(text), None, "{text}");
         }
     }
 

@@ -67,7 +67,7 @@ impl ClockWatch {
         let passed = i64::try_from((monotonic - self.monotonic).as_nanos()).unwrap_or(i64::MAX);
         let jump_ns = wall.since(self.wall).ns().saturating_sub(passed);
         (self.wall, self.monotonic) = (wall, monotonic);
-        if self.jumped.is_some_and(|at| monotonic - at > TRUSTED_AFTER) {
+        if self.jumped.is_some_and(|jumped| monotonic - jumped > TRUSTED_AFTER) {
             (self.jumped, self.ahead) = (None, Nanos::ZERO);
         }
         if jump_ns.unsigned_abs() < JUMP_MIN.ns() {

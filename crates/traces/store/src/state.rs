@@ -36,7 +36,7 @@ pub struct StoreState {
 pub struct StoreIssue {
     /// A word for programs: `disk_full`, `corrupt_segment`, `torn_log`, `clock_jumped`, ...
     pub name: &'static str,
-    /// What is wrong, where, and what the store does about it; a sentence.
+    /// A sentence for the operator: the error, its file, and what the store does about it.
     pub text: String,
     /// Since when.
     pub since: Timestamp,

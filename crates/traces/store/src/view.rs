@@ -284,7 +284,7 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
         let source = adjusted_count.map_or(WeightSource::Unknown, |_| WeightSource::Column);
         sink.span(&SpanRecord {
             trace_id: row.trace,
-            trace_text: text.map(|at| &*table.texts[at].1),
+            trace_text: text.map(|index| &*table.texts[index].1),
             span_id: row.span,
             parent: row.parent,
             service: key.service,
@@ -298,8 +298,8 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
             sampling: Sampling { adjusted_count, source, tail_sampler: None },
             attributes: SpanAttributes {
                 resource: "",
-                span: attributes.map_or("", |at| &*table.attributes[at].1),
-                thread: thread.map(|at| table.threads[at].tid),
+                span: attributes.map_or("", |index| &*table.attributes[index].1),
+                thread: thread.map(|index| table.threads[index].tid),
             },
         });
     }

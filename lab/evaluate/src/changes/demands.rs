@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct DemandCase {
     /// Name, unique within its group.
     pub name: String,
-    /// What estimators see.
+    /// Input of the estimators, without the truth.
     pub observations: Observations,
     /// CPU seconds a transaction of each type takes.
     pub demand_s: Vec<f64>,

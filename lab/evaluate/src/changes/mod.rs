@@ -21,7 +21,7 @@ use std::ops::Range;
 pub struct ChangeCase {
     /// Name, unique within its group.
     pub name: String,
-    /// What methods see.
+    /// Input of the methods, without the truth.
     pub observations: Observations,
     /// Names of the transaction types, by column.
     pub transactions: Vec<String>,

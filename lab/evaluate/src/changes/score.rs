@@ -61,13 +61,13 @@ pub fn score_changes(truth: &ChangeTruth, answer: Option<&ChangeAnswer>, window_
         ..ChangeScore::default()
     };
     let Some(answer) = answer else { return score };
-    let mut left: Vec<&ReportedAlarm> = answer.alarms.iter().collect();
+    let mut unmatched: Vec<&ReportedAlarm> = answer.alarms.iter().collect();
     for change in &truth.alarms {
-        if let Some(alarm) = take_nearest(&mut left, change.window, near) {
+        if let Some(alarm) = take_nearest(&mut unmatched, change.window, near) {
             add_detected(&mut score, change, alarm);
         }
     }
-    score.false_alarms = left.len();
+    score.false_alarms = unmatched.len();
     let covered =
         |region: &Range<usize>| answer.regions.iter().map(|found| overlap(region, found)).sum::<usize>();
     score.regions_detected =
@@ -107,13 +107,13 @@ fn add_detected(score: &mut ChangeScore, change: &TrueAlarm, alarm: &ReportedAla
 
 /// Takes the nearest alarm out, if it is near enough.
 fn take_nearest<'a>(
-    left: &mut Vec<&'a ReportedAlarm>,
+    unmatched: &mut Vec<&'a ReportedAlarm>,
     window: usize,
     near: f64,
 ) -> Option<&'a ReportedAlarm> {
     let distance = |alarm: &ReportedAlarm| alarm.window.abs_diff(window);
-    let index = (0..left.len()).min_by_key(|&index| distance(left[index]))?;
-    if distance(left[index]) as f64 > near { None } else { Some(left.remove(index)) }
+    let index = (0..unmatched.len()).min_by_key(|&index| distance(unmatched[index]))?;
+    if distance(unmatched[index]) as f64 > near { None } else { Some(unmatched.remove(index)) }
 }
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> usize {

@@ -12,7 +12,7 @@ pub(super) enum Series {
 }
 
 impl Series {
-    /// What it adds to a method's name.
+    /// Suffix of a method's name.
     pub(super) const fn title(self) -> &'static str {
         match self {
             Series::Utilization => "utilization",

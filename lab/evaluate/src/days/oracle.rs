@@ -1,4 +1,4 @@
-//! What a test could find that knows the operation, the group, and the time of a fault: a limit of every method.
+//! An upper limit of every method: which faults a test detects that knows the operation, the group, and the time of a fault.
 
 use super::sampled::{JUDGED_FROM, MINUTE_S};
 use laggard_model::{Nanos, SpanId, SpanKind, SpanRecord};
@@ -65,13 +65,13 @@ pub(super) struct Oracle {
 /// `None` on a day without a fault.
 pub(super) fn oracle(day: &Day, settings: &DaySettings, truth: &DayTruth) -> Option<Oracle> {
     let fault = settings.fault?;
-    let at = |second: u32| settings.start_unix_ns + i64::from(second) * SECOND;
+    let unix_ns = |second: u32| settings.start_unix_ns + i64::from(second) * SECOND;
     let mut calls = Vec::new();
     for request in day.requests() {
         let start = request.start.unix_ns();
         let period = match start {
-            start if (at(fault.since_s)..at(fault.until_s)).contains(&start) => 1,
-            start if start < at(JUDGED_FROM * MINUTE_S) => 0,
+            start if (unix_ns(fault.since_s)..unix_ns(fault.until_s)).contains(&start) => 1,
+            start if start < unix_ns(JUDGED_FROM * MINUTE_S) => 0,
             _ => continue,
         };
         let spans: Vec<SpanRecord<'_>> = request.spans.iter().map(|span| request.record(span, day)).collect();

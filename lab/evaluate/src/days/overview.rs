@@ -90,9 +90,9 @@ impl DaysOptions {
 /// # Errors
 /// When the options are no valid days.
 pub fn overview(options: &DaysOptions, print: &mut dyn FnMut(&str)) -> Result<(), String> {
-    let wanted = |name: &str| options.profile.as_deref().is_none_or(|wanted| wanted == name);
+    let requested = |name: &str| options.profile.as_deref().is_none_or(|requested| requested == name);
     let mut all = DayTotals::default();
-    for profile in PROFILES.into_iter().filter(|profile| wanted(profile.name)) {
+    for profile in PROFILES.into_iter().filter(|profile| requested(profile.name)) {
         let mut totals = DayTotals::default();
         for seed in options.seeds.clone() {
             let settings = options.settings(DaySettings::new(profile, seed));
@@ -127,14 +127,17 @@ impl AssembledDay<'_> {
     }
 
     fn report(&self, window: &Range<u32>, with_baseline: bool) -> Result<Report, String> {
-        let at = |minute: u32| at(self.settings, minute);
+        let time_of = |minute: u32| at(self.settings, minute);
         let baseline = match with_baseline {
-            true => BaselineChoice::Within { since: at(window.start - BASELINE), until: at(window.start) },
+            true => BaselineChoice::Within {
+                since: time_of(window.start - BASELINE),
+                until: time_of(window.start),
+            },
             false => BaselineChoice::None,
         };
         let settings = DiagnoseSettings {
-            since: at(window.start),
-            until: at(window.end),
+            since: time_of(window.start),
+            until: time_of(window.end),
             baseline,
             ..DiagnoseSettings::default()
         };
@@ -195,8 +198,8 @@ fn faults(
     totals: &mut DayTotals,
     print: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
-    let wanted = |kind: &DayFaultKind| options.kind.as_deref().is_none_or(|name| name == kind.name());
-    for kind in DayFaultKind::ALL.into_iter().filter(wanted) {
+    let is_requested = |kind: &DayFaultKind| options.kind.as_deref().is_none_or(|name| name == kind.name());
+    for kind in DayFaultKind::ALL.into_iter().filter(is_requested) {
         let settings = with_fault(settings.clone(), kind, factor, options.window_min, options.fault_min);
         // Not every system can have every fault.
         let Ok(day) = Day::new(&settings) else { continue };
@@ -235,8 +238,8 @@ fn listed(settings: &DaySettings, case: &str, report: &Report) -> String {
 }
 
 fn suspect_text(suspect: &Suspect) -> String {
-    let attribute = |one: &SuspectAttribute| {
-        format!(" {}={} {:.2} of {:.2}", one.key, one.value, one.hit_share, one.share)
+    let attribute = |attribute: &SuspectAttribute| {
+        format!(" {}={} {:.2} of {:.2}", attribute.key, attribute.value, attribute.hit_share, attribute.share)
     };
     format!(
         "    {} {} [{}] hit {} factor {:.2} share {:.2} replicas {}{}",

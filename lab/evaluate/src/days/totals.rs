@@ -3,7 +3,7 @@
 use laggard_report::Verdict;
 use std::collections::BTreeMap;
 
-/// What a window is called without and with its baseline.
+/// Names of a window without and with its baseline.
 const WAYS: [&str; 2] = ["alone", "with baseline"];
 
 /// Windows without and with a baseline, in this order.

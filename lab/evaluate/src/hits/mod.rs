@@ -28,7 +28,7 @@ pub struct HitCase {
 /// Injected times by operation.
 pub type HitTruth = BTreeMap<OperationName, InjectedTimes>;
 
-/// What a fault added to the calls of one operation.
+/// Time that a fault added to the calls of one operation.
 #[derive(Clone, Debug, Default)]
 pub struct InjectedTimes {
     /// By delayed call, nanoseconds.

@@ -20,7 +20,7 @@ pub enum Labels {
     SlowestTwentieth,
 }
 
-/// What is expected of every operation.
+/// Expected mean and deviation of every operation's latency.
 pub(super) struct Expectation {
     spreads: HashMap<u32, Spread>,
     /// Factors of the mean, and of the deviation, that a request may take.

@@ -70,7 +70,7 @@ impl Arm<Case, Answer> for Laggard {
     }
 }
 
-/// What a report names.
+/// Operations and replicas that a report names.
 pub(crate) fn answer_from_report(report: &Report, question: Question) -> Answer {
     let mut answer = Answer { sentence: report.headline.clone(), ..Answer::default() };
     // A tail that may be usual is an explanation, not an alarm.

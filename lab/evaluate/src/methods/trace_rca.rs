@@ -57,7 +57,7 @@ impl Arm<Case, Answer> for TraceRca {
 /// An invocation: calling service (`None` from outside), operation.
 type Invocation = (Option<u32>, u32);
 
-/// What is usual, for the invocations whose latency is a useful feature.
+/// Usual latency of every invocation for which latency is a useful feature; others have no entry.
 struct Detector<'a> {
     service_of: &'a [u32],
     usual: HashMap<Invocation, Spread>,

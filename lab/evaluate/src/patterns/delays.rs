@@ -92,7 +92,7 @@ mod tests {
     fn a_tenth_of_the_requests_is_slow_by_each_cause() {
         let matrix = RequestMatrix {
             latency_ms: vec![100.0; 4000],
-            columns: (0..5).map(|at| at.to_string()).collect(),
+            columns: (0..5).map(|index| index.to_string()).collect(),
             times_ms: vec![vec![10.0; 4000]; 5],
             cause: vec![0; 4000],
             ..RequestMatrix::default()

@@ -26,8 +26,9 @@ fn row(out: &mut String, title: &str, outcomes: &[&Outcome<HitScore>]) {
     let figures = |figure: fn(&FirstHits) -> f64| first.iter().map(figure).collect::<Vec<f64>>();
     let (precision, recall) = (figures(|first| first.precision), figures(|first| first.recall));
     let (call, request) = (figures(|first| first.call_effect), figures(|first| first.request_effect));
-    let any =
-        |figure: fn(&HitScore) -> f64| outcomes.iter().map(|one| figure(&one.score)).collect::<Vec<f64>>();
+    let any = |figure: fn(&HitScore) -> f64| {
+        outcomes.iter().map(|outcome| figure(&outcome.score)).collect::<Vec<f64>>()
+    };
     let right = outcomes.iter().filter(|outcome| outcome.score.is_right()).count();
     let mut cells =
         vec![format!("{right}/{}", outcomes.len()), format!("{}/{}", first.len(), outcomes.len())];

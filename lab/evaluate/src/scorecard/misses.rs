@@ -115,7 +115,7 @@ fn hit_rows(results: &Results, set: SetKind) -> Vec<String> {
     results.hits.in_set(set).iter().filter_map(row).collect()
 }
 
-/// What was expected and what came, where the answer is wrong.
+/// The expected and the actual answer, where they differ.
 fn matrix_miss(scored: &Outcome<GroupScore>) -> Option<(String, String)> {
     let got = |found: String| scored.error.clone().unwrap_or(found);
     let groups = format!("groups: {}", scored.score.groups);

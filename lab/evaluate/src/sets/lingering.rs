@@ -47,12 +47,12 @@ fn cases_with_alarms(group: &Group, runner: &Runner<'_>) -> Vec<String> {
     alarmed.map(|outcome| outcome.case.clone()).collect()
 }
 
-/// What a case of one minute is called.
+/// Name of a case of one minute.
 pub(super) fn minute_title(slice: i64) -> String {
     format!("minute from {slice}")
 }
 
-/// What a case of the fault-free minutes of a quarter hour is called.
+/// Name of a case of the fault-free minutes of a quarter hour.
 pub(super) fn quarter_title(quarter: i64, minutes: usize) -> String {
     format!("quarter hour from {quarter}, {minutes} minutes")
 }

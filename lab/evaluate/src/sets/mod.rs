@@ -46,7 +46,7 @@ fn folders(data: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(out)
 }
 
-/// What is in a folder, by name.
+/// Files and folders in a folder, sorted by name.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let index = |error: std::io::Error| format!("{}: {error}", folder.display());
     let listed: Result<Vec<PathBuf>, std::io::Error> =

@@ -20,7 +20,7 @@ const SAMPLES: &str = "slow nodes, sub-samples of 20 traces";
 const EVERYWHERE: &str = "every node slow, quiet run as baseline";
 const QUIET: &str = "nothing injected";
 
-/// What was injected, by a file's name.
+/// The injected fault, by a file's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileTruth {
     /// `slowdn-w-20ms-05fdn…`: this many of the nodes, the first ones.

@@ -95,8 +95,8 @@ fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
         .localizers
         .outcomes
         .iter()
-        .filter(|one| one.method == method && one.group.name.contains(group));
-    let judged: Vec<bool> = outcomes.map(|one| one.score.judgment.right).collect();
+        .filter(|outcome| outcome.method == method && outcome.group.name.contains(group));
+    let judged: Vec<bool> = outcomes.map(|outcome| outcome.score.judgment.right).collect();
     (judged.iter().filter(|&&right| right).count(), judged.len())
 }
 
@@ -138,16 +138,16 @@ fn matrices_are_recognized_by_their_header() {
     let results = evaluated("delag");
     assert!(results.localizers.outcomes.is_empty());
     let outcome_of = |finder: &str| {
-        let at = results.patterns.position(finder).unwrap();
-        results.patterns.outcomes.iter().filter(move |one| one.method == at)
+        let position = results.patterns.position(finder).unwrap();
+        results.patterns.outcomes.iter().filter(move |outcome| outcome.method == position)
     };
     for finder in ["slowest fifth", "best column"] {
         let f1: Vec<f64> =
-            outcome_of(finder).filter_map(|one| one.score.score).map(|score| score.f1).collect();
+            outcome_of(finder).filter_map(|outcome| outcome.score.score).map(|score| score.f1).collect();
         assert_eq!((f1, outcome_of(finder).count()), (vec![1.0], 1), "{finder}");
     }
     // Five rows are too few for Laggard; only it runs on those that nothing hit.
-    let found: Vec<usize> = outcome_of("latency patterns").map(|one| one.score.groups).collect();
+    let found: Vec<usize> = outcome_of("latency patterns").map(|outcome| outcome.score.groups).collect();
     assert_eq!(found, [0, 0]);
     assert!(scorecard(&results).contains("| system (1) | slowest fifth |"));
 }
@@ -157,12 +157,12 @@ fn demands_and_alarms_of_measured_runs() {
     let results = evaluated("cpu-demands");
     let estimators: Vec<&str> = results.demands.methods.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(results.demands.outcomes.len(), estimators.len());
-    for one in &results.demands.outcomes {
-        let error = one.score.relative_errors[0];
-        assert!(error < 0.02, "{}: {error}", estimators[one.method]);
+    for outcome in &results.demands.outcomes {
+        let error = outcome.score.relative_errors[0];
+        assert!(error < 0.02, "{}: {error}", estimators[outcome.method]);
     }
     let threshold = results.changes.position("utilization above 70 %").unwrap();
-    let quiet = results.changes.outcomes.iter().find(|one| one.method == threshold).unwrap();
+    let quiet = results.changes.outcomes.iter().find(|outcome| outcome.method == threshold).unwrap();
     assert!(quiet.score.is_right() && quiet.group.name == "util20, no change");
     let page = scorecard(&results);
     assert!(page.contains("| util20 (1 runs) | least squares without a constant | 0.0 % |"), "{page}");
@@ -175,8 +175,8 @@ fn a_quiet_hour_of_the_shop_by_a_selected_method() {
     let options =
         Options { only, methods: vec!["CUSUM of utilization".to_owned()], seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();
-    let [one] = &results.changes.outcomes[..] else { panic!("{:?}", results.changes) };
-    assert_eq!((one.score.expected, one.case.as_str()), (1, "seed 1"));
+    let [outcome] = &results.changes.outcomes[..] else { panic!("{:?}", results.changes) };
+    assert_eq!((outcome.score.expected, outcome.case.as_str()), (1, "seed 1"));
     assert!(scorecard(&results).contains("## tpcw\n"));
 }
 
@@ -185,9 +185,10 @@ fn simulated_incidents_need_no_folder() {
     let only = Some("simulator/one-of-two".to_owned());
     let options = Options { only, requests: 60, seeds: 1, ..Options::default() };
     let results = run(&options, &mut |_| ()).unwrap();
-    let groups: Vec<&str> = results.localizers.outcomes.iter().map(|one| one.group.name.as_str()).collect();
+    let groups: Vec<&str> =
+        results.localizers.outcomes.iter().map(|outcome| outcome.group.name.as_str()).collect();
     assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
-    assert!(results.localizers.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
+    assert!(results.localizers.outcomes.iter().all(|outcome| outcome.group.set == SetKind::Simulator));
     // Methods that ignore baselines are not run twice, but are in both groups.
     for method in ["combined", "clouddiag", "pca", "TraceRCA"] {
         assert_eq!(right(&results, method, "one-of-two").1, 2, "{method}");

@@ -13,9 +13,12 @@ fn evaluated(only: &str) -> Option<Results> {
 fn with_a_known_number_a_ranking_by_self_time_names_five_slow_nodes() {
     let Some(results) = evaluated("tracebench/slow nodes, unknown") else { return };
     let method = results.localizers.position("self-time excess").unwrap();
-    let five =
-        results.localizers.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));
-    let right: Vec<bool> = five.map(|one| one.score.judgment.right).collect();
+    let five = results
+        .localizers
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.method == method && outcome.case.contains("05fdn"));
+    let right: Vec<bool> = five.map(|outcome| outcome.score.judgment.right).collect();
     assert_eq!(right, [true, true]);
 }
 
@@ -25,24 +28,28 @@ fn demands_of_measured_runs_are_accurate_without_alarms() {
     let Some(results) = evaluated("cpu-demands") else { return };
     assert!(results.demands.methods[0].is_laggard && results.changes.methods[0].is_laggard);
     for (load, limit) in [("util20", 0.08), ("util50", 0.10), ("util80", 0.15)] {
-        let default_outcomes =
-            results.demands.outcomes.iter().filter(|one| one.method == 0 && one.group.name == load);
-        let errors: Vec<f64> = default_outcomes.flat_map(|one| one.score.relative_errors.clone()).collect();
+        let default_outcomes = results
+            .demands
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.method == 0 && outcome.group.name == load);
+        let errors: Vec<f64> =
+            default_outcomes.flat_map(|outcome| outcome.score.relative_errors.clone()).collect();
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         assert!(errors.len() == 6 && mean <= limit, "{load}: {mean}");
     }
-    let default_outcomes = || results.demands.outcomes.iter().filter(|one| one.method == 0);
+    let default_outcomes = || results.demands.outcomes.iter().filter(|outcome| outcome.method == 0);
     let (covered, intervals): (usize, usize) = (
-        default_outcomes().map(|one| one.score.covered).sum(),
-        default_outcomes().map(|one| one.score.intervals).sum(),
+        default_outcomes().map(|outcome| outcome.score.covered).sum(),
+        default_outcomes().map(|outcome| outcome.score.intervals).sum(),
     );
     assert!(intervals == 18 && 10 * covered >= 9 * intervals, "{covered} of {intervals}");
     let default: Vec<bool> = results
         .changes
         .outcomes
         .iter()
-        .filter(|one| one.method == 0)
-        .map(|one| one.score.is_right())
+        .filter(|outcome| outcome.method == 0)
+        .map(|outcome| outcome.score.is_right())
         .collect();
     assert_eq!(default, [true; 12]);
 }
@@ -57,9 +64,9 @@ fn a_threshold_on_latency_finds_most_hit_requests() {
         .patterns
         .outcomes
         .iter()
-        .filter(|one| results.patterns.methods[one.method].name == "slowest fifth")
-        .filter(|one| !one.group.name.contains(INJECTED));
-    let f1: Vec<f64> = slowest.filter_map(|one| one.score.score).map(|score| score.f1).collect();
+        .filter(|outcome| results.patterns.methods[outcome.method].name == "slowest fifth")
+        .filter(|outcome| !outcome.group.name.contains(INJECTED));
+    let f1: Vec<f64> = slowest.filter_map(|outcome| outcome.score.score).map(|score| score.f1).collect();
     assert_eq!(f1.len(), 20);
     let mean = f1.iter().sum::<f64>() / 20.0;
     assert!((0.92..0.95).contains(&mean), "{mean}");
@@ -72,11 +79,11 @@ fn latency_patterns_match_only_the_hit_requests() {
         .patterns
         .outcomes
         .iter()
-        .filter(|one| results.patterns.methods[one.method].is_laggard)
+        .filter(|outcome| results.patterns.methods[outcome.method].is_laggard)
         .collect();
     let f1 = |is_in: &dyn Fn(&str) -> bool| -> Vec<f64> {
-        let of_group = default_outcomes.iter().filter(|one| is_in(&one.group.name));
-        of_group.filter_map(|one| one.score.score).map(|score| score.f1).collect()
+        let of_group = default_outcomes.iter().filter(|outcome| is_in(&outcome.group.name));
+        of_group.filter_map(|outcome| outcome.score.score).map(|score| score.f1).collect()
     };
     let mean = |f1: &[f64]| f1.iter().sum::<f64>() / f1.len() as f64;
     let measured = f1(&|group| !group.contains(INJECTED));
@@ -87,7 +94,10 @@ fn latency_patterns_match_only_the_hit_requests() {
         let injected = f1(&|group| group.ends_with(natural));
         assert!(injected.len() >= 20 && mean(&injected) > least, "{natural}: {}", mean(&injected));
     }
-    let false_findings: usize =
-        default_outcomes.iter().filter(|one| one.score.score.is_none()).map(|one| one.score.groups).sum();
+    let false_findings: usize = default_outcomes
+        .iter()
+        .filter(|outcome| outcome.score.score.is_none())
+        .map(|outcome| outcome.score.groups)
+        .sum();
     assert_eq!(false_findings, 0);
 }

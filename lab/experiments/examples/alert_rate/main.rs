@@ -28,11 +28,12 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (keys, plain): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|text| text.contains('='));
     let argument =
-        |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
+        |index: usize, usual: &str| plain.get(index).map_or_else(|| usual.to_owned(), ToString::to_string);
     let keys = keys.into_iter().map(|key| key.split_once('=').expect("KEY=VALUE"));
     let (of_days, keys): (Vec<_>, Vec<_>) =
         keys.partition(|(key, _)| ["profile", "fault", "part"].contains(key));
-    let of_days = |wanted: &str| of_days.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+    let of_days =
+        |requested: &str| of_days.iter().find(|(key, _)| *key == requested).map(|(_, value)| *value);
     let detection = keys.into_iter().fold(usual(), with);
     if argument(0, "quiet") == "files" {
         return print_files(&recorded(&plain[1..]), &detection);
@@ -149,16 +150,16 @@ fn watch_from(
 ) -> Vec<Step> {
     let engine = LocalEngine::new(laggard_system::available_threads());
     let mut steps = Vec::new();
-    let mut at = first;
-    while at <= history.end {
+    let mut time = first;
+    while time <= history.end {
         let day = |_| Some(Arc::clone(&history.requests));
-        let result = detection.evaluate(alerts, &history.requests, day, at, engine);
+        let result = detection.evaluate(alerts, &history.requests, day, time, engine);
         let (found, changes) = match result {
-            Ok(evaluation) => (evaluation.all().count(), alerts.apply(&evaluation, detection.rules, at)),
-            Err(_) => (0, alerts.expire(detection.rules, at)),
+            Ok(evaluation) => (evaluation.all().count(), alerts.apply(&evaluation, detection.rules, time)),
+            Err(_) => (0, alerts.expire(detection.rules, time)),
         };
-        steps.push(Step { at, found, fired: changes.fired });
-        at = at.plus(MINUTE);
+        steps.push(Step { at: time, found, fired: changes.fired });
+        time = time.plus(MINUTE);
     }
     steps
 }
@@ -203,7 +204,7 @@ fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detec
     let steps = watch(history, detection, &mut alerts);
     let fault = history.fault;
     let minutes =
-        |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
+        |time: Timestamp, from: Timestamp| time.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
     let text = |minutes: Option<i64>| minutes.map_or("never".to_owned(), |minutes| format!("{minutes} min"));
     let during: Vec<&Step> =
         steps.iter().filter(|step| (fault.since..=fault.until).contains(&step.at)).collect();
@@ -231,7 +232,7 @@ fn print_fault(history: &History, fault_name: &str, seed: u64, detection: &Detec
         when(|step| !step.fired.is_empty()),
         alerts.incidents.len(),
         all.len(),
-        text(ended.filter(|_| alerts.firing().next().is_none()).map(|at| minutes(at, fault.until))),
+        text(ended.filter(|_| alerts.firing().next().is_none()).map(|end| minutes(end, fault.until))),
     );
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {
         let evaluations: String = steps.iter().map(|step| if step.found == 0 { '.' } else { 'x' }).collect();

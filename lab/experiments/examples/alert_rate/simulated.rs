@@ -46,12 +46,12 @@ pub(crate) fn faulty(scenario: Scenario, seed: u64, rate: u32) -> History {
         start_unix_ns,
         ..of(Scenario::Quiet, seed, length_s, rate)
     };
-    let at = |seconds: i64| fault.start_unix_ns + seconds * 1_000_000_000;
-    let before = quiet(1, BEFORE_S, at(-i64::from(BEFORE_S)));
-    let after = quiet(2, AFTER_S, at(i64::from(FAULT_S)));
+    let unix_ns = |seconds: i64| fault.start_unix_ns + seconds * 1_000_000_000;
+    let before = quiet(1, BEFORE_S, unix_ns(-i64::from(BEFORE_S)));
+    let after = quiet(2, AFTER_S, unix_ns(i64::from(FAULT_S)));
     let time = Timestamp::from_unix_ns;
-    let window = Window { since: time(at(0)), until: time(at(i64::from(FAULT_S))) };
-    let (start, end) = (time(before.start_unix_ns), time(at(i64::from(FAULT_S + AFTER_S))));
+    let window = Window { since: time(unix_ns(0)), until: time(unix_ns(i64::from(FAULT_S))) };
+    let (start, end) = (time(before.start_unix_ns), time(unix_ns(i64::from(FAULT_S + AFTER_S))));
     History {
         requests: simulated_requests(&[before, fault, after]),
         start,
@@ -116,10 +116,10 @@ pub(crate) fn day(
     }
     let threads = laggard_system::available_threads();
     let start = Timestamp::from_unix_ns(settings.start_unix_ns);
-    let at = |seconds: u32| start.plus(Nanos::from_secs(u64::from(seconds)));
-    let end = at(window_s);
+    let time = |seconds: u32| start.plus(Nanos::from_secs(u64::from(seconds)));
+    let end = time(window_s);
     let fault = match fault {
-        Some(_) => Window { since: at(since_s), until: at(until_s) },
+        Some(_) => Window { since: time(since_s), until: time(until_s) },
         None => Window { since: end, until: end },
     };
     let requests = Arc::new(Requests::from_traces(ingest.finish(threads), threads));

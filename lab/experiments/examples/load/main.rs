@@ -66,7 +66,7 @@ fn read_arguments() -> Result<Arguments, String> {
 }
 
 async fn run(arguments: &Arguments) -> Result<(), String> {
-    let templates: Arc<[Template]> = (0..8).map(|at| Template::new(arguments.seed + at)).collect();
+    let templates: Arc<[Template]> = (0..8).map(|index| Template::new(arguments.seed + index)).collect();
     let counts = Arc::new(Counts::default());
     let started = Instant::now();
     let until = started + Duration::from_secs(arguments.seconds);
@@ -77,14 +77,14 @@ async fn run(arguments: &Arguments) -> Result<(), String> {
     let mut tasks = Vec::new();
     for connection in 0..arguments.connections {
         let sender = stream::connect(arguments.address).await?;
-        for at in 0..arguments.streams {
+        for index in 0..arguments.streams {
             let lane = stream::Lane {
                 sender: sender.clone(),
                 templates: Arc::clone(&templates),
                 counts: Arc::clone(&counts),
                 budget: Arc::clone(&budget),
                 until,
-                number: arguments.seed << 32 | ((connection * arguments.streams + at) as u64) << 24,
+                number: arguments.seed << 32 | ((connection * arguments.streams + index) as u64) << 24,
             };
             tasks.push(tokio::spawn(lane.run()));
         }

@@ -58,8 +58,8 @@ impl Template {
         let mut scope = Vec::new();
         put_bytes(&mut scope, 1, b"\x0A\x0Dinstrumenting\x12\x061.2.30");
         let mut offsets = Vec::new();
-        for at in 0..SPANS_A_MESSAGE {
-            add_span(&mut scope, &mut offsets, at);
+        for index in 0..SPANS_A_MESSAGE {
+            add_span(&mut scope, &mut offsets, index);
         }
         let mut resource_spans = Vec::new();
         put_bytes(&mut resource_spans, 1, &resource(service, seed));
@@ -110,8 +110,8 @@ impl FieldOffsets {
 }
 
 /// Adds a span to a scope; returns the positions of its ids and times in the scope.
-fn add_span(scope: &mut Vec<u8>, offsets: &mut Vec<FieldOffsets>, at: usize) {
-    let node = at % PARENTS.len();
+fn add_span(scope: &mut Vec<u8>, offsets: &mut Vec<FieldOffsets>, index: usize) {
+    let node = index % PARENTS.len();
     let mut span = Vec::new();
     put_bytes(&mut span, 1, &[0; 16]);
     put_bytes(&mut span, 2, &[0; 8]);
@@ -137,7 +137,7 @@ fn add_span(scope: &mut Vec<u8>, offsets: &mut Vec<FieldOffsets>, at: usize) {
         parent: parent.map(|offset| inside + offset),
         start: inside + start,
         end: inside + end,
-        tree: (at / PARENTS.len()) as u64,
+        tree: (index / PARENTS.len()) as u64,
         node,
     });
 }

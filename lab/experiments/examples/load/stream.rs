@@ -75,7 +75,7 @@ impl Lane {
     }
 
     fn take_from_budget(&self) -> bool {
-        self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+        self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |budget| budget.checked_sub(1)).is_ok()
     }
 
     /// One call; returns its status.

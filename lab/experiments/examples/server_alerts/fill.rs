@@ -43,10 +43,10 @@ fn shapes(seed: u64) -> Vec<(&'static str, Vec<f64>)> {
         (0..steps).map(|step| level * (1.0 - (-hour(step) / 3.0).exp()) + swing + noise()).collect();
     let flat: Vec<f64> = (0..steps).map(|_| level + noise()).collect();
     let mut walk = Vec::with_capacity(steps);
-    let mut at = level;
+    let mut used = level;
     for _ in 0..steps {
-        at = (at + 0.008 * (random.next() - 0.5) + 0.0005 * (level - at)).clamp(0.02, 0.98);
-        walk.push(at);
+        used = (used + 0.008 * (random.next() - 0.5) + 0.0005 * (level - used)).clamp(0.02, 0.98);
+        walk.push(used);
     }
     vec![("flat", flat), ("daily", daily), ("collected", collected), ("warm-up", warm), ("walk", walk)]
 }
@@ -61,7 +61,7 @@ fn watch(used: &[f64]) -> Vec<(f64, String)> {
     let retained_steps = (detection.baseline.ns() / 300_000_000_000) as usize + STEPS_AN_HOUR;
     for step in 1..=used.len() {
         let from = step.saturating_sub(retained_steps.max(STORED_STEPS));
-        let points = (from..step).map(|at| (time(at), used[at]));
+        let points = (from..step).map(|index| (time(index), used[index]));
         let resource = StorageUse { key: key.clone(), points: points.collect() };
         let evaluation = detection.evaluate(&alerts, None, &[resource], time(step));
         let changes = alerts.apply_servers(&evaluation, detection.rules, time(step));
@@ -95,7 +95,7 @@ pub(crate) fn print(first: u64, seeds: u64) {
 }
 
 fn print_leak(shape: usize, hours: f64, seeds: std::ops::Range<u64>) {
-    let (mut left, mut runs, mut name) = (Vec::new(), 0, "");
+    let (mut lead_times, mut runs, mut name) = (Vec::new(), 0, "");
     for seed in seeds {
         let (shape_name, mut used) = shapes(seed).swap_remove(shape);
         name = shape_name;
@@ -107,10 +107,10 @@ fn print_leak(shape: usize, hours: f64, seeds: std::ops::Range<u64>) {
         used.truncate(full);
         let full = full as f64 / STEPS_AN_HOUR as f64;
         runs += 1;
-        let detected = watch(&used).into_iter().map(|(at, _)| at).find(|at| *at > QUIET_HOURS);
-        left.extend(detected.map(|at| (full - at) / (full - QUIET_HOURS)));
+        let detected = watch(&used).into_iter().map(|(hour, _)| hour).find(|hour| *hour > QUIET_HOURS);
+        lead_times.extend(detected.map(|hour| (full - hour) / (full - QUIET_HOURS)));
     }
-    let least = left.iter().copied().fold(f64::INFINITY, f64::min);
-    let half = left.iter().filter(|left| **left >= 0.5).count();
-    println!("| {name} | {hours} h | {} of {runs} | {least:.2} | {half} |", left.len());
+    let least = lead_times.iter().copied().fold(f64::INFINITY, f64::min);
+    let half = lead_times.iter().filter(|lead_time| **lead_time >= 0.5).count();
+    println!("| {name} | {hours} h | {} of {runs} | {least:.2} | {half} |", lead_times.len());
 }

@@ -28,7 +28,7 @@ const END_MAX: usize = 15;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|text| text != "each").collect();
     let number =
-        |at: usize, usual: u64| arguments.get(at).map_or(usual, |text| text.parse().expect("a number"));
+        |index: usize, usual: u64| arguments.get(index).map_or(usual, |text| text.parse().expect("a number"));
     match arguments.first().map(String::as_str) {
         Some("fill") => fill::print(number(1, 1), number(2, 9)),
         _ => {
@@ -188,8 +188,8 @@ impl Tally {
                 of_front(alert) && fired > fault.start && fired <= fault.end
             });
             let mut first = None;
-            for (at, alert) in during {
-                counted[at] = true;
+            for (step, alert) in during {
+                counted[step] = true;
                 let (fired, over) = times(run, alert);
                 first = first.or(Some(fired - fault.start));
                 self.wrong_kind += usize::from(alert.kind() != fault.kind);

@@ -68,7 +68,7 @@ pub(super) fn inject(
 
 /// Which wait of a template lasts longer: one whose time is at least the median of its waits.
 pub(super) fn long_wait(template: &[super::template::TemplateStep], random: &mut Random) -> usize {
-    let is_wait = |at: &usize| WAITS.contains(&template[*at].state);
+    let is_wait = |index: &usize| WAITS.contains(&template[*index].state);
     let mut waits: Vec<usize> = (0..template.len()).filter(is_wait).collect();
     waits.sort_by(|&a, &b| template[a].median_us.total_cmp(&template[b].median_us).then(a.cmp(&b)));
     let longer = &waits[waits.len() / 2..];
@@ -76,24 +76,24 @@ pub(super) fn long_wait(template: &[super::template::TemplateStep], random: &mut
 }
 
 fn insert_wait(steps: &mut Vec<SimulatedStep>, median_us: f64, random: &mut Random) {
-    let is_free = |at: &usize| {
-        let before = at.checked_sub(1).map(|before| steps[before].state);
-        before != Some(FUTEX) && steps.get(*at).map(|step| step.state) != Some(FUTEX)
+    let is_free = |index: &usize| {
+        let before = index.checked_sub(1).map(|before| steps[before].state);
+        before != Some(FUTEX) && steps.get(*index).map(|step| step.state) != Some(FUTEX)
     };
     let free: Vec<usize> = (0..=steps.len()).filter(is_free).collect();
     if !free.is_empty() {
-        let at = free[random.index(free.len())];
-        steps.insert(at, injected(FUTEX, median_us, random));
+        let position = free[random.index(free.len())];
+        steps.insert(position, injected(FUTEX, median_us, random));
     }
 }
 
 fn limit_cpu(steps: &mut Vec<SimulatedStep>, every: usize, median_us: f64, random: &mut Random) {
     let mut runs = 0;
     let mut limited = Vec::with_capacity(2 * steps.len());
-    for (at, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate() {
         limited.push(*step);
         runs += usize::from(RUNS.contains(&step.state));
-        let is_next_preempted = steps.get(at + 1).is_some_and(|next| next.state == PREEMPTED);
+        let is_next_preempted = steps.get(index + 1).is_some_and(|next| next.state == PREEMPTED);
         if RUNS.contains(&step.state) && runs % every == 0 && !is_next_preempted {
             limited.push(injected(PREEMPTED, median_us, random));
         }

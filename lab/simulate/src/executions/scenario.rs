@@ -15,10 +15,10 @@ pub enum Mix {
 impl Mix {
     pub(super) fn kind(&self, kinds: usize, index: usize, random: &mut Random) -> usize {
         let Mix::Weighted(weights) = self else { return index % kinds };
-        let mut left = random.unit() * weights.iter().sum::<f64>();
+        let mut remaining = random.unit() * weights.iter().sum::<f64>();
         for (kind, weight) in weights.iter().enumerate().take(kinds) {
-            left -= weight;
-            if left < 0.0 {
+            remaining -= weight;
+            if remaining < 0.0 {
                 return kind;
             }
         }

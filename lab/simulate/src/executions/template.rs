@@ -1,4 +1,4 @@
-//! What executions of a kind have in common.
+//! Templates: the sequence of states that executions of a kind share, with median durations.
 
 use super::step_state::{DISK, FUTEX, NETWORK, SYSTEM, TASK, TIMER, USER};
 use laggard_simulate::{Random, Stream};
@@ -29,8 +29,8 @@ pub(super) fn template(seed: u64, kind: usize) -> Vec<TemplateStep> {
     let weights: Vec<f64> = WAITS.iter().map(|_| random.exponential(1.0)).collect();
     let system_share = random.between(0.2, 0.8);
     let mut steps = Vec::new();
-    for at in 0..length {
-        let state = match at % 2 {
+    for index in 0..length {
+        let state = match index % 2 {
             0 => RUNS[usize::from(random.chance(system_share))],
             _ => WAITS[weighted(&weights, &mut random)],
         };
@@ -45,11 +45,11 @@ pub(super) fn median_us(random: &mut Random) -> f64 {
 }
 
 fn weighted(weights: &[f64], random: &mut Random) -> usize {
-    let mut left = random.unit() * weights.iter().sum::<f64>();
-    for (at, weight) in weights.iter().enumerate() {
-        left -= weight;
-        if left < 0.0 {
-            return at;
+    let mut remaining = random.unit() * weights.iter().sum::<f64>();
+    for (index, weight) in weights.iter().enumerate() {
+        remaining -= weight;
+        if remaining < 0.0 {
+            return index;
         }
     }
     weights.len() - 1

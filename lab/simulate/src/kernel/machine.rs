@@ -17,7 +17,7 @@ const START_NS: u64 = 1_000_000_000_000;
 /// Number of the first thread.
 const FIRST_TID: u32 = 1000;
 
-/// What a thread is doing.
+/// State of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ThreadActivity {
     Running,
@@ -241,8 +241,8 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         self.cpus[cpu].counted = self.now.max(self.cpus[cpu].counted);
         let thread = &mut self.threads[thread];
         thread.left_ns = thread.left_ns.saturating_sub(worked);
-        if let (Some(left), ThreadRole::Client(_)) = (&mut self.quota_left, thread.role) {
-            *left = left.saturating_sub(worked);
+        if let (Some(quota), ThreadRole::Client(_)) = (&mut self.quota_left, thread.role) {
+            *quota = quota.saturating_sub(worked);
         }
     }
 
@@ -275,8 +275,8 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
             self.cpus[cpu].slice_end = self.now + SLICE_NS;
         }
         ns = ns.min(self.cpus[cpu].slice_end - self.now);
-        if let (Some(left), ThreadRole::Client(_)) = (self.quota_left, self.threads[thread].role) {
-            ns = ns.min(left);
+        if let (Some(quota), ThreadRole::Client(_)) = (self.quota_left, self.threads[thread].role) {
+            ns = ns.min(quota);
         }
         self.cpus[cpu].token += 1;
         let token = self.cpus[cpu].token;

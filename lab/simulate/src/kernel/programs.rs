@@ -1,4 +1,4 @@
-//! What threads do.
+//! Programs of simulated threads: the sequence of computing, waiting, and system calls of each role.
 
 use super::scenario::{ExecutionKind, KernelFault, KernelScenario};
 use laggard_simulate::Random;
@@ -31,7 +31,7 @@ pub(super) struct Planned {
     pub(super) is_hit: bool,
 }
 
-/// What a thread is for.
+/// Role of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ThreadRole {
     /// Runs the executions whose number modulo the number of clients is this.

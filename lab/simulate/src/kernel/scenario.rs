@@ -1,4 +1,4 @@
-//! What is simulated, and what is known of it afterwards.
+//! Scenarios of the simulated machine, and the truth about each run.
 
 use laggard_model::KernelTexts;
 use laggard_simulate::choices;
@@ -15,7 +15,7 @@ choices! {
     }
 }
 
-/// What is wrong.
+/// The injected fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KernelFault {
     /// Nothing.
@@ -47,7 +47,7 @@ pub enum KernelFault {
     },
 }
 
-/// What to simulate.
+/// Settings of a simulated run.
 #[derive(Clone, Debug)]
 pub struct KernelScenario {
     /// It determines all random values.
@@ -62,7 +62,7 @@ pub struct KernelScenario {
     pub kinds: Vec<ExecutionKind>,
     /// Threads that compute now and then.
     pub noise_threads: u32,
-    /// What is wrong.
+    /// The injected fault.
     pub fault: KernelFault,
     /// Share (0 to 1) of executions that are hit by a fault of single executions.
     pub hit_share: f64,
@@ -122,11 +122,11 @@ pub struct TrueExecution {
     pub begin_ns: u64,
     /// The time of its end's marker.
     pub end_ns: u64,
-    /// What its thread spent the time on.
+    /// Time that its thread spent on each activity.
     pub spent: TimeSpent,
 }
 
-/// What is left of a simulation.
+/// Result of a simulation besides the events: the true executions, and the texts that events refer to.
 #[derive(Clone, Debug, Default)]
 pub struct KernelRun {
     /// Executions, in the order of their ends.

@@ -72,7 +72,7 @@ fn a_recorder_stops_after_a_long_server_outage() {
     let mut rounds = Rounds::new(agent(&server, folder.path(), &log));
     rounds.at(0);
     server.change(|state| state.is_down = true);
-    let pauses: Vec<u64> = [3, 10, 20, 40, 80, 160, 299].map(|at| rounds.at(at).as_secs()).to_vec();
+    let pauses: Vec<u64> = [3, 10, 20, 40, 80, 160, 299].map(|second| rounds.at(second).as_secs()).to_vec();
     assert_eq!(pauses, [4, 8, 16, 32, 60, 60, 60]);
     assert_eq!(actions(&log), ["start 33554432"]);
     rounds.at(300);

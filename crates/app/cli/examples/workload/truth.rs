@@ -32,8 +32,8 @@ pub(crate) fn write(path: &Path, executions: &[Execution]) {
 
 /// The median time of a kind.
 fn usual(executions: &[Execution], kind: Kind) -> Duration {
-    let usual = executions.iter().filter(|one| one.kind == kind && one.pace == Pace::Usual);
-    let mut times: Vec<Duration> = usual.map(|one| one.time_for_size).collect();
+    let usual = executions.iter().filter(|execution| execution.kind == kind && execution.pace == Pace::Usual);
+    let mut times: Vec<Duration> = usual.map(|execution| execution.time_for_size).collect();
     times.sort_unstable();
     times[times.len() / 2]
 }

@@ -62,7 +62,8 @@ pub(crate) fn plan(number: u64) -> Plan {
     let fault = Fault { service, operation, replica };
     let mut random = SplitMix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     let start = START_NS + number * PLAN_NS;
-    let requests = (0..REQUESTS).map(|at| request(start + at * PAUSE_NS, &fault, &mut random)).collect();
+    let requests =
+        (0..REQUESTS).map(|index| request(start + index * PAUSE_NS, &fault, &mut random)).collect();
     Plan { requests, fault, number }
 }
 

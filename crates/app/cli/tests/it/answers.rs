@@ -98,9 +98,9 @@ fn bursts_are_found_on_three_hosts_of_sixty() {
 fn only_the_slow_host_is_named() {
     let incident = incident(SLOW_HOST, &[]);
     let report = diagnose(&incident.traces(), &[]).json();
-    let (given, expected) = (Answer::from_report(&report), Answer::expected(&incident));
-    assert_eq!((&given.verdict, &given.replicas), (&expected.verdict, &expected.replicas));
-    assert!(given.operations.is_subset(&expected.operations), "{given:?}");
+    let (actual, expected) = (Answer::from_report(&report), Answer::expected(&incident));
+    assert_eq!((&actual.verdict, &actual.replicas), (&expected.verdict, &expected.replicas));
+    assert!(actual.operations.is_subset(&expected.operations), "{actual:?}");
     let replicas = report["replicas"].as_array().unwrap();
     assert_eq!(replicas.len(), 1);
     assert!(expected.replicas.contains(replicas[0]["replica"].as_str().unwrap()));

@@ -10,12 +10,12 @@ const HEADER: &str = "trace_id,span_id,parent_span_id,service,replica,operation,
 /// A request every second from 09:00 on; `store` takes about `usual_ns`.
 fn table(seconds: std::ops::Range<u64>, usual_ns: impl Fn(u64) -> u64) -> String {
     let mut table = HEADER.to_owned();
-    for at in seconds {
-        let start = (START_S + at) * 1_000_000_000;
+    for second in seconds {
+        let start = (START_S + second) * 1_000_000_000;
         let (shop, store) =
-            (1_000_000 + at * 7919 % 200_000, usual_ns(at) * (1000 + at * 104_729 % 200) / 1000);
-        table.push_str(&format!("t{at},a,,shop,pod-1,buy,{start},{}\n", shop + store));
-        table.push_str(&format!("t{at},b,a,store,pod-1,read,{},{store}\n", start + 500_000));
+            (1_000_000 + second * 7919 % 200_000, usual_ns(second) * (1000 + second * 104_729 % 200) / 1000);
+        table.push_str(&format!("t{second},a,,shop,pod-1,buy,{start},{}\n", shop + store));
+        table.push_str(&format!("t{second},b,a,store,pod-1,read,{},{store}\n", start + 500_000));
     }
     table
 }
@@ -81,7 +81,7 @@ fn several_baseline_files_and_a_baseline_window() {
 #[test]
 fn a_window_is_compared_with_another_window_or_the_rest_of_the_same_files() {
     let folder = tempfile::tempdir().unwrap();
-    let slow = |at| if (300..420).contains(&at) { 6_000_000 } else { 2_000_000 };
+    let slow = |second| if (300..420).contains(&second) { 6_000_000 } else { 2_000_000 };
     let path = write(folder.path(), "all.csv", &table(0..1200, slow));
     let window = ["--since", "2026-01-12T09:05:00Z", "--until", "2026-01-12T09:06:59Z"];
     for (further, requests) in [

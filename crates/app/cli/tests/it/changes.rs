@@ -30,19 +30,19 @@ fn samples(story: Story, windows: usize) -> String {
         "time,server,tier,cores,utilization,count:buy,response_ms:buy,count:home,response_ms:home,count:search,response_ms:search\n"
             .to_owned();
     for window in 0..windows {
-        let draw = |at: u64| noise(window as u64 * 100 + at);
+        let draw = |number: u64| noise(window as u64 * 100 + number);
         let load = 1.0 + 0.6 * (window as f64 / 17.0).sin();
-        let counts = [0, 1, 2].map(|at| (load * (900.0 + 900.0 * draw(at))).round());
+        let counts = [0, 1, 2].map(|index| (load * (900.0 + 900.0 * draw(index))).round());
         let extra_s = if story == Story::MoreExpensive && window >= 120 { 0.010 } else { 0.0 };
-        let demand = |at: usize| DEMAND_S[at] + if at == 0 { extra_s } else { 0.0 };
-        let work: f64 = (0..3).map(|at| counts[at] * demand(at)).sum();
+        let demand = |index: usize| DEMAND_S[index] + if index == 0 { extra_s } else { 0.0 };
+        let work: f64 = (0..3).map(|index| counts[index] * demand(index)).sum();
         let foreign = story == Story::Foreign && (100..160).contains(&window);
         let foreign = if foreign { 0.05 + 0.3 * draw(4) } else { 0.0 };
         let used = 0.01 + work / 60.0 + foreign + 0.004 * (draw(5) - 0.5);
         let (hour, minute) = (9 + window / 60, window % 60);
         let _ = write!(text, "2026-01-12T{hour:02}:{minute:02}:00Z,app-1,app,1,{used:.4}");
-        for (at, count) in counts.iter().enumerate() {
-            let response_ms = 1e3 * demand(at) / (1.0 - used) * (0.97 + 0.06 * draw(6 + at as u64));
+        for (index, count) in counts.iter().enumerate() {
+            let response_ms = 1e3 * demand(index) / (1.0 - used) * (0.97 + 0.06 * draw(6 + index as u64));
             let _ = write!(text, ",{count},{response_ms:.4}");
         }
         text.push('\n');
@@ -144,7 +144,7 @@ fn usage_errors_list_the_allowed_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), Story::Nothing, 30);
     let path = path.to_str().unwrap();
-    for (flags, wanted) in [
+    for (flags, expected) in [
         (["--method", "guess"], "there is adaptive, cherkasova"),
         (["--set", "types-max=0"], "types-max is 0"),
         (["--set", "score-min=0"], "score-min is 0"),
@@ -152,7 +152,7 @@ fn usage_errors_list_the_allowed_values() {
     ] {
         let found = laggard(&[&["changes", path], &flags[..]].concat());
         assert_eq!(found.status, 2, "{flags:?}");
-        assert!(found.stderr.contains(wanted), "{flags:?}: {}", found.stderr);
+        assert!(found.stderr.contains(expected), "{flags:?}: {}", found.stderr);
     }
     let epsilon = ["--method", "cherkasova", "--set", "error-max=0"];
     let found = laggard(&[&["changes", path], &epsilon[..]].concat());

@@ -110,8 +110,8 @@ fn a_delay_on_all_nodes_of_a_real_cluster_is_described() {
     let comparison = compare(&[&run("00ms"), &run("10ms")], &[]).json();
     assert_eq!(comparison["verdict"], "slower");
     let slower = slower(&comparison);
-    for wanted in ["writeBlock", "receiveBlock", "RPC:addBlock", "RPC:create"] {
-        assert!(slower.contains(&wanted), "{wanted} in {slower:?}");
+    for operation in ["writeBlock", "receiveBlock", "RPC:addBlock", "RPC:create"] {
+        assert!(slower.contains(&operation), "{operation} in {slower:?}");
     }
     let same = &comparison["latency"]["same_requests"];
     assert!(

@@ -11,16 +11,19 @@ const HEADER: &str =
 /// Two requests per second for 25 minutes from 09:00 on, over four pods of `store`, whose version depends on the second.
 fn table(version: impl Fn(u64) -> &'static str, slow_from: u64) -> String {
     let mut table = HEADER.to_owned();
-    for at in 0..3_000_u64 {
-        let second = at / 2;
-        let start = START_S * 1_000_000_000 + at * 500_000_000;
+    for index in 0..3_000_u64 {
+        let second = index / 2;
+        let start = START_S * 1_000_000_000 + index * 500_000_000;
         let factor = if second >= slow_from { 3 } else { 1 };
-        let store = factor * 2_000_000 * (1_000 + at * 104_729 % 200) / 1_000;
-        let shop = 1_000_000 + at * 7_919 % 200_000 + store;
-        let pod = at * 7 % 4;
-        table.push_str(&format!("t{at},a,,shop,pod-1,buy,{start},{shop},\n"));
+        let store = factor * 2_000_000 * (1_000 + index * 104_729 % 200) / 1_000;
+        let shop = 1_000_000 + index * 7_919 % 200_000 + store;
+        let pod = index * 7 % 4;
+        table.push_str(&format!("t{index},a,,shop,pod-1,buy,{start},{shop},\n"));
         let version = version(second);
-        table.push_str(&format!("t{at},b,a,store,store-{pod},read,{},{store},{version}\n", start + 500_000));
+        table.push_str(&format!(
+            "t{index},b,a,store,store-{pod},read,{},{store},{version}\n",
+            start + 500_000
+        ));
     }
     table
 }

@@ -90,7 +90,7 @@ fn trace(seed: u64, faults: impl Iterator<Item = Fault>) -> String {
 }
 
 fn every_third(fault: Fault) -> impl Iterator<Item = Fault> {
-    (0..30).map(move |at| if at % 3 == 1 { fault } else { Fault::None })
+    (0..30).map(move |index| if index % 3 == 1 { fault } else { Fault::None })
 }
 
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> String {
@@ -106,7 +106,7 @@ pub(crate) fn json(arguments: &[&str]) -> Value {
 }
 
 fn numbers(report: &Value, list: &str) -> Vec<u64> {
-    report[list].as_array().unwrap().iter().map(|one| one["number"].as_u64().unwrap()).collect()
+    report[list].as_array().unwrap().iter().map(|row| row["number"].as_u64().unwrap()).collect()
 }
 
 #[test]
@@ -116,7 +116,8 @@ fn stats_lists_possible_delimiters_of_executions() {
     let report = json(&["stats", &file]);
     assert_eq!(report["delimiters"][0]["name"], "marker");
     assert_eq!(report["delimiters"][0]["count"], 30);
-    let names: Vec<&Value> = report["threads"].as_array().unwrap().iter().map(|one| &one["thread"]).collect();
+    let names: Vec<&Value> =
+        report["threads"].as_array().unwrap().iter().map(|thread| &thread["thread"]).collect();
     assert!(names.contains(&&Value::from("app")) && names.contains(&&Value::from("db")), "{names:?}");
     assert_eq!(report["cpus"].as_array().unwrap().len(), 2);
 }
@@ -129,16 +130,16 @@ fn paths_tile_their_executions_and_name_the_waits() {
     assert_eq!(report["executions"].as_array().unwrap().len(), 10);
     let headline = report["headline"].as_str().unwrap();
     assert!(headline.contains("waiting for the next period of a CPU quota"), "{headline}");
-    for one in report["timelines"].as_array().unwrap() {
-        let mut at = 0;
-        for piece in one["segments"].as_array().unwrap() {
-            assert_eq!(piece["from_ns"].as_u64(), Some(at));
-            at = piece["to_ns"].as_u64().unwrap();
+    for timeline in report["timelines"].as_array().unwrap() {
+        let mut time_ns = 0;
+        for piece in timeline["segments"].as_array().unwrap() {
+            assert_eq!(piece["from_ns"].as_u64(), Some(time_ns));
+            time_ns = piece["to_ns"].as_u64().unwrap();
         }
-        assert_eq!(one["elapsed_ns"].as_u64(), Some(at));
+        assert_eq!(timeline["elapsed_ns"].as_u64(), Some(time_ns));
     }
     let sum = |list: &str| -> u64 {
-        report[list].as_array().unwrap().iter().map(|one| one["total_ns"].as_u64().unwrap()).sum()
+        report[list].as_array().unwrap().iter().map(|row| row["total_ns"].as_u64().unwrap()).sum()
     };
     assert_eq!(report["total_ns"].as_u64(), Some(sum("causes")));
     assert_eq!(sum("states"), sum("causes"));
@@ -182,7 +183,7 @@ fn a_cpu_quota_is_found_in_the_throttled_executions() {
     assert_eq!(report["verdict"], "slower");
     let mut found = numbers(&report, "anomalous");
     found.sort_unstable();
-    assert_eq!(found, (0..10).map(|at| 3 * at + 2).collect::<Vec<u64>>());
+    assert_eq!(found, (0..10).map(|index| 3 * index + 2).collect::<Vec<u64>>());
     assert_eq!(report["waits"][0]["cause"], "cpu_quota", "{}", report["headline"]);
     let text = laggard(&["kernel", "diagnose", "--normal", &normal, "--sample", &sample, "--exit-code"]);
     assert_eq!(text.status, 1, "auto finds the markers: {}", text.stderr);
@@ -205,7 +206,7 @@ fn a_slow_server_is_named_and_a_second_normal_set_is_not() {
 #[test]
 fn one_trace_can_contain_both_sets() {
     let folder = tempfile::tempdir().unwrap();
-    let faults = (0..60).map(|at| if at >= 40 && at % 2 == 0 { Fault::Server } else { Fault::None });
+    let faults = (0..60).map(|index| if index >= 40 && index % 2 == 0 { Fault::Server } else { Fault::None });
     let mut writer = Writer::new(10);
     let mut border = 0;
     for (number, fault) in faults.enumerate() {

@@ -27,8 +27,8 @@ fn wait_of(number: u64, slow: Option<Wait>) -> Wait {
 fn kernel_trace(slow: Option<Wait>, has_calendar: bool) -> Vec<u8> {
     let calls: Vec<(u64, Wait)> =
         (0..CALLS).map(|number| (CLOCK_NS + number * CALL_NS, wait_of(number, slow))).collect();
-    let at = RecordedInstant { clock_ns: CLOCK_NS, unix_ns: START_NS };
-    worker_recording(&calls, has_calendar.then_some(at))
+    let instant = RecordedInstant { clock_ns: CLOCK_NS, unix_ns: START_NS };
+    worker_recording(&calls, has_calendar.then_some(instant))
 }
 
 /// Spans of three replicas, the second of which is slow.
@@ -67,11 +67,11 @@ fn cpu() -> String {
     let mut text = "time_s,server,tier,utilization,count:buy\n".to_owned();
     let start = START_NS / 1_000_000_000;
     let onset = start + ONSET * EVERY_S;
-    for at in (start - 3_600..start + CALLS * EVERY_S).step_by(60) {
+    for index in (start - 3_600..start + CALLS * EVERY_S).step_by(60) {
         for name in ["web-1", "web-2", "web-3"] {
-            let more = if name == "web-2" && at >= onset { 0.5 } else { 0.0 };
-            let noise = (at * 7_919 % 101) as f64 / 1e4;
-            text.push_str(&format!("{at},{name},shop,{:.4},10\n", 0.05 + noise + more));
+            let more = if name == "web-2" && index >= onset { 0.5 } else { 0.0 };
+            let noise = (index * 7_919 % 101) as f64 / 1e4;
+            text.push_str(&format!("{index},{name},shop,{:.4},10\n", 0.05 + noise + more));
         }
     }
     text

@@ -36,10 +36,10 @@ fn damaged_compression_loses_only_what_follows() {
         let spread = incident(RANDOM_DEVICE, &["--files", "4", "--compression", kind]);
         let copy = folder.path().join(kind);
         std::fs::create_dir(&copy).unwrap();
-        for (at, file) in spread.files().iter().enumerate() {
+        for (index, file) in spread.files().iter().enumerate() {
             let bytes = std::fs::read(file).unwrap();
-            let end = if at == 1 { bytes.len() / 2 } else { bytes.len() };
-            std::fs::write(copy.join(format!("{at}.csv.{ending}")), &bytes[..end]).unwrap();
+            let end = if index == 1 { bytes.len() / 2 } else { bytes.len() };
+            std::fs::write(copy.join(format!("{index}.csv.{ending}")), &bytes[..end]).unwrap();
         }
         let report = diagnose(&copy, &[]).json();
         assert_eq!(loss(&report, "corrupt_compression"), 1, "{kind}");
@@ -60,7 +60,7 @@ fn mangled_lines_are_counted_and_the_rest_is_read() {
     let table = std::fs::read_to_string(incident(SMALL, &[]).file()).unwrap();
     let rows = table.lines().count() as u64 - 1;
     let lines = table.lines().enumerate();
-    let lines = lines.map(|(at, line)| if at % 10 == 9 { &line[line.len() / 2..] } else { line });
+    let lines = lines.map(|(index, line)| if index % 10 == 9 { &line[line.len() / 2..] } else { line });
     std::fs::write(&mangled, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     let report = diagnose(&mangled, &["--set", "requests-min=2"]);
     assert!([0, 4].contains(&report.status), "{}", report.stderr);

@@ -167,7 +167,8 @@ fn output_does_not_depend_on_threads() {
         .map(|part| {
             let text = table(150);
             let rows = text.lines().enumerate();
-            let part_rows = rows.filter(|(at, _)| *at == 0 || at % 3 == part.parse::<usize>().unwrap() % 3);
+            let part_rows =
+                rows.filter(|(index, _)| *index == 0 || index % 3 == part.parse::<usize>().unwrap() % 3);
             file(
                 &format!("part-{part}.csv"),
                 &(part_rows.map(|row| row.1).collect::<Vec<_>>().join("\n") + "\n"),

@@ -8,9 +8,13 @@ fn table() -> tempfile::NamedTempFile {
     let mut text =
         "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns,SampleRate,kept\n"
             .to_owned();
-    for at in 0..40_u64 {
-        let rate = if at % 2 == 0 { "1,1" } else { "10,0.1" };
-        text.push_str(&format!("t{at},a,,shop,pod-{},buy,{at},{},{rate}\n", at % 3, 5_000_000 + at));
+    for index in 0..40_u64 {
+        let rate = if index % 2 == 0 { "1,1" } else { "10,0.1" };
+        text.push_str(&format!(
+            "t{index},a,,shop,pod-{},buy,{index},{},{rate}\n",
+            index % 3,
+            5_000_000 + index
+        ));
     }
     let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
     std::fs::write(file.path(), text).unwrap();

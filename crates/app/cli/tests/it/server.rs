@@ -91,13 +91,13 @@ fn traces() -> String {
         })
     };
     let (mut web, mut database) = (Vec::new(), Vec::new());
-    for at in 0..200_i64 {
-        let start = START + at * 3_000_000_000;
-        let extra = if at % 20 == 19 { 100_000_000 } else { at % 7 * 10_000 };
-        web.push(span(at + 1, 1, None, "buy", (start, start + 10_000_000 + extra)));
+    for index in 0..200_i64 {
+        let start = START + index * 3_000_000_000;
+        let extra = if index % 20 == 19 { 100_000_000 } else { index % 7 * 10_000 };
+        web.push(span(index + 1, 1, None, "buy", (start, start + 10_000_000 + extra)));
         let within = (start + 2_000_000, start + 6_000_000 + extra);
-        web.push(span(at + 1, 2, Some(1), "query", within));
-        database.push(span(at + 1, 3, Some(2), "read", within));
+        web.push(span(index + 1, 2, Some(1), "query", within));
+        database.push(span(index + 1, 3, Some(2), "read", within));
     }
     json!({"resourceSpans": [resource_spans("web", "web-1", web), resource_spans("db", "db-1", database)]})
         .to_string()

@@ -21,8 +21,8 @@ fn colors_are_used_on_terminals_or_on_request() {
     assert!(colored.contains(ESCAPE));
     // Without its colors it is the same text: each sequence is ESC [ … m.
     let mut bare = String::new();
-    for (at, part) in colored.split(ESCAPE).enumerate() {
-        let rest = if at == 0 { part } else { part.split_once('m').unwrap().1 };
+    for (index, part) in colored.split(ESCAPE).enumerate() {
+        let rest = if index == 0 { part } else { part.split_once('m').unwrap().1 };
         bare.push_str(rest);
     }
     assert_eq!(bare, plain);

@@ -12,11 +12,11 @@ fn hundred() -> (tempfile::TempDir, PathBuf) {
     let path = folder.path().join("hundred.csv");
     let mut table =
         "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n".to_owned();
-    for at in 0..100_u64 {
-        let service = if at % 2 == 0 { "shop" } else { "desk" };
-        let start = (START_S + at) * 1_000_000_000;
-        table.push_str(&format!("t{at},a,,{service},pod-1,buy,{start},5000000\n"));
-        table.push_str(&format!("t{at},b,a,store,pod-2,read,{},1000000\n", start + 1_000_000));
+    for index in 0..100_u64 {
+        let service = if index % 2 == 0 { "shop" } else { "desk" };
+        let start = (START_S + index) * 1_000_000_000;
+        table.push_str(&format!("t{index},a,,{service},pod-1,buy,{start},5000000\n"));
+        table.push_str(&format!("t{index},b,a,store,pod-2,read,{},1000000\n", start + 1_000_000));
     }
     std::fs::write(&path, table).unwrap();
     (folder, path)

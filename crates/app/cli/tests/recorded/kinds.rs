@@ -29,9 +29,13 @@ impl Truth {
             .iter()
             .filter(|execution| execution["set"] == set)
             .collect();
-        let those = |what: &str| (0..executions.len()).filter(|at| executions[*at][what] == true).collect();
+        let those =
+            |what: &str| (0..executions.len()).filter(|index| executions[*index][what] == true).collect();
         Truth {
-            kinds: executions.iter().map(|one| one["type"].as_str().unwrap().to_owned()).collect(),
+            kinds: executions
+                .iter()
+                .map(|execution| execution["type"].as_str().unwrap().to_owned())
+                .collect(),
             anomalous: those("anomalous"),
             disturbed: those("disturbed"),
         }
@@ -56,7 +60,7 @@ impl Truth {
 /// Positions, within their set, of the executions reported as abnormal.
 fn flagged(report: &Value) -> BTreeSet<usize> {
     let anomalous = report["anomalous"].as_array().unwrap();
-    anomalous.iter().map(|one| one["number"].as_u64().unwrap() as usize - 1).collect()
+    anomalous.iter().map(|execution| execution["number"].as_u64().unwrap() as usize - 1).collect()
 }
 
 /// Records and diagnoses once; returns descriptions of everything wrong.

@@ -21,11 +21,11 @@ fn server(answers: Vec<Response>) -> (String, Receiver<ReceivedRequest>) {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (sender, received) = channel();
     std::thread::spawn(move || {
-        for said in answers {
+        for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
             let request = request(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
             sender.send(request).unwrap();
-            let Some((status, body)) = said else { continue };
+            let Some((status, body)) = answer else { continue };
             let length = body.len();
             let head = format!("HTTP/1.1 {status} x\r\nRetry-After: 0\r\nConnection: close\r\n");
             write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
@@ -96,14 +96,14 @@ fn the_line_with_column_names_can_be_set() {
 
 #[test]
 fn unacknowledged_data_is_sent_again() {
-    for (said, words) in [
+    for (answer, words) in [
         (None, "import"),
         (Some((413, r#"{"detail":"too\u001blarge"}"#)), "too large"),
         (Some((401, "")), "--token-file"),
         (Some((200, "<html>")), "not a Laggard server"),
     ] {
         let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-        let (url, received) = server(vec![said, TAKEN]);
+        let (url, received) = server(vec![answer, TAKEN]);
         host.put("/calls.log", "h,1\n");
         // The second collector represents a restart.
         let mut first = collector(folder.path(), &host, &url);

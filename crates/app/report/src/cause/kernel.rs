@@ -1,4 +1,4 @@
-//! What slow executions on a suspected replica wait for, against normal ones, says about the cause.
+//! Evidence on the kind of cause from the waits of slow executions on a suspected replica, compared with normal ones.
 //!
 //! A recording shows directly what a thread did while a call took longer. One kind of cause is supported if it explains at least
 //! half of the additional time; where the executions are not slower one by one, the recording says nothing here.

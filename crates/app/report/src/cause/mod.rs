@@ -89,9 +89,9 @@ fn contradictions(evidence: &[CauseEvidence]) -> Vec<String> {
     };
     let mut out = Vec::new();
     for (first, second, both) in PAIRS {
-        for one in strong(first) {
-            for other in strong(second).filter(|other| excludes(one, other)) {
-                out.push(disagreement(both, &one.text, &other.text));
+        for evidence in strong(first) {
+            for other in strong(second).filter(|other| excludes(evidence, other)) {
+                out.push(disagreement(both, &evidence.text, &other.text));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the CPU of the servers that the lead suspect runs on says about the cause.
+//! Evidence on the kind of cause from the CPU of the servers that the lead suspect runs on.
 //!
 //! Slow calls take longer by some seconds a second: if they compute for longer, so many more cores are in use. Fewer, and the
 //! calls wait; more, and something else computes. How much CPU is in use beyond what transactions explain is the mean

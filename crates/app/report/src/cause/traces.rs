@@ -1,4 +1,4 @@
-//! What spans say about the cause.
+//! Evidence on the kind of cause from spans.
 
 use crate::present::diagnose::{evidence as phrases, headline};
 use crate::{

@@ -245,8 +245,8 @@ impl GraphicMark {
     }
 
     /// A dot, ring, or tick.
-    pub(crate) fn point(shape: GraphicShape, at: f64, color: Color) -> GraphicMark {
-        GraphicMark::new(shape, at, at, color)
+    pub(crate) fn point(shape: GraphicShape, x: f64, color: Color) -> GraphicMark {
+        GraphicMark::new(shape, x, x, color)
     }
 
     pub(crate) const fn lane(mut self, lane: Lane) -> GraphicMark {

@@ -166,8 +166,8 @@ pub enum MarkStyle {
 }
 
 impl ChartMark {
-    pub(crate) fn line(style: MarkStyle, at: f64, color: Color, words: impl Into<String>) -> ChartMark {
-        ChartMark { from: at, to: at, style, color, label: String::new(), words: words.into() }
+    pub(crate) fn line(style: MarkStyle, value: f64, color: Color, words: impl Into<String>) -> ChartMark {
+        ChartMark { from: value, to: value, style, color, label: String::new(), words: words.into() }
     }
 
     pub(crate) fn area(from: f64, to: f64, color: Color, words: impl Into<String>) -> ChartMark {
@@ -253,7 +253,7 @@ impl Axis {
     /// A linear axis from 0 with round labels.
     pub(crate) fn amounts(to: f64, label: impl Fn(f64) -> String) -> Axis {
         let step = round_up(to / 8.0);
-        let positions = (1..=20).map(|at| step * f64::from(at)).take_while(|at| *at < to);
+        let positions = (1..=20).map(|index| step * f64::from(index)).take_while(|index| *index < to);
         let ticks = positions.map(|at| Tick { at, label: label(at) }).collect();
         Axis { scale: Scale::Linear, from: 0.0, to, ticks }
     }
@@ -301,7 +301,7 @@ fn time_ticks(since_ns: i64, until_ns: i64) -> Vec<i64> {
     let fits = |step: &&i64| length / (**step * SECOND) <= TICKS;
     let step = TIME_STEPS.iter().find(fits).map_or_else(|| length / TICKS, |step| step * SECOND).max(1);
     let first = since_ns.saturating_add((-since_ns.rem_euclid(step)).rem_euclid(step));
-    let positions = (0..=TICKS + 1).map(|at| first.saturating_add(step.saturating_mul(at)));
+    let positions = (0..=TICKS + 1).map(|index| first.saturating_add(step.saturating_mul(index)));
     positions.take_while(|&ns| ns <= until_ns).collect()
 }
 
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_inside_the_axis() {
         let minute = 60 * SECOND;
-        let five: Vec<i64> = (2..=9).map(|at| at * 5 * minute).collect();
+        let five: Vec<i64> = (2..=9).map(|index| index * 5 * minute).collect();
         assert_eq!(time_ticks(7 * minute, 47 * minute), five);
         assert_eq!(time_ticks(-3, SECOND), [0, SECOND]);
         assert_eq!(time_ticks(5, 5), [0_i64; 0]);

@@ -142,12 +142,12 @@ impl Prose {
     /// The first names, and how many are left: `a, b, c and 4 more`.
     pub(crate) fn names(style: SpanStyle, names: &[String], limit: usize) -> Prose {
         let mut prose = Prose::default();
-        for (at, name) in names.iter().take(limit).enumerate() {
-            prose = if at > 0 { prose.plain(", ") } else { prose }.named(style, name);
+        for (index, name) in names.iter().take(limit).enumerate() {
+            prose = if index > 0 { prose.plain(", ") } else { prose }.named(style, name);
         }
         match names.len().saturating_sub(limit) {
             0 => prose,
-            left => prose.plain(format!(" and {} more", crate::numbers::count(left as u64))),
+            omitted => prose.plain(format!(" and {} more", crate::numbers::count(omitted as u64))),
         }
     }
 

@@ -165,10 +165,10 @@ impl Table {
             return self.rows.clone();
         }
         let mut indices: Vec<usize> = (0..self.rows.len()).collect();
-        indices.sort_by_key(|&at| self.rows[at].emphasis != Emphasis::Worse);
+        indices.sort_by_key(|&index| self.rows[index].emphasis != Emphasis::Worse);
         indices.truncate(limit);
         indices.sort_unstable();
-        indices.into_iter().map(|at| self.rows[at].clone()).collect()
+        indices.into_iter().map(|index| self.rows[index].clone()).collect()
     }
 
     pub(crate) const fn preview(mut self, rows: u32) -> Table {

@@ -1,4 +1,4 @@
-//! What the window was compared with.
+//! The baseline that a window was compared with.
 
 use crate::Window;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What kind of cause the evidence supports.
+//! The kind of cause that the evidence supports.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

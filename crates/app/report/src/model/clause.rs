@@ -1,4 +1,4 @@
-//! What is said about an incident, one statement at a time.
+//! Clauses: the statements that make up the verdict on an incident.
 
 use crate::{Certainty, EvidenceSource};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What was read of traces, and what was lost on the way.
+//! The input of a report on traces: files, spans, and losses.
 
 use laggard_model::Losses;
 use serde::{Serialize, Serializer};

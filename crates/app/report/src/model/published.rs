@@ -1,4 +1,4 @@
-//! What the published methods compute on the way to their suspects, as their papers show it.
+//! Intermediate results of the published methods, as their papers show them.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What was read of samples: the ground of every answer about windows of counts and utilization.
+//! The input of a report on samples: files, windows, servers, and assumptions.
 
 use super::input::{LossRow, losses};
 use crate::{NamedCount, Window, names, numbers};

@@ -1,4 +1,4 @@
-//! What follows from the evidence for a suspect.
+//! Quantities derived from the evidence for a suspect.
 
 use crate::Suspect;
 

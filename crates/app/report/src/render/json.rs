@@ -1,4 +1,4 @@
-//! The data itself, indented.
+//! JSON output: the report itself, indented.
 
 use crate::names;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ fn escape_acting(json: &str) -> String {
     let mut rest = json;
     let is_special = |byte: u8| !(b' '..=b'~').contains(&byte);
     while let Some((plain, special)) =
-        rest.bytes().position(is_special).and_then(|at| rest.split_at_checked(at))
+        rest.bytes().position(is_special).and_then(|position| rest.split_at_checked(position))
     {
         text.push_str(plain);
         let mut characters = special.chars();

@@ -15,8 +15,8 @@ use std::io;
 /// Those of `out`.
 pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
     let mut locations: BTreeMap<&str, Vec<&TransactionDiff>> = BTreeMap::new();
-    for one in &diff.transactions {
-        locations.entry(one.location()).or_default().push(one);
+    for transaction in &diff.transactions {
+        locations.entry(transaction.location()).or_default().push(transaction);
     }
     let all: Vec<&TransactionDiff> = diff.transactions.iter().collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -105,8 +105,10 @@ fn table_lines(table: &Table, title: &str, limit: usize) -> Vec<String> {
     }
     let mut lines = vec![line(&head), line(&rule)];
     for row in &rows {
-        let mut cells: Vec<String> =
-            shown.iter().map(|&(at, _)| row.cells.get(at).map_or_else(String::new, cell_text)).collect();
+        let mut cells: Vec<String> = shown
+            .iter()
+            .map(|&(index, _)| row.cells.get(index).map_or_else(String::new, cell_text))
+            .collect();
         if noted {
             let notes = row.notes.iter().filter(|note| note.detail != Detail::Page);
             let notes: Vec<String> = notes

@@ -23,8 +23,9 @@ const NAME_ROOM: usize = 200;
 /// # Errors
 /// Those of `out`.
 pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
-    let slower = diff.transactions.iter().filter(|one| one.outcome == TransactionOutcome::Slower);
-    let results: Vec<Value> = slower.map(|one| result(diff, one)).collect();
+    let slower =
+        diff.transactions.iter().filter(|transaction| transaction.outcome == TransactionOutcome::Slower);
+    let results: Vec<Value> = slower.map(|transaction| result(diff, transaction)).collect();
     let log = value!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -63,30 +64,31 @@ fn rule() -> Value {
     })
 }
 
-fn result(diff: &SignatureDiff, one: &TransactionDiff) -> Value {
-    let (location, name) = (label(one.location(), NAME_ROOM), label(&one.transaction, NAME_ROOM));
+fn result(diff: &SignatureDiff, transaction: &TransactionDiff) -> Value {
+    let (location, name) =
+        (label(transaction.location(), NAME_ROOM), label(&transaction.transaction, NAME_ROOM));
     value!({
         "ruleId": "transaction-slower",
         "ruleIndex": 0,
         "level": "error",
-        "message": { "text": format!("{name} on {location} {}", difference_clause(one)) },
+        "message": { "text": format!("{name} on {location} {}", difference_clause(transaction)) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(&diff.new.file) },
                 "region": { "startLine": 1 },
             },
             "logicalLocations": [{
-                "name": one.transaction,
-                "fullyQualifiedName": format!("{}::{}", one.location(), one.transaction),
+                "name": transaction.transaction,
+                "fullyQualifiedName": format!("{}::{}", transaction.location(), transaction.transaction),
                 "kind": "function",
             }],
         }],
-        "partialFingerprints": { "transaction/v1": format!("{}/{}/{}", one.tier, one.server, one.transaction) },
+        "partialFingerprints": { "transaction/v1": format!("{}/{}/{}", transaction.tier, transaction.server, transaction.transaction) },
         "properties": {
-            "beforeSeconds": one.before_s,
-            "afterSeconds": one.after_s,
-            "differenceSeconds": one.difference_s,
-            "standardErrorSeconds": one.standard_error_s,
+            "beforeSeconds": transaction.before_s,
+            "afterSeconds": transaction.after_s,
+            "differenceSeconds": transaction.difference_s,
+            "standardErrorSeconds": transaction.standard_error_s,
         },
     })
 }

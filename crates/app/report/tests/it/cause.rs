@@ -35,7 +35,7 @@ pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
     let window = report.window.unwrap();
     let length = Nanos::from_secs(MINUTE_S as u64 * BEFORE as u64);
     let mut out = changes::steady(1_800);
-    let one = out.servers.remove(0);
+    let front = out.servers.remove(0);
     out.servers = ["a", "b", "c"]
         .map(|name| {
             let cores = more.iter().find(|(server, _)| *server == name).map_or(0.0, |(_, cores)| *cores);
@@ -52,7 +52,7 @@ pub(crate) fn samples(report: &Report, more: &[(&str, f64)]) -> ChangeReport {
                 ..UtilizationSeries::default()
             };
             let (server, tier) = (name.to_owned(), report.suspects[0].service.clone());
-            ServerChanges { server, tier, cores: 4.0, series, ..one.clone() }
+            ServerChanges { server, tier, cores: 4.0, series, ..front.clone() }
         })
         .into();
     out
@@ -117,12 +117,12 @@ fn spans_alone_name_the_network_and_do_not_guess() {
 /// A comparison of the kernel in which these waits explain these shares of the additional time.
 fn kernel(waits: &[(WaitCause, f64)]) -> KernelDiagnosis {
     let mut out = kernels::slower();
-    let one = out.waits[0].clone();
+    let first = out.waits[0].clone();
     let wait = |&(cause, share): &(WaitCause, f64)| AbnormalWait {
         cause,
         share,
         waker: Some("holder".to_owned()),
-        ..one.clone()
+        ..first.clone()
     };
     out.waits = waits.iter().map(wait).collect();
     out

@@ -28,9 +28,9 @@ fn there_are_no_clauses_without_suspects() {
 fn clauses_are_complete_and_in_order() {
     let mut report = slow(three_replicas(), 0.5, &["a"]);
     let window = report.window.unwrap();
-    let at = window.since.plus(Nanos::from_secs(300));
-    let (earliest, latest) = (at.minus(Nanos::from_secs(30)), at.plus(Nanos::from_secs(10)));
-    report.suspects[0].onset = Some(Onset { at, earliest, latest });
+    let time = window.since.plus(Nanos::from_secs(300));
+    let (earliest, latest) = (time.minus(Nanos::from_secs(30)), time.plus(Nanos::from_secs(10)));
+    report.suspects[0].onset = Some(Onset { at: time, earliest, latest });
     let all = of(&report);
     let kinds: Vec<ClauseKind> = all.iter().map(|clause| clause.kind).collect();
     let mut sorted = kinds.clone();
@@ -80,8 +80,8 @@ fn sample_clauses_name_remaining_capacity_and_unexplained_cpu() {
 #[test]
 fn the_absence_of_a_change_is_stated_only_where_changes_are_known() {
     let mut report = slow(all_replicas(), 0.5, &[]);
-    let at = report.window.unwrap().since.plus(Nanos::from_secs(300));
-    report.suspects[0].onset = Some(Onset { at, earliest: at, latest: at });
+    let time = report.window.unwrap().since.plus(Nanos::from_secs(300));
+    report.suspects[0].onset = Some(Onset { at: time, earliest: time, latest: time });
     report.suspects[0].events.clear();
     assert_eq!(text(&of(&report), ClauseKind::Change), None);
     let other = OtherEvidence { events_known: true, ..OtherEvidence::default() };
@@ -121,10 +121,10 @@ fn the_wait_of_slow_executions_is_a_clause_in_every_output() {
 fn a_change_is_stated_with_its_time_where_the_onset_is_not_known() {
     let mut report = slow(all_replicas(), 0.5, &[]);
     let service = report.suspects[0].service.clone();
-    let at = report.window.unwrap().since;
+    let time = report.window.unwrap().since;
     let deployed = |service: &str, version: &str| SystemEvent {
         version: Some(version.to_owned()),
-        ..SystemEvent::declared(SystemEventKind::Deployment, service.to_owned(), at)
+        ..SystemEvent::declared(SystemEventKind::Deployment, service.to_owned(), time)
     };
     report.suspects[0].events.clear();
     report.events = vec![deployed(&service, "1.4.3"), deployed("another", "2.0")];

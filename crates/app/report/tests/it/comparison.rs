@@ -75,12 +75,12 @@ fn operation(name: &str, change: Change) -> OperationChange {
 }
 
 fn path(parent: Option<u32>, name: &str, self_ns: [f64; 2], tree_ns: [f64; 2], change: Change) -> PathChange {
-    let figures = |at: usize| PathFigures {
+    let figures = |index: usize| PathFigures {
         requests: 100,
-        calls: if tree_ns[at] > 0.0 { 100 } else { 0 },
-        self_ns: self_ns[at],
-        tree_ns: tree_ns[at],
-        self_p50_ns: self_ns[at] as u64,
+        calls: if tree_ns[index] > 0.0 { 100 } else { 0 },
+        self_ns: self_ns[index],
+        tree_ns: tree_ns[index],
+        self_p50_ns: self_ns[index] as u64,
     };
     PathChange {
         parent,
@@ -202,7 +202,7 @@ fn thousands() -> Comparison {
     comparison.cautions = vec![one.cautions[0].clone(); 700];
     comparison.ruled_out = vec![one.ruled_out[0].clone(); 700];
     comparison.paths = (0..9_000_u32)
-        .map(|at| path(at.checked_sub(1), "deep", [1.0, 1.0], [9_000.0, 9_000.0], Change::None))
+        .map(|index| path(index.checked_sub(1), "deep", [1.0, 1.0], [9_000.0, 9_000.0], Change::None))
         .collect();
     comparison
 }

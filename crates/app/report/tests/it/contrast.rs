@@ -18,7 +18,7 @@ fn colors_of(style: &str, block: usize) -> Colors {
 }
 
 fn rgb(hex: &str) -> [f64; 3] {
-    [0, 2, 4].map(|at| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0)
+    [0, 2, 4].map(|position| f64::from(u8::from_str_radix(&hex[position..position + 2], 16).unwrap()) / 255.0)
 }
 
 fn luminance(color: [f64; 3]) -> f64 {

@@ -19,9 +19,9 @@ pub(crate) fn compare(name: &str, actual: &str) {
     assert!(
         expected == actual,
         "{name} differs, first in line {:?}; LAGGARD_BLESS=1 rewrites it.\nexpected: {:?}\nactual:   {:?}",
-        differing.map(|at| at + 1),
-        differing.and_then(|at| expected.lines().nth(at)),
-        differing.and_then(|at| actual.lines().nth(at)),
+        differing.map(|line| line + 1),
+        differing.and_then(|line| expected.lines().nth(line)),
+        differing.and_then(|line| actual.lines().nth(line)),
     );
 }
 

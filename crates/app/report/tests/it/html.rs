@@ -132,8 +132,8 @@ fn references_resolve(page: &Element) -> Result<(), String> {
     }
     for element in page.all() {
         let href = element.attribute("href").map(|href| &href[1..]);
-        let wanted = [href, element.attribute("aria-labelledby"), element.attribute("for")];
-        if let Some(missing) = wanted.into_iter().flatten().find(|id| !ids.contains(id)) {
+        let references = [href, element.attribute("aria-labelledby"), element.attribute("for")];
+        if let Some(missing) = references.into_iter().flatten().find(|id| !ids.contains(id)) {
             return Err(format!("nothing is called {missing}"));
         }
     }
@@ -201,8 +201,8 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     for chunk in bytes.chunks(3) {
         let word =
             chunk.iter().fold(0_u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
-        let digits = (0..4).map(|at| ALPHABET[(word >> (18 - 6 * at)) as usize & 63] as char);
-        text.extend(digits.enumerate().map(|(at, digit)| if at > chunk.len() { '=' } else { digit }));
+        let digits = (0..4).map(|index| ALPHABET[(word >> (18 - 6 * index)) as usize & 63] as char);
+        text.extend(digits.enumerate().map(|(index, digit)| if index > chunk.len() { '=' } else { digit }));
     }
     text
 }

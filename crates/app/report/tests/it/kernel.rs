@@ -136,7 +136,7 @@ fn reports_fit_their_schemas() {
 /// A number of slower executions of a normal kind, with their time and the usual time in milliseconds.
 fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
     let mut report = diagnoses::slower();
-    let one = report.anomalous[0].clone();
+    let execution = report.anomalous[0].clone();
     let kind = report.clusters[0].clone();
     report.clusters = (0..3)
         .map(|cluster| ExecutionCluster { cluster, labels: vec![format!("type {cluster}")], ..kind.clone() })
@@ -145,7 +145,7 @@ fn slower_by(groups: &[(u32, usize, u64, u64)]) -> String {
         let ms = 1_000_000;
         let (elapsed_ns, expected_ns, cluster) = (elapsed * ms, expected * ms, Some(cluster));
         let verdict = ExecutionVerdict::Slower;
-        let row = EvaluatedExecution { elapsed_ns, expected_ns, cluster, verdict, ..one.clone() };
+        let row = EvaluatedExecution { elapsed_ns, expected_ns, cluster, verdict, ..execution.clone() };
         std::iter::repeat_n(row, count)
     });
     report.anomalous = rows.collect();
@@ -191,7 +191,7 @@ fn each_kind_of_slower_executions_has_its_wait() {
 #[test]
 fn executions_of_a_new_kind_are_not_compared() {
     let mut report = diagnoses::slower();
-    report.anomalous.iter_mut().for_each(|one| one.verdict = ExecutionVerdict::NewKind);
+    report.anomalous.iter_mut().for_each(|execution| execution.verdict = ExecutionVerdict::NewKind);
     let headline = kernel_diagnosis_headline(&report);
     assert!(headline.starts_with("4 of 50 executions are of a kind not in the normal set. "), "{headline}");
 }

@@ -30,7 +30,9 @@ pub(crate) fn check(report: &Report) -> Result<(), String> {
 /// Positions of bars that separate cells, which are those without a backslash before them.
 fn bars(line: &str) -> usize {
     let bytes = line.as_bytes();
-    (0..bytes.len()).filter(|&at| bytes[at] == b'|' && (at == 0 || bytes[at - 1] != b'\\')).count()
+    (0..bytes.len())
+        .filter(|&index| bytes[index] == b'|' && (index == 0 || bytes[index - 1] != b'\\'))
+        .count()
 }
 
 #[test]
@@ -61,15 +63,15 @@ fn markup_of_the_input_is_inert() {
 /// A line without escaped characters.
 fn unescaped_only(line: &str) -> String {
     let mut chars = line.chars();
-    let mut left = String::new();
+    let mut remaining = String::new();
     while let Some(c) = chars.next() {
         if c == '\\' {
             chars.next();
         } else {
-            left.push(c);
+            remaining.push(c);
         }
     }
-    left
+    remaining
 }
 
 /// A line without its code spans (runs of backticks closed by runs of the same length).
@@ -93,13 +95,13 @@ fn outside_code(line: &str) -> String {
 
 /// Where a run of exactly `fence` backticks starts.
 fn closing(text: &str, fence: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = text[at..].find('`') {
-        let run = text[at + found..].len() - text[at + found..].trim_start_matches('`').len();
+    let mut position = 0;
+    while let Some(found) = text[position..].find('`') {
+        let run = text[position + found..].len() - text[position + found..].trim_start_matches('`').len();
         if run == fence {
-            return Some(at + found);
+            return Some(position + found);
         }
-        at += found + run;
+        position += found + run;
     }
     None
 }

@@ -90,11 +90,11 @@ fn close(open: &mut Vec<Element>, name: &str) -> Result<(), String> {
 /// The text between `<` and the next `>` outside quotes, and the rest.
 fn tag_end(tail: &str) -> Result<(&str, &str), String> {
     let mut quoted = false;
-    for (at, c) in tail.char_indices() {
+    for (position, c) in tail.char_indices() {
         match c {
             '"' => quoted = !quoted,
-            '>' if !quoted => return Ok((&tail[1..at], &tail[at + 1..])),
-            '<' if at > 0 => return Err(format!("< inside a tag: {}", &tail[..at])),
+            '>' if !quoted => return Ok((&tail[1..position], &tail[position + 1..])),
+            '<' if position > 0 => return Err(format!("< inside a tag: {}", &tail[..position])),
             _ => {}
         }
     }

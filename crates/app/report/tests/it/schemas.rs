@@ -5,23 +5,23 @@ use laggard_report::{ChangeReport, Document, Output, Present, Report, schema};
 use serde_json::{Value, json};
 
 /// Checks a value against a schema: objects, lists, references, alternatives, and types; returns what does not fit.
-fn misfit(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String> {
+fn misfit(value: &Value, schema: &Value, root: &Value, path: &str) -> Option<String> {
     if let Some(target) = schema["$ref"].as_str() {
         let name = target.strip_prefix("#/$defs/")?;
         let definition = &root["$defs"][name];
         return match definition.is_null() {
-            true => Some(format!("{at}: no definition of {name}")),
-            false => misfit(value, definition, root, at),
+            true => Some(format!("{path}: no definition of {name}")),
+            false => misfit(value, definition, root, path),
         };
     }
     for choice in ["oneOf", "anyOf"] {
         if let Some(choices) = schema[choice].as_array() {
-            let fits = choices.iter().any(|choice| misfit(value, choice, root, at).is_none());
-            return (!fits).then(|| format!("{at}: {value} is none of the choices"));
+            let fits = choices.iter().any(|choice| misfit(value, choice, root, path).is_none());
+            return (!fits).then(|| format!("{path}: {value} is none of the choices"));
         }
     }
     if let Some(all) = schema["allOf"].as_array() {
-        return misfit(value, &merged(all, root), root, at);
+        return misfit(value, &merged(all, root), root, path);
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(name) => vec![name],
@@ -40,24 +40,24 @@ fn misfit(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<Strin
     // A number that is not finite is written as null.
     let fits = types.contains(&own) || (types.contains(&"number") && matches!(own, "integer" | "null"));
     if !fits {
-        return Some(format!("{at}: {own} where {types:?} are allowed"));
+        return Some(format!("{path}: {own} where {types:?} are allowed"));
     }
     match value {
         Value::Object(fields) => {
             let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
             if let Some(missing) = required.into_iter().find(|name| !fields.contains_key(*name)) {
-                return Some(format!("{at}: {missing} is missing"));
+                return Some(format!("{path}: {missing} is missing"));
             }
             let known = schema["properties"].as_object();
             fields.iter().find_map(|(name, value)| match known.and_then(|known| known.get(name)) {
-                Some(schema) => misfit(value, schema, root, &format!("{at}.{name}")),
+                Some(schema) => misfit(value, schema, root, &format!("{path}.{name}")),
                 None if schema["additionalProperties"].is_object() => {
-                    misfit(value, &schema["additionalProperties"], root, &format!("{at}.{name}"))
+                    misfit(value, &schema["additionalProperties"], root, &format!("{path}.{name}"))
                 }
-                None => Some(format!("{at}: {name} is not in the schema")),
+                None => Some(format!("{path}: {name} is not in the schema")),
             })
         }
-        Value::Array(items) => items.iter().find_map(|item| misfit(item, &schema["items"], root, at)),
+        Value::Array(items) => items.iter().find_map(|item| misfit(item, &schema["items"], root, path)),
         _ => None,
     }
 }

@@ -33,7 +33,8 @@ fn transaction(name: &str, service_time_s: Option<f64>) -> TransactionSignature 
 }
 
 fn signature(names: &[&str]) -> Signature {
-    let transactions = names.iter().zip(1..).map(|(name, at)| transaction(name, Some(f64::from(at) / 250.0)));
+    let transactions =
+        names.iter().zip(1..).map(|(name, number)| transaction(name, Some(f64::from(number) / 250.0)));
     let server = ServerSignature {
         server: "app-1".to_owned(),
         tier: "front".to_owned(),
@@ -144,10 +145,10 @@ fn slower() -> SignatureDiff {
 }
 
 fn hostile() -> SignatureDiff {
-    let mut one = changed(HOSTILE, TransactionOutcome::Slower, 0.0, f64::MAX);
-    one.server = HOSTILE.to_owned();
-    one.reason = Some(HOSTILE.to_owned());
-    let mut diff = diff(vec![one; 100], DiffVerdict::Slower);
+    let mut difference = changed(HOSTILE, TransactionOutcome::Slower, 0.0, f64::MAX);
+    difference.server = HOSTILE.to_owned();
+    difference.reason = Some(HOSTILE.to_owned());
+    let mut diff = diff(vec![difference; 100], DiffVerdict::Slower);
     diff.new.file = HOSTILE.to_owned();
     diff.old.label = HOSTILE.to_owned();
     diff.cautions = vec![HOSTILE.to_owned(); 50];
@@ -273,7 +274,7 @@ fn the_file_of_schema_version_1_is_read() {
     let read = read_signature(include_str!("../stored/signature-1.json")).unwrap();
     let mut expected = signature(&["Cart", "Home"]);
     // Earlier builds did not write the distribution.
-    expected.servers[0].transactions.iter_mut().for_each(|one| one.distribution_s.clear());
+    expected.servers[0].transactions.iter_mut().for_each(|transaction| transaction.distribution_s.clear());
     assert_eq!(read.servers, expected.servers);
     assert_eq!((read.verdict, read.label.as_str()), (SignatureVerdict::Usable, "v2.4"));
     assert_eq!(read.time, expected.time);

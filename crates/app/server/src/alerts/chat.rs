@@ -113,8 +113,8 @@ mod tests {
         for minute in 0..2 {
             list.apply(&evaluated(&["read"], minute), rules(), time(minute));
         }
-        let clause = |at: usize| Clause {
-            kind: if at == 0 { ClauseKind::What } else { ClauseKind::RuledOut },
+        let clause = |index: usize| Clause {
+            kind: if index == 0 { ClauseKind::What } else { ClauseKind::RuledOut },
             text: text.to_owned(),
             certainty: Certainty::Shown,
             sources: Vec::new(),

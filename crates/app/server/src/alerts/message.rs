@@ -265,12 +265,12 @@ mod tests {
 
     fn notices() -> Vec<Notice> {
         let mut alerts = AlertList::default();
-        for at in 0..3 {
-            let mut evaluation = evaluated(&["read", "cart write"], at);
+        for index in 0..3 {
+            let mut evaluation = evaluated(&["read", "cart write"], index);
             // They meet nowhere: two incidents.
             evaluation.findings[1].replicas = vec!["cart-1".to_owned()];
             evaluation.findings[1].categories.clear();
-            alerts.apply(&evaluation, rules(), minute(at));
+            alerts.apply(&evaluation, rules(), minute(index));
         }
         alerts.incidents.iter_mut().for_each(|incident| incident.was_examined = true);
         let everything =

@@ -81,11 +81,11 @@ fn send_next(
     tenant: &str,
     tenant_alerts: &Arc<TenantAlerts>,
 ) -> Option<Result<(), SendError>> {
-    let at = now();
-    let message = next_message(alerts, receiver, tenant, tenant_alerts, at)?;
+    let now = now();
+    let message = next_message(alerts, receiver, tenant, tenant_alerts, now)?;
     let writer = Writer { pages: &alerts.pages, tenant, owners: &alerts.owners };
-    let mut steps = Sending { receiver, writer, tenant_alerts, at };
-    let sent = deliver(&mut steps, &receiver.name, &message, receiver.is_idempotent(), at);
+    let mut steps = Sending { receiver, writer, tenant_alerts, at: now };
+    let sent = deliver(&mut steps, &receiver.name, &message, receiver.is_idempotent(), now);
     receiver.figures.count(sent.is_ok());
     if sent.is_ok() {
         let open = message.notices.iter().filter(|notice| notice.state == IncidentState::Open).count();

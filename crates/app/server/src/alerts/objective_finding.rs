@@ -114,8 +114,8 @@ impl ObjectiveFinding {
 
     /// The finding in a sentence or two.
     pub(super) fn summary(&self) -> String {
-        let left = match self.budget_left {
-            left if left > 0.0 => format!("{:.0} % of it are left", 100.0 * left),
+        let budget = match self.budget_left {
+            share if share > 0.0 => format!("{:.0} % of it are left", 100.0 * share),
             _ => "nothing of it is left".to_owned(),
         };
         let cause = self.cause.as_ref().map_or_else(String::new, |cause| {
@@ -125,7 +125,7 @@ impl ObjectiveFinding {
             )
         });
         format!(
-            "Objective `{}` uses up its error budget {:.1} times as fast as allowed: {} of {} requests of the last {} were bad; {left}.{cause}",
+            "Objective `{}` uses up its error budget {:.1} times as fast as allowed: {} of {} requests of the last {} were bad; {budget}.{cause}",
             self.objective,
             self.burn_rate,
             self.bad,

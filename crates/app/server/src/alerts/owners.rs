@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn invalid_files_are_rejected() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("{", ""),
             ("- owner: a", "services"),
             ("- {owner: a, services: []}", "at least one service"),
@@ -121,7 +121,7 @@ mod tests {
             ("- {owner: a, services: [x]}\n- {owner: a, services: [y]}", "twice"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(wanted), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

@@ -308,9 +308,9 @@ mod tests {
         }
         list.follow_incidents(time(1));
         list.incidents.iter_mut().for_each(|incident| incident.was_examined = true);
-        for wanted in [100, 100, 50, 0] {
+        for expected in [100, 100, 50, 0] {
             let notices = pending(&list, everything("webhook"), time(2));
-            assert_eq!(notices.len(), wanted);
+            assert_eq!(notices.len(), expected);
             mark_notified(&mut list, "webhook", &notices, time(2));
         }
     }

@@ -87,15 +87,15 @@ async fn evaluate_tenant(
     tenant: &Arc<Tenant>,
     before: Option<StoreContents>,
 ) -> Option<StoreContents> {
-    let at = now();
+    let now = now();
     let store = tenant.store.state();
     let contents = store
         .newest
-        .map(|newest| StoreContents { newest, spans: store.spans_stored, live: 0 }.after(before, at));
+        .map(|newest| StoreContents { newest, spans: store.spans_stored, live: 0 }.after(before, now));
     let lack_requests = alerts.tenant_alerts.tenant(&tenant.name).state().alerts.lack_requests();
-    let is_silent = contents.is_some_and(|contents| is_silent(contents, at, lack_requests));
-    let end = contents.map(|contents| if is_silent { at } else { contents.newest.min(at) });
-    let run = EvaluationRun { alerts: alerts.clone(), at, end, is_silent };
+    let is_silent = contents.is_some_and(|contents| is_silent(contents, now, lack_requests));
+    let end = contents.map(|contents| if is_silent { now } else { contents.newest.min(now) });
+    let run = EvaluationRun { alerts: alerts.clone(), at: now, end, is_silent };
     let skipped = run.skip(contents, before);
     let permit = match skipped {
         Some(_) => None,
@@ -258,8 +258,9 @@ impl EvaluationRun {
         let due =
             list.incidents.iter().filter(|incident| incident.needs_verdict(recordings, self.end, self.at));
         for incident in due.take(VERDICTS_MAX) {
-            let (detection, list, at) = (self.detection(), &list, self.at);
-            let evidence = Evidence { reader, events, recordings, detection, list, at, newest: self.end };
+            let (detection, list, now) = (self.detection(), &list, self.at);
+            let evidence =
+                Evidence { reader, events, recordings, detection, list, at: now, newest: self.end };
             // A bug in one verdict must not keep people from being notified.
             let reached = catch_unwind(AssertUnwindSafe(|| evidence.verdict(incident))).ok().flatten();
             let mut state = tenant_alerts.state();

@@ -95,10 +95,10 @@ impl StoreReader {
                         && is_selected(request.trace, one_in)
                 });
                 // A trace that lies in two intervals or windows is read once.
-                let wanted: HashSet<TraceId> =
+                let traces: HashSet<TraceId> =
                     inside.map(|request| request.trace).filter(|trace| seen.insert(*trace)).collect();
-                if !wanted.is_empty() {
-                    selected.push(Arc::new(slice.retain_traces(|trace| wanted.contains(&trace))));
+                if !traces.is_empty() {
+                    selected.push(Arc::new(slice.retain_traces(|trace| traces.contains(&trace))));
                 }
             }
         }

@@ -150,16 +150,16 @@ fn answer(
 ) -> Alerts {
     let settings = &state.alerts.settings;
     let alerts = detection.alerts;
-    let count_of = |wanted| alerts.active.iter().filter(|alert| alert.state == wanted).count() as u64;
+    let count_of = |state| alerts.active.iter().filter(|alert| alert.state == state).count() as u64;
     let (firing, pending) = (count_of(AlertState::Firing), count_of(AlertState::Pending));
-    let mut wanted: Vec<Alert> =
+    let mut matching: Vec<Alert> =
         alerts.active.into_iter().chain(alerts.resolved).filter(|alert| is_wanted(alert)).collect();
-    wanted.sort_by_key(|alert| {
+    matching.sort_by_key(|alert| {
         let order = [AlertState::Firing, AlertState::Pending, AlertState::Resolved];
         let rank = order.iter().position(|state| *state == alert.state);
         (rank, std::cmp::Reverse(alert.resolved_ns.unwrap_or(alert.first_ns)), alert.id.clone())
     });
-    let omitted = shorten(&mut wanted, limit);
+    let omitted = shorten(&mut matching, limit);
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
     let receivers = state.alerts.receivers.iter().map(|receiver| AlertReceiverRow {
         name: receiver.name.clone(),
@@ -176,7 +176,7 @@ fn answer(
         firing,
         pending,
         receivers: receivers.collect(),
-        alerts: wanted.into_iter().map(row).collect(),
+        alerts: matching.into_iter().map(row).collect(),
         omitted,
     }
 }

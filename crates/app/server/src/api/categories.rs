@@ -93,7 +93,7 @@ fn list(requests: &Requests, window: Window, service: Option<&str>, limit: usize
     let names = requests.names();
     let entry = |operation| names.operation_key(operation);
     let matching = Categories::of(requests, window, |category| {
-        service.is_none_or(|wanted| entry(category.positions[0].operation).service == wanted)
+        service.is_none_or(|requested| entry(category.positions[0].operation).service == requested)
     });
     let rows = matching.iter().map(|(shape, category)| {
         let (key, gate) = (entry(shape.positions[0].operation), category.gate());

@@ -66,11 +66,11 @@ impl<'a> Categories<'a> {
         wants: impl Fn(&ShapeCategory) -> bool,
     ) -> Categories<'a> {
         let shapes = requests.shapes(ShapeRule::Canonical, threads());
-        let wanted: Vec<bool> = shapes.categories().iter().map(wants).collect();
-        let mut by_shape = vec![Category::default(); wanted.len()];
+        let is_requested: Vec<bool> = shapes.categories().iter().map(wants).collect();
+        let mut by_shape = vec![Category::default(); is_requested.len()];
         for request in requests.within(window.since, window.until).iter() {
             let index = shapes.category_of(request.structure());
-            if !wanted[index] || !request.is_complete() {
+            if !is_requested[index] || !request.is_complete() {
                 continue;
             }
             let category = &mut by_shape[index];

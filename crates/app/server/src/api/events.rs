@@ -69,9 +69,9 @@ pub(crate) async fn add_events(
     request: Request,
 ) -> Result<Json<StoredEvents>, ApiError> {
     let body = small_body(request).await?;
-    let at = now();
-    let events = read_events(&body, at)?;
-    let added = blocking(move || tenant.events.add(events, at)).await?;
+    let now = now();
+    let events = read_events(&body, now)?;
+    let added = blocking(move || tenant.events.add(events, now)).await?;
     let added = added.map_err(|error| {
         ApiError::new(ProblemKind::Storage, format_args!("the events could not be written: {error}"))
     })?;
@@ -83,7 +83,7 @@ fn read_events(body: &[u8], now: Timestamp) -> Result<Vec<SystemEvent>, ApiError
         serde_json::from_slice(body).map_err(|error| ApiError::invalid(format_args!("no JSON: {error}")))?;
     let values = match value {
         Value::Array(values) => values,
-        one => vec![one],
+        event => vec![event],
     };
     if values.is_empty() || values.len() > EVENTS_MAX {
         return Err(ApiError::invalid(format_args!(

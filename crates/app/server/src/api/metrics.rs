@@ -141,8 +141,8 @@ fn alerts(out: &mut Exposition, state: &AppState) {
     out.family("laggard_alerts", Kind::Gauge, "Alerts by state");
     for (tenant, detection, _) in &all {
         let active = &detection.alerts.active;
-        for (name, wanted) in [("pending", AlertState::Pending), ("firing", AlertState::Firing)] {
-            let count = active.iter().filter(|alert| alert.state == wanted).count();
+        for (name, state) in [("pending", AlertState::Pending), ("firing", AlertState::Firing)] {
+            let count = active.iter().filter(|alert| alert.state == state).count();
             out.sample("laggard_alerts", &[("tenant", tenant), ("state", name)], count as f64);
         }
     }
@@ -165,18 +165,18 @@ fn alerts(out: &mut Exposition, state: &AppState) {
 }
 
 fn objectives(out: &mut Exposition, state: &AppState) {
-    let at = now();
+    let now = now();
     let mut rows = Vec::new();
     for (tenant, objectives) in state.objectives.all() {
         for (index, objective) in objectives.settings().iter().enumerate() {
-            rows.push((tenant.clone(), objective.name.clone(), objectives.figures(index, at).0));
+            rows.push((tenant.clone(), objective.name.clone(), objectives.figures(index, now).0));
         }
     }
     out.family("laggard_objective_budget_left_ratio", Kind::Gauge, "Part of the error budget that is left");
     for (tenant, name, figures) in &rows {
-        if let Some(left) = figures.budget_left {
+        if let Some(budget_left) = figures.budget_left {
             let labels = [("tenant", &**tenant), ("objective", name)];
-            out.sample("laggard_objective_budget_left_ratio", &labels, left);
+            out.sample("laggard_objective_budget_left_ratio", &labels, budget_left);
         }
     }
     out.family(
@@ -196,7 +196,7 @@ fn objectives(out: &mut Exposition, state: &AppState) {
 }
 
 fn notifications(out: &mut Exposition, state: &AppState) {
-    let at = now();
+    let now = now();
     out.family("laggard_notifications", Kind::Counter, "Notifications by outcome");
     for receiver in &state.alerts.receivers {
         let figures = &receiver.figures;
@@ -207,7 +207,7 @@ fn notifications(out: &mut Exposition, state: &AppState) {
     }
     out.family("laggard_notifications_waiting", Kind::Gauge, "Pending notifications of a receiver");
     for receiver in &state.alerts.receivers {
-        let waiting = state.alerts.waiting(receiver, at);
+        let waiting = state.alerts.waiting(receiver, now);
         out.sample("laggard_notifications_waiting", &[("receiver", receiver.name.as_str())], waiting as f64);
     }
 }
@@ -322,10 +322,10 @@ mod tests {
         out.sample("laggard_received_bytes_total", &[("receiver", "a\"b\\c\nd")], 1_768_208_400.0);
         out.family("laggard_jobs", Kind::Gauge, "Questions");
         out.sample("laggard_jobs", &[], 0.5);
-        let wanted = "# TYPE laggard_received_bytes counter\n# UNIT laggard_received_bytes bytes\n\
+        let expected = "# TYPE laggard_received_bytes counter\n# UNIT laggard_received_bytes bytes\n\
                       # HELP laggard_received_bytes Bytes of messages.\n\
                       laggard_received_bytes_total{receiver=\"a\\\"b\\\\c\\nd\"} 1768208400\n\
                       # TYPE laggard_jobs gauge\n# HELP laggard_jobs Questions.\nlaggard_jobs 0.5\n# EOF\n";
-        assert_eq!(out.end(), wanted);
+        assert_eq!(out.end(), expected);
     }
 }

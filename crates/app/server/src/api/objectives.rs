@@ -66,14 +66,14 @@ pub(crate) async fn objectives(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
 ) -> Json<Objectives> {
-    let at = now();
+    let now = now();
     let of_tenant = state.objectives.of_tenant(&tenant.name);
     let settings = of_tenant.settings().iter().enumerate();
     let rows = settings.map(|(index, objective)| {
-        let (figures, cause) = of_tenant.figures(index, at);
+        let (figures, cause) = of_tenant.figures(index, now);
         row(objective, alerts(&state, &tenant, objective), cause, figures)
     });
-    Json(Objectives { at_ns: at.unix_ns(), objectives: rows.collect() })
+    Json(Objectives { at_ns: now.unix_ns(), objectives: rows.collect() })
 }
 
 fn row(

@@ -136,7 +136,7 @@ impl Bins {
         }
         let mut services: Vec<ServiceOverTime> = (by_service.into_iter())
             .map(|(id, bins)| (names.service_name(id), bins))
-            .filter(|(name, _)| service.is_none_or(|wanted| wanted == *name))
+            .filter(|(name, _)| service.is_none_or(|requested| requested == *name))
             .map(|(name, bins)| over_time(name, bins))
             .collect();
         let total = |service: &ServiceOverTime| service.requests.iter().sum::<u64>();
@@ -197,7 +197,8 @@ fn over_time(name: &str, bins: Vec<Latencies>) -> ServiceOverTime {
 fn anomalies_of(requests: &Requests, interval: Window, service: Option<&str>) -> Vec<Anomaly> {
     let names = requests.names();
     let categories = Categories::of(requests, interval, |category| {
-        service.is_none_or(|wanted| names.operation_key(category.positions[0].operation).service == wanted)
+        service
+            .is_none_or(|requested| names.operation_key(category.positions[0].operation).service == requested)
     });
     let anomalous = categories.iter().filter_map(|(shape, category)| {
         let key = names.operation_key(shape.positions[0].operation);

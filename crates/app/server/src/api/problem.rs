@@ -189,9 +189,9 @@ mod tests {
         assert_eq!(response.headers()[RETRY_AFTER], "2");
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
         let document = serde_json::to_value(ApiError::invalid("x is 1").document()).unwrap();
-        let wanted = serde_json::json!({
+        let expected = serde_json::json!({
             "type": "urn:laggard:invalid", "title": "Invalid request", "status": 400, "detail": "x is 1"
         });
-        assert_eq!(document, wanted);
+        assert_eq!(document, expected);
     }
 }

@@ -142,8 +142,8 @@ pub(crate) async fn upload(
     let folder = &state.api.uploads;
     let mut uploads = folder.open()?;
     write(body, &mut uploads, folder, tenant.recordings.upload_bytes_max()).await?;
-    let at = now();
-    let stored = blocking(move || tenant.recordings.store(&id, &uploads.files()[0].path, at)).await?;
+    let now = now();
+    let stored = blocking(move || tenant.recordings.store(&id, &uploads.files()[0].path, now)).await?;
     match stored.map_err(|error| failed(&error))? {
         UploadResult::Stored => Ok(Json(UploadedRecording { known: false })),
         UploadResult::Known => Ok(Json(UploadedRecording { known: true })),
@@ -216,15 +216,15 @@ pub(crate) async fn request_recording(
     Extension(tenant): Extension<Arc<Tenant>>,
     request: Request,
 ) -> Result<Json<RequestedRecordings>, ApiError> {
-    let wanted: WantedRecordings = read(request).await?;
-    let at = now();
-    let hosts = wanted.hosts.iter().map(|host| checked_host(host)).collect::<Result<Vec<_>, _>>()?;
-    let until = wanted.until.map_or(at, |moment| moment.at(at));
-    let since = wanted.since.map_or(until.minus(USUAL_INTERVAL), |moment| moment.at(at));
-    let text = laggard_system::printable(&wanted.reason, TEXT_MAX);
+    let body: WantedRecordings = read(request).await?;
+    let now = now();
+    let hosts = body.hosts.iter().map(|host| checked_host(host)).collect::<Result<Vec<_>, _>>()?;
+    let until = body.until.map_or(now, |moment| moment.at(now));
+    let since = body.since.map_or(until.minus(USUAL_INTERVAL), |moment| moment.at(now));
+    let text = laggard_system::printable(&body.reason, TEXT_MAX);
     let reason = RecordingReason { incident: None, text };
     let window = Window { since, until };
-    let requested = blocking(move || tenant.recordings.request(&hosts, window, &reason, at)).await?;
+    let requested = blocking(move || tenant.recordings.request(&hosts, window, &reason, now)).await?;
     let recordings = requested.map_err(|error| {
         let kind = match error {
             RecordingRequestError::Hosts(_) | RecordingRequestError::Interval(_) => ProblemKind::Invalid,
@@ -272,12 +272,12 @@ pub(crate) async fn recordings(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<RecordingParameters>,
 ) -> Result<Json<RecordingList>, ApiError> {
-    let at = now();
+    let now = now();
     let ListRange { window, limit } =
-        list_range((parameters.since, parameters.until, at), (parameters.limit, LIMIT, LIMIT_MAX))?;
+        list_range((parameters.since, parameters.until, now), (parameters.limit, LIMIT, LIMIT_MAX))?;
     let mut recordings = tenant.recordings.list(parameters.host.as_deref(), window);
     let omitted = shorten(&mut recordings, limit);
-    Ok(Json(RecordingList { recordings, omitted, agents: tenant.recordings.agents(at) }))
+    Ok(Json(RecordingList { recordings, omitted, agents: tenant.recordings.agents(now) }))
 }
 
 /// A stored recording

@@ -163,7 +163,10 @@ fn matching_structures(requests: &Requests, parameters: &SearchParameters) -> Ve
     let shapes = requests.shapes(ShapeRule::Canonical, threads());
     let in_category = |structure: usize| {
         let id = shapes.categories()[shapes.category_of(structure)].id;
-        parameters.category.as_deref().is_none_or(|wanted| id.short() == wanted || id.to_string() == wanted)
+        parameters
+            .category
+            .as_deref()
+            .is_none_or(|requested| id.short() == requested || id.to_string() == requested)
     };
     let calls = |structure: usize| {
         requests.structures()[structure].operation.iter().any(|operation| operations[operation.index()])

@@ -98,7 +98,7 @@ fn homes(requests: &Requests, range: RequestRange<'_>) -> BTreeMap<OperationId, 
         }
     }
     let seen = homes.into_iter().enumerate().filter(|(_, replicas)| !replicas.is_empty());
-    seen.map(|(at, replicas)| (OperationId::from_index(at), replicas)).collect()
+    seen.map(|(index, replicas)| (OperationId::from_index(index), replicas)).collect()
 }
 
 /// Parameters of the list of operations.
@@ -173,7 +173,7 @@ fn all_operations(requests: &Requests, window: Window, service: Option<&str>) ->
         }
     });
     let mut operations: Vec<OperationRow> =
-        rows.filter(|row| service.is_none_or(|wanted| row.service == wanted)).collect();
+        rows.filter(|row| service.is_none_or(|requested| row.service == requested)).collect();
     operations.sort_by(|a, b| {
         let names = |row: &OperationRow| (row.service.clone(), row.operation.clone(), row.kind);
         b.figures.requests.cmp(&a.figures.requests).then_with(|| names(a).cmp(&names(b)))

@@ -288,9 +288,9 @@ mod tests {
     #[tokio::test]
     async fn uploads_of_an_earlier_run_are_deleted() {
         let data = tempfile::tempdir().unwrap();
-        let left = data.path().join("uploads/old");
-        std::fs::create_dir_all(&left).unwrap();
+        let leftover = data.path().join("uploads/old");
+        std::fs::create_dir_all(&leftover).unwrap();
         UploadFolder::new(data.path(), 10);
-        assert!(!left.exists());
+        assert!(!leftover.exists());
     }
 }

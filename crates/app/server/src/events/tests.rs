@@ -59,13 +59,13 @@ fn a_damaged_line_loses_one_event() {
     let path = folder.path().join("events.log");
     Log::open(folder.path()).unwrap().append(&[event(1), event(2), event(3)]).unwrap();
     let whole = std::fs::read(&path).unwrap();
-    for at in SystemEvent::HEAD.len()..whole.len() {
+    for index in SystemEvent::HEAD.len()..whole.len() {
         let mut bytes = whole.clone();
-        bytes[at] ^= 0x11;
+        bytes[index] ^= 0x11;
         std::fs::write(&path, bytes).unwrap();
         let log = Log::open(folder.path()).unwrap();
         // The end of a line that is damaged joins two of them.
-        assert!((1..=2).contains(&log.records().len()) && log.damaged() >= 1, "{at}");
+        assert!((1..=2).contains(&log.records().len()) && log.damaged() >= 1, "{index}");
         assert!(folder.path().join("events.log.damaged").exists());
     }
 }
@@ -101,8 +101,8 @@ fn the_oldest_events_are_deleted_beyond_the_limit() {
     log.retain(|_| true).unwrap();
     assert_eq!((log.records().len(), seconds(&log)[0]), (SystemEvent::RECORDS_MAX, 10));
     log.retain(|event| event.at().unix_ns() > 15_000_000_000_000).unwrap();
-    let left = log.records().len();
-    assert_eq!(Log::open(folder.path()).unwrap().records().len(), left);
+    let remaining = log.records().len();
+    assert_eq!(Log::open(folder.path()).unwrap().records().len(), remaining);
     log.append(&[event(30_000)]).unwrap();
-    assert_eq!(Log::open(folder.path()).unwrap().records().len(), left + 1);
+    assert_eq!(Log::open(folder.path()).unwrap().records().len(), remaining + 1);
 }

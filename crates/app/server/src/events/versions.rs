@@ -88,10 +88,11 @@ impl ObservedVersions {
     /// The versions that the spans of a message report.
     pub(crate) fn of(batch: &Batch) -> ObservedVersions {
         let mut observed = ObservedVersions::default();
-        let of_set = |at: usize| -> Vec<(&str, &str)> {
-            let text = batch.names.attribute_set_text(AttributeSetId::from_index(at));
-            let versions = attributes_in(text).filter(|one| one.key == VERSION && !one.service.is_empty());
-            versions.map(|one| (one.service, one.value)).collect()
+        let of_set = |index: usize| -> Vec<(&str, &str)> {
+            let text = batch.names.attribute_set_text(AttributeSetId::from_index(index));
+            let versions = attributes_in(text)
+                .filter(|attribute| attribute.key == VERSION && !attribute.service.is_empty());
+            versions.map(|attribute| (attribute.service, attribute.value)).collect()
         };
         let sets: Vec<Vec<(&str, &str)>> = (0..batch.names.attribute_sets()).map(of_set).collect();
         if sets.iter().all(Vec::is_empty) {
@@ -140,7 +141,7 @@ impl KnownVersions {
     /// Adds what a message reports.
     pub(super) fn add(&mut self, observed: ObservedVersions, now: Timestamp) {
         let future = now.plus(AHEAD_MAX).unix_ns().div_euclid(INTERVAL_NS);
-        for (interval, services) in observed.counts.into_iter().filter(|(at, _)| *at <= future) {
+        for (interval, services) in observed.counts.into_iter().filter(|(interval, _)| *interval <= future) {
             let waiting = self.waiting.entry(interval).or_default();
             for (service, versions) in services {
                 let known = waiting.entry(service).or_default();

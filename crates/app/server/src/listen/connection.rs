@@ -1,4 +1,4 @@
-//! One connection.
+//! Serves one connection: HTTP/1.1 or HTTP/2, with limits of time and size.
 
 use super::Serving;
 use super::body::{RequestBody, ResponseBody};

@@ -82,12 +82,12 @@ struct SuspectCalls {
 
 impl SuspectCalls {
     fn new(finding: &Finding, slice: &RequestSlice) -> SuspectCalls {
-        let is_suspect = |at| {
-            let key = slice.names.operation_key(OperationId::from_index(at));
+        let is_suspect = |index| {
+            let key = slice.names.operation_key(OperationId::from_index(index));
             key.service == finding.service && finding.operations().any(|name| name == key.operation)
         };
-        let is_culprit = |at| {
-            let name = slice.names.replica_name(ReplicaId::from_index(at));
+        let is_culprit = |index| {
+            let name = slice.names.replica_name(ReplicaId::from_index(index));
             finding.replicas.iter().any(|culprit| culprit == name)
         };
         let replicas = if finding.replicas.is_empty() { 0 } else { slice.names.replicas() };

@@ -48,8 +48,8 @@ impl Definition {
 
 impl<'a> Entries<'a> {
     pub(super) fn new(definition: &'a Definition, slice: &'a RequestSlice) -> Entries<'a> {
-        let is_entry = |at| {
-            let key = slice.names.operation_key(OperationId::from_index(at));
+        let is_entry = |index| {
+            let key = slice.names.operation_key(OperationId::from_index(index));
             key.service == definition.service
                 && definition.operation.as_ref().is_none_or(|operation| key.operation == operation)
         };

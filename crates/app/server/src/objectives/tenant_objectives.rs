@@ -158,9 +158,9 @@ impl TenantObjectives {
         let state = self.state();
         let mut all = ObjectiveEvaluation::default();
         for (objective, MeasuredObjective { measured, cause }) in self.settings.iter().zip(&state.measured) {
-            let one = evaluate(objective, &measured.counts, cause.as_ref(), at);
-            all.burning.extend(one.burning);
-            all.healthy.extend(one.healthy);
+            let evaluated = evaluate(objective, &measured.counts, cause.as_ref(), at);
+            all.burning.extend(evaluated.burning);
+            all.healthy.extend(evaluated.healthy);
         }
         all
     }

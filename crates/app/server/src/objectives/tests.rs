@@ -117,17 +117,17 @@ fn rules_need_both_windows() {
 #[test]
 fn few_requests_raise_no_alert_and_zero_requests_are_no_data() {
     assert_eq!(outcome(&BlockCounts::new()), "??", "no data is not healthy");
-    let at = |block: i64, count: Count| (Block::at(START).plus(-block), count);
-    assert_eq!(outcome(&[at(0, count(3, 1))].into()), "--", "a burn rate of 667 of three requests");
-    assert_eq!(outcome(&[at(0, count(4, 4))].into()), "--", "four bad requests are too few");
-    assert_eq!(outcome(&[at(0, count(5, 5))].into()), "PT");
+    let block_of = |block: i64, count: Count| (Block::at(START).plus(-block), count);
+    assert_eq!(outcome(&[block_of(0, count(3, 1))].into()), "--", "a burn rate of 667 of three requests");
+    assert_eq!(outcome(&[block_of(0, count(4, 4))].into()), "--", "four bad requests are too few");
+    assert_eq!(outcome(&[block_of(0, count(5, 5))].into()), "PT");
     // Five of 2,500 where 1.25 are allowed: by chance once in 100 times.
-    assert_eq!(outcome(&[at(0, count(2_500, 5))].into()), "--");
+    assert_eq!(outcome(&[block_of(0, count(2_500, 5))].into()), "--");
     // Requests stopped half an hour ago, so the alert is undecided.
-    assert_eq!(outcome(&[at(8, count(1_000, 500))].into()), "?T");
+    assert_eq!(outcome(&[block_of(8, count(1_000, 500))].into()), "?T");
     let mut incomplete = Count::default();
     incomplete.add(RequestOutcome::Incomplete, None);
-    assert_eq!(outcome(&[at(0, incomplete)].into()), "??");
+    assert_eq!(outcome(&[block_of(0, incomplete)].into()), "??");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn summarize(batch: &Batch, is_of_logs: bool) -> IngestResult {
 
 /// A rejected record as an example in a response, which may be long.
 fn truncate(example: &str) -> &str {
-    let end = example.char_indices().nth(EXAMPLE_CHARS_MAX).map_or(example.len(), |(at, _)| at);
+    let end = example.char_indices().nth(EXAMPLE_CHARS_MAX).map_or(example.len(), |(position, _)| position);
     &example[..end]
 }
 

@@ -1,4 +1,4 @@
-//! What a stored recording, or a pair of them, says about waits: the existing reports on kernel traces.
+//! Reports on the waits in a stored recording or a pair of them, made by the questions about kernel traces.
 
 use super::RecordingRequest;
 use laggard_kernel_diagnose::{KernelRun, diagnose_kernel, kernel_path};
@@ -143,10 +143,10 @@ mod tests {
     fn trace(folder: &std::path::Path, host: &str, held_ms: u64) -> RecordedTrace {
         let path = folder.join(host);
         std::fs::write(&path, events(held_ms)).unwrap();
-        let at = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
+        let time = Timestamp::from_unix_ns(1_768_208_400_000_000_000);
         let reason = RecordingReason { incident: None, text: String::new() };
-        let window = Window { since: at.minus(Nanos::from_secs(10)), until: at };
-        RecordedTrace::new((path, RecordingRequest::new(host, window, &reason, at)))
+        let window = Window { since: time.minus(Nanos::from_secs(10)), until: time };
+        RecordedTrace::new((path, RecordingRequest::new(host, window, &reason, time)))
     }
 
     #[test]

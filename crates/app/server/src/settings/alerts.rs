@@ -301,7 +301,7 @@ mod tests {
             settings.read_files().expect_err("invalid").to_string()
         };
         assert!(AlertSettings::default().read_files().is_ok());
-        for (message, wanted) in [
+        for (message, expected) in [
             (rejected(|alerts| alerts.fire_after = 4), "alerts.fire_after is 4; allowed: 1 to fire_of"),
             (rejected(|alerts| alerts.baseline = Length::from_secs(60)), "alerts.baseline is 1m"),
             (
@@ -315,7 +315,7 @@ mod tests {
             (rejected(|alerts| alerts.roots = Some("/dev/null".into())), "no PEM certificate"),
             (rejected(|alerts| alerts.webhook_token_file = Some("/dev/null".into())), "needs webhook"),
         ] {
-            assert!(message.contains(wanted), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
     }
 }

@@ -151,7 +151,7 @@ mod tests {
             change(&mut changed);
             check_objectives(&[changed]).expect_err("invalid").to_string()
         };
-        for (message, wanted) in [
+        for (message, expected) in [
             (rejected(|objective| objective.target = 1.0), "target is 1; allowed: a share above 0"),
             (rejected(|objective| objective.target = 0.0), "target is 0;"),
             (rejected(|objective| objective.target = -0.5), "target is -0.5;"),
@@ -167,7 +167,7 @@ mod tests {
             (rejected(|objective| objective.operation = Some(String::new())), "must not be empty"),
             (rejected(|objective| objective.tenants = vec!["a/b".to_owned()]), "not a valid tenant name"),
         ] {
-            assert!(message.starts_with("objective ") && message.contains(wanted), "{message}");
+            assert!(message.starts_with("objective ") && message.contains(expected), "{message}");
         }
         let twice = check_objectives(&[ObjectiveSettings::example(), ObjectiveSettings::example()])
             .unwrap_err()

@@ -236,7 +236,7 @@ pub enum EventKind {
         pid: Tid,
         /// Its name.
         name: TextId,
-        /// What it does.
+        /// Its state.
         status: StatedumpStatus,
     },
     /// LTTng's state dump of one interrupt's name.
@@ -276,7 +276,7 @@ pub enum EventKind {
         number: u32,
         /// The call's name, empty when only its number is recorded.
         name: TextId,
-        /// What it returned.
+        /// Its return value.
         returned: i64,
     },
     /// A page fault of a program, not of the kernel (`exceptions:page_fault_user`). Its end is not recorded.

@@ -1,4 +1,4 @@
-//! What a recorder saw of a host beside its events: the processes and control groups of threads, and their CPU quotas.
+//! State of a host that a recorder read besides events: the processes and control groups of threads, and their CPU quotas.
 
 use super::tid::Tid;
 

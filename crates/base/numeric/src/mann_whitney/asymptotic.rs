@@ -1,4 +1,4 @@
-//! The normal approximation of U.
+//! The p-value of the Mann–Whitney U statistic by its normal approximation, for samples too large for the exact one.
 
 use super::{Alternative, MannWhitney, TwoSamples};
 use crate::normal_upper_tail;

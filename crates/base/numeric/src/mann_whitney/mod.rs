@@ -51,7 +51,7 @@ pub fn mann_whitney(x: &[f64], y: &[f64], alternative: Alternative) -> MannWhitn
     asymptotic::test(&samples, alternative)
 }
 
-/// What the tests need to know of two samples.
+/// Sizes, rank sum, and ties of two samples, which is all that the tests use of them.
 struct TwoSamples {
     n1: u64,
     n2: u64,

@@ -140,7 +140,7 @@ mod tests {
         let values: Vec<f64> = (0..52).map(f64::from).collect();
         let mut weights = vec![1.0; 50];
         weights.extend([1000.0, 1001.0]);
-        let groups: Vec<u32> = (0..52).map(|at| u32::from(at < 50)).collect();
+        let groups: Vec<u32> = (0..52).map(|index| u32::from(index < 50)).collect();
         let p = weighted_mann_whitney_one_vs_rest(&values, Weights::from_slice(&weights), &groups, 2)[0];
         let two_alone = mann_whitney_one_vs_rest(&values, &groups, 2)[0];
         assert!((p / two_alone - 1.0).abs() < 0.05, "{p} {two_alone}");
@@ -165,7 +165,7 @@ mod tests {
         for _ in 0..1000 {
             let values: Vec<f64> = (0..80).map(|_| draw()).collect();
             let weights: Vec<f64> = (0..80).map(|_| if draw() < 0.5 { 1.0 } else { 10.0 }).collect();
-            let groups: Vec<u32> = (0..80).map(|at| u32::from(at >= 25)).collect();
+            let groups: Vec<u32> = (0..80).map(|index| u32::from(index >= 25)).collect();
             let p = weighted_mann_whitney_one_vs_rest(&values, Weights::from_slice(&weights), &groups, 1)[0];
             rejected += u32::from(p <= 0.05);
         }

@@ -87,7 +87,7 @@ impl ActiveSet {
         let Some(first) = solution.iter().position(|&value| value.is_nan() || value <= 0.0) else {
             return false;
         };
-        self.refactor_from(packed, first, |at, _| solution[at] > 0.0);
+        self.refactor_from(packed, first, |index, _| solution[index] > 0.0);
         true
     }
 
@@ -162,8 +162,8 @@ impl ActiveSet {
         stays: impl Fn(usize, usize) -> bool,
     ) {
         self.truncate(first);
-        for (at, &column) in (first..).zip(rest) {
-            if stays(at, column) {
+        for (index, &column) in (first..).zip(rest) {
+            if stays(index, column) {
                 self.push(packed, column);
             }
         }

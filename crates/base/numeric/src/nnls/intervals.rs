@@ -167,13 +167,13 @@ fn one_by_one(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: im
     let mut solvers = vec![NnlsSolver::new(sums.columns()); starts.len()];
     let mut packed = vec![0.0; packed_len(sums.columns())];
     for &end in ends {
-        for (at, (&start, solver)) in starts.iter().zip(&mut solvers).enumerate() {
+        for (index, (&start, solver)) in starts.iter().zip(&mut solvers).enumerate() {
             if start >= end {
                 continue;
             }
             let (upto, from) = (sums.prefix(end), sums.prefix(start));
             packed.iter_mut().zip(upto.iter().zip(from)).for_each(|(out, (upto, from))| *out = upto - from);
-            visit(at, above_rounding(solver.resume_packed(&packed), upto));
+            visit(index, above_rounding(solver.resume_packed(&packed), upto));
         }
     }
 }
@@ -187,10 +187,10 @@ mod tests {
     fn agree(sums: &PrefixSums, starts: &[usize], found: &[(usize, usize, f64)]) {
         for &(start, end, sse) in found {
             let equations = sums.between(starts[start], end);
-            let wanted = nnls(&equations).sse;
+            let expected = nnls(&equations).sse;
             let allowed =
                 1e-9 * (equations.response_square() + 1e-3 * sums.prefix(sums.rows()).last().unwrap());
-            assert!((sse - wanted).abs() <= allowed, "{start}..{end}: {sse}, not {wanted}");
+            assert!((sse - expected).abs() <= allowed, "{start}..{end}: {sse}, not {expected}");
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn fits_to_one_end_are_those_of_all_ends() {
         let cell = |i: usize, j: usize| ((i * 7 + j * 13 + i * i * (j + 1)) % 29) as f64;
         for cols in [4, LANE_COLUMNS_MAX] {
-            let data = (0..40 * cols).map(|at| cell(at / cols, at % cols)).collect();
+            let data = (0..40 * cols).map(|index| cell(index / cols, index % cols)).collect();
             let y: Vec<f64> = (0..40).map(|i| 3.0 * cell(i, 1) + 0.5 * cell(i, 2) + cell(i, 99)).collect();
             let sums = PrefixSums::with_intercept(&Matrix::from_row_major(40, cols, data), &y);
             let starts: Vec<usize> = (0..39).collect();

@@ -246,16 +246,16 @@ impl LaneGuesses {
         let response = position(self.columns, 0);
         let total = self.packed[position(self.columns, self.columns)];
         let limit = total.times(simd, Lanes([GRADIENT_MIN * GRADIENT_MIN; LANES]));
-        let (mut at, mut found) = (0, Lanes::ZERO);
+        let (mut offset, mut found) = (0, Lanes::ZERO);
         for i in 0..self.columns {
             let mut gradient = self.packed[response + i];
             for (&j, &z) in self.union.iter().zip(&self.solution) {
                 gradient = gradient.sub_mul(simd, self.packed[position(i.max(j), i.min(j))], z);
             }
             let mut outside = Lanes([1.0; LANES]);
-            if self.union.get(at) == Some(&i) {
-                outside = outside.minus(simd, self.active[at]);
-                at += 1;
+            if self.union.get(offset) == Some(&i) {
+                outside = outside.minus(simd, self.active[offset]);
+                offset += 1;
             }
             let bound = limit.times(simd, self.packed[position(i, i)]);
             let upwards = gradient.where_above(simd, Lanes::ZERO, gradient);

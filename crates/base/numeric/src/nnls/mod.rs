@@ -146,16 +146,16 @@ impl NnlsSolver {
     /// false when the candidate is feasible.
     fn step_back(&mut self, packed: &[f64]) -> bool {
         let pairs = || self.set.columns().iter().zip(&self.candidate);
-        let blocking = pairs().enumerate().filter(|(_, (_, z))| **z <= 0.0).map(|(at, (&column, &z))| {
+        let blocking = pairs().enumerate().filter(|(_, (_, z))| **z <= 0.0).map(|(index, (&column, &z))| {
             let now = self.coefficients[column];
-            (now / (now - z), at)
+            (now / (now - z), index)
         });
-        let Some((step, at)) = blocking.min_by(|a, b| a.0.total_cmp(&b.0)) else { return false };
+        let Some((step, index)) = blocking.min_by(|a, b| a.0.total_cmp(&b.0)) else { return false };
         for (&column, &z) in self.set.columns().iter().zip(&self.candidate) {
             let now = self.coefficients[column];
             self.coefficients[column] = (now + step * (z - now)).max(0.0);
         }
-        self.coefficients[self.set.columns()[at]] = 0.0;
+        self.coefficients[self.set.columns()[index]] = 0.0;
         let coefficients = &self.coefficients;
         self.set.remove_where(packed, |column| coefficients[column] <= 0.0);
         true

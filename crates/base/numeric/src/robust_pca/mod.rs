@@ -151,7 +151,7 @@ fn decompose(mut matrix: Matrix, lambda: f64, sparsity: Sparsity, settings: &Rob
     parts
 }
 
-/// What is to be known of the entries before squaring them.
+/// Extent of the entries. Large ones are scaled so that their squares do not overflow.
 struct Survey {
     largest: f64,
     non_finite: usize,

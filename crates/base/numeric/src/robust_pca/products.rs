@@ -185,13 +185,13 @@ mod tests {
 
     fn check_product(rows: usize, inner: usize, cols: usize) {
         let (left, factor) = (whole_numbers(rows, inner), whole_numbers(inner, cols));
-        let wanted = Padded::copy_of(&(&left * &factor));
+        let expected = Padded::copy_of(&(&left * &factor));
         let (left, factor) = (row_major(&left), Padded::copy_of(&factor));
         for processor in processors() {
-            let mut out = vec![0.0; wanted.data.len()];
+            let mut out = vec![0.0; expected.data.len()];
             let product = Product { left: &left, left_stride: inner, factor: &factor, out: &mut out };
             processor.run(product);
-            assert_eq!(out, wanted.data, "{rows} x {inner} x {cols} on {processor:?}");
+            assert_eq!(out, expected.data, "{rows} x {inner} x {cols} on {processor:?}");
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
     fn gram_matrices_of_all_shapes_of_tiles() {
         for cols in 1..60_usize {
             let matrix = whole_numbers(7, cols);
-            let wanted = matrix.transpose() * &matrix;
+            let expected = matrix.transpose() * &matrix;
             let block = Padded::copy_of(&matrix).data;
             for processor in processors() {
                 let mut gram = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
@@ -217,7 +217,7 @@ mod tests {
                 processor.run(AddGram { block: &block, gram: &mut gram });
                 for (i, j) in (0..cols).flat_map(|j| (0..=j).map(move |i| (i, j))) {
                     let found = gram.data[i * stride_for(cols) + j];
-                    assert_eq!(found, 2.0 * wanted[(i, j)], "({i}, {j}) of {cols} on {processor:?}");
+                    assert_eq!(found, 2.0 * expected[(i, j)], "({i}, {j}) of {cols} on {processor:?}");
                 }
             }
         }

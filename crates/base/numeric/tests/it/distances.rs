@@ -65,10 +65,10 @@ proptest! {
 
     #[test]
     fn the_jensen_shannon_distance_is_a_bounded_metric(d in distributions()) {
-        let at = |j: usize, k: usize| jensen_shannon_distance(&d[j % d.len()], &d[k % d.len()]);
-        prop_assert!((0.0..=2.0_f64.ln().sqrt() + 1e-12).contains(&at(0, 1)));
-        prop_assert_eq!(at(0, 1), at(1, 0));
-        prop_assert!(at(0, 2) <= at(0, 1) + at(1, 2) + 1e-12);
+        let distance = |j: usize, k: usize| jensen_shannon_distance(&d[j % d.len()], &d[k % d.len()]);
+        prop_assert!((0.0..=2.0_f64.ln().sqrt() + 1e-12).contains(&distance(0, 1)));
+        prop_assert_eq!(distance(0, 1), distance(1, 0));
+        prop_assert!(distance(0, 2) <= distance(0, 1) + distance(1, 2) + 1e-12);
         prop_assert!((dissimilarities(&d).iter().map(|found| found.ratio).sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
@@ -86,9 +86,9 @@ proptest! {
                 prop_assert!((product - f64::from(u8::from(j == k))).abs() < 1e-8);
             }
             // The residual after the first components is the rest of the variance, over all rows.
-            let left: f64 = found.squared_prediction_errors(&matrix, j).iter().sum();
+            let residual: f64 = found.squared_prediction_errors(&matrix, j).iter().sum();
             let expected: f64 = found.variances[j..].iter().sum::<f64>() * (rows - 1) as f64;
-            prop_assert!((left - expected).abs() <= 1e-9 * total * rows as f64);
+            prop_assert!((residual - expected).abs() <= 1e-9 * total * rows as f64);
         }
         let components = found.components_holding(0.95);
         prop_assert!(components == 0 || found.cumulative_shares()[components - 1] >= 0.95 - 1e-9);

@@ -33,13 +33,13 @@ pub(crate) fn matrix(value: &Value) -> Matrix {
 }
 
 /// Fails unless `found` is `wanted` within `tolerance` relative to `wanted`, or absolutely below 1.
-pub(crate) fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
-    let allowed = tolerance * wanted.abs().max(1.0);
-    assert!((found - wanted).abs() <= allowed, "{what}: {found} is not {wanted}");
+pub(crate) fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+    let allowed = tolerance * expected.abs().max(1.0);
+    assert!((found - expected).abs() <= allowed, "{what}: {found} is not {expected}");
 }
 
 /// Fails unless `found` is `wanted` within `tolerance` relative to `wanted`.
-pub(crate) fn assert_relative(found: f64, wanted: f64, tolerance: f64, what: &str) {
-    let allowed = tolerance * wanted.abs();
-    assert!((found - wanted).abs() <= allowed, "{what}: {found} is not {wanted}");
+pub(crate) fn assert_relative(found: f64, expected: f64, tolerance: f64, what: &str) {
+    let allowed = tolerance * expected.abs();
+    assert!((found - expected).abs() <= allowed, "{what}: {found} is not {expected}");
 }

@@ -13,8 +13,8 @@ fn solutions_agree_with_the_reference() {
         b.iter().enumerate().for_each(|(i, &y)| equations.add_row(a.row(i), y));
         let fit = nnls(&equations);
         if case["unique"].as_bool() == Some(true) {
-            for (&found, wanted) in fit.coefficients.iter().zip(numbers(&case["x"])) {
-                assert_close(found, wanted, 1e-8, name);
+            for (&found, expected) in fit.coefficients.iter().zip(numbers(&case["x"])) {
+                assert_close(found, expected, 1e-8, name);
             }
         }
         let residual =

@@ -258,8 +258,8 @@ fn invalid_settings_are_replaced_by_defaults() {
 #[test]
 fn reaching_the_iteration_limit_is_reported() {
     let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
-    for (given, done) in [(0, 1), (1, 1), (9, 9)] {
-        let settings = RobustPcaSettings { iterations_max: given, ..RobustPcaSettings::default() };
+    for (iterations_max, done) in [(0, 1), (1, 1), (9, 9)] {
+        let settings = RobustPcaSettings { iterations_max, ..RobustPcaSettings::default() };
         let parts = robust_pca(input.clone(), &settings);
         assert_eq!((parts.iterations, parts.converged), (done, false));
         assert_relative(residual(&input, &parts), parts.residual, 1e-9, "residual");

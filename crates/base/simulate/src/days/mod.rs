@@ -83,8 +83,8 @@ impl Day {
     /// What the fault hits, if there is one.
     pub fn truth(&self) -> Option<DayTruth> {
         let (_, target) = self.fault.as_ref()?;
-        let name = |at: usize| {
-            let operation = &self.system.operations[at];
+        let name = |index: usize| {
+            let operation = &self.system.operations[index];
             (self.system.services[operation.service].name.to_owned(), operation.name.clone())
         };
         let service = self.system.operations[target.operation].service;

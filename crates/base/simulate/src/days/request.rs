@@ -276,7 +276,7 @@ impl<'a> Drawing<'a> {
     /// What a fault adds to a call between two services, nanoseconds.
     fn edge_ns(&self, caller: usize, callee: usize, start: i64) -> f64 {
         let Some((fault, target)) = self.day.fault_at(start) else { return 0.0 };
-        let services = |at: usize| self.day.system.operations[at].service;
+        let services = |index: usize| self.day.system.operations[index].service;
         let here = fault.kind == DayFaultKind::Edge
             && services(target.operation) == services(callee)
             && target.caller.is_some_and(|from| services(from) == services(caller));
@@ -286,10 +286,10 @@ impl<'a> Drawing<'a> {
 
 fn tenant(random: &mut Random) -> usize {
     let total: f64 = (1..=TENANTS).map(|rank| 1.0 / rank as f64).sum();
-    let mut left = random.unit() * total;
+    let mut remaining = random.unit() * total;
     for tenant in 0..TENANTS {
-        left -= 1.0 / (tenant + 1) as f64;
-        if left <= 0.0 {
+        remaining -= 1.0 / (tenant + 1) as f64;
+        if remaining <= 0.0 {
             return tenant;
         }
     }

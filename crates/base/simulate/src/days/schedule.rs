@@ -1,4 +1,4 @@
-//! What changes over time: load, replicas, releases, pauses, jobs. Everything is a function of the seed and of absolute
+//! Schedule of a simulated day: load, replicas, releases, pauses, jobs. Everything is a function of the seed and of absolute
 //! time, so that two periods of one seed are periods of one system.
 
 use super::settings::DaySettings;
@@ -18,7 +18,7 @@ const RELEASE_HOURS: i64 = 48;
 /// How long requests may last after the end of the period.
 const MARGIN: i64 = 2 * MINUTE;
 
-/// What a random number decides; the first step of its path.
+/// The decision that a random number is for: the first step of its path below the seed, so that decisions are independent.
 #[derive(Clone, Copy)]
 enum Topic {
     Rate = 1,
@@ -93,8 +93,8 @@ impl Schedule {
     fn noise(&self, topic: Topic, key: u64, time: i64, step: i64) -> f64 {
         let number = time.div_euclid(step);
         let part = time.rem_euclid(step) as f64 / step as f64;
-        let at = |number: i64| self.random(topic, &[key, number as u64]).normal();
-        at(number) * (1.0 - part) + at(number + 1) * part
+        let noise_at = |number: i64| self.random(topic, &[key, number as u64]).normal();
+        noise_at(number) * (1.0 - part) + noise_at(number + 1) * part
     }
 
     /// Requests per second.
@@ -117,8 +117,8 @@ impl Schedule {
     fn release(&self, service: usize, time: i64, per_hour: f64) -> i64 {
         let release = |hour: i64| {
             let mut random = self.random(Topic::Release, &[service as u64, hour as u64]);
-            let at = hour * HOUR + random.below(HOUR as u64) as i64;
-            (random.chance(per_hour) && at <= time).then_some(at)
+            let second = hour * HOUR + random.below(HOUR as u64) as i64;
+            (random.chance(per_hour) && second <= time).then_some(second)
         };
         let hour = time.div_euclid(HOUR);
         (0..RELEASE_HOURS).find_map(|ago| release(hour - ago)).unwrap_or(0)
@@ -182,11 +182,11 @@ impl Schedule {
         let mut pauses = Vec::new();
         for minute in period.start.div_euclid(MINUTE)..=period.end.div_euclid(MINUTE) {
             let mut random = self.random(Topic::Pauses, &[key[0], key[1], key[2], minute as u64]);
-            let mut left = random.exponential(1.0);
-            while left < settings.profile.pauses_per_min {
+            let mut remaining = random.exponential(1.0);
+            while remaining < settings.profile.pauses_per_min {
                 let start = minute * MINUTE + random.below(MINUTE as u64) as i64;
                 pauses.push((start, (60e6 * libm::exp(0.7 * random.normal())) as i64));
-                left += random.exponential(1.0);
+                remaining += random.exponential(1.0);
             }
         }
         pauses.sort_unstable();

@@ -1,4 +1,4 @@
-//! What day to simulate.
+//! Settings of a simulated day: system, duration, load, and the fault with its strength.
 
 use super::profile::Profile;
 use crate::Error;

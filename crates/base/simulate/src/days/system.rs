@@ -204,12 +204,12 @@ impl System {
             }
         }
         let later: Vec<usize> = (0..self.operations.len())
-            .filter(|&at| {
-                self.operations[at].service > service && self.operations[at].kind == SpanKind::Server
+            .filter(|&index| {
+                self.operations[index].service > service && self.operations[index].kind == SpanKind::Server
             })
             .collect();
-        let wanted = if service == 0 { 2 + random.index(3) } else { random.index(3) };
-        for pick in random.sample(later.len(), wanted) {
+        let call_count = if service == 0 { 2 + random.index(3) } else { random.index(3) };
+        for pick in random.sample(later.len(), call_count) {
             let call = self.call(later[pick], profile, random);
             calls.push(call);
         }
@@ -304,7 +304,7 @@ impl System {
 
     fn add_job(&mut self, random: &mut Random) -> usize {
         let queries: Vec<usize> =
-            (0..self.operations.len()).filter(|&at| self.operations[at].by_jobs).collect();
+            (0..self.operations.len()).filter(|&index| self.operations[index].by_jobs).collect();
         let calls = queries.iter().take(3).map(|&operation| Call {
             operation,
             probability: 1.0,

@@ -1,4 +1,4 @@
-//! What a fault hits, selected among what carries enough of the requests' latency to matter.
+//! Selects the target of a fault among operations and edges that carry enough of the requests' latency to matter.
 
 use super::settings::{DayFault, DayFaultKind};
 use super::system::{ITEMS_MEAN, System, Times};
@@ -31,23 +31,26 @@ impl FaultTarget {
     pub(super) fn choose(fault: &DayFault, system: &System) -> Result<FaultTarget, Error> {
         let mut random = Random::new(fault.seed, Stream::FaultPlan, &[fault.kind as u64]);
         let calls = calls_per_request(system);
-        let time = |at: usize| calls[at] * system.operations[at].work.mean_ns();
-        let busy = |at: &usize| system.operations[*at].work.is_busy();
+        let time = |index: usize| calls[index] * system.operations[index].work.mean_ns();
+        let busy = |index: &usize| system.operations[*index].work.is_busy();
         let all: f64 = (0..calls.len()).filter(busy).map(time).sum();
-        let matters = |at: &usize| busy(at) && time(*at) >= SHARE_MIN * all && calls[*at] >= CALLS_MIN;
+        let matters =
+            |index: &usize| busy(index) && time(*index) >= SHARE_MIN * all && calls[*index] >= CALLS_MIN;
         let candidates: Vec<usize> = match fault.kind {
             DayFaultKind::Replica => (0..calls.len())
-                .filter(|at| matters(at) && system.services[system.operations[*at].service].replicas > 1)
+                .filter(|index| {
+                    matters(index) && system.services[system.operations[*index].service].replicas > 1
+                })
                 .collect(),
-            DayFaultKind::Errors => {
-                (0..calls.len()).filter(|&at| calls[at] >= CALLS_MIN && is_remote(system, at)).collect()
-            }
+            DayFaultKind::Errors => (0..calls.len())
+                .filter(|&index| calls[index] >= CALLS_MIN && is_remote(system, index))
+                .collect(),
             DayFaultKind::EarlyReturn => (0..calls.len())
-                .filter(|&at| calls[at] >= CALLS_MIN && !system.operations[at].calls.is_empty())
+                .filter(|&index| calls[index] >= CALLS_MIN && !system.operations[index].calls.is_empty())
                 .collect(),
             DayFaultKind::Edge => {
-                let called = |at: &usize| callers(system, *at, &calls).next().is_some();
-                (0..calls.len()).filter(|at| is_remote(system, *at) && called(at)).collect()
+                let called = |index: &usize| callers(system, *index, &calls).next().is_some();
+                (0..calls.len()).filter(|index| is_remote(system, *index) && called(index)).collect()
             }
             DayFaultKind::Operation | DayFaultKind::Tenant => (0..calls.len()).filter(matters).collect(),
         };
@@ -78,8 +81,8 @@ impl FaultTarget {
     }
 }
 
-fn is_remote(system: &System, at: usize) -> bool {
-    system.operations[at].kind == SpanKind::Server && system.operations[at].service > 0
+fn is_remote(system: &System, index: usize) -> bool {
+    system.operations[index].kind == SpanKind::Server && system.operations[index].service > 0
 }
 
 /// The operations whose calls of `callee` are at least [`CALLS_MIN`] per request. Not every operation is reached by an entry.
@@ -115,8 +118,8 @@ fn add(system: &System, operation: usize, times: f64, calls: &mut [f64]) {
 }
 
 /// Mean time of a call with all that it calls in sequence, nanoseconds.
-fn inclusive_ns(system: &System, at: usize) -> f64 {
-    let operation = &system.operations[at];
+fn inclusive_ns(system: &System, index: usize) -> f64 {
+    let operation = &system.operations[index];
     let calls = operation.calls.iter().map(|call| {
         let items = if call.times == Times::EachItem { ITEMS_MEAN } else { 1.0 };
         call.probability * items * inclusive_ns(system, call.operation)

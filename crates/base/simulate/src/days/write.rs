@@ -59,7 +59,7 @@ pub struct WrittenDayTruth {
     pub requests: u64,
     /// Spans of all requests, before any were lost.
     pub spans: u64,
-    /// What became of the spans.
+    /// How many spans were written, left out, and written twice.
     pub records: RecordCounts,
     /// The services.
     pub services: Vec<String>,
@@ -247,13 +247,13 @@ impl Counts {
 fn fault_truth(day: &Day, fault: &DayFault) -> Option<DayFaultTruth> {
     let truth = day.truth()?;
     let name = |(service, operation): (String, String)| OperationName { service, operation };
-    let at = |second: u32| day.settings.start_unix_ns + i64::from(second) * SECOND;
+    let unix_ns = |second: u32| day.settings.start_unix_ns + i64::from(second) * SECOND;
     Some(DayFaultTruth {
         kind: fault.kind.name().to_owned(),
         factor: fault.factor,
         share: fault.share,
-        since_unix_ns: at(fault.since_s),
-        until_unix_ns: at(fault.until_s),
+        since_unix_ns: unix_ns(fault.since_s),
+        until_unix_ns: unix_ns(fault.until_s),
         operation: name(truth.operation),
         caller: truth.caller.map(name),
         replicas: truth.replicas,

@@ -65,9 +65,9 @@ pub(crate) fn invented(seed: u64, count: usize) -> Vec<TransactionType> {
     let mut random = Random::new(seed, Stream::Catalog, &[]);
     let mut orders: [Vec<usize>; MIXES] = std::array::from_fn(|_| (0..count).collect());
     for order in &mut orders {
-        for at in 0..count {
-            let other = at + random.index(count - at);
-            order.swap(at, other);
+        for index in 0..count {
+            let other = index + random.index(count - index);
+            order.swap(index, other);
         }
     }
     let make = |index: usize| {

@@ -1,4 +1,4 @@
-//! What to simulate.
+//! Settings of a simulated TPC-W shop: load over time, transactions, tiers, and changes of the application.
 
 use super::catalog::{MIXES, TransactionType, tpc_w};
 use crate::Error;

@@ -29,8 +29,8 @@ impl Jaeger {
         push_trace_id(out, first.trace_id);
         push(out, r#"","spans":["#);
         self.processes.clear();
-        for (at, span) in trace.iter().enumerate() {
-            if at > 0 {
+        for (index, span) in trace.iter().enumerate() {
+            if index > 0 {
                 out.push(b',');
             }
             self.push_span(span, out);
@@ -80,9 +80,9 @@ impl Jaeger {
     }
 
     fn push_processes(&self, out: &mut Vec<u8>) {
-        for (at, span) in self.processes.iter().enumerate() {
-            push(out, if at > 0 { r#","p"# } else { r#""p"# });
-            push_decimal(out, at as u64 + 1);
+        for (index, span) in self.processes.iter().enumerate() {
+            push(out, if index > 0 { r#","p"# } else { r#""p"# });
+            push_decimal(out, index as u64 + 1);
             push(out, r#"":{"serviceName":""#);
             push(out, self.names.service(span));
             push(out, r#"","tags":[{"key":"hostname","type":"string","value":""#);

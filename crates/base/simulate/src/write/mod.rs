@@ -46,10 +46,10 @@ pub(crate) struct Written {
 
 /// Turns spans into the bytes of one file.
 pub(crate) trait SpanEncoder {
-    /// What comes before the first span.
+    /// Text before the first span.
     fn begin(&mut self, out: &mut Vec<u8>);
     fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>);
-    /// What comes after the last span.
+    /// Text after the last span.
     fn end(&mut self, out: &mut Vec<u8>);
 }
 

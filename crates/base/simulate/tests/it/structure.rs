@@ -5,15 +5,15 @@ use laggard_simulate::{Request, SAMPLING, Scenario, Settings, requests};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-fn check_call(request: &Request, at: usize) {
-    let call = &request.calls[at];
-    let callees: Vec<_> = request.calls.iter().filter(|other| other.parent == Some(at as u32)).collect();
+fn check_call(request: &Request, index: usize) {
+    let call = &request.calls[index];
+    let callees: Vec<_> = request.calls.iter().filter(|other| other.parent == Some(index as u32)).collect();
     let below: u64 = callees.iter().map(|callee| callee.inclusive.ns()).sum();
-    assert_eq!(call.inclusive.ns(), call.self_time.ns() + below, "position {at}");
+    assert_eq!(call.inclusive.ns(), call.self_time.ns() + below, "position {index}");
     let inside = |callee: &&laggard_simulate::Call| {
         callee.true_start >= call.true_start && callee.true_end <= call.true_end
     };
-    assert!(callees.iter().all(inside), "position {at}");
+    assert!(callees.iter().all(inside), "position {index}");
     for callee in callees.iter().filter(|callee| request.replica(callee) == request.replica(call)) {
         assert!(callee.start >= call.start);
         assert!(callee.start.plus(callee.inclusive) <= call.start.plus(call.inclusive));
@@ -24,17 +24,17 @@ fn check_call(request: &Request, at: usize) {
         assert!(callees[0].inclusive < call.inclusive);
     }
     for pair in callees.windows(2) {
-        assert!(pair[0].true_end <= pair[1].true_start, "position {at}: callees overlap");
+        assert!(pair[0].true_end <= pair[1].true_start, "position {index}: callees overlap");
     }
 }
 
-fn check_place(request: &Request, at: usize) {
-    let call = &request.calls[at];
+fn check_place(request: &Request, index: usize) {
+    let call = &request.calls[index];
     let Some(parent) = call.parent else {
-        assert_eq!((at, request.kind(call)), (0, SpanKind::Server));
+        assert_eq!((index, request.kind(call)), (0, SpanKind::Server));
         return;
     };
-    assert!((parent as usize) < at);
+    assert!((parent as usize) < index);
     let caller = &request.calls[parent as usize];
     let handles = request.kind(call) == SpanKind::Server;
     assert_eq!(handles, request.kind(caller) == SpanKind::Client);
@@ -46,9 +46,9 @@ fn check_place(request: &Request, at: usize) {
 
 fn check(request: &Request) {
     assert!((80..=150).contains(&request.calls.len()));
-    for at in 0..request.calls.len() {
-        check_call(request, at);
-        check_place(request, at);
+    for index in 0..request.calls.len() {
+        check_call(request, index);
+        check_place(request, index);
     }
     let ids: HashSet<_> = request.calls.iter().map(|call| call.span_id).collect();
     assert_eq!(ids.len(), request.calls.len());

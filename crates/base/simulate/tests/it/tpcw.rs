@@ -13,8 +13,8 @@ fn steady(clients: u32, windows: u32) -> Phase {
 /// CPU seconds that the transactions of all windows should have taken, by the true demands.
 fn explained_s(run: &TpcwRun) -> f64 {
     let types = run.transactions.len();
-    let demand_s = |at: usize| run.truth.transactions[at % types].demand_ms / 1_000.0;
-    run.system.counts.iter().enumerate().map(|(at, count)| count * demand_s(at)).sum()
+    let demand_s = |index: usize| run.truth.transactions[index % types].demand_ms / 1_000.0;
+    run.system.counts.iter().enumerate().map(|(index, count)| count * demand_s(index)).sum()
 }
 
 /// CPU seconds that the front servers used.
@@ -28,11 +28,14 @@ fn front_ms(run: &TpcwRun, name: &str) -> f64 {
     let types = run.transactions.len();
     let kind = run.transactions.iter().position(|other| other == name).unwrap();
     let (mut total_s, mut count) = (0.0, 0.0);
-    for at in (kind..run.system.counts.len()).step_by(types).filter(|&at| run.system.counts[at] > 0.0) {
+    for index in
+        (kind..run.system.counts.len()).step_by(types).filter(|&index| run.system.counts[index] > 0.0)
+    {
         let outbound = &run.system.outbound[0];
-        let calls_s = if outbound.counts[at] > 0.0 { outbound.counts[at] * outbound.time_s[at] } else { 0.0 };
-        total_s += run.system.counts[at] * run.system.response_s[at] - calls_s;
-        count += run.system.counts[at];
+        let calls_s =
+            if outbound.counts[index] > 0.0 { outbound.counts[index] * outbound.time_s[index] } else { 0.0 };
+        total_s += run.system.counts[index] * run.system.response_s[index] - calls_s;
+        count += run.system.counts[index];
     }
     1_000.0 * total_s / count
 }

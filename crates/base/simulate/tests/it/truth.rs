@@ -38,14 +38,15 @@ fn check_categories(truth: &Truth, requests: &[laggard_simulate::Request]) {
         assert_eq!(category.positions_total, own[0].calls.len());
         assert_eq!(category.example_trace_id, format!("{:032x}", own[0].trace_id.value()));
         let mut positions: BTreeMap<usize, u64> = BTreeMap::new();
-        for (at, _) in own
+        for (index, _) in own
             .iter()
             .flat_map(|request| request.calls.iter().enumerate())
             .filter(|(_, call)| call.injected.ns() > 0)
         {
-            *positions.entry(at).or_default() += 1;
+            *positions.entry(index).or_default() += 1;
         }
-        let stated = category.affected_positions.iter().map(|at| (at.index, at.injected_calls));
+        let stated =
+            category.affected_positions.iter().map(|position| (position.index, position.injected_calls));
         assert_eq!(stated.collect::<BTreeMap<_, _>>(), positions);
         for position in &category.affected_positions {
             assert_eq!(position.path, path(own[0], position.index));
@@ -53,8 +54,8 @@ fn check_categories(truth: &Truth, requests: &[laggard_simulate::Request]) {
     }
 }
 
-fn path(request: &laggard_simulate::Request, at: usize) -> Vec<String> {
-    let call = &request.calls[at];
+fn path(request: &laggard_simulate::Request, index: usize) -> Vec<String> {
+    let call = &request.calls[index];
     let mut path = call.parent.map_or_else(Vec::new, |parent| path(request, parent as usize));
     path.push(format!("{} {}", request.service(call), request.operation(call)));
     path
@@ -88,11 +89,11 @@ fn check_injections(files: &[(String, Vec<u8>)], requests: &[laggard_simulate::R
     assert_eq!(lines.next(), Some("trace_id,index,service,operation,replica,extra_us"));
     let mut expected = HashSet::new();
     for request in requests {
-        for (at, call) in request.calls.iter().enumerate().filter(|(_, call)| call.injected.ns() > 0) {
+        for (index, call) in request.calls.iter().enumerate().filter(|(_, call)| call.injected.ns() > 0) {
             let extra_us = call.injected.ns() as f64 / 1e3;
             let (service, operation) = (request.service(call), request.operation(call));
             let (id, replica) = (request.trace_id.value(), request.replica(call));
-            expected.insert(format!("{id:032x},{at},{service},{operation},{replica},{extra_us:.3}"));
+            expected.insert(format!("{id:032x},{index},{service},{operation},{replica},{extra_us:.3}"));
         }
     }
     let mut count = 0;

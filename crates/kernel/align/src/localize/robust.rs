@@ -314,15 +314,15 @@ impl<'a> DeviationScan<'a> {
     /// The neighborhood of a run: the range in which it can slide, and a few more steps.
     fn reach(&self, first: usize, end: usize) -> PositionWindow {
         let states = self.aligned.sequence.states();
-        let mut left = 0;
-        while left < first && states[first - 1 - left] == states[end - 1 - left] {
-            left += 1;
+        let mut remaining = 0;
+        while remaining < first && states[first - 1 - remaining] == states[end - 1 - remaining] {
+            remaining += 1;
         }
         let mut right = 0;
         while end + right < states.len() && states[first + right] == states[end + right] {
             right += 1;
         }
-        let (from, to) = (self.aligned.positions[first - left], self.aligned.positions[end - 1 + right]);
+        let (from, to) = (self.aligned.positions[first - remaining], self.aligned.positions[end - 1 + right]);
         self.reference.window(from.position(), to.position(), NEIGHBORS)
     }
 

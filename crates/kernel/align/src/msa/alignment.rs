@@ -136,14 +136,14 @@ fn identity_distances(group: &Group, distinct: &Distinct<'_>, settings: &MsaSett
     let rows = group.rows(distinct);
     Distances::from_pairs(rows.len(), settings.threads, |i, j| {
         let (x, y) = (&rows[i], &rows[j]);
-        let (mut mine, mut theirs, mut shared, mut equal) = (0, 0, 0_usize, 0_usize);
-        while mine < x.columns.len() && theirs < y.columns.len() {
-            match x.columns[mine].cmp(&y.columns[theirs]) {
-                std::cmp::Ordering::Less => mine += 1,
-                std::cmp::Ordering::Greater => theirs += 1,
+        let (mut first, mut second, mut shared, mut equal) = (0, 0, 0_usize, 0_usize);
+        while first < x.columns.len() && second < y.columns.len() {
+            match x.columns[first].cmp(&y.columns[second]) {
+                std::cmp::Ordering::Less => first += 1,
+                std::cmp::Ordering::Greater => second += 1,
                 std::cmp::Ordering::Equal => {
-                    equal += usize::from(x.states[mine] == y.states[theirs]);
-                    (mine, theirs, shared) = (mine + 1, theirs + 1, shared + 1);
+                    equal += usize::from(x.states[first] == y.states[second]);
+                    (first, second, shared) = (first + 1, second + 1, shared + 1);
                 }
             }
         }

@@ -46,11 +46,11 @@ impl Group {
 
     /// Merges both groups; `moves` gives the new columns.
     pub(super) fn join(&self, other: &Group, moves: &[Move]) -> Group {
-        let (mine, theirs) = column_maps(moves, self.len, other.len);
+        let (own_map, other_map) = column_maps(moves, self.len, other.len);
         let moved =
             |columns: &[u32], map: &[u32]| columns.iter().map(|&column| map[column as usize]).collect();
-        let mut columns: Vec<Vec<u32>> = self.columns.iter().map(|row| moved(row, &mine)).collect();
-        columns.extend(other.columns.iter().map(|row| moved(row, &theirs)));
+        let mut columns: Vec<Vec<u32>> = self.columns.iter().map(|row| moved(row, &own_map)).collect();
+        columns.extend(other.columns.iter().map(|row| moved(row, &other_map)));
         Group { members: [self.members.as_slice(), &other.members].concat(), columns, len: moves.len() }
     }
 

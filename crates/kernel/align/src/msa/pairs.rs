@@ -67,14 +67,14 @@ struct CellPairs {
 impl CellPairs {
     fn add(&mut self, first: &Profile, x: usize, second: &Profile, y: usize) {
         self.both += f64::from(first.filled()[x]) * f64::from(second.filled()[y]);
-        let (mine, theirs) = (first.counts(x), second.counts(y));
+        let (first_counts, second_counts) = (first.counts(x), second.counts(y));
         if first.states() == second.states() {
-            self.equal += mine.iter().zip(theirs).map(|(x, y)| f64::from(x * y)).sum::<f64>();
+            self.equal += first_counts.iter().zip(second_counts).map(|(x, y)| f64::from(x * y)).sum::<f64>();
             return;
         }
-        for (state, count) in first.states().iter().zip(mine) {
+        for (state, count) in first.states().iter().zip(first_counts) {
             if let Ok(slot) = second.states().binary_search(state) {
-                self.equal += f64::from(count * theirs[slot]);
+                self.equal += f64::from(count * second_counts[slot]);
             }
         }
     }

@@ -103,7 +103,7 @@ pub(super) struct IntegerClass {
     pub(super) text: bool,
     /// The clock it is bound to.
     pub(super) clock: Option<Arc<str>>,
-    /// What it is to the reader.
+    /// Its role for the reader, such as the packet's length or its first timestamp.
     pub(super) role: Option<FieldRole>,
     /// Names of its values.
     pub(super) mapping: Option<Arc<EnumMapping>>,
@@ -164,7 +164,7 @@ pub(super) struct Choice {
     pub(super) class: Class,
 }
 
-/// What a class is.
+/// The kind of a field class.
 #[derive(Clone, Debug)]
 pub(super) enum FieldKind {
     /// A number, or a name of one.
@@ -248,8 +248,8 @@ fn fixed_bits(kind: &FieldKind) -> Option<u64> {
     match kind {
         FieldKind::Integer(integer) => (integer.bits > 0).then_some(u64::from(integer.bits)),
         FieldKind::Float { bits, .. } => Some(u64::from(*bits)),
-        FieldKind::Struct(members) => members.iter().try_fold(0u64, |at, member| {
-            let from = at.checked_next_multiple_of(u64::from(member.class.align()))?;
+        FieldKind::Struct(members) => members.iter().try_fold(0u64, |bits, member| {
+            let from = bits.checked_next_multiple_of(u64::from(member.class.align()))?;
             from.checked_add(member.class.fixed_bits()?)
         }),
         FieldKind::Array { count: ElementCount::Fixed(count), element } => array_bits(*count, element),

@@ -1,4 +1,4 @@
-//! The plans of a trace.
+//! The decoder of a CTF trace: for every stream and event class, a compiled plan of how to read it.
 
 use super::class::{FieldRole, FieldScope};
 use super::meaning::{EventMeaning, Meanings, PID_NS, RECORDED, VTID};
@@ -80,20 +80,20 @@ impl Decoder {
     /// Works out all plans.
     ///
     /// # Errors
-    /// What in the metadata cannot be decoded.
+    /// A message on the part of the metadata that cannot be decoded.
     pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
-        let mut left = STEPS_MAX;
+        let mut steps_left = STEPS_MAX;
         let mut compiler = Compiler::new(&schema.referenced);
         let packet_header = compiler.scope(
             FieldScope::PacketHeader,
             schema.packet_header.as_ref(),
             FieldDecoder::NONE,
-            &mut left,
+            &mut steps_left,
         )?;
         let meanings = Meanings::new(schema, options);
         let mut streams = HashMap::new();
         for (&id, stream) in &schema.streams {
-            let plan = stream_plan(schema, stream, compiler.clone(), &meanings, &mut left)?;
+            let plan = stream_plan(schema, stream, compiler.clone(), &meanings, &mut steps_left)?;
             streams.insert(id, plan);
         }
         let slots = streams.values().map(|stream| stream.slots).max().unwrap_or(0).max(compiler.slots());
@@ -119,7 +119,7 @@ fn stream_plan(
     stream: &StreamClass,
     mut compiler: Compiler<'_>,
     meanings: &Meanings<'_>,
-    left: &mut usize,
+    steps_left: &mut usize,
 ) -> Result<StreamPlan, String> {
     const THREAD: &[(&str, Slot)] = &[("tid", RECORDED), ("pid_ns", PID_NS), ("vtid", VTID)];
     let contexts = FieldDecoder { named: THREAD, printed: false };
@@ -127,12 +127,16 @@ fn stream_plan(
         FieldScope::PacketContext,
         stream.packet_context.as_ref(),
         FieldDecoder::NONE,
-        left,
+        steps_left,
     )?;
-    let event_header =
-        compiler.scope(FieldScope::EventHeader, stream.event_header.as_ref(), FieldDecoder::NONE, left)?;
+    let event_header = compiler.scope(
+        FieldScope::EventHeader,
+        stream.event_header.as_ref(),
+        FieldDecoder::NONE,
+        steps_left,
+    )?;
     let common_context =
-        compiler.scope(FieldScope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
+        compiler.scope(FieldScope::CommonContext, stream.common_context.as_ref(), contexts, steps_left)?;
     let clock = stream
         .clock
         .as_ref()
@@ -152,7 +156,7 @@ fn stream_plan(
     };
     for (&id, event) in &stream.events {
         let mut compiler = compiler.clone();
-        let event_plan = event_plan(event, &mut compiler, contexts, meanings, left)
+        let event_plan = event_plan(event, &mut compiler, contexts, meanings, steps_left)
             .map_err(|reason| format!("event `{}`: {reason}", event.name))?;
         plan.slots = plan.slots.max(compiler.slots());
         plan.add(id, event_plan);
@@ -165,14 +169,14 @@ fn event_plan(
     compiler: &mut Compiler<'_>,
     contexts: FieldDecoder<'_>,
     meanings: &Meanings<'_>,
-    left: &mut usize,
+    steps_left: &mut usize,
 ) -> Result<EventPlan, String> {
     let what = meanings.event(&event.name);
     let named = what.wanted(event);
     let printed = matches!(what, EventMeaning::Other { .. });
-    let context = compiler.scope(FieldScope::EventContext, event.context.as_ref(), contexts, left)?;
+    let context = compiler.scope(FieldScope::EventContext, event.context.as_ref(), contexts, steps_left)?;
     let fields = FieldDecoder { named: &named, printed };
-    let payload = compiler.scope(FieldScope::Payload, event.payload.as_ref(), fields, left)?;
+    let payload = compiler.scope(FieldScope::Payload, event.payload.as_ref(), fields, steps_left)?;
     Ok(EventPlan { what, context, payload })
 }
 

@@ -43,12 +43,12 @@ pub(super) fn traces(path: &Path) -> Vec<PathBuf> {
         path
     };
     let mut folders_found = Vec::new();
-    let mut left = ENTRIES_MAX;
-    find_metadata(folder, DEPTH_MAX, &mut left, &mut folders_found);
+    let mut entries_left = ENTRIES_MAX;
+    find_metadata(folder, DEPTH_MAX, &mut entries_left, &mut folders_found);
     folders_found
 }
 
-fn find_metadata(folder: &Path, depth: usize, left: &mut usize, folders_found: &mut Vec<PathBuf>) {
+fn find_metadata(folder: &Path, depth: usize, entries_left: &mut usize, folders_found: &mut Vec<PathBuf>) {
     if is_trace(folder) {
         folders_found.push(folder.to_owned());
         return;
@@ -58,9 +58,9 @@ fn find_metadata(folder: &Path, depth: usize, left: &mut usize, folders_found: &
     }
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut folders: Vec<PathBuf> = entries
-        .take(*left)
+        .take(*entries_left)
         .filter_map(|entry| {
-            *left = left.saturating_sub(1);
+            *entries_left = entries_left.saturating_sub(1);
             let entry = entry.ok()?;
             entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.path())
         })
@@ -70,6 +70,6 @@ fn find_metadata(folder: &Path, depth: usize, left: &mut usize, folders_found: &
         if folders_found.len() >= TRACES_MAX {
             return;
         }
-        find_metadata(&folder, depth - 1, left, folders_found);
+        find_metadata(&folder, depth - 1, entries_left, folders_found);
     }
 }

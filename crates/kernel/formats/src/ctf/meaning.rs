@@ -90,7 +90,7 @@ impl<'a> Meanings<'a> {
         Meanings { options, queues }
     }
 
-    /// What events of a name become.
+    /// The kernel event that events of a name become.
     pub(super) fn event(&self, full_name: &str) -> EventMeaning {
         let (system, name) = without_system(full_name);
         if let Some(what) = self.known(name).or_else(|| syscall(system, name)) {
@@ -225,8 +225,8 @@ impl EventMeaning {
         }
         let mut names = HashSet::new();
         if let Some(payload) = &event.payload {
-            let mut left = NAMES_MAX;
-            collect(payload, &mut names, &mut left);
+            let mut names_left = NAMES_MAX;
+            collect(payload, &mut names, &mut names_left);
         }
         let own: [(&[&'static str], Slot); 2] =
             [(&["common_pid", "perf_tid"], RECORDED), (&["common_flags"], FLAGS)];
@@ -240,20 +240,20 @@ impl EventMeaning {
     }
 }
 
-fn collect<'a>(class: &'a Class, names: &mut HashSet<&'a str>, left: &mut usize) {
-    let Some(fewer) = left.checked_sub(1) else { return };
-    *left = fewer;
+fn collect<'a>(class: &'a Class, names: &mut HashSet<&'a str>, names_left: &mut usize) {
+    let Some(fewer) = names_left.checked_sub(1) else { return };
+    *names_left = fewer;
     match class.kind() {
         FieldKind::Struct(members) => {
             for member in members {
                 names.insert(plain(&member.name));
-                collect(&member.class, names, left);
+                collect(&member.class, names, names_left);
             }
         }
         FieldKind::Variant { choices, .. } => {
-            choices.iter().for_each(|choice| collect(&choice.class, names, left))
+            choices.iter().for_each(|choice| collect(&choice.class, names, names_left))
         }
-        FieldKind::Optional { class, .. } => collect(class, names, left),
+        FieldKind::Optional { class, .. } => collect(class, names, names_left),
         FieldKind::Integer(_) | FieldKind::Float { .. } | FieldKind::Text | FieldKind::Array { .. } => {}
     }
 }

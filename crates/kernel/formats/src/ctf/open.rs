@@ -52,14 +52,14 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     for folder in &folders {
         described.push(describe(folder, options)?);
     }
-    let (mut wanted, others): (Vec<ScannedMetadata>, Vec<ScannedMetadata>) = described
+    let (mut opened, others): (Vec<ScannedMetadata>, Vec<ScannedMetadata>) = described
         .into_iter()
         .partition(|trace| trace.decoder.wants_something() && matches!(trace.domain(), "kernel" | ""));
     let names = |traces: &[ScannedMetadata]| -> String {
         let names: Vec<String> = traces.iter().map(|trace| trace.folder.display().to_string()).collect();
         names.join(", ")
     };
-    let kernel = match (wanted.len(), wanted.pop()) {
+    let kernel = match (opened.len(), opened.pop()) {
         (1, Some(kernel)) => kernel,
         (_, None) => {
             return Err(unsupported(format!(
@@ -68,10 +68,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
             )));
         }
         (_, Some(last)) => {
-            wanted.push(last);
+            opened.push(last);
             return Err(unsupported(format!(
                 "holds several kernel traces ({}); give one of them",
-                names(&wanted)
+                names(&opened)
             )));
         }
     };
@@ -83,7 +83,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
 /// Messages quote metadata, which can be anything.
 fn short(mut text: String) -> String {
     const BYTES_MAX: usize = 1000;
-    if let Some((end, _)) = text.char_indices().find(|(at, _)| *at >= BYTES_MAX) {
+    if let Some((end, _)) = text.char_indices().find(|(position, _)| *position >= BYTES_MAX) {
         text.truncate(end);
         text.push('…');
     }

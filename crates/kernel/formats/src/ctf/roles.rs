@@ -58,33 +58,34 @@ pub(super) fn clock_of(class: &Class) -> Option<String> {
 
 /// The class with roles where `role` finds one; roles that are there already stay.
 fn assigned(class: &Class, role: ByName) -> Result<Class, String> {
-    let mut left = FIELDS_MAX;
-    visit("", class, role, &mut left)
+    let mut fields_left = FIELDS_MAX;
+    visit("", class, role, &mut fields_left)
 }
 
-fn visit(name: &str, class: &Class, role: ByName, left: &mut usize) -> Result<Class, String> {
-    *left = left.checked_sub(1).ok_or("a header of too many fields")?;
+fn visit(name: &str, class: &Class, role: ByName, fields_left: &mut usize) -> Result<Class, String> {
+    *fields_left = fields_left.checked_sub(1).ok_or("a header of too many fields")?;
     let kind = match class.kind() {
         FieldKind::Integer(integer) if integer.role.is_none() => {
             FieldKind::Integer(IntegerClass { role: role(plain(name), integer), ..integer.clone() })
         }
         FieldKind::Struct(members) => {
             let members = members.iter().map(|member| {
-                visit(&member.name, &member.class, role, left)
+                visit(&member.name, &member.class, role, fields_left)
                     .map(|class| ChoiceOption { name: member.name.clone(), class })
             });
             FieldKind::Struct(members.collect::<Result<_, _>>()?)
         }
         FieldKind::Variant { selector, choices } => {
             let choices = choices.iter().map(|choice| {
-                visit(&choice.name, &choice.class, role, left).map(|class| Choice { class, ..choice.clone() })
+                visit(&choice.name, &choice.class, role, fields_left)
+                    .map(|class| Choice { class, ..choice.clone() })
             });
             FieldKind::Variant { selector: selector.clone(), choices: choices.collect::<Result<_, _>>()? }
         }
         FieldKind::Optional { selector, ranges, class } => FieldKind::Optional {
             selector: selector.clone(),
             ranges: ranges.clone(),
-            class: visit(name, class, role, left)?,
+            class: visit(name, class, role, fields_left)?,
         },
         FieldKind::Integer(_) | FieldKind::Float { .. } | FieldKind::Text | FieldKind::Array { .. } => {
             return Ok(class.clone());

@@ -200,9 +200,9 @@ impl CtfStream {
     /// Makes the packet with this head the one being read.
     fn begin(&mut self, head: PacketHead, batch: &mut EventBatch) {
         let start = self.next;
-        let left = self.window.file_bytes() - start;
-        let packet_bytes = head.packet_bits.map_or(left, |bits| bits / 8);
-        let content = head.content_bits.or(head.packet_bits).unwrap_or(left.saturating_mul(8));
+        let remaining = self.window.file_bytes() - start;
+        let packet_bytes = head.packet_bits.map_or(remaining, |bits| bits / 8);
+        let content = head.content_bits.or(head.packet_bits).unwrap_or(remaining.saturating_mul(8));
         if self.class != Some(head.class) {
             self.class = Some(head.class);
             self.class_names = vec![None; self.decoder.streams[&head.class].events()];
@@ -235,7 +235,7 @@ impl CtfStream {
             content,
             origin: start,
             at: head.events_at,
-            effort: 1_000_000 + 4 * content.min(left.saturating_mul(8)),
+            effort: 1_000_000 + 4 * content.min(remaining.saturating_mul(8)),
             discarded,
             head,
         });

@@ -65,22 +65,22 @@ impl FileWindow {
         if had >= WINDOW_BYTES_MAX {
             return Ok(FillResult::TooLarge);
         }
-        let wanted = if had < WINDOW_BYTES / 2 { WINDOW_BYTES } else { (had * 2).min(WINDOW_BYTES_MAX) };
-        self.load(offset, wanted)?;
+        let length = if had < WINDOW_BYTES / 2 { WINDOW_BYTES } else { (had * 2).min(WINDOW_BYTES_MAX) };
+        self.load(offset, length)?;
         Ok(if self.bytes.len() > had { FillResult::More } else { FillResult::FileEnds })
     }
 
-    fn load(&mut self, offset: u64, wanted: usize) -> io::Result<()> {
+    fn load(&mut self, offset: u64, length: usize) -> io::Result<()> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(offset))?;
         self.bytes.clear();
-        if self.bytes.capacity() > wanted.saturating_mul(4) {
+        if self.bytes.capacity() > length.saturating_mul(4) {
             self.bytes = Vec::new();
         }
         self.from = offset;
-        let left = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
-        self.bytes.reserve(wanted.min(left));
-        file.take(wanted as u64).read_to_end(&mut self.bytes)?;
+        let remaining = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+        self.bytes.reserve(length.min(remaining));
+        file.take(length as u64).read_to_end(&mut self.bytes)?;
         Ok(())
     }
 }

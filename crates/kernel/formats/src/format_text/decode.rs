@@ -1,4 +1,4 @@
-//! Records to events.
+//! Turns the raw records of one stream into kernel events, by the plans made from the format texts.
 
 use super::fields::{BytesField, NumberField};
 use super::other::write_fields;
@@ -33,7 +33,7 @@ struct Plans {
     tid: Option<NumberField>,
 }
 
-/// What one stream needs beside the plans.
+/// State of one stream.
 #[derive(Debug, Default)]
 struct DecodeScratch {
     names: ThreadNames,

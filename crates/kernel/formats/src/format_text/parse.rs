@@ -36,7 +36,7 @@ pub(crate) struct Field {
     pub(crate) offset: usize,
     /// Its bytes in the fixed part of the record.
     pub(crate) size: usize,
-    /// What it holds.
+    /// Type and position of its value.
     pub(crate) shape: FieldShape,
 }
 
@@ -122,14 +122,16 @@ struct DeclaredField<'t> {
     /// Everything before the name.
     kind: &'t str,
     name: &'t str,
-    /// What stands in the brackets; `None` without brackets.
+    /// The text in the brackets; `None` without brackets.
     length: Option<&'t str>,
 }
 
 impl<'t> DeclaredField<'t> {
     /// `char comm[16]`, `__data_loc char[] name`, `unsigned long args[6]`, `const char * reason`.
     fn parse(text: &'t str) -> DeclaredField<'t> {
-        let cut = text.rfind(|letter: char| letter.is_whitespace() || letter == '*').map_or(0, |at| at + 1);
+        let cut = text
+            .rfind(|letter: char| letter.is_whitespace() || letter == '*')
+            .map_or(0, |position| position + 1);
         let (kind, name) = (text[..cut].trim(), &text[cut..]);
         match name.split_once('[') {
             Some((name, length)) => DeclaredField { kind, name, length: Some(length.trim_end_matches(']')) },

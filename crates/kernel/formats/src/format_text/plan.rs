@@ -219,8 +219,8 @@ mod tests {
 
     fn plan(system: &str, name: &str, fields: &str) -> EventPlan {
         let mut text = format!("name: {name}\nID: 9\nformat:\n");
-        for (field, at) in fields.split_whitespace().zip((8..).step_by(8)) {
-            text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
+        for (field, offset) in fields.split_whitespace().zip((8..).step_by(8)) {
+            text.push_str(&format!("\tfield:long {field};\toffset:{offset};\tsize:8;\tsigned:1;\n"));
         }
         let format = EventFormat::parse(system, &text).expect("a format");
         let options = OpenOptions {

@@ -92,11 +92,12 @@ mod tests {
             let id = StackNames::default().frames(addresses.to_vec(), &symbols, &mut texts);
             texts.text(id).to_owned()
         };
-        let at = |function: u64| 0xffff_ffff_8100_0000 + (function << 12) + 5;
+        let address = |function: u64| 0xffff_ffff_8100_0000 + (function << 12) + 5;
         // The first is perf's mark of the kernel's part, the last an address of the program.
-        let stack = [0xffff_ffff_ffff_ff80, at(4), at(3), at(2), at(1), at(0), 0x5555_0000];
+        let stack =
+            [0xffff_ffff_ffff_ff80, address(4), address(3), address(2), address(1), address(0), 0x5555_0000];
         assert_eq!(frames(&stack), "futex_wait do_futex");
-        assert_eq!(frames(&[at(4), at(1)]), "schedule do_syscall_64", "nothing else");
+        assert_eq!(frames(&[address(4), address(1)]), "schedule do_syscall_64", "nothing else");
         assert_eq!(frames(&[0xffff_ffff_0000_0000]), "0xffffffff00000000");
         assert_eq!((frames(&[]), frames(&[7, u64::MAX])), (String::new(), String::new()));
     }

@@ -37,8 +37,8 @@ impl Symbols {
     pub(super) fn containing(&self, address: u64) -> String {
         let functions = self.functions.get_or_init(|| functions(&self.text));
         let begun = functions.partition_point(|&(begin, _)| begin <= address);
-        let at = begun.checked_sub(1).map(|last| functions[last].1);
-        let line = at.and_then(|at| self.text[at..].split(|&byte| byte == b'\n').next());
+        let line_start = begun.checked_sub(1).map(|last| functions[last].1);
+        let line = line_start.and_then(|start| self.text[start..].split(|&byte| byte == b'\n').next());
         // A blank would be the end of the name.
         line.and_then(name_in).map_or_else(|| format!("{address:#x}"), str::to_owned)
     }
@@ -52,7 +52,7 @@ fn name_in(line: &[u8]) -> Option<&str> {
 /// Functions by address; of several at one address the first. Data is left out.
 fn functions(text: &[u8]) -> Vec<(u64, usize)> {
     let mut functions = Vec::new();
-    let mut at = 0;
+    let mut position = 0;
     for line in text.split(|&byte| byte == b'\n') {
         let words = std::str::from_utf8(line.get(..18).unwrap_or_default())
             .ok()
@@ -61,9 +61,9 @@ fn functions(text: &[u8]) -> Vec<(u64, usize)> {
             && let Ok(address) = u64::from_str_radix(address, 16)
             && matches!(kind, "t" | "T" | "w" | "W")
         {
-            functions.push((address, at));
+            functions.push((address, position));
         }
-        at += line.len() + 1;
+        position += line.len() + 1;
     }
     functions.sort();
     functions.dedup_by_key(|(address, _)| *address);

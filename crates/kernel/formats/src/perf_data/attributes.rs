@@ -1,4 +1,4 @@
-//! What `perf_event_attr` says of the records of an event (perf_event_open(2)).
+//! Reads `perf_event_attr`, which describes the records of an event (perf_event_open(2)).
 
 use crate::bytes::ByteOrder;
 
@@ -36,7 +36,7 @@ pub(super) struct Attribute {
     pub(super) tracepoint: bool,
     /// A tracepoint's number: that of its format text.
     pub(super) config: u64,
-    /// What its samples hold.
+    /// Bits of `PERF_SAMPLE_…`: the fields of its samples.
     pub(super) sample_type: u64,
     /// How counters are held, when they are.
     pub(super) read_format: u64,

@@ -44,9 +44,9 @@ pub(super) struct PerfHead {
     pub(super) records_end: u64,
     /// Whether the records' size is missing: `perf record` did not end properly.
     pub(super) unfinished: bool,
-    /// What was recorded.
+    /// The events that were recorded.
     pub(super) attributes: Vec<Attribute>,
-    /// What features say.
+    /// Values of the feature sections.
     pub(super) features: Features,
     /// Names of threads when the recording began.
     pub(super) threads: Vec<ThreadName>,

@@ -18,7 +18,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What to record, for messages.
+/// A command that records what is needed, for messages.
 const RECORD: &str = "`perf record -a -k mono -e sched:sched_switch,sched:sched_waking …`";
 
 /// Opens a perf.data.
@@ -51,10 +51,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     }
     let symbols = if texts.symbols.is_empty() { symbols_beside(path) } else { texts.symbols };
     let decoder = Decoder::new(&texts.formats, symbols, head.order, options);
-    let wanted = wanted(&head.attributes, &texts.formats);
+    let requested = wanted(&head.attributes, &texts.formats);
     let stream = |records: Records, events_max: usize| {
         let round = ReorderBuffer::new(events_max);
-        PerfStream::new(records, head.order, layouts.clone(), decoder.another(), wanted, round)
+        PerfStream::new(records, head.order, layouts.clone(), decoder.another(), requested, round)
     };
     let records = Records::new(Arc::clone(&file), head.order, head.records_from, head.records_end);
     let mut streams: Vec<Box<dyn EventStream>> = vec![Box::new(stream(records, EVENTS_MAX))];

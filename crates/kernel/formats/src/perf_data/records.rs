@@ -55,7 +55,7 @@ pub(super) struct PerfRecord<'a> {
     pub(super) kind: u32,
     /// Its flags.
     pub(super) misc: u16,
-    /// What comes behind its head.
+    /// The bytes after its header.
     pub(super) body: &'a [u8],
 }
 
@@ -187,8 +187,8 @@ impl Records {
     /// Appends to the pending block; returns how many bytes.
     fn read_block(&mut self) -> io::Result<usize> {
         let before = self.block.bytes.len();
-        let left = usize::try_from(self.end.saturating_sub(self.next)).unwrap_or(usize::MAX);
-        self.file.append_at(self.next, left.min(BLOCK_BYTES), &mut self.block.bytes)?;
+        let remaining = usize::try_from(self.end.saturating_sub(self.next)).unwrap_or(usize::MAX);
+        self.file.append_at(self.next, remaining.min(BLOCK_BYTES), &mut self.block.bytes)?;
         let count = self.block.bytes.len() - before;
         self.next += count as u64;
         Ok(count)
@@ -197,8 +197,8 @@ impl Records {
     /// Consumes the bytes that follow the last record and are not included in its size: the format texts behind
     /// [`TRACING_DATA`] and the traces behind [`AUXTRACE`]. `None` when the file has fewer.
     pub(super) fn follow(&mut self, count: u64, mut each: impl FnMut(&[u8])) -> io::Result<Option<()>> {
-        let mut left = count;
-        while left > 0 {
+        let mut remaining = count;
+        while remaining > 0 {
             if self.block.rest().is_empty() {
                 self.block.compact();
                 if self.read_block()? == 0 {
@@ -206,9 +206,9 @@ impl Records {
                 }
             }
             let rest = self.block.rest();
-            let part = &rest[..rest.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+            let part = &rest[..rest.len().min(usize::try_from(remaining).unwrap_or(usize::MAX))];
             each(part);
-            left -= part.len() as u64;
+            remaining -= part.len() as u64;
             self.block.at += part.len();
         }
         Ok(Some(()))

@@ -50,15 +50,15 @@ impl SampleLayout {
     fn new(attribute: &Attribute) -> SampleLayout {
         use sample_bits::*;
         let has = |bit: u64| attribute.sample_type & bit != 0;
-        let mut at = 0;
+        let mut position = 0;
         let mut next_field = |bit: u64| {
-            let offset = has(bit).then_some(at);
-            at += if has(bit) { 8 } else { 0 };
+            let offset = has(bit).then_some(position);
+            position += if has(bit) { 8 } else { 0 };
             offset
         };
         let identifier = next_field(IDENTIFIER);
         next_field(IP);
-        let tid_at = next_field(TID).map(|at| at + 4);
+        let tid_at = next_field(TID).map(|offset| offset + 4);
         let time_at = next_field(TIME);
         next_field(ADDR);
         let id_at = identifier.or(next_field(ID));
@@ -77,7 +77,7 @@ impl SampleLayout {
             time_at,
             id_at,
             cpu_at,
-            varying_at: at,
+            varying_at: position,
         }
     }
 
@@ -87,30 +87,30 @@ impl SampleLayout {
 
     /// The tracepoint's record in a sample, and the addresses of the call stack.
     fn raw_and_stack<'a>(&self, body: &'a [u8], order: ByteOrder) -> Option<(&'a [u8], &'a [u8])> {
-        let mut at = self.varying_at;
+        let mut offset = self.varying_at;
         let mut stack = &body[..0];
         if self.has(sample_bits::READ) {
-            at = at.checked_add(self.read_bytes(body, at, order)?)?;
+            offset = offset.checked_add(self.read_bytes(body, offset, order)?)?;
         }
         if self.has(sample_bits::CALLCHAIN) {
-            let count = usize::try_from(order.u64(body, at)?).ok()?;
-            let from = at.checked_add(8)?;
-            at = from.checked_add(count.checked_mul(8)?)?;
-            stack = body.get(from..at)?;
+            let count = usize::try_from(order.u64(body, offset)?).ok()?;
+            let from = offset.checked_add(8)?;
+            offset = from.checked_add(count.checked_mul(8)?)?;
+            stack = body.get(from..offset)?;
         }
-        let size = order.u32(body, at)? as usize;
-        Some((body.get(at + 4..)?.get(..size)?, stack))
+        let size = order.u32(body, offset)? as usize;
+        Some((body.get(offset + 4..)?.get(..size)?, stack))
     }
 
     /// Bytes of the counters in a sample.
-    fn read_bytes(&self, body: &[u8], at: usize, order: ByteOrder) -> Option<usize> {
+    fn read_bytes(&self, body: &[u8], offset: usize, order: ByteOrder) -> Option<usize> {
         let has = |bit: u64| usize::from(self.read_format & bit != 0);
         let times = has(READ_TIME_ENABLED) + has(READ_TIME_RUNNING);
         let each = 1 + has(READ_ID) + has(READ_LOST);
         if self.read_format & READ_GROUP == 0 {
             return Some(8 * (times + each));
         }
-        let count = usize::try_from(order.u64(body, at)?).ok()?;
+        let count = usize::try_from(order.u64(body, offset)?).ok()?;
         count.checked_mul(8 * each)?.checked_add(8 * (1 + times))
     }
 
@@ -132,9 +132,9 @@ impl SampleLayout {
         let time_at = previous_field(TIME);
         let tid_at = previous_field(TID);
         SampleOrigin {
-            time_ns: time_at.and_then(|at| order.u64(body, at)),
-            cpu: cpu_at.and_then(|at| order.u32(body, at)),
-            tid: tid_at.and_then(|at| order.u32(body, at + 4)),
+            time_ns: time_at.and_then(|offset| order.u64(body, offset)),
+            cpu: cpu_at.and_then(|offset| order.u32(body, offset)),
+            tid: tid_at.and_then(|offset| order.u32(body, offset + 4)),
         }
     }
 }
@@ -173,9 +173,9 @@ impl SampleLayouts {
         let order = self.order;
         let Some((raw, stack)) = layout.raw_and_stack(body, order) else { return SampleKind::Malformed };
         let origin = SampleOrigin {
-            time_ns: layout.time_at.and_then(|at| order.u64(body, at)),
-            cpu: layout.cpu_at.and_then(|at| order.u32(body, at)),
-            tid: layout.tid_at.and_then(|at| order.u32(body, at)),
+            time_ns: layout.time_at.and_then(|offset| order.u64(body, offset)),
+            cpu: layout.cpu_at.and_then(|offset| order.u32(body, offset)),
+            tid: layout.tid_at.and_then(|offset| order.u32(body, offset)),
         };
         SampleKind::Tracepoint(Sample { origin, raw, stack })
     }
@@ -192,7 +192,7 @@ impl SampleLayouts {
         if let [single] = self.layouts.as_slice() {
             return single;
         }
-        let id = self.layouts[0].id_at.and_then(|at| self.order.u64(body, at));
+        let id = self.layouts[0].id_at.and_then(|offset| self.order.u64(body, offset));
         let index = id.and_then(|id| self.by_id.get(&id)).copied().unwrap_or(0);
         &self.layouts[index]
     }

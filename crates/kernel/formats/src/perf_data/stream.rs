@@ -1,4 +1,4 @@
-//! Records to events.
+//! The stream of a perf.data file: turns its records (samples, and perf's own records) into kernel events.
 
 use super::kinds;
 use super::records::{NextRecord, PerfRecord, Records, following};
@@ -44,7 +44,7 @@ impl PerfStream {
         order: ByteOrder,
         layouts: SampleLayouts,
         decoder: Decoder,
-        wanted: RequestedEvents,
+        requested: RequestedEvents,
         round: ReorderBuffer,
     ) -> PerfStream {
         PerfStream {
@@ -52,7 +52,7 @@ impl PerfStream {
             order,
             layouts,
             decoder,
-            wanted,
+            wanted: requested,
             round,
             cpus: BTreeSet::new(),
             lost: 0,

@@ -4,12 +4,12 @@
 /// imitate.
 fn after_field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let mut to = fields.len();
-    while let Some(at) = fields[..to].rfind(name) {
-        let starts = at == 0 || matches!(fields.as_bytes()[at - 1], b' ' | b',' | b'(');
-        if let (true, Some(value)) = (starts, fields[at + name.len()..].strip_prefix('=')) {
+    while let Some(position) = fields[..to].rfind(name) {
+        let starts = position == 0 || matches!(fields.as_bytes()[position - 1], b' ' | b',' | b'(');
+        if let (true, Some(value)) = (starts, fields[position + name.len()..].strip_prefix('=')) {
             return Some(value);
         }
-        to = at;
+        to = position;
     }
     None
 }

@@ -28,11 +28,11 @@ pub(super) struct EventLine<'a> {
     pub(super) coarse: bool,
     /// The event's name, without its system.
     pub(super) event: &'a str,
-    /// What follows the name.
+    /// The text after the name: the event's fields.
     pub(super) fields: &'a str,
 }
 
-/// What stands between the task and the event.
+/// The columns between task and event: processor, flags, and time.
 struct ClockAnchor<'a> {
     task: &'a str,
     cpu: Cpu,

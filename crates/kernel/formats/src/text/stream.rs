@@ -42,7 +42,8 @@ impl<R: BufRead> TextStream<R> {
         loop {
             let ahead = self.input.fill_buf()?;
             let end = memchr::memchr(b'\n', ahead);
-            let (used, ended) = (end.map_or(ahead.len(), |at| at + 1), end.is_some() || ahead.is_empty());
+            let (used, ended) =
+                (end.map_or(ahead.len(), |position| position + 1), end.is_some() || ahead.is_empty());
             self.input.consume(used);
             if ended {
                 return Ok(());

@@ -72,7 +72,7 @@ pub(crate) struct CpuBuffers {
     pub(crate) cpus: Vec<CpuPages>,
 }
 
-/// What options say.
+/// Values of the file's options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HeadOptions {
     /// `uname` of the host.
@@ -110,7 +110,7 @@ pub(crate) struct TraceHead {
     pub(crate) symbols: Symbols,
     /// Names of threads, saved when the recording ended.
     pub(crate) threads: Vec<(Tid, String)>,
-    /// What options say.
+    /// Values of the file's options.
     pub(crate) options: HeadOptions,
     /// Buffers, in the file's order.
     pub(crate) buffers: Vec<CpuBuffers>,

@@ -18,7 +18,7 @@ const SECTION_HEAD_BYTES: usize = 16;
 /// Flag of a section's head: its content is compressed.
 const COMPRESSED: u16 = 1;
 
-/// What stands between the preamble and the sections.
+/// The part between the preamble and the sections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SectionedStart {
     /// Name of the compression.
@@ -105,13 +105,15 @@ impl Sections<'_> {
     }
 
     /// The content of a section, unpacked; `None` if it is another one, incomplete, damaged, or too large.
-    fn content(&self, at: SectionAt) -> io::Result<Option<Vec<u8>>> {
-        let Some(head) = self.head(at.offset)?.filter(|head| head.kind == at.kind) else { return Ok(None) };
+    fn content(&self, section: SectionAt) -> io::Result<Option<Vec<u8>>> {
+        let Some(head) = self.head(section.offset)?.filter(|head| head.kind == section.kind) else {
+            return Ok(None);
+        };
         if head.bytes > SECTION_BYTES_MAX {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        let from = at.offset.saturating_add(SECTION_HEAD_BYTES as u64);
+        let from = section.offset.saturating_add(SECTION_HEAD_BYTES as u64);
         self.file.read_at(from, head.bytes as usize, &mut bytes)?;
         if !head.compressed() {
             return Ok(Some(bytes).filter(|bytes| bytes.len() as u64 == head.bytes));

@@ -65,7 +65,7 @@ pub(crate) fn read_texts(bytes: &[u8]) -> Option<TraceHead> {
     (!head.formats.is_empty()).then_some(head)
 }
 
-/// What comes behind the number of CPUs: options, then where the pages lie.
+/// The part after the number of CPUs: options, then where the pages lie.
 fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: &Preamble, head: &mut TraceHead) -> Option<()> {
     let mut word = cursor.take(10)?;
     if word.starts_with(b"options") {

@@ -81,7 +81,7 @@ impl CpuStream {
         pages_are: PageSource,
         scale: TimeScale,
         decoder: Decoder,
-        at: CpuPages,
+        pages: CpuPages,
     ) -> CpuStream {
         CpuStream {
             file,
@@ -89,9 +89,9 @@ impl CpuStream {
             pages_are,
             scale,
             decoder,
-            cpu: Cpu(at.cpu as u16),
-            next: at.offset,
-            end: at.offset.saturating_add(at.bytes),
+            cpu: Cpu(pages.cpu as u16),
+            next: pages.offset,
+            end: pages.offset.saturating_add(pages.bytes),
             chunks: None,
             pages: Vec::new(),
             packed: Vec::new(),
@@ -126,11 +126,11 @@ impl CpuStream {
             let Some(count) = self.word(order)? else { return Ok(PageRead::Truncated) };
             self.chunks = Some(count);
         }
-        let left = self.chunks.unwrap_or(0);
-        if left == 0 {
+        let chunks_left = self.chunks.unwrap_or(0);
+        if chunks_left == 0 {
             return Ok(PageRead::End);
         }
-        self.chunks = Some(left - 1);
+        self.chunks = Some(chunks_left - 1);
         let (Some(packed_bytes), Some(plain_bytes)) = (self.word(order)?, self.word(order)?) else {
             return Ok(PageRead::Truncated);
         };
@@ -213,7 +213,8 @@ impl EventStream for CpuStream {
         };
         batch.losses.add(loss, || format!("the pages of CPU {cpu}"));
         // A damaged chunk is skipped: the following ones are independent frames.
-        let goes_on = loss == Loss::CorruptCompression && self.chunks.is_some_and(|left| left > 0);
+        let goes_on =
+            loss == Loss::CorruptCompression && self.chunks.is_some_and(|chunks_left| chunks_left > 0);
         if goes_on && self.next < self.end { StreamState::More } else { StreamState::Ended }
     }
 }

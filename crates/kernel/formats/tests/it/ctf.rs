@@ -223,9 +223,11 @@ fn all_layouts_of_a_run_have_equal_events() {
         });
         let run = read(folder.path(), &[]);
         if run.events != expected || !run.losses.is_empty() {
-            let at = run.events.iter().zip(&expected).position(|(actual, expected)| actual != expected);
-            wrong
-                .push(format!("{layout:?} from {at:?}: {:?}", at.map(|at| (&run.events[at], &expected[at]))));
+            let position = run.events.iter().zip(&expected).position(|(actual, expected)| actual != expected);
+            wrong.push(format!(
+                "{layout:?} from {position:?}: {:?}",
+                position.map(|index| (&run.events[index], &expected[index]))
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -262,10 +264,11 @@ pub(crate) fn written(
 fn discarded_events_are_reported_where_they_were_lost() {
     for version in [Version::One, Version::Two] {
         let (folder, expected) = written(Layout::new(version), |events, _| {
-            for at in [100, 300] {
-                let KernelEvent { time, cpu, .. } = events[at];
-                events[at].kind = EventKind::Lost { count: Some(at as u64) };
-                events[at] = KernelEvent { time, cpu, flags: None, recorded: None, kind: events[at].kind };
+            for offset in [100, 300] {
+                let KernelEvent { time, cpu, .. } = events[offset];
+                events[offset].kind = EventKind::Lost { count: Some(offset as u64) };
+                events[offset] =
+                    KernelEvent { time, cpu, flags: None, recorded: None, kind: events[offset].kind };
             }
         });
         let run = read(folder.path(), &[]);

@@ -96,9 +96,9 @@ proptest! {
         let (folder, _) = written(Layout { packet_bytes: 512, packetized: false, ..Layout::new(version) }, |_, _| {});
         let path = folder.path().join(if metadata { "metadata" } else { "channel0_0" });
         let mut bytes = std::fs::read(&path).unwrap();
-        for (at, byte) in damage {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        for (position, byte) in damage {
+            let position = position.index(bytes.len());
+            bytes[position] = byte;
         }
         std::fs::write(&path, &bytes).unwrap();
         if let Ok(trace) = open(folder.path()) {

@@ -52,13 +52,13 @@ impl PerfData {
     }
 
     /// A sample of a tracepoint.
-    pub(crate) fn sample(self, at: PerfPosition, raw: &[u8]) -> PerfData {
+    pub(crate) fn sample(self, position: PerfPosition, raw: &[u8]) -> PerfData {
         let order = self.order;
         let mut body = order.u64(ID).to_vec();
         body.extend(order.u64(0xffff_ffff_8100_0000));
-        body.extend([order.u32(at.tid), order.u32(at.tid)].concat());
-        body.extend(order.u64(at.ns));
-        body.extend([order.u32(at.cpu), order.u32(0)].concat());
+        body.extend([order.u32(position.tid), order.u32(position.tid)].concat());
+        body.extend(order.u64(position.ns));
+        body.extend([order.u32(position.cpu), order.u32(0)].concat());
         body.extend(order.u64(1));
         let padded = (raw.len() + 4).next_multiple_of(8) - 4;
         body.extend(order.u32(padded as u32));
@@ -68,12 +68,12 @@ impl PerfData {
     }
 
     /// A record that ends with a thread, a time, a CPU and a number.
-    pub(crate) fn aside(self, kind: u32, at: PerfPosition, body: &[u8]) -> PerfData {
+    pub(crate) fn aside(self, kind: u32, position: PerfPosition, body: &[u8]) -> PerfData {
         let order = self.order;
         let mut body = body.to_vec();
-        body.extend([order.u32(at.tid), order.u32(at.tid)].concat());
-        body.extend(order.u64(at.ns));
-        body.extend([order.u32(at.cpu), order.u32(0)].concat());
+        body.extend([order.u32(position.tid), order.u32(position.tid)].concat());
+        body.extend(order.u64(position.ns));
+        body.extend([order.u32(position.cpu), order.u32(0)].concat());
         body.extend(order.u64(ID));
         self.push(kind, &body)
     }

@@ -9,7 +9,7 @@ const INPUTS: u64 = 60;
 fn bytes(seed: u64) -> Vec<u8> {
     let values = if seed.is_multiple_of(2) { 256 } else { 4 };
     let length = mix64(seed) % 4_000;
-    (0..length).map(|at| (mix64(seed << 32 | at) % values) as u8).collect()
+    (0..length).map(|index| (mix64(seed << 32 | index) % values) as u8).collect()
 }
 
 #[test]

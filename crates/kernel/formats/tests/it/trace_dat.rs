@@ -184,8 +184,8 @@ fn unsupported_files_are_rejected_with_advice() {
     let mut later = file.version_6();
     later[10] = b'8';
     let mut latency = file.version_6();
-    let at = latency.windows(9).position(|window| window == b"flyrecord").expect("it is there");
-    latency[at..at + 9].copy_from_slice(b"latency  ");
+    let position = latency.windows(9).position(|window| window == b"flyrecord").expect("it is there");
+    latency[position..position + 9].copy_from_slice(b"latency  ");
     file.clock = "[counter]";
     for (bytes, word) in [(later, "convert"), (latency, "latency"), (file.version_6(), "-C mono")] {
         let error = read(&bytes, &OpenOptions::default()).map(|_| ()).unwrap_err();
@@ -277,10 +277,10 @@ proptest! {
         spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 1_usize..9), 1..12),
     ) {
         let mut bytes = variants(&small(MACHINES[machine])).swap_remove(variant);
-        for (at, value, count) in spoilt {
-            let at = at.index(bytes.len());
-            let end = (at + count).min(bytes.len());
-            bytes[at..end].fill(value);
+        for (position, value, count) in spoilt {
+            let position = position.index(bytes.len());
+            let end = (position + count).min(bytes.len());
+            bytes[position..end].fill(value);
         }
         check_hostile(written(&bytes).path(), bytes.len() as u64);
     }

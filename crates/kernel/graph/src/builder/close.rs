@@ -1,4 +1,4 @@
-//! The end of the trace.
+//! Finishes the graph at the end of the trace: last states, open calls, and names.
 
 use super::thread::{SchedStatus, ThreadId};
 use super::tracker::StateTracker;

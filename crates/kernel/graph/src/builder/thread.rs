@@ -97,7 +97,7 @@ pub(super) struct ThreadRecord {
     /// Whether `sched_process_exit` was recorded.
     pub(super) is_exiting: bool,
     pub(super) received: Option<ReceivedPacket>,
-    /// What it does in the kernel.
+    /// The system call and page fault that it is in.
     pub(super) open: OpenCall,
 }
 

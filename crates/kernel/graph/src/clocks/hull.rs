@@ -1,4 +1,5 @@
-//! Half of a convex hull.
+//! The upper or lower half of a convex hull. Packets between two hosts are points, and the hulls of both directions bound the
+//! relation of the clocks.
 
 /// A point: the first clock and the second, in nanoseconds from a common reference.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -58,8 +58,8 @@ fn one_packet_in_each_direction_gives_the_midpoint() {
         SimulatedPacket { sent: 200, delay: 50, forward: false },
     ];
     let alignment = times(truth, &packets).align().unwrap();
-    let at = alignment.clock.to_second(KernelTime::from_ns(175)).ns();
-    assert!(at.abs_diff(truth.second(175)) <= 1, "{at}");
+    let time = alignment.clock.to_second(KernelTime::from_ns(175)).ns();
+    assert!(time.abs_diff(truth.second(175)) <= 1, "{time}");
     assert!(alignment.bound_ns >= 50 && alignment.bound_ns <= 60, "{}", alignment.bound_ns);
 }
 
@@ -132,9 +132,9 @@ proptest! {
         let truth = TrueClock { offset_ns: offset_ns + (1 << 41), drift_ppm };
         let alignment = times(truth, &packets).align().expect("one clock explains the packets");
         for packet in &packets {
-            let at = alignment.clock.to_second(KernelTime::from_ns(packet.sent));
-            prop_assert!(at.ns().abs_diff(truth.second(packet.sent)) <= alignment.bound_ns + 2);
-            let original = alignment.clock.to_first(at).ns();
+            let time = alignment.clock.to_second(KernelTime::from_ns(packet.sent));
+            prop_assert!(time.ns().abs_diff(truth.second(packet.sent)) <= alignment.bound_ns + 2);
+            let original = alignment.clock.to_first(time).ns();
             prop_assert!(original.abs_diff(packet.sent) <= 2);
         }
     }
@@ -157,7 +157,7 @@ proptest! {
             .collect();
         let alignment = times(truth, &packets).align().unwrap();
         prop_assert!((alignment.clock.drift_ppm() - drift_ppm).abs() < 1.0);
-        let at = alignment.clock.to_second(KernelTime::from_ns(5_000_000_000)).ns();
-        prop_assert!(at.abs_diff(truth.second(5_000_000_000)) < 3_000);
+        let time = alignment.clock.to_second(KernelTime::from_ns(5_000_000_000)).ns();
+        prop_assert!(time.abs_diff(truth.second(5_000_000_000)) < 3_000);
     }
 }

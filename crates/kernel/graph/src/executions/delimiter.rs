@@ -5,16 +5,16 @@ use super::template::Template;
 use crate::path::Window;
 use laggard_model::Tid;
 
-/// What begins and ends an execution, and which beginning an end belongs to.
+/// The events that begin and end an execution, and which beginning an end belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delimiter {
-    /// What begins and ends an execution.
+    /// The events that begin and end an execution.
     pub kind: DelimiterKind,
     /// Which threads are searched, and how ends are paired with beginnings.
     pub scope: Scope,
 }
 
-/// What begins and ends an execution.
+/// The events that begin and end an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DelimiterKind {
     /// Selected by what the trace contains: trace markers, else programs, else system calls that receive requests.
@@ -178,7 +178,7 @@ impl Delimiter {
 pub struct DelimiterError {
     /// The delimiter's text.
     pub text: String,
-    /// What is wrong with it, and what would be valid.
+    /// A message for the user: the error, and a valid example.
     pub reason: String,
 }
 

@@ -40,8 +40,8 @@ impl PatternCache {
             return None;
         }
         let value = |name: &str| event_field(event, texts, name);
-        for wanted in &pattern.fields {
-            if !wanted.value.matches(&value(&wanted.name)?) {
+        for condition in &pattern.fields {
+            if !condition.value.matches(&value(&condition.name)?) {
                 return None;
             }
         }
@@ -73,10 +73,10 @@ fn event_name<'a>(event: &KernelEvent, texts: &'a KernelTexts) -> Option<Cow<'a,
     }
 }
 
-fn event_field<'a>(event: &KernelEvent, texts: &'a KernelTexts, wanted: &str) -> Option<Cow<'a, str>> {
+fn event_field<'a>(event: &KernelEvent, texts: &'a KernelTexts, field_name: &str) -> Option<Cow<'a, str>> {
     let number = |tid: Tid| Some(Cow::Owned(tid.0.to_string()));
-    match (event.kind, wanted) {
-        (EventKind::Other { fields, .. }, _) => field(texts.text(fields), wanted).map(Cow::Borrowed),
+    match (event.kind, field_name) {
+        (EventKind::Other { fields, .. }, _) => field(texts.text(fields), field_name).map(Cow::Borrowed),
         (EventKind::Marker { text }, "buf" | "text") => Some(Cow::Borrowed(texts.text(text))),
         (EventKind::Fork { parent, .. }, "pid" | "parent_pid") => number(parent),
         (EventKind::Fork { child, .. }, "child_pid") => number(child),

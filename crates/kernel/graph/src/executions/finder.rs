@@ -1,4 +1,4 @@
-//! Finds executions in events.
+//! Finds executions in a stream of kernel events: the intervals between the events that a delimiter names as begin and end.
 
 use super::delimiter::{Delimiter, DelimiterKind, MarkerRule};
 use super::execution::DelimitedExecutions;

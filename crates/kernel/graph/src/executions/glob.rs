@@ -28,7 +28,7 @@ impl Glob {
                     retry = Some((pattern.clone(), rest.clone()));
                 }
                 (Some('?'), Some(_)) => {}
-                (Some(wanted), Some(letter)) if wanted == letter => {}
+                (Some(expected), Some(letter)) if expected == letter => {}
                 _ => {
                     let Some((after_star, mut from)) = retry.take() else { return false };
                     if from.next().is_none() {

@@ -87,14 +87,14 @@ impl ThreadLifetimes {
     /// The lifetimes of threads whose last name matches a pattern.
     pub(crate) fn named(
         mut self,
-        wanted: &Glob,
+        pattern: &Glob,
         in_scope: impl Fn(Tid) -> bool,
         threads: &Threads,
     ) -> PairedExecutions {
         let mut executions = Vec::new();
         for (tid, lifetime) in self.all(threads) {
             let name = self.names.text(lifetime.name);
-            if let Some(window) = lifetime.observed.filter(|_| wanted.matches(name) && in_scope(tid)) {
+            if let Some(window) = lifetime.observed.filter(|_| pattern.matches(name) && in_scope(tid)) {
                 executions.push(self.execution(tid, name, window));
             }
         }
@@ -105,14 +105,14 @@ impl ThreadLifetimes {
     /// execution.
     pub(crate) fn by_tid(
         mut self,
-        wanted: Tid,
+        thread: Tid,
         requested: Option<Window>,
         threads: &Threads,
     ) -> PairedExecutions {
         let mut executions = Vec::new();
         let mut unfinished = Losses::none();
         for (tid, lifetime) in self.all(threads) {
-            let Some(lifetime_window) = lifetime.observed.filter(|_| tid == wanted) else { continue };
+            let Some(lifetime_window) = lifetime.observed.filter(|_| tid == thread) else { continue };
             let window = match requested {
                 None => lifetime_window,
                 Some(requested) => {
@@ -126,7 +126,7 @@ impl ThreadLifetimes {
         }
         if executions.is_empty() {
             unfinished.add(Loss::UnfinishedExecution, || {
-                format!("thread {} has no events in the window", wanted.0)
+                format!("thread {} has no events in the window", thread.0)
             });
         }
         PairedExecutions { executions: sorted_with_depths(executions), unfinished }

@@ -132,7 +132,7 @@ impl DelimiterMatcher {
     /// The mark of a system call's entry or exit; `at_entry` is the phase of the entry.
     fn syscall_mark(
         &self,
-        wanted: &SyscallName,
+        pattern: &SyscallName,
         at_entry: MarkPhase,
         event: &KernelEvent,
         texts: &KernelTexts,
@@ -142,22 +142,22 @@ impl DelimiterMatcher {
             (EventKind::SyscallEntry { number, name }, phase) => (phase, number, name),
             (EventKind::SyscallExit { number, name, .. }, MarkPhase::Begin) => (MarkPhase::End, number, name),
             (EventKind::SyscallExit { number, name, returned }, MarkPhase::End)
-                if wanted.brings_work(returned) =>
+                if pattern.brings_work(returned) =>
             {
                 (MarkPhase::Begin, number, name)
             }
             _ => return None,
         };
-        if !wanted.is(self.syscall_number, number, name, texts) {
+        if !pattern.is(self.syscall_number, number, name, texts) {
             return None;
         }
         let mut mark = plain_mark(phase, threads.acting(event)?, event);
-        mark.name.push_str(&wanted.text);
+        mark.name.push_str(&pattern.text);
         if at_entry == MarkPhase::Begin {
-            mark.label.clone_from(&wanted.text);
+            mark.label.clone_from(&pattern.text);
             return Some(mark);
         }
-        mark.label = format!("after {}", wanted.text);
+        mark.label = format!("after {}", pattern.text);
         // A call after one that returned no work.
         Some(ExecutionMark { unmatched: UnmatchedEnd::Nothing, ..mark })
     }
@@ -165,8 +165,8 @@ impl DelimiterMatcher {
 
 /// Whether a thread is in the scope.
 fn is_in_scope(scope: &Scope, tid: Tid, threads: &Threads) -> bool {
-    let Some(wanted) = &scope.only else { return true };
-    wanted.matches(match scope.pairing {
+    let Some(only) = &scope.only else { return true };
+    only.matches(match scope.pairing {
         Pairing::Nearest | Pairing::Thread => threads.name_of(tid),
         Pairing::Process => threads.name_of(threads.process_of(tid)),
         Pairing::Container => threads.container_name(threads.container_of(tid)),
@@ -217,8 +217,8 @@ fn marker_mark(
 }
 
 /// An end without a name ends the innermost beginning, so it matches every requested name.
-fn is_wanted(wanted: Option<&Glob>, name: &str) -> bool {
-    wanted.is_none_or(|wanted| name.is_empty() || wanted.matches(name))
+fn is_wanted(pattern: Option<&Glob>, name: &str) -> bool {
+    pattern.is_none_or(|pattern| name.is_empty() || pattern.matches(name))
 }
 
 fn parse_with_templates(begin: &Template, end: &Template, text: &str) -> Option<MarkerText> {
@@ -234,12 +234,12 @@ fn parse_with_templates(begin: &Template, end: &Template, text: &str) -> Option<
 }
 
 /// A program's start and exit.
-fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts) -> Option<ExecutionMark> {
+fn process_mark(pattern: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts) -> Option<ExecutionMark> {
     match event.kind {
         EventKind::Exec { tid, filename } => {
             let path = texts.text(filename);
             let program = path.rsplit('/').next().unwrap_or(path);
-            if !is_wanted(wanted, program) && !is_wanted(wanted, path) {
+            if !is_wanted(pattern, program) && !is_wanted(pattern, path) {
                 return None;
             }
             let mut mark = plain_mark(MarkPhase::Begin, tid, event);

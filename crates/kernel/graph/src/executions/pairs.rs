@@ -154,8 +154,8 @@ impl MarkPairing {
         let mark = self.open.remove(&id)?;
         if let Some(stack) = self.by_thread.get_mut(&mark.tid) {
             // Usually the last one.
-            if let Some(at) = stack.iter().rposition(|&open| open == id) {
-                stack.remove(at);
+            if let Some(position) = stack.iter().rposition(|&open| open == id) {
+                stack.remove(position);
             }
             if stack.is_empty() {
                 self.by_thread.remove(&mark.tid);

@@ -155,10 +155,10 @@ fn parse_tid(rest: &str) -> Result<DelimiterKind, String> {
 }
 
 fn parse_window(text: &str) -> Result<Window, String> {
-    let wanted =
+    let expected =
         || format!("`{text}` should be FROM..TO in seconds of the trace's clock, such as 8578.07..8578.1");
-    let (from, to) = text.split_once("..").ok_or_else(wanted)?;
-    let (from, to) = (parse_seconds(from).ok_or_else(wanted)?, parse_seconds(to).ok_or_else(wanted)?);
+    let (from, to) = text.split_once("..").ok_or_else(expected)?;
+    let (from, to) = (parse_seconds(from).ok_or_else(expected)?, parse_seconds(to).ok_or_else(expected)?);
     if from >= to {
         return Err(format!("`{text}` ends before it begins"));
     }

@@ -35,7 +35,7 @@ fn pid_namespace(inode: u32) -> String {
     format!("{PID_NAMESPACE}{inode}")
 }
 
-/// What stands before the inode in the name of such a container.
+/// Prefix of the name of such a container; its inode follows.
 pub(crate) const PID_NAMESPACE: &str = "pid namespace ";
 
 /// The threads of one trace.

@@ -19,7 +19,7 @@ pub enum Encoding {
     StateAndWorker,
 }
 
-/// What else distinguishes symbols.
+/// Properties besides the state that distinguish symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SplitBy {
     /// Nothing.
@@ -37,7 +37,7 @@ pub enum SplitBy {
 pub struct AlphabetSettings {
     /// Whether the states of different workers are distinguished.
     pub encoding: Encoding,
-    /// What else distinguishes symbols.
+    /// Properties besides the state that distinguish symbols.
     pub split_by: SplitBy,
     /// Segments shorter than this (nanoseconds) are merged into their predecessor; 0 merges none.
     pub min_ns: u64,

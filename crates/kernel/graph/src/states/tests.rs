@@ -10,10 +10,10 @@ use proptest::prelude::*;
 type SegmentRow<'a> = (u32, WorkerState, u64, &'a str);
 
 fn path(segments: &[SegmentRow<'_>], texts: &mut KernelTexts) -> CriticalPath {
-    let mut at = KernelTime::from_ns(100);
+    let mut time = KernelTime::from_ns(100);
     let segment = |&(worker, state, ns, qualifier): &SegmentRow<'_>| {
-        let window = Window { from: at, to: at.plus_ns(ns) };
-        at = window.to;
+        let window = Window { from: time, to: time.plus_ns(ns) };
+        time = window.to;
         let qualifier = texts.intern(qualifier);
         PathSegment {
             worker: WorkerId(worker),
@@ -26,7 +26,7 @@ fn path(segments: &[SegmentRow<'_>], texts: &mut KernelTexts) -> CriticalPath {
         }
     };
     let segments: Vec<PathSegment> = segments.iter().map(segment).collect();
-    let window = Window { from: KernelTime::from_ns(100), to: at };
+    let window = Window { from: KernelTime::from_ns(100), to: time };
     CriticalPath { worker: WorkerId(0), window, segments, links: Vec::new(), unresolved: 0 }
 }
 

@@ -24,14 +24,14 @@ fn a_stack_belongs_to_the_switch_or_wake_up_before_it_on_its_cpu() {
         61 0 1 tick
         62 0 - stack too late",
     );
-    let at = |tid, us| stacks_at(&story, tid, us);
+    let stacks = |tid, us| stacks_at(&story, tid, us);
     assert_eq!(
-        (at(1, 25).as_deref(), at(1, 35).as_deref()),
-        (Some("pipe_read vfs_read / pipe_write"), at(1, 25).as_deref())
+        (stacks(1, 25).as_deref(), stacks(1, 35).as_deref()),
+        (Some("pipe_read vfs_read / pipe_write"), stacks(1, 25).as_deref())
     );
-    assert_eq!(at(2, 50).as_deref(), Some("nanosleep / "));
+    assert_eq!(stacks(2, 50).as_deref(), Some("nanosleep / "));
     // Before it waits, while it runs, and in a wait whose stack is missing.
-    assert_eq!((at(1, 15), at(1, 45), at(1, 70)), (None, None, None));
+    assert_eq!((stacks(1, 15), stacks(1, 45), stacks(1, 70)), (None, None, None));
 }
 
 #[test]

@@ -37,8 +37,8 @@ fn a_thread_waits_in_the_call_that_it_entered_and_has_not_left() {
     assert!(story.graph.has_calls());
     assert_eq!(calls(&story, 1), "futex 12-42, call 999 50-55");
     assert_eq!(calls(&story, 2), "write 25-31");
-    let at = [11, 12, 35, 41, 42].map(|us| call_at(&story, 1, us));
-    assert_eq!(at, [None, Some("futex"), Some("futex"), Some("futex"), None]);
+    let calls = [11, 12, 35, 41, 42].map(|us| call_at(&story, 1, us));
+    assert_eq!(calls, [None, Some("futex"), Some("futex"), Some("futex"), None]);
 }
 
 #[test]

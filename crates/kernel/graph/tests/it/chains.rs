@@ -114,14 +114,14 @@ pub(crate) fn graph_as_expected(
 
 /// The segments of a path cover its window: in order, without gap or overlap.
 pub(crate) fn assert_tiles(path: &CriticalPath) {
-    let mut at = path.window.from;
+    let mut time = path.window.from;
     for segment in &path.segments {
-        assert_eq!(segment.window.from, at, "{segment:?}");
+        assert_eq!(segment.window.from, time, "{segment:?}");
         assert!(segment.window.from < segment.window.to, "{segment:?}");
         assert!(segment.idle_ns <= segment.window.ns(), "{segment:?}");
-        at = segment.window.to;
+        time = segment.window.to;
     }
-    assert_eq!(at, path.window.to);
+    assert_eq!(time, path.window.to);
 }
 
 /// The kind of a vertical edge by the references' name.

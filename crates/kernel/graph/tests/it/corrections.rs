@@ -250,7 +250,7 @@ fn the_idle_task_is_never_a_waker() {
 
 #[test]
 fn the_next_record_decides_about_a_thread_left_without_a_switch() {
-    let left = |next: &str| {
+    let status_after = |next: &str| {
         let lines = format!(
             "10 0 0 switch 0 R 1
              10 1 0 switch 0 R 2
@@ -261,9 +261,9 @@ fn the_next_record_decides_about_a_thread_left_without_a_switch() {
         );
         EventTrace::traced(&lines).segments(1, 10, 50)
     };
-    assert_eq!(left(""), "running t1 10-20, preempted t1 20-40, running t1 40-50");
+    assert_eq!(status_after(""), "running t1 10-20, preempted t1 20-40, running t1 40-50");
     assert_eq!(
-        left("30 1 2 waking 1"),
+        status_after("30 1 2 waking 1"),
         "running t1 10-20, running t2 20-30, preempted t1 30-40, running t1 40-50"
     );
 }

@@ -12,16 +12,16 @@ fn periods() -> String {
     let mut lines =
         String::from("100 0 0 hrtimer sched_cfs_period_timer\n101 0 0 -hrtimer\n110 0 0 switch 0 R 1\n");
     for period in 0..3 {
-        let at = |ms: f64| period as f64 * 100_000.0 + ms * 1000.0;
+        let time_us = |ms: f64| period as f64 * 100_000.0 + ms * 1000.0;
         let rows = [
-            (at(4.0), "1 switch 1 R 2"),
-            (at(24.0), "2 switch 2 R 1"),
-            (at(31.0), "1 switch 1 R 2"),
-            (at(50.0), "2 switch 2 R 1"),
-            (at(50.006), "1 switch 1 R 2"),
-            (at(100.0), "2/h hrtimer sched_cfs_period_timer"),
-            (at(100.001), "2/h -hrtimer"),
-            (at(100.05), "2 switch 2 R 1"),
+            (time_us(4.0), "1 switch 1 R 2"),
+            (time_us(24.0), "2 switch 2 R 1"),
+            (time_us(31.0), "1 switch 1 R 2"),
+            (time_us(50.0), "2 switch 2 R 1"),
+            (time_us(50.006), "1 switch 1 R 2"),
+            (time_us(100.0), "2/h hrtimer sched_cfs_period_timer"),
+            (time_us(100.001), "2/h -hrtimer"),
+            (time_us(100.05), "2 switch 2 R 1"),
         ];
         rows.iter().for_each(|(us, row)| lines.push_str(&format!("{us} 0 {row}\n")));
     }

@@ -119,8 +119,9 @@ fn names_follow_the_thread() {
 
 #[test]
 fn the_vertex_limit_is_enforced_and_reported() {
-    let lines: Vec<String> =
-        (1..1000).map(|at| format!("{at} 0 {0} switch {0} S {1}", at % 7 + 1, (at + 1) % 7 + 1)).collect();
+    let lines: Vec<String> = (1..1000)
+        .map(|index| format!("{index} 0 {0} switch {0} S {1}", index % 7 + 1, (index + 1) % 7 + 1))
+        .collect();
     let settings = GraphSettings { vertices_max: 100, first_events_max: 10, ..GraphSettings::default() };
     let story = EventTrace::traced_with(settings, &lines.join("\n"));
     assert!(story.graph.counts().vertices < 120);
@@ -156,8 +157,8 @@ fn the_thread_that_used_a_cpu_longest_is_known() {
          90 1 4 switch 4 S 0",
     );
     let user = |from_us: u64, to_us: u64| {
-        let at = |us: u64| KernelTime::from_ns(us * 1_000);
-        let window = Window { from: at(from_us), to: at(to_us) };
+        let time = |us: u64| KernelTime::from_ns(us * 1_000);
+        let window = Window { from: time(from_us), to: time(to_us) };
         let users = story.graph.cpu_users(HostId(0), Cpu(0), window);
         users.first().map(|&(worker, ns)| (story.graph.name(worker), ns))
     };

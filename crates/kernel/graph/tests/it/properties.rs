@@ -83,7 +83,7 @@ fn plain() -> impl Strategy<Value = PlainGraph> {
         for (source, target, packet) in links {
             let (source, target) =
                 (all[usize::from(source) % all.len()], all[usize::from(target) % all.len()]);
-            let time = |at: (usize, usize)| plain.chains[at.0][at.1].0;
+            let time = |vertex: (usize, usize)| plain.chains[vertex.0][vertex.1].0;
             if time(source) < time(target) || (time(source) == time(target) && source.0 < target.0) {
                 plain.links.insert(target, (source, packet));
             }

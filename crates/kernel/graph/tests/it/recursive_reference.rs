@@ -50,18 +50,18 @@ impl PlainGraph {
         graph.finish()
     }
 
-    fn time(&self, at: PlainVertex) -> u64 {
-        self.chains[at.0][at.1].0
+    fn time(&self, vertex: PlainVertex) -> u64 {
+        self.chains[vertex.0][vertex.1].0
     }
 
-    fn state(&self, at: PlainVertex) -> Option<WorkerState> {
-        if at.1 == 0 { None } else { self.chains[at.0][at.1].1 }
+    fn state(&self, vertex: PlainVertex) -> Option<WorkerState> {
+        if vertex.1 == 0 { None } else { self.chains[vertex.0][vertex.1].1 }
     }
 
     fn from(&self, edge: PlainEdge) -> PlainVertex {
         match edge {
             PlainEdge::Horizontal((worker, index)) => (worker, index - 1),
-            PlainEdge::Vertical(at) => self.links[&at].0,
+            PlainEdge::Vertical(vertex) => self.links[&vertex].0,
         }
     }
 
@@ -71,30 +71,30 @@ impl PlainGraph {
         let mut edges = vec![PlainEdge::Vertical(wait)];
         let mut alternatives: Vec<(PlainVertex, usize)> = Vec::new();
         let limit = bound.max(self.time((wait.0, wait.1 - 1)));
-        let mut at = source;
-        while self.time(at) > limit {
-            let vertical = self.links.get(&at).map(|&(source, _)| source);
-            let state = self.state(at);
+        let mut vertex = source;
+        while self.time(vertex) > limit {
+            let vertical = self.links.get(&vertex).map(|&(source, _)| source);
+            let state = self.state(vertex);
             if vertical.is_some_and(|source| self.time(source) <= limit) {
-                edges.push(PlainEdge::Vertical(at));
+                edges.push(PlainEdge::Vertical(vertex));
                 break;
             }
             if vertical.is_some() && !state.is_some_and(blocking) {
-                alternatives.push((at, edges.len()));
+                alternatives.push((vertex, edges.len()));
             }
             if let Some(state) = state {
-                let inner = if blocking(state) { self.resolve(at, limit) } else { Vec::new() };
+                let inner = if blocking(state) { self.resolve(vertex, limit) } else { Vec::new() };
                 if !blocking(state) || (inner.is_empty() && state == WorkerState::Network) {
-                    edges.push(PlainEdge::Horizontal(at));
+                    edges.push(PlainEdge::Horizontal(vertex));
                 }
                 edges.extend(inner);
-                at = (at.0, at.1 - 1);
+                vertex = (vertex.0, vertex.1 - 1);
                 continue;
             }
             let Some((other, length_then)) = alternatives.pop() else { break };
             edges.truncate(length_then);
             edges.push(PlainEdge::Vertical(other));
-            at = self.links[&other].0;
+            vertex = self.links[&other].0;
         }
         edges
     }

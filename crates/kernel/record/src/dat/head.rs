@@ -37,7 +37,7 @@ pub struct TraceHead {
     pub clocks: String,
     /// System, host name, release and machine, separated by blanks.
     pub system: String,
-    /// What wrote it.
+    /// Name and version of the program that wrote it.
     pub version: String,
     /// `per_cpu/cpuN/stats`, each after a line `CPU: N`.
     pub cpu_stats: Vec<String>,

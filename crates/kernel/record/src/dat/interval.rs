@@ -73,12 +73,12 @@ pub(crate) fn page_time(page: &[u8]) -> u64 {
 }
 
 fn head_of(page: &[u8]) -> Option<(u64, u64)> {
-    let word = |at: usize| Some(u64::from_ne_bytes(page.get(at..at + 8)?.try_into().ok()?));
+    let word = |offset: usize| Some(u64::from_ne_bytes(page.get(offset..offset + 8)?.try_into().ok()?));
     Some((word(0)?, word(8)?))
 }
 
-fn word(page: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(page.get(at..at + 4)?.try_into().ok()?))
+fn word(page: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(page.get(offset..offset + 4)?.try_into().ok()?))
 }
 
 /// Kind and time step of a record's head; which end the kind is at follows the byte order.
@@ -90,19 +90,19 @@ const fn kind_and_step(head: u32) -> (u32, u64) {
 }
 
 /// Sets a record's time step to zero: the page begins with it.
-fn clear_step(page: &mut [u8], at: usize) {
-    let Some(head) = word(page, at) else { return };
+fn clear_step(page: &mut [u8], offset: usize) {
+    let Some(head) = word(page, offset) else { return };
     let (kind, _) = kind_and_step(head);
     let head = if cfg!(target_endian = "big") { kind << STEP_BITS } else { kind };
-    page[at..at + 4].copy_from_slice(&head.to_ne_bytes());
+    page[offset..offset + 4].copy_from_slice(&head.to_ne_bytes());
 }
 
 fn records(page: &[u8], mut time: u64, end: usize) -> Vec<PageRecord> {
-    let (mut records, mut at) = (Vec::new(), HEAD);
-    while at < end {
-        let Some(head) = word(page, at) else { break };
+    let (mut records, mut offset) = (Vec::new(), HEAD);
+    while offset < end {
+        let Some(head) = word(page, offset) else { break };
         let (kind, step) = kind_and_step(head);
-        let next_word = u64::from(word(page, at + 4).unwrap_or(0));
+        let next_word = u64::from(word(page, offset + 4).unwrap_or(0));
         let length = match kind {
             PADDING if step == 0 => break,
             PADDING => 4 + (next_word as usize).next_multiple_of(4).max(4),
@@ -117,11 +117,11 @@ fn records(page: &[u8], mut time: u64, end: usize) -> Vec<PageRecord> {
             TIME_STAMP => time >> 59 << 59 | ((next_word << STEP_BITS) + step),
             _ => time.wrapping_add(step),
         };
-        if at + length > end {
+        if offset + length > end {
             break;
         }
-        records.push(PageRecord { bytes: at..at + length, time, is_event: kind < PADDING });
-        at += length;
+        records.push(PageRecord { bytes: offset..offset + length, time, is_event: kind < PADDING });
+        offset += length;
     }
     records
 }
@@ -168,9 +168,9 @@ mod tests {
     fn cut(page: &[u8], from_ns: u64, to_ns: u64) -> (Vec<(u64, u64)>, u64) {
         let mut page = page.to_vec();
         let count = cut_page(&mut page, ClockInterval { from_ns, to_ns });
-        let left = events(&page);
-        assert_eq!(left.0.len() as u64, count);
-        left
+        let remaining = events(&page);
+        assert_eq!(remaining.0.len() as u64, count);
+        remaining
     }
 
     #[test]
@@ -184,11 +184,11 @@ mod tests {
         let times: Vec<u64> = all.iter().flat_map(|(time, _)| [time - 1, *time, time + 1]).collect();
         for &from in &times {
             for &to in &times {
-                let wanted: Vec<_> =
+                let expected: Vec<_> =
                     all.iter().copied().filter(|(time, _)| (from..=to).contains(time)).collect();
-                let is_from_the_start = wanted.first() == Some(&all[0]);
+                let is_from_the_start = expected.first() == Some(&all[0]);
                 let flags = if is_from_the_start { MISSED } else { 0 };
-                assert_eq!(cut(&page, from, to), (wanted, flags), "{from} {to}");
+                assert_eq!(cut(&page, from, to), (expected, flags), "{from} {to}");
             }
         }
     }

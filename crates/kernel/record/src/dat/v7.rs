@@ -160,12 +160,12 @@ impl Writer<'_> {
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         self.put(&chunks.to_ne_bytes())?;
         let begin = self.position;
-        let mut left = cpu.bytes;
+        let mut remaining = cpu.bytes;
         let mut plain = vec![0; chunk_bytes as usize];
-        while left > 0 {
-            let pages = &mut plain[..left.min(chunk_bytes) as usize];
+        while remaining > 0 {
+            let pages = &mut plain[..remaining.min(chunk_bytes) as usize];
             cpu.pages.read_exact(pages)?;
-            left -= pages.len() as u64;
+            remaining -= pages.len() as u64;
             let chunk = self.chunk(pages)?;
             self.put(&chunk)?;
         }

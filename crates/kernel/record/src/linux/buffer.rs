@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// A buffer that is recorded to.
 pub(super) struct Buffer {
     pub(super) tracefs: Rc<Tracefs>,
-    /// What its files' names begin with: a folder of `instances`, or nothing.
+    /// Prefix of its files' names: a folder of `instances`, or nothing.
     prefix: String,
     /// Whether markers come in.
     pub(super) markers: bool,
@@ -195,11 +195,11 @@ fn present_value(text: &str) -> String {
 }
 
 /// Buffer of each CPU in KiB: by default 16 MiB, but all of them at most a sixteenth of the free memory.
-fn buffer_kilobytes(wanted: Option<u64>, cpus: u32) -> u64 {
+fn buffer_kilobytes(requested: Option<u64>, cpus: u32) -> u64 {
     const DEFAULT_KB: u64 = 16 << 10;
     const LEAST_KB: u64 = 64;
     let by_memory = super::facts::free_memory_kb() / 16 / u64::from(cpus.max(1));
-    match wanted {
+    match requested {
         Some(bytes) => (bytes / 1024).max(8),
         None => DEFAULT_KB.min(by_memory).max(LEAST_KB),
     }

@@ -91,7 +91,7 @@ impl Session {
         let mut notes = Vec::new();
         match stale::remove(&tracefs) {
             0 => {}
-            left => notes.push(format!("Removed {left} leftovers of recordings that had died.")),
+            removed => notes.push(format!("Removed {removed} leftovers of recordings that had died.")),
         }
         let mut events = fixed_events(&tracefs, settings, &mut notes)?;
         let out = Output::open(&settings.output)?;
@@ -149,7 +149,7 @@ fn fixed_events(
     settings: &RecordSettings,
     notes: &mut Vec<String>,
 ) -> Result<Vec<EventName>, RecordError> {
-    let wanted =
+    let requested =
         settings.groups.iter().fold(PATH_EVENTS.to_vec(), |all, group| [&all, group.events()].concat());
     if let Some(event) = settings.events.iter().find(|event| !has_event(tracefs, event)) {
         let reason = format!(
@@ -157,7 +157,7 @@ fn fixed_events(
         );
         return Err(RecordError::Impossible { reason });
     }
-    let mut events = available_events(tracefs, wanted, notes)?;
+    let mut events = available_events(tracefs, requested, notes)?;
     events
         .extend(settings.events.iter().filter(|event| !events.contains(event)).cloned().collect::<Vec<_>>());
     Ok(events)
@@ -170,21 +170,21 @@ fn has_event(tracefs: &Tracefs, event: &EventName) -> bool {
 /// Those of the events that the kernel has.
 fn available_events(
     tracefs: &Tracefs,
-    wanted: Vec<WantedEvent>,
+    requested: Vec<WantedEvent>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<EventName>, RecordError> {
     let (present, absent): (Vec<_>, Vec<_>) =
-        wanted.into_iter().partition(|wanted| has_event(tracefs, &wanted.event()));
-    let required = absent.iter().filter(|one| one.need == Need::Required);
-    let mut missing: Vec<String> = required.map(|one| one.event().to_string()).collect();
-    if !present.iter().any(|one| one.need == Need::OneWakeup) {
+        requested.into_iter().partition(|event| has_event(tracefs, &event.event()));
+    let required = absent.iter().filter(|event| event.need == Need::Required);
+    let mut missing: Vec<String> = required.map(|event| event.event().to_string()).collect();
+    if !present.iter().any(|event| event.need == Need::OneWakeup) {
         missing.push("sched:sched_waking or sched:sched_wakeup".to_owned());
     }
     if !missing.is_empty() {
         return Err(RecordError::NoEvents { missing });
     }
-    for one in absent.iter().filter(|one| one.need != Need::Optional) {
-        notes.push(format!("The kernel has no {}, which records {}.", one.event(), one.without));
+    for event in absent.iter().filter(|event| event.need != Need::Optional) {
+        notes.push(format!("The kernel has no {}, which records {}.", event.event(), event.without));
     }
     Ok(present.iter().map(WantedEvent::event).collect())
 }

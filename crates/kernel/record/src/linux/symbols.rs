@@ -36,8 +36,8 @@ fn gather(mut pages: &File, addresses: &mut BTreeSet<u64>) -> io::Result<()> {
             return Ok(());
         }
         // Records are aligned to 4 bytes.
-        for at in (0..read.saturating_sub(7)).step_by(4) {
-            let word = u64::from_ne_bytes(block[at..at + 8].try_into().unwrap_or_default());
+        for offset in (0..read.saturating_sub(7)).step_by(4) {
+            let word = u64::from_ne_bytes(block[offset..offset + 8].try_into().unwrap_or_default());
             if is_kernel(word) && addresses.len() < ADDRESSES_MAX {
                 addresses.insert(word);
             }
@@ -72,8 +72,8 @@ fn select(lines: impl Iterator<Item = String>, addresses: &BTreeSet<u64>) -> Vec
     let mut functions: Vec<Function> = lines.filter_map(function).collect();
     functions.sort_by_key(|function| function.address);
     let (mut text, mut is_next) = (String::new(), false);
-    for (at, function) in functions.iter().enumerate() {
-        let end = functions[at..].iter().map(|next| next.address).find(|&next| next > function.address);
+    for (index, function) in functions.iter().enumerate() {
+        let end = functions[index..].iter().map(|next| next.address).find(|&next| next > function.address);
         let mut inside = addresses.range(function.address..end.unwrap_or(u64::MAX));
         let name = function.line.split_ascii_whitespace().nth(2).unwrap_or_default();
         let is_wanted = FUNCTIONS.contains(&name) || inside.next().is_some();

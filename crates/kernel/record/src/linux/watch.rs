@@ -95,7 +95,7 @@ fn in_foreground() -> bool {
 /// Why waiting is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StopReason {
-    /// What was watched has ended.
+    /// The watched process has ended.
     Ended,
     /// A signal came and there is no command to pass it to.
     Signal,
@@ -169,9 +169,10 @@ impl WatchOutcome {
     }
 
     /// Sleeps until something may have happened.
-    fn sleep(&self, signals: &Signals, left: Option<Duration>) {
+    fn sleep(&self, signals: &Signals, remaining: Option<Duration>) {
         let must_look = self.pid.is_some() && self.descriptor.is_none();
-        let longest = if must_look { Some(left.map_or(LOOK, |left| left.min(LOOK))) } else { left };
+        let longest =
+            if must_look { Some(remaining.map_or(LOOK, |remaining| remaining.min(LOOK))) } else { remaining };
         let longest = longest.and_then(|longest| Timespec::try_from(longest).ok());
         let mut watched: Vec<PollFd<'_>> =
             signals.caught.iter().map(|caught| PollFd::new(&caught.pipe, PollFlags::IN)).collect();

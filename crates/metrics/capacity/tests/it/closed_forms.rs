@@ -92,7 +92,8 @@ fn a_quota_between_one_core_and_two() {
         weights.push(weights[there as usize - 1] * f64::from(clients - there + 1) / think_s / rate);
     }
     let all: f64 = weights.iter().sum();
-    let mean: f64 = weights.iter().enumerate().map(|(at, weight)| at as f64 * weight).sum::<f64>() / all;
+    let mean: f64 =
+        weights.iter().enumerate().map(|(index, weight)| index as f64 * weight).sum::<f64>() / all;
     let network = Network::new(vec![Station::cores(demand_s, 1.5)], think_s).unwrap();
     close(solve(&network, clients as u64, WORK_MAX).stations[0].clients, mean, 1e-11);
 }

@@ -34,10 +34,10 @@ fn populations(results: &Value) -> Vec<u64> {
 fn compare(got: &Solution, expected: &Value, tolerance: f64) {
     close(got.throughput, number(&expected["X"]), tolerance);
     close(got.response_s, number(&expected["R"]), tolerance);
-    for (at, load) in got.stations.iter().enumerate() {
-        close(load.residence_s, numbers(&expected["R_k"])[at], tolerance);
-        close(load.clients, numbers(&expected["Q_k"])[at], tolerance);
-        close(load.utilization, numbers(&expected["U_k"])[at], tolerance);
+    for (index, load) in got.stations.iter().enumerate() {
+        close(load.residence_s, numbers(&expected["R_k"])[index], tolerance);
+        close(load.clients, numbers(&expected["Q_k"])[index], tolerance);
+        close(load.utilization, numbers(&expected["U_k"])[index], tolerance);
     }
     if let Some(convolution) = expected["X_convolution"].as_f64() {
         close(got.throughput, convolution, 1e-9);

@@ -26,10 +26,10 @@ fn brute_force(classes: &[Class; 2], demands_s: [f64; 2], cores: f64) -> [f64; 2
     for first in 0..=classes[0].clients {
         for second in 0..=classes[1].clients {
             let mut weight = 1.0;
-            for (at, there) in [first, second].into_iter().enumerate() {
-                let thinking = classes[at].clients - there;
-                weight *= (1..=thinking).map(|i| classes[at].think_s / i as f64).product::<f64>();
-                weight *= (1..=there).map(|i| demands_s[at] / i as f64).product::<f64>();
+            for (index, there) in [first, second].into_iter().enumerate() {
+                let thinking = classes[index].clients - there;
+                weight *= (1..=thinking).map(|i| classes[index].think_s / i as f64).product::<f64>();
+                weight *= (1..=there).map(|i| demands_s[index] / i as f64).product::<f64>();
             }
             weight *= (1..=first + second).map(|i| i as f64 / (i as f64).min(cores)).product::<f64>();
             all += weight;
@@ -141,10 +141,10 @@ fn the_solution_names_the_algorithm_chosen_by_size() {
 
 #[test]
 fn large_networks_obey_little_and_saturation() {
-    let classes: Vec<Class> = (0..20).map(|at| class(500, 2.0 + at as f64)).collect();
+    let classes: Vec<Class> = (0..20).map(|index| class(500, 2.0 + index as f64)).collect();
     let tier = |tier: usize| {
         let demands_s: Vec<f64> =
-            (0..20).map(|at| 0.001 * (1.0 + ((at * 7 + tier * 3) % 11) as f64)).collect();
+            (0..20).map(|index| 0.001 * (1.0 + ((index * 7 + tier * 3) % 11) as f64)).collect();
         station(&demands_s, [1.0, 8.0, 16.0][tier % 3])
     };
     let network = ClassNetwork::new(classes, (0..10).map(tier).collect()).unwrap();

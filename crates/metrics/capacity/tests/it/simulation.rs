@@ -73,23 +73,25 @@ struct SimulatedReplica {
 
 impl SimulatedReplica {
     /// Speed of the job in place `at`, 0..1.
-    fn speed(&self, at: usize, tier: &SimulatedTier) -> f64 {
+    fn speed(&self, index: usize, tier: &SimulatedTier) -> f64 {
         match tier.order {
-            ServiceOrder::First => f64::from(u8::from((at as f64) < tier.cores)),
+            ServiceOrder::First => f64::from(u8::from((index as f64) < tier.cores)),
             ServiceOrder::Shared => (tier.cores / self.jobs.len() as f64).min(1.0),
         }
     }
 
     /// The next job to leave and the time until then, if no job arrives.
     fn next(&self, tier: &SimulatedTier) -> Option<(usize, f64)> {
-        let times = self.jobs.iter().enumerate().filter(|(at, _)| self.speed(*at, tier) > 0.0);
-        times.map(|(at, job)| (at, job.left_s / self.speed(at, tier))).min_by(|a, b| a.1.total_cmp(&b.1))
+        let times = self.jobs.iter().enumerate().filter(|(index, _)| self.speed(*index, tier) > 0.0);
+        times
+            .map(|(index, job)| (index, job.left_s / self.speed(index, tier)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     fn run(&mut self, time_s: f64, tier: &SimulatedTier) {
-        for at in 0..self.jobs.len() {
-            let speed = self.speed(at, tier);
-            self.jobs[at].left_s -= time_s * speed;
+        for index in 0..self.jobs.len() {
+            let speed = self.speed(index, tier);
+            self.jobs[index].left_s -= time_s * speed;
         }
     }
 }
@@ -106,7 +108,7 @@ fn simulate(
     let kind: Vec<usize> = classes
         .iter()
         .enumerate()
-        .flat_map(|(at, class)| std::iter::repeat_n(at, class.clients as usize))
+        .flat_map(|(index, class)| std::iter::repeat_n(index, class.clients as usize))
         .collect();
     let mut wakes: Vec<f64> =
         kind.iter().map(|class| classes[*class].think_s * random.exponential()).collect();
@@ -121,11 +123,11 @@ fn simulate(
         let (waking, wake) = wakes.iter().copied().enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
         let mut event = (wake - now, None);
         for (tier, rules) in tiers.iter().enumerate() {
-            for (at, replica) in replicas[tier].iter().enumerate() {
+            for (index, replica) in replicas[tier].iter().enumerate() {
                 if let Some((job, time_s)) = replica.next(rules)
                     && time_s < event.0
                 {
-                    event = (time_s, Some((tier, at, job)));
+                    event = (time_s, Some((tier, index, job)));
                 }
             }
         }
@@ -141,8 +143,8 @@ fn simulate(
                 positions[waking] = 0;
                 waking
             }
-            Some((tier, at, job)) => {
-                let job = replicas[tier][at].jobs.remove(job);
+            Some((tier, replica, job)) => {
+                let job = replicas[tier][replica].jobs.remove(job);
                 positions[job.client] = tier + 1;
                 job.client
             }
@@ -160,9 +162,9 @@ fn simulate(
             continue;
         }
         let rules = &tiers[positions[client]];
-        let at = (random.uniform() * rules.replicas as f64) as usize;
+        let replica = (random.uniform() * rules.replicas as f64) as usize;
         let left_s = rules.mean_s[kind[client]] * random.length(rules.length);
-        replicas[positions[client]][at].jobs.push(SimulatedJob { client, left_s });
+        replicas[positions[client]][replica].jobs.push(SimulatedJob { client, left_s });
     }
     let throughput = counts.iter().map(|count| count / (now - counted_from)).collect();
     (throughput, sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect())
@@ -311,8 +313,8 @@ fn groups_of_clients_stay_within_the_target_that_they_were_promised() {
         order: ServiceOrder::Shared,
     });
     let (throughput, response_s) = simulate(&tiers.collect::<Vec<_>>(), &classes, TRANSACTIONS, 3);
-    for (at, load) in most.solution.groups.iter().enumerate() {
-        within(load.throughput, throughput[at], 0.03);
-        within(load.response_s, response_s[at], 0.08);
+    for (index, load) in most.solution.groups.iter().enumerate() {
+        within(load.throughput, throughput[index], 0.03);
+        within(load.response_s, response_s[index], 0.08);
     }
 }

@@ -9,11 +9,11 @@ use std::io::Write;
 #[test]
 fn rates_become_samples_with_the_names_of_their_labels() {
     let server = StandIn::new(|_, received_query| {
-        let at =
+        let values =
             |value: f64| received_query.instants().map(|time| (time, format!("{value}"))).collect::<Vec<_>>();
         success(&[
-            (r#""route":"/buy","method":"POST","instance":"a:80","job":"shop""#, at(2.5)),
-            (r#""route":"/list","method":"GET","instance":"a:80","job":"shop""#, at(7.0)),
+            (r#""route":"/buy","method":"POST","instance":"a:80","job":"shop""#, values(2.5)),
+            (r#""route":"/list","method":"GET","instance":"a:80","job":"shop""#, values(7.0)),
         ])
     });
     let got =

@@ -6,8 +6,11 @@ use laggard_model::Loss;
 
 type Values = Vec<(f64, String)>;
 
-fn at(received_query: &ReceivedQuery, wanted: impl Fn(f64) -> Option<f64>) -> Values {
-    received_query.instants().filter_map(|time| wanted(time).map(|value| (time, value.to_string()))).collect()
+fn at(received_query: &ReceivedQuery, value_at: impl Fn(f64) -> Option<f64>) -> Values {
+    received_query
+        .instants()
+        .filter_map(|time| value_at(time).map(|value| (time, value.to_string())))
+        .collect()
 }
 
 #[test]

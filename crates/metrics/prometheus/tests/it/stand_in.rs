@@ -21,7 +21,7 @@ impl ReceivedQuery {
     /// The instants of the query.
     pub(crate) fn instants(&self) -> impl Iterator<Item = f64> + use<> {
         let (start, end, step) = (self.start, self.end, self.step);
-        (0..).map(move |at| start + f64::from(at) * step).take_while(move |&time| time <= end + 1e-6)
+        (0..).map(move |index| start + f64::from(index) * step).take_while(move |&time| time <= end + 1e-6)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! Parses changes for a what-if.
+//! Parses the changes of a what-if question (`--what-if`): property and new value.
 
 use std::fmt;
 
@@ -39,8 +39,8 @@ impl WhatIfChange {
     /// # Errors
     /// A sentence with the valid syntax.
     pub fn parse(text: &str) -> Result<WhatIfChange, String> {
-        let Some((left, value)) = text.rsplit_once('=') else { return Err(how(text)) };
-        let Some((target, property)) = left.rsplit_once('.') else { return Err(how(text)) };
+        let Some((name, value)) = text.rsplit_once('=') else { return Err(how(text)) };
+        let Some((target, property)) = name.rsplit_once('.') else { return Err(how(text)) };
         let property = match property.trim() {
             "demand" => Property::Demand,
             "servers" => Property::Servers,

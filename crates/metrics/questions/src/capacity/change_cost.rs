@@ -1,4 +1,4 @@
-//! What the last change of the application costs in capacity: the answers of two models that differ in the CPU of one tier, for
+//! Capacity cost of the application's last change: the answers of two models that differ in the CPU of one tier, for
 //! the same mix.
 
 use super::answer::{LatencyTarget, most};

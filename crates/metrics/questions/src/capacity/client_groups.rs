@@ -22,7 +22,7 @@ pub struct RequestedClients {
     pub mix: Vec<(String, f64)>,
 }
 
-/// What the requested groups get; `None` if there are none.
+/// Throughput and response time of the requested client groups; `None` if there are none.
 ///
 /// # Errors
 /// An unknown transaction, too many groups, no clients at all, or a system whose think time is not known.

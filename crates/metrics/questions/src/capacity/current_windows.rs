@@ -67,7 +67,7 @@ pub(super) fn current_windows(
     CurrentWindows { windows: current, cautions, previous }
 }
 
-/// What ran before the application of the last segment; `None` if that ran all the time.
+/// The previous version of the application; `None` if the last segment's ran all the time.
 fn previous_application(
     analysis: &Analysis,
     windows: &[usize],

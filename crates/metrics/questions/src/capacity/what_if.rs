@@ -14,7 +14,7 @@ pub(super) struct ChangedModel {
     pub(super) model: Model,
     /// The requested mix, if there is one.
     mix: Option<Vec<f64>>,
-    /// What was changed, as sentences.
+    /// The hypothetical changes, as sentences.
     changes: Vec<String>,
 }
 

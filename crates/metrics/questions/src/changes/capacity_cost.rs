@@ -1,4 +1,4 @@
-//! What a change of the CPU of transactions costs in capacity.
+//! Capacity cost of a change: by how much the highest throughput falls because transactions use more CPU.
 
 use super::costs::FittedCosts;
 use super::server::ServerResult;
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Minimum relative change of the CPU of all transactions, where its interval is not known: two fits agree within 1 %.
 const CHANGE_MIN: f64 = 0.02;
 
-/// What is known about both sides of a change.
+/// Results of comparing both sides of a change, from which its capacity cost is computed.
 pub(super) struct ComparedSides<'a> {
     pub(super) kind: ChangeEventKind,
     /// The first row since the change.

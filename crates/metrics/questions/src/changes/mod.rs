@@ -1,4 +1,4 @@
-//! What changed the CPU use of a server: code, workload, or another process.
+//! The question `changes`: was the CPU use of a server changed by code, workload, or another process?
 //!
 //! ```text
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes ──► Analysis ──► ServerChanges ──► ChangeReport

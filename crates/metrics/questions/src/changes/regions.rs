@@ -36,22 +36,22 @@ impl ServerResult<'_> {
         models: &[Option<&TransactionModel>],
     ) -> Region {
         let observations = &self.observed.observations;
-        let left: Vec<f64> = rows
+        let residuals: Vec<f64> = rows
             .clone()
             .filter_map(|row| {
                 let model = models.get(row).copied().flatten()?;
                 Some(observations.utilization[row] - predicted(model, self.observed, row))
             })
             .collect();
-        let sum: f64 = left.iter().sum();
-        let known = !left.is_empty();
+        let sum: f64 = residuals.iter().sum();
+        let known = !residuals.is_empty();
         let or_nan = |value: f64| if known { value } else { f64::NAN };
         let region = AnomalousRegion {
             time: self.clock().span(&rows),
             windows: rows.len() as u64,
             reasons: most_frequent(reasons),
-            unexplained_mean: or_nan(sum / left.len() as f64),
-            unexplained_peak: or_nan(left.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+            unexplained_mean: or_nan(sum / residuals.len() as f64),
+            unexplained_peak: or_nan(residuals.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
             unexplained_cpu_s: or_nan(sum * observations.window_s * observations.cores),
         };
         Region { first_row: rows.start, region }

@@ -27,7 +27,7 @@ pub(super) fn server_name(server: &str, tier: &str) -> String {
     }
 }
 
-/// What a server has too little of, as a sentence.
+/// A sentence on the data that a server has too little of.
 pub(super) fn too_little(
     table: &WindowTable,
     server: &ServerWindows,

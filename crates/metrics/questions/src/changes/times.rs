@@ -1,4 +1,4 @@
-//! Converts rows to times.
+//! Converts rows of the window table, which methods use, to times, which reports show.
 
 use crate::sample_summary::window_start;
 use laggard_model::{Nanos, Timestamp};
@@ -26,13 +26,13 @@ impl Clock<'_> {
     /// anywhere in a gap between them.
     pub(super) fn onset(&self, onset: &laggard_changes::Onset) -> Onset {
         let half = Nanos::from_ns(self.table.length.ns() / 2);
-        let at = self.start(onset.row);
+        let time = self.start(onset.row);
         let earliest = match onset.earliest {
             0 => self.start(0),
             row => self.start(row - 1).plus(half),
         };
         let latest = self.start(onset.latest.max(onset.row)).plus(half);
-        Onset { at, earliest: earliest.min(at), latest }
+        Onset { at: time, earliest: earliest.min(time), latest }
     }
 
     fn window(&self, row: usize) -> usize {

@@ -1,4 +1,7 @@
-//! Compares two signatures (specification 4.8: the robust test).
+//! Compares two signatures, such as those of two releases: which transactions became slower or faster at the server.
+//!
+//! Each transaction is tested by `laggard_changes::SignatureTest`; this file pairs servers and transactions, allows for different
+//! loads and mixes, and builds the `SignatureDiff` report.
 
 use super::server_name;
 use laggard_changes::SignatureTest;
@@ -291,7 +294,7 @@ impl Load {
         is_different && sides.iter().all(|side| side.is_some_and(|side| side.work_share_s.is_some()))
     }
 
-    /// What is compared: times without queueing at one load, shares of the work at different loads.
+    /// The quantity to compare: times without queueing at one load, shares of the work at different loads.
     fn compared(self, sides: [Option<&TransactionSignature>; 2]) -> Option<[Measured; 2]> {
         let is_by_work = self.is_by_work(sides);
         let [old, new] = sides.map(|side| {

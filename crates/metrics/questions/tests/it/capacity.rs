@@ -30,8 +30,8 @@ fn mean_measurements(run: &TpcwRun) -> [f64; 2] {
     let first = run.windows / 10;
     let rows = first * types..run.windows * types;
     let count: f64 = run.system.counts[rows.clone()].iter().sum();
-    let known = rows.filter(|at| run.system.counts[*at] > 0.0);
-    let sum: f64 = known.map(|at| run.system.counts[at] * run.system.response_s[at]).sum();
+    let known = rows.filter(|row| run.system.counts[*row] > 0.0);
+    let sum: f64 = known.map(|row| run.system.counts[row] * run.system.response_s[row]).sum();
     [count / ((run.windows - first) as f64 * f64::from(run.window_s)), sum / count]
 }
 
@@ -82,12 +82,12 @@ fn demands_match_those_of_the_changes_question() {
     for server in &changes.servers {
         assert_eq!(server.models.len(), 1, "{}", changes.headline);
         let tier = model.tiers.iter().find(|tier| tier.tier == server.tier).unwrap();
-        for (at, cost) in server.models[0].transactions.iter().enumerate() {
+        for (index, cost) in server.models[0].transactions.iter().enumerate() {
             let transaction = &cost.transaction;
-            assert_eq!(*transaction, model.transactions[at]);
-            assert!((tier.demands_s[at] / cost.demand_s - 1.0).abs() < 1e-9, "{transaction}");
-            assert!((tier.high_s[at] / cost.demand_high_s - 1.0).abs() < 1e-9, "{transaction}");
-            assert_eq!(tier.distinguishable[at], cost.distinguishable, "{transaction}");
+            assert_eq!(*transaction, model.transactions[index]);
+            assert!((tier.demands_s[index] / cost.demand_s - 1.0).abs() < 1e-9, "{transaction}");
+            assert!((tier.high_s[index] / cost.demand_high_s - 1.0).abs() < 1e-9, "{transaction}");
+            assert_eq!(tier.distinguishable[index], cost.distinguishable, "{transaction}");
         }
     }
 }
@@ -102,11 +102,11 @@ fn the_cost_of_a_call_gives_the_demands_of_a_callee() {
     assert!(call.common, "{}", database.source);
     assert!((call.demand_s / 0.0015 - 1.0).abs() < 0.03, "{}", call.demand_s);
     assert!(call.low_s <= 0.0015 && call.high_s >= 0.0015, "{} to {}", call.low_s, call.high_s);
-    let at = |name: &str| model.transactions.iter().position(|known| known == name).unwrap();
+    let position_of = |name: &str| model.transactions.iter().position(|known| known == name).unwrap();
     for (name, calls) in [("Admin Confirm", 3.0), ("Buy Confirm", 6.0), ("Home", 1.0)] {
-        assert!((call.calls[at(name)] - calls).abs() < 1e-9, "{name}");
-        assert!((database.demands_s[at(name)] / (0.0015 * calls) - 1.0).abs() < 0.03, "{name}");
-        assert!(database.distinguishable[at(name)], "{name}");
+        assert!((call.calls[position_of(name)] - calls).abs() < 1e-9, "{name}");
+        assert!((database.demands_s[position_of(name)] / (0.0015 * calls) - 1.0).abs() < 0.03, "{name}");
+        assert!(database.distinguishable[position_of(name)], "{name}");
     }
     assert!(model.tiers.iter().find(|tier| tier.tier == "front").unwrap().call.is_none());
 }
@@ -214,8 +214,8 @@ fn an_unreachable_target_is_reported() {
 #[test]
 fn data_that_do_not_fit_give_low_confidence() {
     let mut table = light_load_table();
-    for (at, used) in table.servers[1].utilization.iter_mut().enumerate() {
-        *used = 0.1 + 0.8 * f64::from(u8::from(at % 3 == 0));
+    for (index, used) in table.servers[1].utilization.iter_mut().enumerate() {
+        *used = 0.1 + 0.8 * f64::from(u8::from(index % 3 == 0));
     }
     let report = capacity_report(&table, &CapacitySettings::new(0.1));
     assert_eq!(report.accuracy.unwrap().trust, Trust::Poor);

@@ -56,7 +56,7 @@ fn a_change_is_stated_in_cores_and_requests() {
 /// Home gets more expensive by 0.4 ms in each of 20 half hours: one drift, not a row of changes.
 #[test]
 fn a_gradual_rise_is_one_drift() {
-    let step = |at: u32| steps(30, 1).with_change("Home", 0.000_4 * f64::from(at));
+    let step = |index: u32| steps(30, 1).with_change("Home", 0.000_4 * f64::from(index));
     let table = shop(12, (0..20).map(step).collect());
     let report = report(&table);
     let alarms: Vec<_> = report.events.iter().filter(|event| event.kind.is_alarm()).collect();
@@ -91,8 +91,8 @@ fn a_change_of_the_mix_is_one_event_of_all_tiers() {
 fn cpu_that_transactions_do_not_explain_is_not_steady() {
     let mut table = shop(14, vec![steps(120, 1)]);
     let front = table.servers.iter().position(|server| server.tier == "front").unwrap();
-    let hash = |at: usize| {
-        let value = (78.233 * (at + 1) as f64).sin() * 43_758.547;
+    let hash = |index: usize| {
+        let value = (78.233 * (index + 1) as f64).sin() * 43_758.547;
         value - value.floor()
     };
     table.servers.truncate(front + 1);

@@ -40,9 +40,9 @@ fn simulate_shop(extra_s: f64) -> TpcwRun {
 fn a_slower_transaction_is_dated_named_and_linked_to_its_deployment() {
     let run = simulate_shop(0.01);
     let table = table(&run);
-    let at = table.since.plus(Nanos::from_secs(60 * 60));
+    let time = table.since.plus(Nanos::from_secs(60 * 60));
     let deployment = |seconds: u64, name: &str| DeclaredDeployment {
-        time: at.minus(Nanos::from_secs(seconds)),
+        time: time.minus(Nanos::from_secs(seconds)),
         name: name.to_owned(),
     };
     let deployments = [deployment(2_400, "v1"), deployment(12, "v2")];
@@ -62,7 +62,7 @@ fn a_slower_transaction_is_dated_named_and_linked_to_its_deployment() {
             report.events.iter().filter(|event| event.kind == ChangeEventKind::ApplicationChange).collect();
         assert_eq!(alarms.len(), 1, "{}", report.headline);
         let onset = &alarms[0].onset;
-        assert!(onset.at.since(at).magnitude() <= Nanos::from_secs(120), "{onset:?}");
+        assert!(onset.at.since(time).magnitude() <= Nanos::from_secs(120), "{onset:?}");
         assert!(onset.earliest <= onset.at && onset.at <= onset.latest);
         let home = &alarms[0].transactions[0];
         assert_eq!(home.transaction, "Home");
@@ -125,13 +125,13 @@ fn settings_out_of_range_are_named() {
 
 /// Windows of a minute with types `a` (one to seven calls a second, of 10 ms) and `b` (none), on servers that share them.
 fn small_table(windows: usize, servers: usize) -> WindowTable {
-    let count = |at: usize| 60.0 + 30.0 * (at * 7 % 13) as f64;
-    let counts = (0..windows).flat_map(|at| [count(at), 0.0]).collect();
-    let used = |at: usize| 0.02 + 0.01 * count(at) / 60.0 / servers as f64;
-    let server = |at: usize| ServerWindows {
+    let count = |index: usize| 60.0 + 30.0 * (index * 7 % 13) as f64;
+    let counts = (0..windows).flat_map(|index| [count(index), 0.0]).collect();
+    let used = |index: usize| 0.02 + 0.01 * count(index) / 60.0 / servers as f64;
+    let server = |index: usize| ServerWindows {
         memory: vec![],
         network: vec![],
-        server: format!("app-{at}"),
+        server: format!("app-{index}"),
         tier: "app".to_owned(),
         cores: Some(1.0),
         utilization: (0..windows).map(used).collect(),
@@ -223,7 +223,7 @@ fn transactions_of_the_system_are_divided_among_servers_and_costs_are_not() {
 fn gaps_are_left_out_and_dates_stay_correct() {
     let mut table = small_table(100, 1);
     for window in 20..50 {
-        (0..2).for_each(|at| table.system.counts.set(window, at, f64::NAN));
+        (0..2).for_each(|index| table.system.counts.set(window, index, f64::NAN));
     }
     let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let server = &report.servers[0];
@@ -254,15 +254,19 @@ fn long_tables_have_bounded_series_that_keep_extremes() {
 fn outbound_calls_are_subtracted_and_overlaps_counted() {
     let mut table = small_table(100, 1);
     table.system.response_s = Matrix::from_row_major(100, 2, [0.05, f64::NAN].repeat(100));
-    let time_s = |at: usize| if at == 3 { 0.2 } else { 0.02 };
+    let time_s = |index: usize| if index == 3 { 0.2 } else { 0.02 };
     let calls = |value: fn(f64) -> f64| {
-        let rows = (0..100).flat_map(|at| [value(table.system.counts.get(at, 0)), f64::NAN]);
+        let rows = (0..100).flat_map(|index| [value(table.system.counts.get(index, 0)), f64::NAN]);
         Matrix::from_row_major(100, 2, rows.collect())
     };
     table.system.outbound = vec![OutboundWindows {
         callee: "db".to_owned(),
         counts: calls(|count| 2.0 * count),
-        time_s: Matrix::from_row_major(100, 2, (0..100).flat_map(|at| [time_s(at), f64::NAN]).collect()),
+        time_s: Matrix::from_row_major(
+            100,
+            2,
+            (0..100).flat_map(|index| [time_s(index), f64::NAN]).collect(),
+        ),
     }];
     let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let cost = &report.servers[0].models[0].transactions[0];
@@ -279,7 +283,7 @@ fn a_called_tier_has_the_times_of_its_calls() {
     table.servers[0].tier = "db".to_owned();
     table.servers.push(ServerWindows { tier: "app".to_owned(), ..table.servers[0].clone() });
     table.system.response_s = Matrix::from_row_major(100, 2, [0.05, f64::NAN].repeat(100));
-    let calls = (0..100).flat_map(|at| [2.0 * table.system.counts.get(at, 0), f64::NAN]).collect();
+    let calls = (0..100).flat_map(|index| [2.0 * table.system.counts.get(index, 0), f64::NAN]).collect();
     table.system.outbound = vec![OutboundWindows {
         callee: "db".to_owned(),
         counts: Matrix::from_row_major(100, 2, calls),

@@ -53,7 +53,9 @@ fn traces(fill: impl Fn(&mut Ingest)) -> Requests {
 
 /// A request a second for `seconds`.
 fn steady(seconds: u64, weight: Option<f64>, lines: &'static [Line]) -> Requests {
-    traces(|ingest| (0..seconds).for_each(|at| push(ingest, at + 1, at as i64 * 1000, weight, lines)))
+    traces(|ingest| {
+        (0..seconds).for_each(|index| push(ingest, index + 1, index as i64 * 1000, weight, lines))
+    })
 }
 
 fn engine() -> LocalEngine {
@@ -141,7 +143,7 @@ fn callees_of_a_root_client_span_are_system_transactions() {
 #[test]
 fn partial_windows_at_the_ends_are_left_out() {
     let late = traces(|ingest| {
-        (30..200).for_each(|at: u64| push(ingest, at, at as i64 * 1000, None, &BUY));
+        (30..200).for_each(|index: u64| push(ingest, index, index as i64 * 1000, None, &BUY));
     });
     let table = windows(&late, SampleTable::default());
     assert_eq!((table.since.unix_ns(), table.windows), (60_000_000_000, 2));
@@ -198,10 +200,10 @@ fn one_series_of_cpu_is_enough_beside_traces() {
 #[test]
 fn the_fold_obeys_the_laws() {
     let traces = traces(|ingest| {
-        for at in 0..40_u64 {
-            let weight = [None, Some(1.0), Some(3.7), Some(1e15)][at as usize % 4];
-            let cut = if at % 7 == 0 { &BUY[1..] } else { &BUY[..] };
-            push(ingest, at + 1, at as i64 * 7_000, weight, cut);
+        for index in 0..40_u64 {
+            let weight = [None, Some(1.0), Some(3.7), Some(1e15)][index as usize % 4];
+            let cut = if index % 7 == 0 { &BUY[1..] } else { &BUY[..] };
+            push(ingest, index + 1, index as i64 * 7_000, weight, cut);
         }
     });
     let fold = SpanSampleFold {

@@ -69,7 +69,7 @@ fn a_type_first_called_later_began_at_zero() {
 #[test]
 fn rates_are_multiplied_by_time() {
     let samples: Vec<_> =
-        (0..20).map(|at| sample(30.0 * f64::from(at), Measure::TransactionRate, "Home", 1.5)).collect();
+        (0..20).map(|index| sample(30.0 * f64::from(index), Measure::TransactionRate, "Home", 1.5)).collect();
     assert_eq!(counts(&windows(&samples, 60), "Home"), [90.0; 10]);
 }
 

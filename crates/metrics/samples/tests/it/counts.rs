@@ -58,8 +58,9 @@ fn a_type_that_did_not_occur_is_zero_and_a_silent_system_is_a_gap() {
 
 #[test]
 fn windows_are_aligned_with_coarse_samples() {
-    let samples: Vec<_> =
-        (0..4).map(|at| sample(23.0 + 60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
+    let samples: Vec<_> = (0..4)
+        .map(|index| sample(23.0 + 60.0 * f64::from(index), Measure::Transactions, "Home", 7.0))
+        .collect();
     let table = windows(&samples, 60);
     assert_eq!(table.since.unix_ns(), 23_000_000_000);
     assert_eq!(counts(&table, "Home"), [7.0; 4]);
@@ -68,12 +69,12 @@ fn windows_are_aligned_with_coarse_samples() {
 #[test]
 fn windows_shorter_than_samples_are_rejected_with_advice() {
     let mut samples: Vec<_> =
-        (0..9).map(|at| sample(60.0 * f64::from(at), Measure::Transactions, "Home", 7.0)).collect();
+        (0..9).map(|index| sample(60.0 * f64::from(index), Measure::Transactions, "Home", 7.0)).collect();
     // No length of windows helps where the CPU is missing.
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
     assert_eq!(error, WindowError::NoUtilization { samples: 9 });
     assert!(error.to_string().contains("provide a CPU series") && !error.to_string().contains("--window"));
-    samples.extend((0..54).map(|at| sample(10.0 * f64::from(at), Measure::Utilization, "", 0.5)));
+    samples.extend((0..54).map(|index| sample(10.0 * f64::from(index), Measure::Utilization, "", 0.5)));
     let error = table_of(&samples).finish(&settings(10)).unwrap_err();
     assert!(matches!(error, WindowError::TooFine { .. }));
     assert!(error.to_string().contains("come every 60 s"), "{error}");
@@ -109,8 +110,8 @@ fn impossible_values_make_their_interval_unknown() {
 #[test]
 fn completions_count_one_each_even_at_one_instant() {
     let mut samples = Vec::new();
-    for at in 0..400 {
-        samples.push(sample(f64::from(at / 2), Measure::Completion, "Home", 0.25));
+    for index in 0..400 {
+        samples.push(sample(f64::from(index / 2), Measure::Completion, "Home", 0.25));
     }
     samples.push(sample(100.0, Measure::Completion, "Cart", f64::NAN));
     let table = windows(&samples, 60);
@@ -127,11 +128,11 @@ fn completions_count_one_each_even_at_one_instant() {
 fn sums_of_times_are_divided_by_counts_beside_calls() {
     let mut samples = Vec::new();
     for second in 0..120 {
-        let at = f64::from(second);
-        samples.push(sample(at, Measure::Transactions, "Buy", 4.0));
-        samples.push(sample(at, Measure::ResponseSeconds, "Buy", 2.0));
-        samples.push(sample(at, Measure::Calls, "Buy", 12.0).to("db"));
-        samples.push(sample(at, Measure::CallTime, "Buy", 0.1).to("db"));
+        let second_s = f64::from(second);
+        samples.push(sample(second_s, Measure::Transactions, "Buy", 4.0));
+        samples.push(sample(second_s, Measure::ResponseSeconds, "Buy", 2.0));
+        samples.push(sample(second_s, Measure::Calls, "Buy", 12.0).to("db"));
+        samples.push(sample(second_s, Measure::CallTime, "Buy", 0.1).to("db"));
     }
     let table = windows(&samples, 60);
     assert_eq!(responses(&table, "Buy"), [0.5; 2]);
@@ -158,9 +159,12 @@ fn only_windows_entirely_in_the_requested_time_are_used() {
 #[test]
 fn a_sum_beside_types_is_ignored() {
     let samples: Vec<_> = (0..3)
-        .flat_map(|at| {
-            let at = 60.0 * f64::from(at);
-            [sample(at, Measure::Transactions, "", 9.0), sample(at, Measure::Transactions, "Home", 7.0)]
+        .flat_map(|index| {
+            let seconds = 60.0 * f64::from(index);
+            [
+                sample(seconds, Measure::Transactions, "", 9.0),
+                sample(seconds, Measure::Transactions, "Home", 7.0),
+            ]
         })
         .collect();
     let table = windows(&samples, 60);

@@ -6,8 +6,9 @@ use laggard_samples::{WindowError, WindowSettings};
 
 #[test]
 fn samples_far_from_the_others_are_dropped() {
-    let mut samples: Vec<_> =
-        (0..300).map(|at| sample(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
+    let mut samples: Vec<_> = (0..300)
+        .map(|index| sample(1.7e9 + 60.0 * f64::from(index), Measure::Transactions, "Home", 1.0))
+        .collect();
     for ns in [0, i64::MIN, i64::MAX, 5 * SECOND] {
         samples.push(crate::GeneratedSamples { ns, ..sample(0.0, Measure::Transactions, "Home", 1.0) });
     }
@@ -18,7 +19,7 @@ fn samples_far_from_the_others_are_dropped() {
 
 #[test]
 fn a_table_beyond_the_memory_limit_is_rejected() {
-    let names: Vec<&'static str> = (0..90).map(|at| &*format!("type {at}").leak()).collect();
+    let names: Vec<&'static str> = (0..90).map(|index| &*format!("type {index}").leak()).collect();
     let samples: Vec<_> = names
         .iter()
         .flat_map(|name| {
@@ -31,15 +32,15 @@ fn a_table_beyond_the_memory_limit_is_rejected() {
 
 #[test]
 fn many_types_are_pooled() {
-    let names: Vec<&'static str> = (0..150).map(|at| &*format!("/item/{at:03}").leak()).collect();
+    let names: Vec<&'static str> = (0..150).map(|index| &*format!("/item/{index:03}").leak()).collect();
     let samples: Vec<_> = (0..3)
         .flat_map(|minute| {
-            let value = |at: usize| if at == 149 { 5.0 } else { 1.0 };
-            let at = 60.0 * f64::from(minute);
+            let value = |index: usize| if index == 149 { 5.0 } else { 1.0 };
+            let seconds = 60.0 * f64::from(minute);
             names
                 .iter()
                 .enumerate()
-                .map(move |(number, name)| sample(at, Measure::Transactions, name, value(number)))
+                .map(move |(number, name)| sample(seconds, Measure::Transactions, name, value(number)))
         })
         .collect();
     let table = windows(&samples, 60);

@@ -70,9 +70,9 @@ proptest! {
         let expected = text(table_of(&samples).finish(&settings(60)));
         let mut shuffled = samples;
         let mut state = seed | 1;
-        for at in (1..shuffled.len()).rev() {
+        for index in (1..shuffled.len()).rev() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            shuffled.swap(at, (state >> 33) as usize % (at + 1));
+            shuffled.swap(index, (state >> 33) as usize % (index + 1));
         }
         let mut merged = SampleTable::default();
         for part in shuffled.chunks(shuffled.len().div_ceil(parts)) {
@@ -88,9 +88,9 @@ proptest! {
             server: "", tier: "", transaction: "Home", callee: "", value: f64::from(count),
         };
         let complete_seconds = counts.len() / 60 * 60;
-        let seconds: Vec<GeneratedSamples> = counts[..complete_seconds].iter().enumerate().map(|(at, &n)| sample(at, n)).collect();
+        let seconds: Vec<GeneratedSamples> = counts[..complete_seconds].iter().enumerate().map(|(index, &n)| sample(index, n)).collect();
         let minutes: Vec<GeneratedSamples> = counts[..complete_seconds]
-            .chunks(60).enumerate().map(|(at, part)| sample(at * 60, part.iter().sum())).collect();
+            .chunks(60).enumerate().map(|(index, part)| sample(index * 60, part.iter().sum())).collect();
         let fine = table_of(&seconds).finish(&settings(60)).unwrap();
         let coarse = table_of(&minutes).finish(&settings(60)).unwrap();
         prop_assert_eq!(fine.system.counts.data(), coarse.system.counts.data());
@@ -114,7 +114,7 @@ proptest! {
         let settings = WindowSettings { length: Nanos::from_secs(length), ..WindowSettings::default() };
         let table = table_of(&samples).finish(&settings).unwrap();
         // Whole windows hold what the counter, drawn with straight lines, grew by from border to border.
-        let at = |ns: i64| {
+        let position = |ns: i64| {
             let after = samples.iter().position(|sample| sample.ns >= ns)?;
             let (b, a) = (&samples[after], &samples[after.checked_sub(1)?]);
             Some(a.value + (b.value - a.value) * (ns - a.ns) as f64 / (b.ns - a.ns) as f64)
@@ -122,7 +122,7 @@ proptest! {
         let since = table.since.unix_ns();
         for window in 0..table.windows {
             let border = |window: usize| since + window as i64 * table.length.ns() as i64;
-            if let (Some(from), Some(to)) = (at(border(window)), at(border(window + 1))) {
+            if let (Some(from), Some(to)) = (position(border(window)), position(border(window + 1))) {
                 let count = table.system.counts.get(window, 0);
                 // Borders may be moved by a twentieth of the distance of readings.
                 prop_assert!((count - (to - from)).abs() <= 2.1, "{window}: {count} {}", to - from);

@@ -5,10 +5,10 @@ use laggard_model::{Loss, Measure};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
 
 fn utilization(server: &'static str, values: &[f64]) -> Vec<GeneratedSamples> {
-    let at = |(second, &value): (usize, &f64)| {
+    let sample_of = |(second, &value): (usize, &f64)| {
         sample(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
     };
-    values.iter().enumerate().map(at).collect()
+    values.iter().enumerate().map(sample_of).collect()
 }
 
 #[test]
@@ -43,8 +43,9 @@ fn utilization_slightly_above_one_is_clamped_and_counted() {
 #[test]
 fn cpu_seconds_need_the_cores() {
     let mut samples: Vec<GeneratedSamples> = (0..13)
-        .map(|at| {
-            sample(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
+        .map(|index| {
+            sample(15.0 * f64::from(index), Measure::CpuSecondsTotal, "", 24.0 * f64::from(index))
+                .at("pod-1", "")
         })
         .collect();
     // 24 CPU seconds in 15: 1.6 cores.

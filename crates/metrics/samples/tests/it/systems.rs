@@ -11,7 +11,7 @@ fn every_minute(
     value: f64,
 ) -> Vec<GeneratedSamples> {
     let sample =
-        |at: u32| sample(60.0 * f64::from(at), Measure::Transactions, "Home", value).at(server, tier);
+        |index: u32| sample(60.0 * f64::from(index), Measure::Transactions, "Home", value).at(server, tier);
     minutes.map(sample).collect()
 }
 
@@ -56,7 +56,9 @@ fn the_system_is_the_front_of_several_tiers() {
 #[test]
 fn a_server_that_names_its_tier_once_belongs_to_it() {
     let mut samples = every_minute(0..3, "a", "app", 5.0);
-    samples.extend((0..3).map(|at| sample(60.0 * f64::from(at), Measure::Utilization, "", 0.5).at("a", "")));
+    samples.extend(
+        (0..3).map(|index| sample(60.0 * f64::from(index), Measure::Utilization, "", 0.5).at("a", "")),
+    );
     let table = windows(&samples, 60);
     assert_eq!(table.servers.len(), 1);
     assert_eq!(shown(table.servers[0].utilization.clone()), [0.5; 3]);
@@ -66,15 +68,18 @@ fn a_server_that_names_its_tier_once_belongs_to_it() {
 #[test]
 fn clients_are_averaged() {
     let mut samples = every_minute(0..2, "", "", 5.0);
-    samples.extend((0..8).map(|at| sample(15.0 * f64::from(at), Measure::Clients, "", f64::from(100 + at))));
+    samples.extend(
+        (0..8).map(|index| sample(15.0 * f64::from(index), Measure::Clients, "", f64::from(100 + index))),
+    );
     assert_eq!(shown(windows(&samples, 60).clients), [101.5, 105.5]);
 }
 
 #[test]
 fn a_server_with_rare_counts_is_left_out_with_a_caution() {
     let every = |spacing: f64, server| {
-        let at = move |at: u32| sample(spacing * f64::from(at), Measure::Transactions, "Home", 6.0);
-        (0..12).map(move |number| at(number).at(server, "app"))
+        let sample_of =
+            move |sample_of: u32| sample(spacing * f64::from(sample_of), Measure::Transactions, "Home", 6.0);
+        (0..12).map(move |number| sample_of(number).at(server, "app"))
     };
     let samples: Vec<_> = every(60.0, "a").chain(every(120.0, "b")).collect();
     let table = windows(&samples, 60);
@@ -84,7 +89,7 @@ fn a_server_with_rare_counts_is_left_out_with_a_caution() {
         cautions.contains("counts of transactions of b were not used: they come every 120 s"),
         "{cautions}"
     );
-    let used = (0..24).map(|at| sample(60.0 * f64::from(at), Measure::Utilization, "", 0.5));
+    let used = (0..24).map(|index| sample(60.0 * f64::from(index), Measure::Utilization, "", 0.5));
     let only_rare: Vec<_> = every(120.0, "b").chain(used).collect();
     assert!(matches!(table_of(&only_rare).finish(&settings(60)), Err(WindowError::TooFine { .. })));
 }

@@ -75,7 +75,7 @@ fn calls(text: &str) -> Vec<CallRow> {
     let mut out = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| words[at].parse::<u64>().expect("a number");
+        let number = |index: usize| words[index].parse::<u64>().expect("a number");
         out.push(CallRow {
             request: TraceId::from_value(1),
             fragment: TraceId::from_value(u128::from(number(2))),

@@ -9,7 +9,7 @@ fn shape(text: &str, rule: ShapeRule) -> Shape {
     let mut drawn = parse_spans(text);
     drawn.rows.sort_by_key(|row| (row.start, row.span));
     let operations: Vec<_> = (0..drawn.names.operations())
-        .map(|at| drawn.names.fingerprint(OperationId::from_index(at)))
+        .map(|index| drawn.names.fingerprint(OperationId::from_index(index)))
         .collect();
     Shaper::new(rule, &operations).shape(&assemble(&drawn.rows).requests[0].tree)
 }
@@ -19,13 +19,13 @@ fn shape(text: &str, rule: ShapeRule) -> Shape {
 fn sequence(letters: &str) -> String {
     let mut text = "root - root@h 0..1000000\n".to_owned();
     let mut last = String::new();
-    for (at, letter) in letters.chars().enumerate() {
-        let from = at * 100;
+    for (index, letter) in letters.chars().enumerate() {
+        let from = index * 100;
         if letter.is_ascii_digit() {
-            text.push_str(&format!("s{at} {last} {letter}@h {}..{}\n", from, from + 1));
+            text.push_str(&format!("s{index} {last} {letter}@h {}..{}\n", from, from + 1));
             continue;
         }
-        last = format!("s{at}");
+        last = format!("s{index}");
         text.push_str(&format!("{last} root {letter}@h {from}..{}\n", from + 50));
     }
     text
@@ -58,7 +58,7 @@ fn the_paper_counts_every_repetition() {
 #[test]
 fn positions_of_a_loop_are_shared_and_in_pre_order() {
     let shape = shape(&sequence("w1w1c"), ShapeRule::Canonical);
-    let parents: Vec<_> = shape.positions.iter().map(|at| at.parent).collect();
+    let parents: Vec<_> = shape.positions.iter().map(|position| position.parent).collect();
     assert_eq!(parents, [None, Some(0), Some(1), Some(0)]);
     assert_eq!(shape.position_of, [0, 1, 2, 1, 2, 3]);
 }
@@ -80,9 +80,9 @@ proptest! {
     /// Repeating any sibling directly after itself does not change the shape, and every position belongs to a call.
     #[test]
     fn repeating_a_sibling_changes_nothing(letters in "[a-d]{1,12}", at in 0_usize..12) {
-        let at = at % letters.len();
+        let position = at % letters.len();
         let mut longer = letters.clone();
-        longer.insert(at, letters.as_bytes()[at] as char);
+        longer.insert(position, letters.as_bytes()[position] as char);
         // Collapsing runs first makes this hold whatever the longer loops are.
         prop_assert!(same(&letters, &longer));
         let shape = shape(&sequence(&letters), ShapeRule::Canonical);

@@ -256,7 +256,7 @@ proptest! {
         prop_assert_eq!(trees().map(|tree| tree.len()).sum::<usize>(), spans.len());
         for tree in trees() {
             prop_assert!(tree.self_time.iter().zip(&tree.inclusive_time).all(|(own, all)| own <= all));
-            let precedes = |(at, parent): (usize, &Option<u32>)| parent.is_none_or(|parent| (parent as usize) < at);
+            let precedes = |(position, parent): (usize, &Option<u32>)| parent.is_none_or(|parent| (parent as usize) < position);
             prop_assert!(tree.parent.iter().enumerate().all(precedes));
         }
     }
@@ -284,7 +284,7 @@ fn every_call_refers_to_its_row() {
     let (assembled, rows) = CallRows::assemble(&drawn.rows);
     assert_eq!(assembled, assemble(&drawn.rows));
     let operations =
-        |places: &[u32]| places.iter().map(|&at| drawn.rows[at as usize].operation).collect::<Vec<_>>();
+        |places: &[u32]| places.iter().map(|&index| drawn.rows[index as usize].operation).collect::<Vec<_>>();
     let of_requests: Vec<_> = rows.requests.iter().map(|places| operations(places)).collect();
     let expected: Vec<_> = assembled.requests.iter().map(|request| request.tree.operation.clone()).collect();
     assert_eq!((of_requests, rows.requests[0].len()), (expected, 3));

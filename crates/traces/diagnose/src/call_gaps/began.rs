@@ -78,8 +78,8 @@ fn is_lost(window: &Side<'_>, pair: CallPair) -> bool {
     };
     let lacking: Vec<bool> = structures.iter().map(lacks).collect();
     let calling: Vec<bool> = structures.iter().map(calls).collect();
-    let numbers = |wanted: &[bool]| -> Vec<u32> {
-        let requests = window.range.iter().filter(|request| wanted[request.structure()]);
+    let numbers = |is_included: &[bool]| -> Vec<u32> {
+        let requests = window.range.iter().filter(|request| is_included[request.structure()]);
         requests.map(|request| request.number() as u32).collect()
     };
     pair.was_lost(window.selected, &numbers(&lacking), &numbers(&calling)) == Some(true)

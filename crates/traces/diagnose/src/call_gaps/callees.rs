@@ -127,7 +127,7 @@ pub(super) fn called(structure: &TreeStructure, operations: &[OperationId]) -> V
     called
 }
 
-/// What the calls of an operation call.
+/// The operations that an operation calls: those it usually calls, and those it may call.
 pub(super) struct Expected {
     usual: Vec<NthCallee>,
     possible: Vec<NthCallee>,

@@ -89,7 +89,7 @@ pub struct Sample {
     observations: Vec<(u64, OperationObservation, AttributeSetId)>,
 }
 
-/// What a sample needs to know of a request.
+/// The figures of a request that a sample of it needs.
 #[derive(Clone, Copy)]
 struct SampledRequest {
     hash: u64,

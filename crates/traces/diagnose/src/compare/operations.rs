@@ -1,4 +1,4 @@
-//! Operations before and after.
+//! Tests every operation of a comparison: how its time and its number of calls per request changed.
 
 use super::attributes::attribute_changes;
 use super::fold::{OperationSummary, PopulationSummary};

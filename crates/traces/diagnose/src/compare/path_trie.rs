@@ -270,8 +270,8 @@ mod tests {
     /// Nodes as (operation, parent, self time); inclusive times are the sums.
     fn tree(nodes: &[(usize, Option<u32>, u64)]) -> CallTree {
         let mut inclusive: Vec<u64> = nodes.iter().map(|node| node.2).collect();
-        for at in (1..nodes.len()).rev() {
-            inclusive[nodes[at].1.unwrap() as usize] += inclusive[at];
+        for index in (1..nodes.len()).rev() {
+            inclusive[nodes[index].1.unwrap() as usize] += inclusive[index];
         }
         CallTree {
             operation: nodes.iter().map(|node| OperationId::from_index(node.0)).collect(),
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn entry_paths_are_retained_even_above_the_limit() {
         let mut trie = PathTrie::new(1);
-        (0..3).for_each(|at| trie.add(&tree(&[(at, None, 1), (9, Some(0), 1)])));
+        (0..3).for_each(|index| trie.add(&tree(&[(index, None, 1), (9, Some(0), 1)])));
         assert_eq!((trie.entries().len(), trie.pooled_below()), (3, Some(0)));
         assert_eq!(node(&trie, &[2]).pooled.calls, 1);
     }

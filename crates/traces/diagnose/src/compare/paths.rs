@@ -91,7 +91,7 @@ fn keys(maps: [&BTreeMap<OperationId, PathNode>; 2]) -> BTreeSet<OperationId> {
 
 /// Time spent in and below, per request, the larger of both sets.
 fn heaviness(nodes: Pair<'_>, requests: [u64; 2]) -> f64 {
-    let mean = |at: usize| nodes[at].map_or(0.0, |node| tree_ns(node) / requests[at].max(1) as f64);
+    let mean = |index: usize| nodes[index].map_or(0.0, |node| tree_ns(node) / requests[index].max(1) as f64);
     mean(0).max(mean(1))
 }
 
@@ -208,7 +208,7 @@ impl List<'_> {
 
     /// Shares of the change of all self time per request.
     fn share(&mut self, requests: [u64; 2]) {
-        let mean = |row: &Row, at: usize| row.self_ns[at] / requests[at].max(1) as f64;
+        let mean = |row: &Row, index: usize| row.self_ns[index] / requests[index].max(1) as f64;
         let change = |row: &Row| mean(row, 1) - mean(row, 0);
         let all_before: f64 = self.rows.iter().map(|row| mean(row, 0)).sum();
         let all: f64 = self.rows.iter().map(change).sum();

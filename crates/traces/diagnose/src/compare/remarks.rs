@@ -1,4 +1,4 @@
-//! What did not change, and what limits trust in the answer.
+//! Remarks of a comparison: what was tested and did not change, and what limits trust in the answer.
 
 use super::ComparedPopulation;
 use super::fold::PopulationSummary;

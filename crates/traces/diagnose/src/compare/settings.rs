@@ -51,9 +51,9 @@ mod tests {
             (CompareSettings { paths_max: 0, ..default.clone() }, "paths-max is 0"),
             (CompareSettings { observations_max: 2_000_000, ..default }, "observations-max is 2000000"),
         ];
-        for (settings, wanted) in cases {
+        for (settings, expected) in cases {
             let message = settings.check().expect_err("out of range").to_string();
-            assert!(message.starts_with(wanted), "{message}");
+            assert!(message.starts_with(expected), "{message}");
         }
     }
 }

@@ -33,8 +33,8 @@ struct ComparedShape<'a> {
 }
 
 impl ComparedShape<'_> {
-    fn requests(&self, at: usize) -> u64 {
-        self.sets[at].map_or(0, |category| category.latency.count())
+    fn requests(&self, index: usize) -> u64 {
+        self.sets[index].map_or(0, |category| category.latency.count())
     }
 
     fn any(&self) -> &CategorySummary {
@@ -157,11 +157,11 @@ impl Paths {
     fn profile(&mut self, category: &CategorySummary) -> ShapeProfile {
         let mut of_position: Vec<u32> = Vec::with_capacity(category.positions.len());
         let mut paths: BTreeMap<u32, PathCalls> = BTreeMap::new();
-        for (at, position) in category.positions.iter().enumerate() {
+        for (index, position) in category.positions.iter().enumerate() {
             let parent = position.parent.map(|parent| of_position[parent as usize]);
             let path = self.number(parent, position.operation);
             of_position.push(path);
-            let calls = category.calls_per_request(at);
+            let calls = category.calls_per_request(index);
             paths.entry(path).or_insert(PathCalls { path, parent, calls: 0.0 }).calls += calls;
         }
         ShapeProfile { paths: paths.into_values().collect() }

@@ -28,9 +28,9 @@ pub(crate) struct MethodAnswer {
     pub(crate) categories: Vec<CategoryAnalysis>,
     /// Total slowdown that suspects' excess is a share of, nanoseconds; NaN if the slowdown as a whole is not measurable.
     pub(crate) excess_ns: f64,
-    /// What was analyzed and found normal; sentences.
+    /// Sentences on what was tested and is normal.
     pub(crate) ruled_out: Vec<String>,
-    /// What limits trust in this answer in particular; sentences.
+    /// Sentences on what limits trust in this answer in particular.
     pub(crate) cautions: Vec<String>,
     pub(crate) baseline: Option<Baseline>,
     /// Slow periods inside the window.
@@ -142,7 +142,7 @@ pub(crate) struct Suspect {
     pub(crate) between: Option<Between>,
     /// Since when it is slow or fails, if that is known.
     pub(crate) onset: Option<Onset>,
-    /// What it does that it did not do before, apart from taking longer.
+    /// Changes of behavior apart from latency: errors, missing or new calls.
     pub(crate) behavior: Vec<BehaviorChange>,
     /// Results of comparing the suspect's sites, if they were.
     pub(crate) sites: Option<SiteFigures>,

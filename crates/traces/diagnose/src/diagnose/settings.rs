@@ -26,7 +26,7 @@ settings! {
     other {
         /// Which method answers.
         method: DiagnoseMethod = DiagnoseMethod::default();
-        /// What the window is compared with.
+        /// Reference that the window is compared with.
         baseline: BaselineChoice = BaselineChoice::None;
         /// Requests that start before this are left out.
         since: Timestamp = Timestamp::MIN;
@@ -58,7 +58,7 @@ impl DiagnoseSettings {
     }
 }
 
-/// What the window is compared with.
+/// Reference that the window is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BaselineChoice {
     /// Nothing.

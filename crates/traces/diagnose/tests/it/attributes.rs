@@ -70,23 +70,23 @@ fn requests_of_tenants(
         text.add(Attribute { key, service, value });
         text
     };
-    for at in 0..REQUESTS {
+    for index in 0..REQUESTS {
         let unit = random.unit();
         let drawn = RequestTraits {
             tenant: [0.4, 0.6, 0.75, 0.9].iter().filter(|&&until| unit >= until).count(),
             is_new: random.unit() < 0.25,
             luck: random.unit(),
-            second: at,
-            replica: at % 3,
+            second: index,
+            replica: index % 3,
         };
         let tenant = text("tenant", "", &format!("t{}", tenant(&drawn)));
         let version = text("version", "cart", if drawn.is_new { "1.4.3" } else { "1.4.2" });
         let cart_ns = (20e6 * random.noise() * slow(&drawn)) as u64;
         let front_ns = (10e6 * random.noise()) as u64 + cart_ns;
-        let start = (from_s + at) as i64 * 1_000_000_000;
+        let start = (from_s + index) as i64 * 1_000_000_000;
         let cart = format!("cart-{}", drawn.replica);
         let span = |id: u64, parent: Option<u64>, service, start, length_ns, attributes| SpanRecord {
-            trace_id: TraceId::from_value((from_s + at) as u128 + 1),
+            trace_id: TraceId::from_value((from_s + index) as u128 + 1),
             trace_text: None,
             span_id: SpanId::new(id).unwrap(),
             parent: parent.and_then(SpanId::new),

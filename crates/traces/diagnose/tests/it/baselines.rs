@@ -43,17 +43,18 @@ impl Shop {
             (usual_ns * (0.4 * (uniform - 0.5) * 3.0_f64.sqrt()).exp()) as u64
         };
         let mut text = String::new();
-        for at in 0..self.requests {
-            let cart_pod = at * 7 % 4;
-            let factor = of(at, cart_pod);
+        for index in 0..self.requests {
+            let cart_pod = index * 7 % 4;
+            let factor = of(index, cart_pod);
             let [shop, network, cart, store] = [
                 noisy(1e6 * factor.shop),
                 noisy(4e5 * factor.network),
                 noisy(2e6 * factor.cart),
                 noisy(1e6 * factor.store),
             ];
-            let pay = if at % 5 == 0 { noisy(5e6 * factor.pay) } else { 0 };
-            let (trace, start) = (self.from_s * 1000 + at + 1, (self.from_s + at) as u64 * 1_000_000_000);
+            let pay = if index % 5 == 0 { noisy(5e6 * factor.pay) } else { 0 };
+            let (trace, start) =
+                (self.from_s * 1000 + index + 1, (self.from_s + index) as u64 * 1_000_000_000);
             let mut span = |id: &str, place: &str, from: u64, length: u64, kind: &str| {
                 writeln!(text, "{trace} {id} {place} {from}..{} {kind}", from + length).expect("text grows");
             };
@@ -63,7 +64,7 @@ impl Shop {
             span("b", &format!("a shop/call-cart{own_name}@shop-1"), start, call, "client");
             span("c", &format!("b cart/add@cart-{cart_pod}"), start + network / 2, cart + store, "server");
             span("d", &format!("c cart/read-store@cart-{cart_pod}"), start + network / 2, store, "internal");
-            if at % 5 == 0 {
+            if index % 5 == 0 {
                 span("e", "a shop/pay@shop-1", start + call, pay, "internal");
             }
         }
@@ -93,8 +94,8 @@ fn json(report: &Report) -> String {
 /// Checks invariants of every report.
 fn check(report: &Report) {
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
-    for (at, suspect) in report.suspects.iter().enumerate() {
-        assert_eq!(suspect.rank as usize, at + 1);
+    for (index, suspect) in report.suspects.iter().enumerate() {
+        assert_eq!(suspect.rank as usize, index + 1);
         assert!(!suspect.evidence.is_empty(), "{suspect:?}");
         let known = ["dispersion", "peers", "baseline", "period"];
         assert!(suspect.evidence.iter().all(|word| known.contains(&word.as_str())), "{suspect:?}");
@@ -181,17 +182,17 @@ fn a_slow_network_is_an_edge_from_caller_to_callee() {
 
 #[test]
 fn operations_absent_from_the_baseline_are_new() {
-    let text = |at: usize, calls: bool| {
-        let (trace, from) = (at + 1, at as u64 * 1_000_000_000);
+    let text = |index: usize, calls: bool| {
+        let (trace, from) = (index + 1, index as u64 * 1_000_000_000);
         let retry = if calls {
             format!("{trace} b a shop/retry@s1 {from}..{} internal\n", from + 3_000_000)
         } else {
             String::new()
         };
-        let length = if calls { 4_000_000 } else { 1_000_000 } + at as u64 * 7919 % 1000;
+        let length = if calls { 4_000_000 } else { 1_000_000 } + index as u64 * 7919 % 1000;
         format!("{trace} a - shop/buy@s1 {from}..{} server\n{retry}", from + length)
     };
-    let all = |calls| traces_of((0..200).map(|at| text(at, calls)).collect::<String>().lines());
+    let all = |calls| traces_of((0..200).map(|index| text(index, calls)).collect::<String>().lines());
     let report = diagnosed(&all(true), Some(&all(false)), &DiagnoseSettings::default());
     let suspect = report.suspects.iter().find(|suspect| suspect.operation == "retry").expect("it is new");
     assert_eq!(suspect.evidence, ["baseline"]);
@@ -202,7 +203,8 @@ fn operations_absent_from_the_baseline_are_new() {
 
 /// Ten minutes of an hour are slow; the baseline is the same hour.
 fn hour() -> Requests {
-    let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
+    let slow =
+        |index: usize, _: usize| if (1800..2400).contains(&index) { slow_cart(index, 0) } else { USUAL };
     Shop { requests: 3600, from_s: 0, seed: 3, names_replicas: false }.traces(slow)
 }
 
@@ -292,8 +294,10 @@ fn a_slow_replica_whose_requests_have_a_call_tree_of_their_own_is_named() {
 
 #[test]
 fn a_replica_that_is_slow_at_the_end_of_the_window_is_named() {
-    let late =
-        |at: usize, pod: usize| Factors { cart: if at >= 1080 && pod == 2 { 6.0 } else { 1.0 }, ..USUAL };
+    let late = |index: usize, pod: usize| Factors {
+        cart: if index >= 1080 && pod == 2 { 6.0 } else { 1.0 },
+        ..USUAL
+    };
     for names_replicas in [false, true] {
         let [before, now] =
             [Shop { requests: 2400, ..BEFORE }, Shop { requests: 1200, from_s: 10_000, ..NOW }];

@@ -39,17 +39,17 @@ fn requests(
 ) -> Requests {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut ingest = Ingest::new(IngestSettings::default());
-    for at in 0..2 * SECONDS {
-        let second = at / 2;
+    for index in 0..2 * SECONDS {
+        let second = index / 2;
         let replica = (random.unit() * REPLICAS as f64) as usize;
         let mut text = AttributeText::default();
         text.add(Attribute { key: "version", service: "cart", value: version(replica, second) });
         let cart_ns = (20e6 * random.noise() * slow(replica, second)) as u64;
         let front_ns = (10e6 * random.noise()) as u64 + cart_ns;
-        let start = at * 500_000_000;
+        let start = index * 500_000_000;
         let name = format!("cart-{replica}");
         let span = |id: u64, parent: Option<u64>, service, start, length_ns, resource| SpanRecord {
-            trace_id: TraceId::from_value(at as u128 + 1),
+            trace_id: TraceId::from_value(index as u128 + 1),
             trace_text: None,
             span_id: SpanId::new(id).unwrap(),
             parent: parent.and_then(SpanId::new),

@@ -133,8 +133,8 @@ fn reports_are_consistent() {
     let report = report(&incident(&small(Scenario::Bursts, 37)));
     assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
     let known: BTreeSet<&str> = report.categories.iter().map(|category| category.id.as_str()).collect();
-    for (at, suspect) in report.suspects.iter().enumerate() {
-        assert_eq!(suspect.rank as usize, at + 1);
+    for (index, suspect) in report.suspects.iter().enumerate() {
+        assert_eq!(suspect.rank as usize, index + 1);
         assert!(suspect.categories.iter().all(|id| known.contains(id.as_str())));
         assert!(!suspect.trace_ids.is_empty() && suspect.trace_ids.len() <= 5);
         assert!(suspect.effect_ns > 0 && suspect.factor > 1.0 && suspect.requests_hit > 0);

@@ -19,10 +19,10 @@ pub(crate) fn incident(settings: &Settings) -> Incident {
 }
 
 /// As [`incident`], of some of the requests only.
-pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool) -> Incident {
+pub(crate) fn incident_of(settings: &Settings, is_included: impl Fn(&Request) -> bool) -> Incident {
     let mut ingest = Ingest::new(IngestSettings::default());
     let mut injected = Vec::new();
-    for request in requests(settings).expect("settings in range").filter(wanted) {
+    for request in requests(settings).expect("settings in range").filter(is_included) {
         for call in &request.calls {
             ingest.span(&request.span(call));
             if call.injected.ns() > 0 {
@@ -37,7 +37,7 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
 /// The spans of a simulated incident, inserted in a given order.
 pub(crate) fn requests_in_order(settings: &Settings, order: impl Fn(&mut Vec<(usize, usize)>)) -> Requests {
     let requests: Vec<Request> = requests(settings).expect("settings in range").collect();
-    let calls = |(at, request): (usize, &Request)| (0..request.calls.len()).map(move |call| (at, call));
+    let calls = |(index, request): (usize, &Request)| (0..request.calls.len()).map(move |call| (index, call));
     let mut spans: Vec<(usize, usize)> = requests.iter().enumerate().flat_map(calls).collect();
     order(&mut spans);
     let mut ingest = Ingest::new(IngestSettings::default());

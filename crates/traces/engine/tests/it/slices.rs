@@ -41,8 +41,8 @@ fn slice(spans: &[SpanFields]) -> RequestSlice {
 /// `TRACE START complete OPERATION@REPLICA self/inclusive/path …`, in the order of the requests.
 fn described(requests: &Requests) -> Vec<String> {
     let names = requests.names();
-    let line = |at| {
-        let request = requests.request(at);
+    let line = |index| {
+        let request = requests.request(index);
         let call = |node: usize| {
             let operation = names.operation_key(request.tree().operation[node]).operation;
             let replica = names.replica_name(request.replica(node));
@@ -126,10 +126,10 @@ fn spans_and_traces_of_a_window_leave_out_other_requests_of_the_same_slices() {
         let counts = requests.counts_within(since, until);
         (counts.spans, counts.traces)
     };
-    let at = Timestamp::from_unix_ns;
-    assert_eq!(counts(at(500), at(999)), (3, 2));
-    assert_eq!(counts(at(1500), at(2000)), (3, 2));
-    assert_eq!(counts(at(3000), at(4000)), (0, 0));
+    let time = Timestamp::from_unix_ns;
+    assert_eq!(counts(time(500), time(999)), (3, 2));
+    assert_eq!(counts(time(1500), time(2000)), (3, 2));
+    assert_eq!(counts(time(3000), time(4000)), (0, 0));
     assert_eq!(counts(Timestamp::MIN, Timestamp::MAX), (8, 5));
 }
 
@@ -246,7 +246,7 @@ fn a_summary_of_too_many_shapes_pools_the_rarest() {
     let mut names = Names::new();
     let mut rows = Vec::new();
     // Trees of n calls under one entry, each call of another operation: a shape each; the smallest comes twice.
-    let operations: Vec<String> = (0..shapes).map(|at| format!("o{at}")).collect();
+    let operations: Vec<String> = (0..shapes).map(|index| format!("o{index}")).collect();
     for trace in 0..shapes {
         for copy in 0..if trace == 0 { 2 } else { 1_u128 } {
             let id = TraceId::from_value(1 + trace + copy * 1_000_000);

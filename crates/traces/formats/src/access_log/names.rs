@@ -58,7 +58,7 @@ impl TransactionNames {
         }
         append_template(record.path, &mut self.template);
         if self.template.len() > NAME_BYTES_MAX {
-            let end = (0..=NAME_BYTES_MAX).rev().find(|&at| self.template.is_char_boundary(at));
+            let end = (0..=NAME_BYTES_MAX).rev().find(|&index| self.template.is_char_boundary(index));
             self.template.truncate(end.unwrap_or(0));
         }
         if let Some(&id) = self.ids.get(&self.template) {

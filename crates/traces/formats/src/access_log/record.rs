@@ -12,7 +12,7 @@ pub(super) struct LineParts<'a> {
     time: &'a str,
     request: &'a str,
     status: u16,
-    /// What comes after the number of bytes.
+    /// The rest of the line after the number of bytes.
     rest: &'a str,
 }
 
@@ -54,11 +54,11 @@ pub(super) fn split(line: &str) -> Option<LineParts<'_>> {
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut is_escaped = false;
-    for (at, byte) in inner.bytes().enumerate() {
+    for (position, byte) in inner.bytes().enumerate() {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = true,
-            b'"' => return Some((&inner[..at], &inner[at + 1..])),
+            b'"' => return Some((&inner[..position], &inner[position + 1..])),
             _ => {}
         }
     }
@@ -119,7 +119,7 @@ impl<'a> RequestTarget<'a> {
 fn path_of(target: &str) -> &str {
     let local = match target.split_once("://") {
         Some((scheme, rest)) if scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-            rest.find('/').map_or("/", |at| &rest[at..])
+            rest.find('/').map_or("/", |slash| &rest[slash..])
         }
         _ => target,
     };

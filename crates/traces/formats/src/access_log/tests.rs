@@ -102,8 +102,9 @@ fn a_slow_page_retains_its_objects() {
 
 #[test]
 fn names_are_bounded() {
-    let lines: Vec<_> =
-        (0..names::NAMES_MAX + 7).map(|at| line("a", 0, &format!("GET /p{at:x}z"), 200, "-", 1)).collect();
+    let lines: Vec<_> = (0..names::NAMES_MAX + 7)
+        .map(|index| line("a", 0, &format!("GET /p{index:x}z"), 200, "-", 1))
+        .collect();
     let found = read_with(AccessLogSettings::default(), &lines);
     assert_eq!(found.losses.count(Loss::NameLimit), 7);
     let other = found.samples.iter().filter(|it| it.transaction == "(other)").count();
@@ -112,7 +113,7 @@ fn names_are_bounded() {
 
 #[test]
 fn clients_are_bounded_and_idle_ones_are_forgotten() {
-    let pages = |second| (0..20).map(move |at| line(&format!("c{at}"), second, "GET /", 200, "-", 1));
+    let pages = |second| (0..20).map(move |index| line(&format!("c{index}"), second, "GET /", 200, "-", 1));
     let lines: Vec<_> = pages(0).chain(pages(60)).collect();
     let found = read_with(AccessLogSettings::default(), &lines);
     assert_eq!(found.losses.count(Loss::NameLimit), 8, "four of twenty, twice");

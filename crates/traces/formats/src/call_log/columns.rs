@@ -104,7 +104,7 @@ impl CallColumns {
 
     /// Fewest fields of a row: the callee may be left off when its column is the last.
     pub(super) fn fields_min(&self, width: usize) -> usize {
-        width - usize::from(self.callee.is_some_and(|at| at + 1 == width))
+        width - usize::from(self.callee.is_some_and(|index| index + 1 == width))
     }
 }
 

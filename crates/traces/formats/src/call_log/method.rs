@@ -16,15 +16,15 @@ pub(super) fn split_method(full_name: &str) -> Method<'_> {
     let full_name = if full_name.is_empty() { "unknown" } else { full_name };
     let name_end = full_name.find('(').unwrap_or(full_name.len());
     let bytes = full_name.as_bytes();
-    let separates = |&at: &usize| match bytes[at] {
+    let separates = |&index: &usize| match bytes[index] {
         b'.' | b'/' => true,
-        b':' => at > 0 && bytes[at - 1] == b':',
+        b':' => index > 0 && bytes[index - 1] == b':',
         _ => false,
     };
     let undivided = Method { service: "unknown", operation: full_name, full_name };
-    let Some(at) = (0..name_end).rev().find(separates) else { return undivided };
-    let width = if bytes[at] == b':' { 2 } else { 1 };
-    let (service, operation) = (&full_name[..at + 1 - width], &full_name[at + 1..]);
+    let Some(position) = (0..name_end).rev().find(separates) else { return undivided };
+    let width = if bytes[position] == b':' { 2 } else { 1 };
+    let (service, operation) = (&full_name[..position + 1 - width], &full_name[position + 1..]);
     if service.is_empty() || operation.is_empty() {
         return undivided;
     }

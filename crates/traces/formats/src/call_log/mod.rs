@@ -74,22 +74,22 @@ impl Table for CallTable {
         let columns = &self.columns;
         let fragment = TraceId::parse_text(row.get(columns.fragment)).ok_or(NO_MID)?;
         let time = columns.time;
-        let at = crate::time_text::parse_instant(time.format, row.get(time.index))
+        let instant = crate::time_text::parse_instant(time.format, row.get(time.index))
             .ok_or(RecordError::field(time.index, time.format.expectation()))?;
         let flag = parse_flag(row.get(columns.flag)).ok_or(RecordError::field(columns.flag, BAD_FLAG))?;
         let method = split_method(row.get(columns.method));
-        let service = columns.service.map_or("", |at| row.get(at));
-        let host = columns.host.map_or("", |at| row.get(at));
+        let service = columns.service.map_or("", |column| row.get(column));
+        let host = columns.host.map_or("", |column| row.get(column));
         sink.call(&CallRecord {
             host: if host.is_empty() { self.file_host.as_deref().unwrap_or("unknown") } else { host },
-            time: at,
+            time: instant,
             request: request.id,
             request_text: (!request.is_canonical).then_some(request_text),
             fragment: fragment.id,
             service: if service.is_empty() { method.service } else { service },
             operation: if service.is_empty() { method.operation } else { method.full_name },
             flag,
-            callee: columns.callee.and_then(|at| parse_callee(row.get(at))),
+            callee: columns.callee.and_then(|column| parse_callee(row.get(column))),
         });
         Ok(())
     }

@@ -99,8 +99,8 @@ impl HostileCases {
     fn sample(&mut self) -> Vec<u8> {
         let wants_other = self.random.below(4) == 0 || self.own.is_empty();
         let samples = if wants_other && !self.others.is_empty() { &self.others } else { &self.own };
-        let at = self.random.below(samples.len());
-        samples.get(at).cloned().unwrap_or_default()
+        let index = self.random.below(samples.len());
+        samples.get(index).cloned().unwrap_or_default()
     }
 
     fn slice_of<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
@@ -111,23 +111,23 @@ impl HostileCases {
 
     fn spoilt(&mut self, corruption: Corruption) -> Vec<u8> {
         let mut bytes = self.sample();
-        let at = self.random.below(bytes.len());
+        let position = self.random.below(bytes.len());
         match corruption {
-            Corruption::Truncate => bytes.truncate(at),
+            Corruption::Truncate => bytes.truncate(position),
             Corruption::FlipBits => self.flip_bits(&mut bytes),
             Corruption::Splice => {
-                bytes.truncate(at);
+                bytes.truncate(position);
                 let other = self.sample();
                 let from = self.random.below(other.len());
                 bytes.extend_from_slice(&other[from..]);
             }
             Corruption::Repeat => {
                 let slice = self.slice_of(&bytes).repeat(1 + self.random.below(2_000));
-                bytes.splice(at..at, slice);
+                bytes.splice(position..position, slice);
             }
             Corruption::Delete => {
-                let end = bytes.len().min(at + 1 + self.random.below(30));
-                bytes.drain(at.min(end)..end);
+                let end = bytes.len().min(position + 1 + self.random.below(30));
+                bytes.drain(position.min(end)..end);
             }
             Corruption::Grow => self.add_grit(&mut bytes),
             Corruption::Noise => bytes.iter_mut().for_each(|byte| *byte = self.random.word() as u8),
@@ -141,8 +141,8 @@ impl HostileCases {
 
     fn flip_bits(&mut self, bytes: &mut [u8]) {
         for _ in 0..=self.random.below(8) {
-            let at = self.random.below(bytes.len());
-            if let Some(byte) = bytes.get_mut(at) {
+            let position = self.random.below(bytes.len());
+            if let Some(byte) = bytes.get_mut(position) {
                 *byte ^= 1 << self.random.below(8);
             }
         }
@@ -150,9 +150,9 @@ impl HostileCases {
 
     fn add_grit(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..=self.random.below(4) {
-            let at = self.random.below(bytes.len());
+            let position = self.random.below(bytes.len());
             let grit = GRIT[self.random.below(GRIT.len())];
-            bytes.splice(at..at, grit.iter().copied());
+            bytes.splice(position..position, grit.iter().copied());
         }
     }
 }
@@ -222,7 +222,8 @@ fn handmade_cases(samples: &[Vec<u8>], giant: usize) -> Vec<HostileCase> {
         cases.push(HostileCase { name: name.to_owned(), bytes: long });
     }
     for sample in samples.iter().take(BEGINNINGS) {
-        let line = sample.iter().position(|&byte| byte == b'\n').map_or(sample.len() / 2, |at| at + 1);
+        let line =
+            sample.iter().position(|&byte| byte == b'\n').map_or(sample.len() / 2, |position| position + 1);
         for (name, unit) in ENDLESS {
             let long = unit.repeat((giant / 32).div_ceil(unit.len()));
             let bytes = [&sample[..line], &long].concat();

@@ -86,8 +86,8 @@ impl Transcript {
 
     pub(super) fn assert_equals(&self, other: &Transcript, what: &str) {
         let differ = self.events.iter().zip(&other.events).position(|(left, right)| left != right);
-        if let Some(at) = differ {
-            panic!("{what}: event {at} is {:?} instead of {:?}", other.events[at], self.events[at]);
+        if let Some(index) = differ {
+            panic!("{what}: event {index} is {:?} instead of {:?}", other.events[index], self.events[index]);
         }
         let (length, others) = (self.events.len(), other.events.len());
         assert_eq!(length, others, "{what}: {others} events instead of {length}");
@@ -100,9 +100,9 @@ impl Transcript {
         // The truncated record may be passed on as it is, with the corresponding loss.
         let certain = if announced { count.saturating_sub(1) } else { count };
         let mut expected = whole.records();
-        for (at, record) in self.records().take(certain).enumerate() {
+        for (index, record) in self.records().take(certain).enumerate() {
             let same = expected.next();
-            assert_eq!(Some(record), same, "{what}: record {at} is not the complete input's");
+            assert_eq!(Some(record), same, "{what}: record {index} is not the complete input's");
         }
     }
 
@@ -119,21 +119,21 @@ struct TranscriptSink {
 
 impl Sink for TranscriptSink {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        let mut one = Collect::default();
-        one.span(span);
-        self.events.extend(one.spans.pop().map(Event::Span));
+        let mut collect = Collect::default();
+        collect.span(span);
+        self.events.extend(collect.spans.pop().map(Event::Span));
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
-        let mut one = Collect::default();
-        one.call(call);
-        self.events.extend(one.calls.pop().map(Event::Call));
+        let mut collect = Collect::default();
+        collect.call(call);
+        self.events.extend(collect.calls.pop().map(Event::Call));
     }
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
-        let mut one = Collect::default();
-        one.sample(sample);
-        self.events.extend(one.samples.pop().map(Event::Sample));
+        let mut collect = Collect::default();
+        collect.sample(sample);
+        self.events.extend(collect.samples.pop().map(Event::Sample));
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

@@ -95,7 +95,7 @@ impl<'a> OperationAttributes<'a> {
     }
 }
 
-/// What a span's name is worth as an operation's name.
+/// How useful a span's name is as an operation's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameQuality {
     /// Good as it is.
@@ -148,7 +148,7 @@ impl OperationNamer {
             }
         }
         let slash = bytes.iter().position(|&byte| byte == b'/');
-        match slash.map(|at| bytes[..at].last()) {
+        match slash.map(|position| bytes[..position].last()) {
             // A slash elsewhere may be a method's name: `oteldemo.CartService/GetCart`.
             Some(None | Some(b' ' | b':')) => NameQuality::Path,
             None if is_generic(bytes) => NameQuality::Generic,

@@ -1,4 +1,4 @@
-//! What a query is about: its verb and its first table.
+//! Names a database query by its verb and its first table, so that queries that differ in values are one operation.
 
 /// Longest name of a table that is used; generated names are longer.
 const TABLE_BYTES_MAX: usize = 64;
@@ -8,7 +8,7 @@ const TABLE_BYTES_MAX: usize = 64;
 pub(super) fn verb_and_table(query: &str) -> Option<(&'static str, &str)> {
     let mut words = query.split_ascii_whitespace();
     let verb = words.next()?;
-    let is_verb = |wanted: &&str| verb.eq_ignore_ascii_case(wanted);
+    let is_verb = |expected: &&str| verb.eq_ignore_ascii_case(expected);
     let verb = ["SELECT", "INSERT", "UPDATE", "DELETE"].into_iter().find(is_verb)?;
     let before = match verb {
         "UPDATE" => return Some((verb, table(words.next()?)?)),
@@ -20,7 +20,7 @@ pub(super) fn verb_and_table(query: &str) -> Option<(&'static str, &str)> {
         if depth == 0 && word.eq_ignore_ascii_case(before) {
             return Some((verb, table(words.next()?)?));
         }
-        let count = |wanted: char| word.matches(wanted).count() as i32;
+        let count = |bracket: char| word.matches(bracket).count() as i32;
         depth += count('(') - count(')');
     }
     None

@@ -70,14 +70,14 @@ impl SelectedAttributes {
                 names.push(SelectedName { name: name.into(), key: key.into(), of_service });
             }
         };
-        for wanted in list.split(',').map(str::trim).filter(|wanted| !wanted.is_empty()) {
-            let known = KNOWN.iter().find(|known| known.key == wanted || known.names.contains(&wanted));
+        for text in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let known = KNOWN.iter().find(|known| known.key == text || known.names.contains(&text));
             match known {
-                Some(known) if known.key == wanted => {
+                Some(known) if known.key == text => {
                     known.names.iter().for_each(|name| add(name, known.key, known.of_service));
                 }
-                Some(known) => add(wanted, known.key, known.of_service),
-                None => add(wanted, wanted, false),
+                Some(known) => add(text, known.key, known.of_service),
+                None => add(text, text, false),
             }
         }
         let mut needles: Vec<&str> =

@@ -64,7 +64,7 @@ fn replace_in_segment(segment: &str, in_path: bool, out: &mut String) {
 }
 
 fn is_uuid(text: &[u8]) -> bool {
-    text.iter().enumerate().all(|(at, byte)| match at {
+    text.iter().enumerate().all(|(index, byte)| match index {
         8 | 13 | 18 | 23 => *byte == b'-',
         _ => byte.is_ascii_hexdigit(),
     })

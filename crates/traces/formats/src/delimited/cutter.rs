@@ -1,4 +1,4 @@
-//! Bytes cut into records.
+//! Cuts bytes into records at line breaks outside quotes.
 
 use super::{DELIMITERS, FieldState, RECORD_BYTES_MAX};
 use memchr::{memchr, memchr2};
@@ -137,9 +137,9 @@ impl RecordCutter {
         if self.state.is_some() {
             return self.find_end_in_quotes(window);
         }
-        let at = memchr2(b'\n', b'"', window)?;
-        if window[at] == b'\n' {
-            return Some(at);
+        let position = memchr2(b'\n', b'"', window)?;
+        if window[position] == b'\n' {
+            return Some(position);
         }
         self.state = Some(self.state_after_carry());
         self.find_end_in_quotes(window)
@@ -163,10 +163,10 @@ impl RecordCutter {
 
     fn find_end_in_quotes(&mut self, window: &[u8]) -> Option<usize> {
         let mut state = self.state.unwrap_or(FieldState::FieldStart);
-        for (at, &byte) in window.iter().enumerate() {
+        for (index, &byte) in window.iter().enumerate() {
             if byte == b'\n' {
                 if state != FieldState::Quoted {
-                    return Some(at);
+                    return Some(index);
                 }
                 self.inner_breaks += 1;
             }

@@ -1,4 +1,4 @@
-//! Records split into fields.
+//! Splits one record into fields, and guesses the delimiter.
 
 use super::{DELIMITERS, FieldState, RawRecord, RecordError};
 use laggard_model::Loss;
@@ -58,9 +58,9 @@ impl FieldBuffers {
             return Ok(RecordFields { text: &self.unquoted, ranges: &self.ranges, line: record.line });
         }
         let mut start = 0;
-        for at in memchr_iter(delimiter, text.as_bytes()).take(fields_max) {
-            self.ranges.push(FieldRange { start, end: at as u32 });
-            start = at as u32 + 1;
+        for delimiter_at in memchr_iter(delimiter, text.as_bytes()).take(fields_max) {
+            self.ranges.push(FieldRange { start, end: delimiter_at as u32 });
+            start = delimiter_at as u32 + 1;
         }
         self.ranges.push(FieldRange { start, end: text.len() as u32 });
         Ok(RecordFields { text, ranges: &self.ranges, line: record.line })

@@ -1,4 +1,4 @@
-//! Outcome of reading.
+//! The outcome of reading inputs: their formats and sizes, and the inputs that were skipped.
 
 use super::InputError;
 use std::collections::BTreeMap;

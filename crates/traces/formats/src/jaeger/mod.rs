@@ -100,7 +100,7 @@ struct JaegerDocuments {
     repaired: String,
 }
 
-/// What a document has shown so far.
+/// Members of the document seen so far.
 #[derive(Debug, Default)]
 struct JaegerDocument {
     content: JaegerContent,

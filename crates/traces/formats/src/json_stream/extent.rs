@@ -1,4 +1,4 @@
-//! Where a JSON value ends.
+//! Finds the end of a JSON value without parsing it, across chunks.
 
 use memchr::memchr3;
 
@@ -42,36 +42,36 @@ impl Extent {
         }
     }
 
-    pub(super) fn scan(&mut self, chunk: &[u8], mut at: usize) -> ValueProgress {
-        while at < chunk.len() {
+    pub(super) fn scan(&mut self, chunk: &[u8], mut position: usize) -> ValueProgress {
+        while position < chunk.len() {
             match self.inside {
                 Inside::Container => {
-                    let Some(end) = self.scan_container(chunk, &mut at) else {
+                    let Some(end) = self.scan_container(chunk, &mut position) else {
                         continue;
                     };
                     return end;
                 }
-                Inside::Text => match find_in_text(&chunk[at..]) {
+                Inside::Text => match find_in_text(&chunk[position..]) {
                     None => return ValueProgress::More,
                     Some(found) => {
-                        at += found;
-                        match chunk[at] {
-                            b'\n' => return ValueProgress::WireError(at),
+                        position += found;
+                        match chunk[position] {
+                            b'\n' => return ValueProgress::WireError(position),
                             b'\\' => self.inside = Inside::Escape,
-                            _ if self.depth == 0 => return ValueProgress::Ended(at + 1),
+                            _ if self.depth == 0 => return ValueProgress::Ended(position + 1),
                             _ => (self.last, self.inside) = (b'"', Inside::Container),
                         }
-                        at += 1;
+                        position += 1;
                     }
                 },
                 Inside::Escape => {
                     self.inside = Inside::Text;
-                    at += 1;
+                    position += 1;
                 }
                 Inside::Bare => {
                     let ends = |&byte: &u8| !matches!(byte, b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
-                    return match chunk[at..].iter().position(ends) {
-                        Some(found) => ValueProgress::Ended(at + found),
+                    return match chunk[position..].iter().position(ends) {
+                        Some(found) => ValueProgress::Ended(position + found),
                         None => ValueProgress::More,
                     };
                 }
@@ -81,17 +81,17 @@ impl Extent {
     }
 
     /// Advances to the next string that needs parsing, or to the end; `None` when it is a string.
-    fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<ValueProgress> {
-        while let Some(&byte) = chunk.get(*at) {
+    fn scan_container(&mut self, chunk: &[u8], position: &mut usize) -> Option<ValueProgress> {
+        while let Some(&byte) = chunk.get(*position) {
             match byte {
                 b'"' => {
-                    let text = &chunk[*at + 1..];
+                    let text = &chunk[*position + 1..];
                     match find_in_text(text) {
                         // A string without escapes that ends here.
-                        Some(end) if text[end] == b'"' => *at += end + 2,
+                        Some(end) if text[end] == b'"' => *position += end + 2,
                         _ => {
                             self.inside = Inside::Text;
-                            *at += 1;
+                            *position += 1;
                             return None;
                         }
                     }
@@ -99,21 +99,21 @@ impl Extent {
                     continue;
                 }
                 b' ' | b'\n' | b'\r' | b'\t' => {
-                    *at += 1;
+                    *position += 1;
                     continue;
                 }
                 // A line that is cut off is followed by the next document: a bracket cannot occur there.
                 b'{' | b'[' if !matches!(self.last, b',' | b':' | b'[' | b'{') => {
-                    return Some(ValueProgress::WireError(*at));
+                    return Some(ValueProgress::WireError(*position));
                 }
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => self.depth -= 1,
                 _ => {}
             }
             self.last = byte;
-            *at += 1;
+            *position += 1;
             if self.depth == 0 {
-                return Some(ValueProgress::Ended(*at));
+                return Some(ValueProgress::Ended(*position));
             }
         }
         Some(ValueProgress::More)
@@ -135,10 +135,10 @@ fn find_in_text(text: &[u8]) -> Option<usize> {
         }
     }
     if words.len() > WORDS {
-        return memchr3(b'"', b'\\', b'\n', &text[WORDS * 8..]).map(|at| at + WORDS * 8);
+        return memchr3(b'"', b'\\', b'\n', &text[WORDS * 8..]).map(|offset| offset + WORDS * 8);
     }
     let is_found = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\n');
-    rest.iter().position(is_found).map(|at| at + words.len() * 8)
+    rest.iter().position(is_found).map(|position| position + words.len() * 8)
 }
 
 /// The top bit of every byte of `word` that equals `byte`. Bytes above the lowest such byte may be marked

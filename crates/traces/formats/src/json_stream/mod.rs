@@ -40,7 +40,7 @@ pub(crate) enum Shape {
     Scalar,
 }
 
-/// What to do with a value that starts.
+/// Decision of a [`Visitor`] on a value that starts: enter, collect, or skip it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueAction<P> {
     /// Visit its contents, at this level. A scalar has no contents and is skipped.
@@ -153,13 +153,15 @@ impl<P: Copy> Scanner<P> {
     /// Reads the next bytes of the stream.
     pub(crate) fn push<V: Visitor<P>>(&mut self, chunk: &[u8], visitor: &mut V, sink: &mut dyn Sink) {
         let mut context = VisitContext { chunk, visitor, sink };
-        let mut at = 0;
-        while at < chunk.len() {
-            at = match self.mode {
-                Mode::Between(expect) => self.between(at, expect, &mut context),
-                Mode::Key { escaped } => self.key(at, escaped, &mut context),
-                Mode::Whole { level, start, extent } => self.whole(at, level, start, extent, &mut context),
-                Mode::Resync { line_start } => self.resync(at, line_start, &mut context),
+        let mut position = 0;
+        while position < chunk.len() {
+            position = match self.mode {
+                Mode::Between(expect) => self.between(position, expect, &mut context),
+                Mode::Key { escaped } => self.key(position, escaped, &mut context),
+                Mode::Whole { level, start, extent } => {
+                    self.whole(position, level, start, extent, &mut context)
+                }
+                Mode::Resync { line_start } => self.resync(position, line_start, &mut context),
             };
         }
         self.chunk_offset += chunk.len() as u64;
@@ -187,15 +189,15 @@ impl<P: Copy> Scanner<P> {
     /// Reads white space and one token's first byte.
     fn between<V: Visitor<P>>(
         &mut self,
-        at: usize,
+        position: usize,
         expect: Expect,
         context: &mut VisitContext<'_, V>,
     ) -> usize {
-        let Some(blank) = context.chunk[at..].iter().position(|&byte| !self.is_blank(byte)) else {
+        let Some(blank) = context.chunk[position..].iter().position(|&byte| !self.is_blank(byte)) else {
             return context.chunk.len();
         };
-        let at = at + blank;
-        match (expect, context.chunk[at]) {
+        let position = position + blank;
+        match (expect, context.chunk[position]) {
             (Expect::Key | Expect::KeyOrEnd, b'"') => {
                 self.key.clear();
                 self.mode = Mode::Key { escaped: false };
@@ -205,11 +207,11 @@ impl<P: Copy> Scanner<P> {
             (Expect::CommaOrEnd | Expect::KeyOrEnd, b'}') if self.in_object() => self.close(context),
             (Expect::CommaOrEnd | Expect::ValueOrEnd, b']') if !self.in_object() => self.close(context),
             (Expect::Value | Expect::ValueOrEnd, byte) if self.can_start(byte) => {
-                self.begin(at, byte, context);
+                self.begin(position, byte, context);
             }
-            _ => return self.fail(at, expect.phrase(), context),
+            _ => return self.fail(position, expect.phrase(), context),
         }
-        at + 1
+        position + 1
     }
 
     /// Between documents a byte order mark and a record separator count as white space.
@@ -246,7 +248,7 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// A value starts at `at`: calls the visitor to decide what to do with it.
-    fn begin<V: Visitor<P>>(&mut self, at: usize, byte: u8, context: &mut VisitContext<'_, V>) {
+    fn begin<V: Visitor<P>>(&mut self, position: usize, byte: u8, context: &mut VisitContext<'_, V>) {
         let shape = match byte {
             b'{' => Shape::Object,
             b'[' => Shape::Array,
@@ -254,7 +256,7 @@ impl<P: Copy> Scanner<P> {
         };
         let level = self.frames.last().map_or(V::TOP, |frame| frame.level);
         let key: &[u8] = if self.in_object() { &self.key } else { b"" };
-        let start = self.chunk_offset + at as u64;
+        let start = self.chunk_offset + position as u64;
         match context.visitor.enter(level, key, shape, context.sink) {
             ValueAction::Descend(level) if shape != Shape::Scalar && self.frames.len() < DEPTH_MAX => {
                 let is_object = shape == Shape::Object;
@@ -280,15 +282,15 @@ impl<P: Copy> Scanner<P> {
 
     fn key<V: Visitor<P>>(
         &mut self,
-        mut at: usize,
+        mut position: usize,
         mut escaped: bool,
         context: &mut VisitContext<'_, V>,
     ) -> usize {
         if escaped {
-            at += 1;
+            position += 1;
             escaped = false;
         }
-        let rest = &context.chunk[at..];
+        let rest = &context.chunk[position..];
         let found = memchr3(b'"', b'\\', b'\n', rest);
         let name = &rest[..found.unwrap_or(rest.len())];
         let room = KEY_BYTES_MAX.saturating_sub(self.key.len());
@@ -305,21 +307,21 @@ impl<P: Copy> Scanner<P> {
                 self.key.push(b'\\');
                 self.mode = Mode::Key { escaped: true };
             }
-            _ => return self.fail(at + found, "the end of a member's name", context),
+            _ => return self.fail(position + found, "the end of a member's name", context),
         }
-        at + found + 1
+        position + found + 1
     }
 
     /// Continues through a captured or skipped value, and passes it on when it ends.
     fn whole<V: Visitor<P>>(
         &mut self,
-        at: usize,
+        position: usize,
         mut level: Option<P>,
         start: u64,
         mut extent: Extent,
         context: &mut VisitContext<'_, V>,
     ) -> usize {
-        let progress = extent.scan(context.chunk, at);
+        let progress = extent.scan(context.chunk, position);
         let end = match progress {
             ValueProgress::Ended(end) | ValueProgress::WireError(end) => end,
             ValueProgress::More => context.chunk.len(),
@@ -334,7 +336,7 @@ impl<P: Copy> Scanner<P> {
         match progress {
             ValueProgress::More => {
                 if level.is_some() {
-                    self.held.extend_from_slice(&context.chunk[at..end]);
+                    self.held.extend_from_slice(&context.chunk[position..end]);
                 }
                 self.mode = Mode::Whole { level, start, extent };
             }
@@ -350,7 +352,7 @@ impl<P: Copy> Scanner<P> {
                         context.visitor.captured(level, &context.chunk[from..end], context.sink);
                     }
                     _ => {
-                        self.held.extend_from_slice(&context.chunk[at..end]);
+                        self.held.extend_from_slice(&context.chunk[position..end]);
                         context.visitor.captured(level, &self.held, context.sink);
                     }
                 }
@@ -360,9 +362,14 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// Abandons the document at `at`; returns where to continue.
-    fn fail<V: Visitor<P>>(&mut self, at: usize, expected: &str, context: &mut VisitContext<'_, V>) -> usize {
-        let offset = self.chunk_offset + at as u64;
-        let found = char::from(context.chunk[at]).escape_default();
+    fn fail<V: Visitor<P>>(
+        &mut self,
+        position: usize,
+        expected: &str,
+        context: &mut VisitContext<'_, V>,
+    ) -> usize {
+        let offset = self.chunk_offset + position as u64;
+        let found = char::from(context.chunk[position]).escape_default();
         let what = || format!("byte {offset}: expected {expected}, found '{found}'");
         self.damage.get_or_insert_with(what);
         context.sink.lose(Loss::MalformedRecord, &what);
@@ -370,45 +377,45 @@ impl<P: Copy> Scanner<P> {
             self.frames.clear();
             context.visitor.abandon(Loss::MalformedRecord, context.sink);
         }
-        let before = at.checked_sub(1).map_or(self.last_byte, |index| context.chunk[index]);
+        let before = position.checked_sub(1).map_or(self.last_byte, |index| context.chunk[index]);
         // A line that is cut off is often noticed at the first byte of the next one.
-        if before == b'\n' && matches!(context.chunk[at], b'{' | b'[') {
+        if before == b'\n' && matches!(context.chunk[position], b'{' | b'[') {
             self.mode = Mode::Between(Expect::Value);
         } else {
             self.mode = Mode::Resync { line_start: false };
         }
-        at
+        position
     }
 
     fn resync<V: Visitor<P>>(
         &mut self,
-        at: usize,
+        position: usize,
         line_start: bool,
         context: &mut VisitContext<'_, V>,
     ) -> usize {
         if !line_start {
-            let Some(newline) = memchr(b'\n', &context.chunk[at..]) else {
+            let Some(newline) = memchr(b'\n', &context.chunk[position..]) else {
                 return context.chunk.len();
             };
             self.mode = Mode::Resync { line_start: true };
-            return at + newline + 1;
+            return position + newline + 1;
         }
-        match context.chunk[at] {
+        match context.chunk[position] {
             b'{' | b'[' => {
                 self.mode = Mode::Between(Expect::Value);
-                return at;
+                return position;
             }
-            b'\n' | 0x1E => return at + 1,
+            b'\n' | 0x1E => return position + 1,
             // The rest of an indented document.
             b' ' | b'\t' | b'\r' | b'}' | b']' => {}
             _ => {
-                let offset = self.chunk_offset + at as u64;
+                let offset = self.chunk_offset + position as u64;
                 let what = || format!("byte {offset}: a line that is not JSON");
                 self.damage.get_or_insert_with(what);
                 context.sink.lose(Loss::MalformedRecord, &what);
             }
         }
         self.mode = Mode::Resync { line_start: false };
-        at
+        position
     }
 }

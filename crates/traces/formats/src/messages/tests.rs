@@ -117,10 +117,10 @@ fn arbitrary_bytes_are_read_deterministically() {
     let good = request([span(1, "a"), span(2, "b")]);
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..200);
     let mut runner = TestRunner::new(Config { cases: 128, failure_persistence: None, ..Config::default() });
-    let run = |(bytes, at, kind): (Vec<u8>, usize, usize)| {
+    let run = |(bytes, position, kind): (Vec<u8>, usize, usize)| {
         let mut damaged = good.clone();
-        damaged[at] ^= bytes.first().copied().unwrap_or(1);
-        for message in [bytes.as_slice(), &damaged, &damaged[..at]] {
+        damaged[position] ^= bytes.first().copied().unwrap_or(1);
+        for message in [bytes.as_slice(), &damaged, &damaged[..position]] {
             let reader = MessageReader::new(&ReaderOptions::default());
             let kind = MessageKind::ALL[kind];
             let once = reader.read(kind, message, &mut Collect::default());

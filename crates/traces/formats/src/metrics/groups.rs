@@ -88,7 +88,7 @@ impl PointNames {
 /// At most [`NAME_BYTES_MAX`] bytes.
 fn cut(name: &str) -> &str {
     let end = name.len().min(NAME_BYTES_MAX);
-    let end = (0..=end).rev().find(|&at| name.is_char_boundary(at));
+    let end = (0..=end).rev().find(|&index| name.is_char_boundary(index));
     &name[..end.unwrap_or(0)]
 }
 
@@ -170,8 +170,8 @@ impl PointGroups {
         processor: &str,
     ) {
         let next = self.groups.len();
-        let at = *self.indices.entry((point.time_ns, names.clone())).or_insert(next);
-        if at == next {
+        let index = *self.indices.entry((point.time_ns, names.clone())).or_insert(next);
+        if index == next {
             let start = Amount { value: amount.value.map(|_| 0.0), count: 0.0 };
             let (time_ns, start_ns) = (point.time_ns, point.start_ns);
             self.groups.push(PointGroup {
@@ -182,7 +182,7 @@ impl PointGroups {
                 processors: BTreeSet::new(),
             });
         }
-        let group = &mut self.groups[at];
+        let group = &mut self.groups[index];
         group.start_ns = group.start_ns.max(point.start_ns);
         group.amount.count += amount.count;
         group.amount.value = group.amount.value.zip(amount.value).map(|(one, two)| one + two);

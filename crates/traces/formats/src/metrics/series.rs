@@ -216,7 +216,7 @@ fn emit(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f6
     outgoing.group.names.emit(time_ns, measure, value, sink);
 }
 
-/// What the sum of a distribution measures.
+/// The measure of a distribution's sum.
 pub(super) const fn summed(measure: Measure) -> Measure {
     match measure {
         Measure::ResponseTime => Measure::ResponseSeconds,
@@ -225,7 +225,7 @@ pub(super) const fn summed(measure: Measure) -> Measure {
     }
 }
 
-/// What the number of a distribution's observations measures.
+/// The measure of a distribution's number of observations.
 pub(super) const fn count_measure(measure: Measure) -> Option<Measure> {
     match measure {
         Measure::ResponseSeconds | Measure::ResponseTime | Measure::Transactions => {

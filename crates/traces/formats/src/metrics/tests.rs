@@ -91,12 +91,12 @@ fn units_are_those_of_the_metric() {
             r#"{{"name":"{name}","unit":"{unit}","gauge":{{"dataPoints":[{{{AT},"asDouble":{value}}}]}}}}"#
         ))
     };
-    let one = |input: &str| all(&read_with(&["rt=response_ms:x", "busy=utilization"], input)).join(";");
-    assert_eq!(one(&gauge("busy", "%", "25")), "0 Utilization s[]  = 0.25".replace("]  =", "] > ="));
-    assert_eq!(one(&gauge("busy", "1", "\"NaN\"")), "0 Utilization s[] > = NaN");
-    assert_eq!(one(&gauge("rt", "", "30")), "0 ResponseTime s[] unknown> = 0.03");
-    assert_eq!(one(&gauge("rt", "s", "30")), "0 ResponseTime s[] unknown> = 30");
-    assert_eq!(one(&gauge("container.cpu.usage.total", "ns", "5e9")), "0 CpuSecondsTotal s[] > = 5");
+    let sample = |input: &str| all(&read_with(&["rt=response_ms:x", "busy=utilization"], input)).join(";");
+    assert_eq!(sample(&gauge("busy", "%", "25")), "0 Utilization s[]  = 0.25".replace("]  =", "] > ="));
+    assert_eq!(sample(&gauge("busy", "1", "\"NaN\"")), "0 Utilization s[] > = NaN");
+    assert_eq!(sample(&gauge("rt", "", "30")), "0 ResponseTime s[] unknown> = 0.03");
+    assert_eq!(sample(&gauge("rt", "s", "30")), "0 ResponseTime s[] unknown> = 30");
+    assert_eq!(sample(&gauge("container.cpu.usage.total", "ns", "5e9")), "0 CpuSecondsTotal s[] > = 5");
 }
 
 /// CPU time from metrics that are not cumulative counters: deltas from their start on, cores in use from the second point on.

@@ -277,18 +277,18 @@ impl OtlpFrames {
 
     /// Takes some of `rest`, which is not empty; returns how many bytes.
     fn step(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
-        let within = |left: u64| left.min(rest.len() as u64) as usize;
+        let within = |remaining: u64| remaining.min(rest.len() as u64) as usize;
         match &mut self.next {
             FrameAction::Length => self.split_length(rest),
             &mut FrameAction::Begin(length) => {
                 self.begin(length, rest[0], sink);
                 0
             }
-            FrameAction::Plain { left, message } => {
-                let read = within(*left);
+            FrameAction::Plain { left: remaining, message } => {
+                let read = within(*remaining);
                 message.push(&rest[..read], sink);
-                *left -= read as u64;
-                if *left == 0 {
+                *remaining -= read as u64;
+                if *remaining == 0 {
                     message.end(sink);
                     self.metrics = message.take_metrics();
                     self.next = FrameAction::Length;
@@ -303,10 +303,10 @@ impl OtlpFrames {
                 }
                 read
             }
-            FrameAction::Skip(left) => {
-                let read = within(*left);
-                *left -= read as u64;
-                if *left == 0 {
+            FrameAction::Skip(remaining) => {
+                let read = within(*remaining);
+                *remaining -= read as u64;
+                if *remaining == 0 {
                     self.next = FrameAction::Length;
                 }
                 read

@@ -107,7 +107,7 @@ enum OtlpLevel {
 struct OtlpDocuments {
     /// Documents that are open: more than one when a wrapper is.
     open: u32,
-    /// What the outermost document has shown so far.
+    /// Members of the outermost document seen so far.
     content: OtlpContent,
     /// The current resource's names, once it was read.
     resource: Option<ResourceNames>,

@@ -181,8 +181,8 @@ pub(super) fn read_scope(message: &[u8], wanted: &WantedAttributes) -> Option<Ta
     sampling_attributes(message, 3, wanted).tail_sampler()
 }
 
-fn has(message: &[u8], wanted: fn(u32, Value<'_>) -> bool) -> bool {
-    Fields::new(message).map_while(Result::ok).any(|(field, value)| wanted(field, value))
+fn has(message: &[u8], is_match: fn(u32, Value<'_>) -> bool) -> bool {
+    Fields::new(message).map_while(Result::ok).any(|(field, value)| is_match(field, value))
 }
 
 /// All three signals nest alike on the wire: metrics and log records come as spans without ids. Metrics have

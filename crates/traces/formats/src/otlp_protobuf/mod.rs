@@ -143,7 +143,7 @@ impl OtlpProtobuf {
             let read = match self.next {
                 ParserAction::Header if self.held.is_empty() => self.split_header(rest, sink),
                 ParserAction::Header => self.split_header_byte(rest[0], sink),
-                ParserAction::Skip(left) => self.skip(left, rest),
+                ParserAction::Skip(remaining) => self.skip(remaining, rest),
                 ParserAction::Damage => self.left_in_innermost(rest).len(),
                 ParserAction::Resource(length)
                 | ParserAction::Scope(length)
@@ -177,8 +177,8 @@ impl OtlpProtobuf {
     /// The part of `rest` that belongs to the innermost message.
     #[inline]
     fn left_in_innermost<'r>(&self, rest: &'r [u8]) -> &'r [u8] {
-        let left = self.innermost().end - self.position;
-        &rest[..left.min(rest.len() as u64) as usize]
+        let remaining = self.innermost().end - self.position;
+        &rest[..remaining.min(rest.len() as u64) as usize]
     }
 
     /// Closes the messages that end at the current position.
@@ -198,9 +198,10 @@ impl OtlpProtobuf {
         }
     }
 
-    fn skip(&mut self, left: u64, rest: &[u8]) -> usize {
-        let read = left.min(rest.len() as u64);
-        self.next = if read == left { ParserAction::Header } else { ParserAction::Skip(left - read) };
+    fn skip(&mut self, remaining: u64, rest: &[u8]) -> usize {
+        let read = remaining.min(rest.len() as u64);
+        self.next =
+            if read == remaining { ParserAction::Header } else { ParserAction::Skip(remaining - read) };
         read as usize
     }
 

@@ -39,14 +39,14 @@ impl<'a> PartialInput<'a> {
             return Err(Sniff::No);
         };
         let rest = &self.bytes[header.bytes..];
-        let Some(left) = (self.length - header.bytes as u64).checked_sub(length) else {
+        let Some(remaining) = (self.length - header.bytes as u64).checked_sub(length) else {
             return Err(Sniff::No);
         };
         let (contents, after) = rest.split_at(length.min(rest.len() as u64) as usize);
         Ok(PeekedField {
             number: header.field,
             contents: PartialInput { bytes: contents, length },
-            after: PartialInput { bytes: after, length: left },
+            after: PartialInput { bytes: after, length: remaining },
         })
     }
 

@@ -60,7 +60,7 @@ impl RequestTable {
     }
 
     fn request<'a>(&self, row: &RecordFields<'a>) -> Result<RowRequest<'a>, RecordError> {
-        let id_text = self.columns.id.map(|at| row.get(at)).unwrap_or_default();
+        let id_text = self.columns.id.map(|column| row.get(column)).unwrap_or_default();
         let (trace_id, trace_text) = match TraceId::parse_text(id_text) {
             Some(id) => (id.id, (!id.is_canonical).then_some(id_text)),
             None => (self.trace_of_line(row.line), None),
@@ -70,7 +70,7 @@ impl RequestTable {
             None => i64::try_from(row.line).unwrap_or(i64::MAX).saturating_mul(SPACING_NS),
         };
         let text = |column: Option<usize>, absent| {
-            column.map(|at| row.get(at)).filter(|text: &&str| !text.is_empty()).unwrap_or(absent)
+            column.map(|index| row.get(index)).filter(|text: &&str| !text.is_empty()).unwrap_or(absent)
         };
         Ok(RowRequest {
             trace_id,
@@ -126,10 +126,10 @@ impl Table for RequestTable {
         self.read_times(row)?;
         let mut is_negative = latency_ns < 0;
         sink.span(&span(&request, request.operation, 0, latency_ns));
-        for (at, (&column, time)) in self.columns.operations.iter().zip(&self.times).enumerate() {
+        for (index, (&column, time)) in self.columns.operations.iter().zip(&self.times).enumerate() {
             let Some(time) = *time else { continue };
             is_negative |= time < 0;
-            sink.span(&span(&request, &titles[column], at + 1, time));
+            sink.span(&span(&request, &titles[column], index + 1, time));
         }
         if is_negative {
             sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));
@@ -140,13 +140,13 @@ impl Table for RequestTable {
 
 /// The request's own span at 0, those of its operations from 1 on. All start at the same time: a cumulative time shows
 /// how long, not when.
-fn span<'a>(request: &RowRequest<'a>, operation: &'a str, at: usize, length_ns: i64) -> SpanRecord<'a> {
+fn span<'a>(request: &RowRequest<'a>, operation: &'a str, index: usize, length_ns: i64) -> SpanRecord<'a> {
     let root = SpanId::new(1);
     SpanRecord {
         trace_id: request.trace_id,
         trace_text: request.trace_text,
-        span_id: SpanId::new(at as u64 + 1).expect("one and more is not zero"),
-        parent: if at == 0 { None } else { root },
+        span_id: SpanId::new(index as u64 + 1).expect("one and more is not zero"),
+        parent: if index == 0 { None } else { root },
         service: request.service,
         replica: "",
         replica_source: ReplicaSource::Unknown,

@@ -87,7 +87,7 @@ pub(super) fn is_transaction_name(name: &str) -> bool {
 
 /// Whether a header has a time, and a measure by name or the two columns of a long table.
 pub(super) fn names_samples<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> bool {
-    let has = |wanted: &dyn Fn(&str) -> bool| titles.clone().any(|title| wanted(&bare(title)));
+    let has = |is_match: &dyn Fn(&str) -> bool| titles.clone().any(|title| is_match(&bare(title)));
     let is_long = || has(&|title| is(&MEASURE, title)) && has(&|title| is(&VALUE, title));
     // Titles with labels contain commas, where this text is cut; a brace and a label remain.
     let is_labeled = |title: &str| title.split_once('{').is_some_and(|(_, labels)| labels.contains('='));

@@ -32,9 +32,9 @@ pub(super) fn parse_labels(title: &str) -> Option<LabeledTitle<'_>> {
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();
-    while let Some((at, character)) = characters.next() {
+    while let Some((position, character)) = characters.next() {
         match character {
-            '"' => return Some((value, &text[at + 1..])),
+            '"' => return Some((value, &text[position + 1..])),
             '\\' => value.push(characters.next()?.1),
             other => value.push(other),
         }

@@ -93,7 +93,7 @@ impl SampleTable {
         let column = self.columns.time;
         let time = self.time.parse(row.get(column));
         let time = time.ok_or(RecordError::field(column, self.time.expectation()))?;
-        let text = |column: Option<usize>| column.map_or("", |at| row.get(at));
+        let text = |column: Option<usize>| column.map_or("", |index| row.get(index));
         Ok(RowContext {
             time,
             server: text(self.columns.server),

@@ -53,7 +53,9 @@ impl WantedAttributes {
 
     #[inline]
     fn meaning(&self, name: &[u8]) -> Option<AttributeMeaning> {
-        let is = |wanted: &Option<Arc<str>>| wanted.as_ref().is_some_and(|wanted| wanted.as_bytes() == name);
+        let is = |configured: &Option<Arc<str>>| {
+            configured.as_ref().is_some_and(|configured| configured.as_bytes() == name)
+        };
         if is(&self.count) {
             return Some(AttributeMeaning::Count);
         }

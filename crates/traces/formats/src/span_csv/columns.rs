@@ -170,7 +170,8 @@ impl SpanColumns {
             if value.is_empty() {
                 continue;
             }
-            let Some(narrower) = column.narrower.map(|at| row.get(at)).filter(|text| !text.is_empty()) else {
+            let Some(narrower) = column.narrower.map(|index| row.get(index)).filter(|text| !text.is_empty())
+            else {
                 return (value, column.source);
             };
             joined.clear();
@@ -187,15 +188,15 @@ const NEEDED: &str =
 /// A column mapped by the user, else a known one.
 fn find_weight(header: &Header, options: &ReaderOptions) -> Option<(usize, WeightColumn)> {
     let named = |name: &Option<String>| header.find_exactly(&comparable(name.as_deref()?));
-    let count = |at| (at, WeightColumn::Count(WeightSource::Column));
-    let probability = |at| (at, WeightColumn::Probability(WeightSource::Column));
+    let count = |index| (index, WeightColumn::Count(WeightSource::Column));
+    let probability = |index| (index, WeightColumn::Probability(WeightSource::Column));
     None.or_else(|| Some((named(&options.weight_attribute)?, WeightColumn::Count(WeightSource::Named))))
         .or_else(|| {
             Some((named(&options.probability_attribute)?, WeightColumn::Probability(WeightSource::Named)))
         })
         .or_else(|| header.find(&ADJUSTED_COUNT).map(count))
         .or_else(|| header.find(&SAMPLING_PROBABILITY).map(probability))
-        .or_else(|| header.find(&TRACE_STATE).map(|at| (at, WeightColumn::TraceState)))
+        .or_else(|| header.find(&TRACE_STATE).map(|index| (index, WeightColumn::TraceState)))
 }
 
 fn find_attributes(header: &Header, options: &ReaderOptions) -> Vec<AttributeColumn> {

@@ -74,7 +74,7 @@ impl Table for SpanTable {
         let (replica, replica_source) = columns.replica(row, &mut self.replica_text);
         let sampling = columns
             .weight
-            .map_or_else(Sampling::default, |(at, column)| column.sampling(row.get(at), span_id, sink));
+            .map_or_else(Sampling::default, |(index, column)| column.sampling(row.get(index), span_id, sink));
         columns.select(row, &mut self.attributes);
         sink.span(&SpanRecord {
             trace_id: trace.id,
@@ -85,8 +85,8 @@ impl Table for SpanTable {
             replica,
             replica_source: if replica.is_empty() { ReplicaSource::Unknown } else { replica_source },
             operation: or_unknown(row.get(columns.operation)),
-            kind: columns.kind.and_then(|at| SpanKind::parse(row.get(at))).unwrap_or_default(),
-            status: columns.status.map(|at| parse_status(row.get(at))).unwrap_or_default(),
+            kind: columns.kind.and_then(|column| SpanKind::parse(row.get(column))).unwrap_or_default(),
+            status: columns.status.map(|column| parse_status(row.get(column))).unwrap_or_default(),
             start: times.start,
             inclusive: times.inclusive,
             sampling,

@@ -126,13 +126,14 @@ impl ZipkinSpan<'_> {
         }
         let list = self.annotations.map_or("[]", RawValue::get);
         let list: Vec<AnnotationJson<'_>> = serde_json::from_str(list).unwrap_or_default();
-        let at = |value: &str| {
+        let time_of = |value: &str| {
             let found = list.iter().find(|annotation| annotation.value.as_str() == value);
             found.and_then(|annotation| annotation.timestamp.scaled(NS_PER_US))
         };
         let pairs = [("sr", "ss"), ("cs", "cr"), ("ms", "mr")];
-        let marked = pairs.iter().find_map(|&(first, last)| at(first).zip(at(last)));
-        let start = start.or(marked.map(|(first, _)| first)).or_else(|| at("sr").or_else(|| at("cs")))?;
+        let marked = pairs.iter().find_map(|&(first, last)| time_of(first).zip(time_of(last)));
+        let start =
+            start.or(marked.map(|(first, _)| first)).or_else(|| time_of("sr").or_else(|| time_of("cs")))?;
         let marked_length = marked.map(|(first, last)| last.saturating_sub(first));
         Some(SpanTimes { start, length: length.or(marked_length) })
     }

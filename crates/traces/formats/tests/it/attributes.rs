@@ -13,9 +13,9 @@ fn attributes(format: &str, text: &str, options: &ReaderOptions) -> Vec<Vec<Stri
         Event::Span(span) => span,
         other => panic!("{other:?}"),
     });
-    let shown = |one: laggard_model::Attribute<'_>| match one.service {
-        "" => format!("{}={}", one.key, one.value),
-        service => format!("{}@{service}={}", one.key, one.value),
+    let shown = |attribute: laggard_model::Attribute<'_>| match attribute.service {
+        "" => format!("{}={}", attribute.key, attribute.value),
+        service => format!("{}@{service}={}", attribute.key, attribute.value),
     };
     spans
         .map(|span| {

@@ -52,10 +52,10 @@ impl Ages {
     /// Of two marks the later one remains: records appear younger by their distance, never older.
     fn coarsen(&mut self) {
         self.resolution *= 2;
-        let mut at = 0;
+        let mut index = 0;
         self.notes.retain(|_| {
-            at += 1;
-            at % 2 == 0
+            index += 1;
+            index % 2 == 0
         });
     }
 
@@ -89,7 +89,10 @@ mod tests {
         ages.note(ms(120), 2);
         ages.note(ms(500), 7);
         ages.note(ms(900), 7);
-        assert_eq!([99, 100, 119, 120, 499, 500, 2000].map(|at| ages.come_by(ms(at))), [0, 0, 0, 2, 2, 7, 7]);
+        assert_eq!(
+            [99, 100, 119, 120, 499, 500, 2000].map(|time_ms| ages.come_by(ms(time_ms))),
+            [0, 0, 0, 2, 2, 7, 7]
+        );
         ages.forget(7);
         assert_eq!(ages.come_by(ms(500)), 7);
     }

@@ -113,11 +113,11 @@ pub(crate) enum RecordPart {
 pub(crate) fn bytes_max(batch: &Batch) -> usize {
     let texts: usize = batch.texts.iter().map(|(_, text)| TEXT_BYTES + text.len()).sum();
     let names: usize = (0..batch.names.operations())
-        .map(|at| batch.names.operation_key(OperationId::from_index(at)))
+        .map(|index| batch.names.operation_key(OperationId::from_index(index)))
         .map(|key| TEXT_BYTES + key.service.len() + key.operation.len())
         .chain(
             (0..batch.names.replicas())
-                .map(|at| TEXT_BYTES + batch.names.replica_name(ReplicaId::from_index(at)).len()),
+                .map(|index| TEXT_BYTES + batch.names.replica_name(ReplicaId::from_index(index)).len()),
         )
         .sum();
     let attributes: usize = (batch.attributes.iter())
@@ -170,7 +170,7 @@ impl Intake {
             return;
         }
         let texts = (0..batch.names.attribute_sets())
-            .map(|at| batch.names.attribute_set_text(AttributeSetId::from_index(at)));
+            .map(|index| batch.names.attribute_set_text(AttributeSetId::from_index(index)));
         let admitted: Vec<AttributeText> =
             texts.map(|text| self.attribute_limit.admit(text, &mut self.losses)).collect();
         for (id, set) in &batch.attributes {
@@ -233,7 +233,7 @@ impl Intake {
             return;
         }
         let texts: Vec<u32> = samples.texts.iter().map(|text| self.sample_text(text)).collect();
-        let text = |at: u32| texts[at as usize];
+        let text = |index: u32| texts[index as usize];
         self.samples.rows.extend(samples.rows.iter().map(|row| SampleRow {
             server: text(row.server),
             tier: text(row.tier),

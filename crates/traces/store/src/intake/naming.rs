@@ -26,9 +26,10 @@ pub(super) struct NameTable {
 impl NameTable {
     /// A table of the names that a [`NameCopier`] copied.
     pub(super) fn from_names(names: Names) -> NameTable {
-        let operations =
-            (0..names.operations()).map(|at| key_bytes(names.operation_key(OperationId::from_index(at))));
-        let replicas = (0..names.replicas()).map(|at| names.replica_name(ReplicaId::from_index(at)).len());
+        let operations = (0..names.operations())
+            .map(|index| key_bytes(names.operation_key(OperationId::from_index(index))));
+        let replicas =
+            (0..names.replicas()).map(|index| names.replica_name(ReplicaId::from_index(index)).len());
         let bytes = operations.chain(replicas).sum();
         NameTable { names: Arc::new(names), bytes }
     }
@@ -88,10 +89,10 @@ struct NameImport<'a> {
 impl NameImport<'_> {
     fn map(&mut self, names: &Names) -> BatchHandles {
         let operations = (0..names.operations())
-            .map(|at| self.operation(names.operation_key(OperationId::from_index(at))))
+            .map(|index| self.operation(names.operation_key(OperationId::from_index(index))))
             .collect();
         let replicas = (0..names.replicas())
-            .map(|at| self.replica(names.replica_name(ReplicaId::from_index(at))))
+            .map(|index| self.replica(names.replica_name(ReplicaId::from_index(index))))
             .collect();
         BatchHandles { operations, replicas }
     }
@@ -182,8 +183,8 @@ mod tests {
         let mut table = NameTable::default();
         let mut naming = NameImport { table: &mut table, pooled: PooledHandles::default(), limit: 2 };
         let map = naming.map(&batch.names);
-        let spans =
-            [0, 1, 2, 2].map(|at| crate::random_batches::span(1, at as u64 + 1, ReplicaId::from_index(at)));
+        let spans = [0, 1, 2, 2]
+            .map(|index| crate::random_batches::span(1, index as u64 + 1, ReplicaId::from_index(index)));
         batch.names.operation(crate::random_batches::KEY);
         batch.spans = spans.to_vec();
         naming.pooled.operations.push(false);

@@ -162,8 +162,8 @@ fn a_batch_never_uses_more_memory_than_reserved() {
 fn unused_names_are_dropped_when_there_are_many() {
     let mut intake = Intake::new(LogPosition::default());
     let mut many = batch(&[]);
-    for at in 0..NAMES_MAX / 2 {
-        many.names.replica(&format!("pod-{at}"));
+    for index in 0..NAMES_MAX / 2 {
+        many.names.replica(&format!("pod-{index}"));
     }
     many.spans = vec![span(1, 1, ReplicaId::from_index(500)), span(2, 1, ReplicaId::from_index(900))];
     intake.ingest(1, &many, RecordPart::All);

@@ -231,9 +231,9 @@ impl<'a> ByteReader<'a> {
 
     /// Counts by source; sources that this version does not know are left out.
     fn counts(&mut self, into: &mut [u64]) -> Decoded<()> {
-        for at in 0..self.count(1)? {
+        for index in 0..self.count(1)? {
             let count = self.number()?;
-            if let Some(known) = into.get_mut(at) {
+            if let Some(known) = into.get_mut(index) {
                 *known = count;
             }
         }
@@ -241,13 +241,13 @@ impl<'a> ByteReader<'a> {
     }
 
     fn handle<T: Copy>(&mut self, handles: &[T]) -> Decoded<T> {
-        let at = self.number()? as usize;
-        handles.get(at).copied().ok_or(DecodeError::Malformed)
+        let index = self.number()? as usize;
+        handles.get(index).copied().ok_or(DecodeError::Malformed)
     }
 
     fn index(&mut self, count: usize) -> Decoded<u32> {
-        let at = self.number()?;
-        u32::try_from(at).ok().filter(|&at| (at as usize) < count).ok_or(DecodeError::Malformed)
+        let index = self.number()?;
+        u32::try_from(index).ok().filter(|&index| (index as usize) < count).ok_or(DecodeError::Malformed)
     }
 
     fn adjusted_count(&mut self) -> Decoded<AdjustedCount> {

@@ -46,15 +46,15 @@ pub(crate) fn encode_batch(batch: &Batch, out: &mut Vec<u8>) {
 
 fn put_names(names: &Names, out: &mut Vec<u8>) {
     put_number(names.operations() as u64, out);
-    for at in 0..names.operations() {
-        let key = names.operation_key(OperationId::from_index(at));
+    for index in 0..names.operations() {
+        let key = names.operation_key(OperationId::from_index(index));
         out.push(key.kind as u8);
         put_text(key.service, out);
         put_text(key.operation, out);
     }
     put_number(names.replicas() as u64, out);
-    for at in 0..names.replicas() {
-        put_text(names.replica_name(ReplicaId::from_index(at)), out);
+    for index in 0..names.replicas() {
+        put_text(names.replica_name(ReplicaId::from_index(index)), out);
     }
 }
 
@@ -155,8 +155,8 @@ fn put_attributes(batch: &Batch, out: &mut Vec<u8>) {
         return;
     }
     put_number(batch.names.attribute_sets() as u64, out);
-    for at in 0..batch.names.attribute_sets() {
-        put_text(batch.names.attribute_set_text(AttributeSetId::from_index(at)), out);
+    for index in 0..batch.names.attribute_sets() {
+        put_text(batch.names.attribute_set_text(AttributeSetId::from_index(index)), out);
     }
     put_number(batch.attributes.len() as u64, out);
     for (id, set) in &batch.attributes {

@@ -102,8 +102,8 @@ pub(super) struct Frames<'a> {
 impl<'a> Frames<'a> {
     /// Frames of a file whose head may be damaged; records are from `first` to before `end`.
     pub(super) fn new(file: &'a [u8], first: u64, end: u64) -> Frames<'a> {
-        let at = if check_head(file, first) == FileHead::Good { HEAD_BYTES } else { 0 };
-        Frames { file, at, expected: first, end }
+        let start = if check_head(file, first) == FileHead::Good { HEAD_BYTES } else { 0 };
+        Frames { file, at: start, expected: first, end }
     }
 
     /// The number of the record that would come next.
@@ -112,19 +112,19 @@ impl<'a> Frames<'a> {
     }
 
     /// The frame at an offset, if its number is in `numbers`.
-    fn frame(&self, at: usize, numbers: Range<u64>) -> Option<(u64, Range<usize>)> {
-        let frame = self.file.get(at..)?.first_chunk::<FRAME_BYTES>()?;
+    fn frame(&self, offset: usize, numbers: Range<u64>) -> Option<(u64, Range<usize>)> {
+        let frame = self.file.get(offset..)?.first_chunk::<FRAME_BYTES>()?;
         let number = u64::from_le_bytes(*frame.last_chunk().expect("16 bytes have 8 last ones"));
         if !numbers.contains(&number) {
             return None;
         }
         let word = |from: usize| u32::from_le_bytes(frame[from..from + 4].try_into().expect("4 bytes"));
         let (length, sum) = (word(0) as usize, word(4));
-        let payload = at + FRAME_BYTES..at + FRAME_BYTES + length;
+        let payload = offset + FRAME_BYTES..offset + FRAME_BYTES + length;
         if length > PAYLOAD_BYTES_MAX || payload.end > self.file.len() {
             return None;
         }
-        let intact = crc32c::crc32c(&self.file[at + 8..payload.end]) == sum;
+        let intact = crc32c::crc32c(&self.file[offset + 8..payload.end]) == sum;
         intact.then_some((number, payload))
     }
 
@@ -137,10 +137,10 @@ impl<'a> Frames<'a> {
     /// The next frame behind damage. Every byte is tried, but a checksum is computed only where a number
     /// stands that can follow: so few bytes cannot have held more records than this.
     fn resynchronized(&self) -> Option<(u64, usize)> {
-        (self.at + 1..self.file.len()).find_map(|at| {
-            let lost_max = ((at - self.at) / FRAME_BYTES) as u64;
+        (self.at + 1..self.file.len()).find_map(|offset| {
+            let lost_max = ((offset - self.at) / FRAME_BYTES) as u64;
             let numbers = self.expected..self.end.min(self.expected.saturating_add(lost_max + 1));
-            self.frame(at, numbers).map(|(number, _)| (number, at))
+            self.frame(offset, numbers).map(|(number, _)| (number, offset))
         })
     }
 }

@@ -44,8 +44,8 @@ pub(crate) fn replay(
         files.list().map_err(failed)?.iter().filter_map(|name| frame::first_of_name(name)).collect();
     firsts.sort_unstable();
     let mut reading = ReplayState { files, from, expected: from, take, findings: ReplayReport::default() };
-    for (at, &first) in firsts.iter().enumerate() {
-        let next = firsts.get(at + 1).copied();
+    for (index, &first) in firsts.iter().enumerate() {
+        let next = firsts.get(index + 1).copied();
         if next.is_some_and(|next| next <= from) {
             // Its records are in segments. If it cannot be removed, it is passed over again the next time.
             let _ = files.remove(&frame::file_name(first));

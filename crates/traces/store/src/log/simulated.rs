@@ -53,15 +53,17 @@ impl Simulated {
     /// The file system after the power came back: what was made durable, and some of what was not.
     pub(crate) fn after_power_loss(&self, dice: &mut TestRng) -> Simulated {
         let disk = self.disk.lock().unwrap();
-        let mut left: BTreeMap<String, ByteReader> = disk.durable.clone();
+        let mut surviving: BTreeMap<String, ByteReader> = disk.durable.clone();
         for (name, file) in &disk.files {
             if dice.below(2) == 0 {
-                left.insert(name.clone(), file.clone());
+                surviving.insert(name.clone(), file.clone());
             }
         }
         let survive = |file: &ByteReader, dice: &mut TestRng| survivor(&file.lock().unwrap(), dice);
-        let files: BTreeMap<String, ByteReader> =
-            left.into_iter().map(|(name, file)| (name, Arc::new(Mutex::new(survive(&file, dice))))).collect();
+        let files: BTreeMap<String, ByteReader> = surviving
+            .into_iter()
+            .map(|(name, file)| (name, Arc::new(Mutex::new(survive(&file, dice)))))
+            .collect();
         let disk = SimulatedDisk { durable: files.clone(), files, ..SimulatedDisk::default() };
         Simulated { disk: Arc::new(Mutex::new(disk)) }
     }
@@ -82,14 +84,14 @@ impl Simulated {
     /// How many of `bytes` a step may still write, or why it fails.
     fn step(&self, bytes: usize) -> Result<(), (usize, io::Error)> {
         let mut disk = self.disk.lock().unwrap();
-        let at = disk.steps;
+        let step = disk.steps;
         disk.steps += 1;
         match disk.fault {
-            Some((fail_at, Fault::PowerLoss)) if at >= fail_at => {
-                let written = if at == fail_at { bytes / 2 } else { 0 };
+            Some((fail_at, Fault::PowerLoss)) if step >= fail_at => {
+                let written = if step == fail_at { bytes / 2 } else { 0 };
                 Err((written, io::Error::other("no power")))
             }
-            Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&at) => {
+            Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&step) => {
                 Err((bytes / 2, io::Error::from(io::ErrorKind::StorageFull)))
             }
             _ => Ok(()),

@@ -126,7 +126,7 @@ prop_compose! {
         batch.origins.tail_samplers[1] = counts[2];
         batch.origins.call_records = counts[3];
         let tids = tids.into_iter().take(spans.len()).enumerate();
-        batch.threads = tids.filter_map(|(at, tid)| Some((at as u32, Tid(tid?)))).collect();
+        batch.threads = tids.filter_map(|(index, tid)| Some((index as u32, Tid(tid?)))).collect();
         Batch { spans, calls, ..batch }
     }
 }
@@ -166,7 +166,7 @@ proptest! {
 
 #[test]
 fn an_encoded_span_is_about_as_long_as_its_ids() {
-    let spans: Vec<(u128, u64)> = (0..1000).map(|at| (at / 10, at as u64 + 1)).collect();
+    let spans: Vec<(u128, u64)> = (0..1000).map(|index| (index / 10, index as u64 + 1)).collect();
     let bytes = encoded(&batch(&spans)).len();
     assert!(bytes < 1000 * 20, "{bytes} bytes for 1,000 spans");
 }
@@ -244,14 +244,14 @@ fn a_changed_byte_loses_its_record_and_no_other() {
     written(&complete, &[1, 1, 1], u64::MAX);
     let name = file_name(1);
     let length = complete.read(&name).unwrap().len();
-    for at in 0..length {
+    for index in 0..length {
         let files = complete.after_power_loss(&mut crate::random_batches::TestRng(1));
-        files.damage(&name, |bytes| bytes[at] ^= 0x55);
+        files.damage(&name, |bytes| bytes[index] ^= 0x55);
         let (numbers, findings) = read(&files, 1);
         let lost = 3 - numbers.len();
-        assert!(lost <= 1, "byte {at}: {numbers:?}");
+        assert!(lost <= 1, "byte {index}: {numbers:?}");
         let reported = findings.torn.is_some() || !findings.corrupt.is_empty();
-        assert!(reported, "byte {at}");
+        assert!(reported, "byte {index}");
     }
 }
 

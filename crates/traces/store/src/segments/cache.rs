@@ -53,8 +53,8 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         while state.bytes > self.bytes_max {
             let oldest = state.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let oldest = oldest.expect("a cache in use has a value");
-            let left = state.entries.remove(&oldest).expect("it was just found");
-            state.bytes -= left.bytes;
+            let evicted = state.entries.remove(&oldest).expect("it was just found");
+            state.bytes -= evicted.bytes;
         }
     }
 }

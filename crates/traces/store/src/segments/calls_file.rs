@@ -56,8 +56,8 @@ pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentE
 /// Request and node of every call.
 fn call_nodes(slice: &RequestSlice) -> impl Iterator<Item = (u32, u32)> + '_ {
     let length = |structure: u32| slice.structures[structure as usize].len() as u32;
-    let of_request = move |(at, request): (u32, &laggard_engine::SlicedRequest)| {
-        (0..length(request.structure)).map(move |node| (at, node))
+    let of_request = move |(index, request): (u32, &laggard_engine::SlicedRequest)| {
+        (0..length(request.structure)).map(move |node| (index, node))
     };
     (0..).zip(&slice.requests).flat_map(of_request)
 }
@@ -77,7 +77,7 @@ pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<Call
         let batch = batch?;
         let texts = columns::texts(&batch, "replica")?;
         let replicas: Vec<ReplicaId> =
-            (0..texts.values.len()).map(|at| names.replica(texts.values.value(at))).collect();
+            (0..texts.values.len()).map(|index| names.replica(texts.values.value(index))).collect();
         out.replica.extend(texts.keys.iter().map(|&key| replicas[key as usize]));
         match columns::texts_if_present(&batch, "status")? {
             Some(texts) => {
@@ -150,20 +150,20 @@ pub(crate) fn decode_structures(
         let parents = columns::optional_numbers::<UInt32Type>(&batch, "parent")?;
         let groups = columns::numbers::<UInt32Type>(&batch, "order_group")?;
         let mut operations = OperationReader::new(&batch)?;
-        for at in 0..batch.num_rows() {
-            if numbers[at] as usize == structures.len() {
+        for index in 0..batch.num_rows() {
+            if numbers[index] as usize == structures.len() {
                 structures.push(TreeStructure::default());
             }
-            let in_order = numbers[at] as usize + 1 == structures.len();
+            let in_order = numbers[index] as usize + 1 == structures.len();
             let structure = structures.last_mut().filter(|_| in_order);
             let structure = structure.ok_or_else(|| SegmentError::damaged("has call trees out of order"))?;
-            let parent = parents.is_valid(at).then(|| parents.value(at));
+            let parent = parents.is_valid(index).then(|| parents.value(index));
             if parent.map_or(!structure.is_empty(), |parent| parent as usize >= structure.len()) {
                 return Err(SegmentError::damaged("has a node before its parent"));
             }
-            structure.operation.push(operations.at(at, names)?);
+            structure.operation.push(operations.at(index, names)?);
             structure.parent.push(parent);
-            structure.order_group.push(groups[at]);
+            structure.order_group.push(groups[index]);
         }
     }
     Ok(structures)

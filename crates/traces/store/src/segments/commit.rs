@@ -48,7 +48,7 @@ impl SegmentsInner {
         let (slice, limits) = (self.settings.slice, self.limits);
         let (grouped, of) = (Arc::clone(batch), Arc::clone(&runs));
         let plan = move || {
-            let placement = |at: usize| placement(&known, &of[at], slice);
+            let placement = |index: usize| placement(&known, &of[index], slice);
             let context = GroupContext {
                 names: grouped.names.clone(),
                 texts: grouped.texts.clone(),

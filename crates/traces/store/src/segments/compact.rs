@@ -206,10 +206,10 @@ impl SegmentsInner {
         let (slice, limits) = (self.settings.slice, self.limits);
         let plan = move || {
             let runs = plan::runs(&table.rows);
-            let placement = |at: usize| match elsewhere.get(&runs[at].trace) {
+            let placement = |index: usize| match elsewhere.get(&runs[index].trace) {
                 Some(&slice_ns) => TracePlacement { kind: SegmentKind::Late, slice_ns },
                 None => {
-                    let slice_ns = layout::slice_of(runs[at].first, slice);
+                    let slice_ns = layout::slice_of(runs[index].first, slice);
                     TracePlacement { kind: SegmentKind::Traces, slice_ns }
                 }
             };
@@ -267,8 +267,8 @@ fn smallest(
     segments.sort_by_key(|segment| (rows(segment), segment.number));
     let mut remaining = rows_max as u64;
     let fits = segments.iter().take_while(|segment| match remaining.checked_sub(rows(segment)) {
-        Some(left) => {
-            remaining = left;
+        Some(rest) => {
+            remaining = rest;
             true
         }
         None => false,

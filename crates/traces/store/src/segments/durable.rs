@@ -175,13 +175,13 @@ mod tests {
         std::fs::create_dir_all(folder.path().join(STAGING)).unwrap();
         std::fs::write(folder.path().join(STAGING).join("7"), "half").unwrap();
         let objects = DurableFolder::open(folder.path()).unwrap();
-        let at = ObjectPath::from("deep/er/a");
-        objects.put_opts(&at, "one".into(), create()).await.unwrap();
-        let again = objects.put_opts(&at, "two".into(), create()).await;
+        let path = ObjectPath::from("deep/er/a");
+        objects.put_opts(&path, "one".into(), create()).await.unwrap();
+        let again = objects.put_opts(&path, "two".into(), create()).await;
         assert!(matches!(again, Err(Error::AlreadyExists { .. })), "{again:?}");
-        assert_eq!(objects.get(&at).await.unwrap().bytes().await.unwrap(), "one");
-        objects.put(&at, "three".into()).await.unwrap();
-        assert_eq!(objects.get(&at).await.unwrap().bytes().await.unwrap(), "three");
+        assert_eq!(objects.get(&path).await.unwrap().bytes().await.unwrap(), "one");
+        objects.put(&path, "three".into()).await.unwrap();
+        assert_eq!(objects.get(&path).await.unwrap().bytes().await.unwrap(), "three");
         assert_eq!(std::fs::read_dir(folder.path().join(STAGING)).unwrap().count(), 0);
     }
 }

@@ -85,7 +85,7 @@ impl ImportNotes {
     pub(crate) fn origins(&self) -> Origins {
         let mut origins = Origins { call_records: self.call_records, ..Origins::default() };
         let fill = |into: &mut [u64], from: &BTreeMap<usize, u64>| {
-            into.iter_mut().enumerate().for_each(|(at, n)| *n = from.get(&at).copied().unwrap_or(0));
+            into.iter_mut().enumerate().for_each(|(index, n)| *n = from.get(&index).copied().unwrap_or(0));
         };
         fill(&mut origins.identities, &self.identities);
         fill(&mut origins.weight_sources, &self.weight_sources);

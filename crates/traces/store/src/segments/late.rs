@@ -208,8 +208,8 @@ fn without(slice: &RequestSlice, traces: &HashSet<TraceId>, part: &RequestSlice)
     let (all, less) = (&slice.facts, &part.facts);
     let mut losses = Losses::none();
     for (loss, found) in all.losses.iter() {
-        let left = found.count.saturating_sub(less.losses.count(loss));
-        losses.add_many(loss, left, || found.example.clone());
+        let remaining = found.count.saturating_sub(less.losses.count(loss));
+        losses.add_many(loss, remaining, || found.example.clone());
     }
     out.facts = SliceFacts {
         traces: all.traces.saturating_sub(less.traces),
@@ -235,9 +235,9 @@ fn clocks_without(slice: &RequestSlice, part: &RequestSlice) -> ClockAgreement {
     out.calls_beyond_limit = slice.facts.clocks.calls_beyond_limit.saturating_sub(beyond);
     for ((caller, callee), bounds) in slice.facts.clocks.pairs() {
         let names = (slice.names.replica_name(caller), slice.names.replica_name(callee));
-        let left = bounds.calls.saturating_sub(calls.get(&names).copied().unwrap_or(0));
-        if left > 0 {
-            out.add_bounds((caller, callee), ClockBounds { calls: left, ..bounds });
+        let remaining = bounds.calls.saturating_sub(calls.get(&names).copied().unwrap_or(0));
+        if remaining > 0 {
+            out.add_bounds((caller, callee), ClockBounds { calls: remaining, ..bounds });
         }
     }
     out

@@ -261,7 +261,7 @@ impl Manifest {
 
     /// Reads what [`Manifest::put`] wrote.
     pub(crate) fn parse(text: &[u8]) -> Result<Manifest, SegmentError> {
-        let end = text.iter().position(|&byte| byte == b'\n').map(|at| at + 1);
+        let end = text.iter().position(|&byte| byte == b'\n').map(|position| position + 1);
         let (body, last) = text.split_at(end.ok_or_else(|| SegmentError::damaged("is cut short"))?);
         let filter = format!("{{\"crc32c\":{}}}\n", crc32c::crc32c(body));
         if last != filter.as_bytes() {
@@ -314,14 +314,14 @@ pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<ManifestSearch, 
     match unreadable.first() {
         None => Ok(ManifestSearch { manifest: Manifest::empty(), numbers, unreadable }),
         Some((number, error)) => {
-            let at = layout::manifest(*number);
-            Err(SegmentError::Storage(format!("{at} {error}; no earlier manifest can be read either")))
+            let path = layout::manifest(*number);
+            Err(SegmentError::Storage(format!("{path} {error}; no earlier manifest can be read either")))
         }
     }
 }
 
-async fn read(objects: &dyn ObjectStore, at: &Path) -> Result<Manifest, SegmentError> {
-    Manifest::parse(&objects.get(at).await?.bytes().await?)
+async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Manifest, SegmentError> {
+    Manifest::parse(&objects.get(path).await?.bytes().await?)
 }
 
 #[cfg(test)]
@@ -358,11 +358,11 @@ mod tests {
         let text = manifest.text();
         assert_eq!(Manifest::parse(&text).unwrap(), manifest);
         assert_eq!(notes.losses().count(Loss::InvalidId), 3);
-        for at in 0..text.len() {
+        for index in 0..text.len() {
             let mut damaged = text.clone();
-            damaged[at] ^= 1;
-            assert!(Manifest::parse(&damaged).is_err(), "byte {at}");
-            assert!(Manifest::parse(&text[..at]).is_err(), "cut at {at}");
+            damaged[index] ^= 1;
+            assert!(Manifest::parse(&damaged).is_err(), "byte {index}");
+            assert!(Manifest::parse(&text[..index]).is_err(), "cut at {index}");
         }
     }
 

@@ -47,10 +47,10 @@ struct HandleTranslation {
 
 impl HandleTranslation {
     fn new(into: &mut Names, from: &Names) -> HandleTranslation {
-        let operation = |at| from.operation_key(OperationId::from_index(at));
-        let operations = (0..from.operations()).map(|at| into.operation(operation(at))).collect();
-        let replica = |at| from.replica_name(ReplicaId::from_index(at));
-        let replicas = (0..from.replicas()).map(|at| into.replica(replica(at))).collect();
+        let operation = |index| from.operation_key(OperationId::from_index(index));
+        let operations = (0..from.operations()).map(|index| into.operation(operation(index))).collect();
+        let replica = |index| from.replica_name(ReplicaId::from_index(index));
+        let replicas = (0..from.replicas()).map(|index| into.replica(replica(index))).collect();
         HandleTranslation { operations, replicas }
     }
 

@@ -71,7 +71,7 @@ pub struct SegmentFigures {
     pub oldest: Option<Timestamp>,
     /// Start of the latest span, or time of the latest sample.
     pub newest: Option<Timestamp>,
-    /// What could not be read.
+    /// Files that could not be read.
     pub problems: Vec<StoreIssue>,
 }
 

@@ -19,14 +19,18 @@ pub(crate) struct NameColumns {
 
 impl NameColumns {
     pub(crate) fn new(names: &Names) -> NameColumns {
-        let operation = |at| names.operation_key(OperationId::from_index(at)).operation;
+        let operation = |index| names.operation_key(OperationId::from_index(index)).operation;
         let texts = |count: usize, text: &dyn Fn(usize) -> String| {
-            Arc::new((0..count).map(|at| Some(text(at))).collect::<StringArray>())
+            Arc::new((0..count).map(|index| Some(text(index))).collect::<StringArray>())
         };
         NameColumns {
-            services: texts(names.services(), &|at| names.service_name(ServiceId::from_index(at)).to_owned()),
-            operations: texts(names.operations(), &|at| operation(at).to_owned()),
-            replicas: texts(names.replicas(), &|at| names.replica_name(ReplicaId::from_index(at)).to_owned()),
+            services: texts(names.services(), &|index| {
+                names.service_name(ServiceId::from_index(index)).to_owned()
+            }),
+            operations: texts(names.operations(), &|index| operation(index).to_owned()),
+            replicas: texts(names.replicas(), &|index| {
+                names.replica_name(ReplicaId::from_index(index)).to_owned()
+            }),
             kinds: Arc::new(KINDS.map(|kind| Some(kind.name())).into_iter().collect()),
             statuses: Arc::new(STATUSES.map(|(_, name)| Some(name)).into_iter().collect()),
         }
@@ -65,15 +69,15 @@ pub(crate) fn trace_text_column(
     }
     let mut builder = StringBuilder::new();
     for trace in traces {
-        let at = texts.binary_search_by_key(&trace, |(known, _)| *known);
-        builder.append_option(at.ok().map(|at| &*texts[at].1));
+        let position = texts.binary_search_by_key(&trace, |(known, _)| *known);
+        builder.append_option(position.ok().map(|index| &*texts[index].1));
     }
     Arc::new(builder.finish())
 }
 
 /// The id in a row of a column of trace ids.
-pub(crate) fn trace_at(traces: &FixedSizeBinaryArray, at: usize) -> TraceId {
-    let bytes = traces.value(at).try_into().expect("the column's values have 16 bytes");
+pub(crate) fn trace_at(traces: &FixedSizeBinaryArray, index: usize) -> TraceId {
+    let bytes = traces.value(index).try_into().expect("the column's values have 16 bytes");
     TraceId::from_bytes(bytes)
 }
 
@@ -115,8 +119,8 @@ impl<'a> OperationReader<'a> {
         })
     }
 
-    pub(crate) fn at(&mut self, at: usize, names: &mut Names) -> Result<OperationId, SegmentError> {
-        let key = (self.services.keys[at], self.operations.keys[at], self.kinds.keys[at]);
+    pub(crate) fn at(&mut self, index: usize, names: &mut Names) -> Result<OperationId, SegmentError> {
+        let key = (self.services.keys[index], self.operations.keys[index], self.kinds.keys[index]);
         if let Some((_, found)) = self.last.filter(|(last, _)| *last == key) {
             return Ok(found);
         }

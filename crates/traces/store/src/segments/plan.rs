@@ -75,13 +75,13 @@ pub(crate) fn group(
     placement: impl Fn(usize) -> TracePlacement,
 ) -> Vec<SegmentPlan> {
     let mut by_placement: BTreeMap<TracePlacement, Vec<usize>> = BTreeMap::new();
-    for at in 0..runs.len() {
-        by_placement.entry(placement(at)).or_default().push(at);
+    for index in 0..runs.len() {
+        by_placement.entry(placement(index)).or_default().push(index);
     }
     let mut groups: Vec<SegmentPlan> = Vec::new();
     let mut waiting: Option<(TracePlacement, Vec<usize>, usize)> = None;
     for (placement, mut members) in by_placement {
-        let mut count: usize = members.iter().map(|&at| runs[at].to - runs[at].from).sum();
+        let mut count: usize = members.iter().map(|&run| runs[run].to - runs[run].from).sum();
         if let Some((earlier, before, rows_before)) = waiting.take() {
             if earlier.kind == placement.kind && rows_before + count <= limits.rows_shared {
                 members.extend(before);
@@ -109,7 +109,7 @@ fn split(
 ) -> Vec<SegmentPlan> {
     members.sort_unstable();
     let mut groups = vec![SegmentPlan { placement, rows: Vec::new() }];
-    for run in members.into_iter().map(|at| runs[at]) {
+    for run in members.into_iter().map(|run| runs[run]) {
         let last = groups.last().expect("there is one from the start");
         if !last.rows.is_empty() && last.rows.len() + (run.to - run.from) > limits.spans_max {
             groups.push(SegmentPlan { placement, rows: Vec::new() });

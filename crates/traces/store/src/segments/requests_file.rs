@@ -130,24 +130,24 @@ fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch, names: &mut Names) 
     let structures = columns::numbers::<UInt32Type>(batch, "structure")?;
     let first_calls = columns::numbers::<UInt32Type>(batch, "first_call")?;
     let attributes = columns::optional_texts_if_present(batch, "attributes")?;
-    for at in 0..batch.num_rows() {
-        let trace = trace_at(traces, at);
-        let count = adjusted.is_valid(at).then(|| f64::from(adjusted.value(at)));
+    for index in 0..batch.num_rows() {
+        let trace = trace_at(traces, index);
+        let count = adjusted.is_valid(index).then(|| f64::from(adjusted.value(index)));
         out.requests.push(SlicedRequest {
-            start: Timestamp::from_unix_ns(starts[at]),
+            start: Timestamp::from_unix_ns(starts[index]),
             trace,
-            structure: structures[at],
-            first_call: first_calls[at],
-            status: statuses[status.keys[at] as usize],
-            complete: complete.value(at),
+            structure: structures[index],
+            first_call: first_calls[index],
+            status: statuses[status.keys[index] as usize],
+            complete: complete.value(index),
             adjusted_count: count.and_then(AdjustedCount::new),
             attributes: attributes
-                .filter(|column| column.is_valid(at))
-                .map_or_else(AttributeSetId::default, |column| names.attribute_set(column.value(at))),
+                .filter(|column| column.is_valid(index))
+                .map_or_else(AttributeSetId::default, |column| names.attribute_set(column.value(index))),
         });
         let known = out.facts.texts.last().is_some_and(|(last, _)| *last == trace);
-        if texts.is_valid(at) && !known {
-            out.facts.texts.push((trace, texts.value(at).into()));
+        if texts.is_valid(index) && !known {
+            out.facts.texts.push((trace, texts.value(index).into()));
         }
     }
     Ok(())

@@ -100,14 +100,14 @@ pub(crate) fn decode(ranges: FileRanges) -> Result<Samples, SegmentError> {
         };
         let (server, tier) = (column("server")?, column("tier")?);
         let (transaction, callee) = (column("transaction")?, column("callee")?);
-        out.rows.extend((0..batch.num_rows()).map(|at| SampleRow {
-            time: Timestamp::from_unix_ns(times[at]),
-            measure: measures[measure.keys[at] as usize],
-            server: server[at],
-            tier: tier[at],
-            transaction: transaction[at],
-            callee: callee[at],
-            value: values[at],
+        out.rows.extend((0..batch.num_rows()).map(|index| SampleRow {
+            time: Timestamp::from_unix_ns(times[index]),
+            measure: measures[measure.keys[index] as usize],
+            server: server[index],
+            tier: tier[index],
+            transaction: transaction[index],
+            callee: callee[index],
+            value: values[index],
         }));
     }
     Ok(out)
@@ -135,17 +135,17 @@ mod tests {
 
     #[test]
     fn samples_survive_encoding_and_decoding() {
-        assert!(MEASURES.iter().enumerate().all(|(at, &(measure, _))| measure as usize == at));
+        assert!(MEASURES.iter().enumerate().all(|(index, &(measure, _))| measure as usize == index));
         let texts: Vec<Box<str>> = vec!["".into(), "db-1".into(), "db".into(), "buy".into()];
         let rows: Vec<SampleRow> = (MEASURES.iter().enumerate())
-            .map(|(at, &(measure, _))| SampleRow {
-                time: Timestamp::from_unix_ns(at as i64 - 5),
+            .map(|(index, &(measure, _))| SampleRow {
+                time: Timestamp::from_unix_ns(index as i64 - 5),
                 measure,
-                server: at as u32 % 4,
+                server: index as u32 % 4,
                 tier: 2,
-                transaction: at as u32 % 3,
+                transaction: index as u32 % 3,
                 callee: 0,
-                value: if at == 3 { f64::INFINITY } else { at as f64 / 3.0 },
+                value: if index == 3 { f64::INFINITY } else { index as f64 / 3.0 },
             })
             .collect();
         let file = encode(&rows, &texts).unwrap();

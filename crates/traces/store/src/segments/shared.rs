@@ -160,9 +160,9 @@ impl SegmentsInner {
                 Ok(()) => return Ok(()),
                 Err(object_store::Error::AlreadyExists { .. }) if tried_before => number += 1,
                 Err(object_store::Error::AlreadyExists { .. }) => {
-                    let at = layout::manifest(number);
+                    let path = layout::manifest(number);
                     return Err(SegmentError::Storage(format!(
-                        "another process writes to this store: {at} is there"
+                        "another process writes to this store: {path} is there"
                     )));
                 }
                 Err(error) => return Err(error.into()),
@@ -254,12 +254,12 @@ async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<V
 
 /// Describes which manifest is used instead of one that cannot be read.
 fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &SegmentError) -> String {
-    let at = layout::manifest(number);
+    let path = layout::manifest(number);
     if found.manifest.number == number {
-        return format!("{at} {why}; its copy is used, and nothing is missing");
+        return format!("{path} {why}; its copy is used, and nothing is missing");
     }
     format!(
-        "{at} {why}, nor can its copy be read: manifest {} is used, what later ones named is not answered, and its \
+        "{path} {why}, nor can its copy be read: manifest {} is used, what later ones named is not answered, and its \
          files are set aside under quarantine/",
         found.manifest.number
     )

@@ -138,8 +138,8 @@ fn column_values(
 }
 
 fn thread_of(row: &SpanRow, threads: &[ThreadRow]) -> Option<u32> {
-    let at = threads.binary_search_by_key(&(row.trace, row.start, row.span), ThreadRow::key).ok()?;
-    Some(threads[at].tid.0)
+    let position = threads.binary_search_by_key(&(row.trace, row.start, row.span), ThreadRow::key).ok()?;
+    Some(threads[position].tid.0)
 }
 
 /// Reads the requested spans from the available row groups.
@@ -160,24 +160,24 @@ fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) 
     let columns = SpanColumns::new(batch, &mut out.names)?;
     out.rows.reserve(if matches!(filter, TraceFilter::All) { batch.num_rows() } else { 0 });
     let mut operations = OperationReader::new(batch)?;
-    for at in 0..batch.num_rows() {
-        let trace = columns.trace(at);
+    for index in 0..batch.num_rows() {
+        let trace = columns.trace(index);
         if !filter.has(trace) {
             continue;
         }
-        let operation = operations.at(at, &mut out.names)?;
-        let row = columns.row(at, trace, operation)?;
-        if let Some(threads) = columns.threads.filter(|column| column.is_valid(at)) {
-            let (start, span, tid) = (row.start, row.span, Tid(threads.value(at)));
+        let operation = operations.at(index, &mut out.names)?;
+        let row = columns.row(index, trace, operation)?;
+        if let Some(threads) = columns.threads.filter(|column| column.is_valid(index)) {
+            let (start, span, tid) = (row.start, row.span, Tid(threads.value(index)));
             out.threads.push(ThreadRow { trace, start, span, tid });
         }
         out.rows.push(row);
-        let text = columns.trace_texts.is_valid(at).then(|| columns.trace_texts.value(at));
+        let text = columns.trace_texts.is_valid(index).then(|| columns.trace_texts.value(index));
         if let Some(text) = text.filter(|_| out.texts.last().is_none_or(|(last, _)| *last != trace)) {
             out.texts.push((trace, text.into()));
         }
         let attributes =
-            columns.attributes.filter(|column| column.is_valid(at)).map(|column| column.value(at));
+            columns.attributes.filter(|column| column.is_valid(index)).map(|column| column.value(index));
         if let Some(text) =
             attributes.filter(|_| out.attributes.last().is_none_or(|(last, _)| *last != trace))
         {
@@ -222,7 +222,9 @@ impl<'a> SpanColumns<'a> {
             inclusive: columns::numbers::<UInt64Type>(batch, "inclusive_ns")?,
             kinds: read_kinds(kinds.values)?,
             kind_keys: kinds.keys,
-            replicas: (0..replicas.values.len()).map(|at| names.replica(replicas.values.value(at))).collect(),
+            replicas: (0..replicas.values.len())
+                .map(|index| names.replica(replicas.values.value(index)))
+                .collect(),
             replica_keys: replicas.keys,
             statuses: read_statuses(statuses.values)?,
             status_keys: statuses.keys,
@@ -233,25 +235,25 @@ impl<'a> SpanColumns<'a> {
         })
     }
 
-    fn trace(&self, at: usize) -> TraceId {
-        trace_at(self.traces, at)
+    fn trace(&self, index: usize) -> TraceId {
+        trace_at(self.traces, index)
     }
 
-    fn row(&self, at: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, SegmentError> {
+    fn row(&self, index: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, SegmentError> {
         let span =
-            SpanId::new(self.spans[at]).ok_or_else(|| SegmentError::damaged("has a span with id 0"))?;
-        let adjusted = self.adjusted.is_valid(at).then(|| self.adjusted.value(at));
+            SpanId::new(self.spans[index]).ok_or_else(|| SegmentError::damaged("has a span with id 0"))?;
+        let adjusted = self.adjusted.is_valid(index).then(|| self.adjusted.value(index));
         Ok(SpanRow {
             trace,
             span,
-            parent: self.parents.is_valid(at).then(|| self.parents.value(at)).and_then(SpanId::new),
-            start: Timestamp::from_unix_ns(self.starts[at]),
-            inclusive: Nanos::from_ns(self.inclusive[at]),
+            parent: self.parents.is_valid(index).then(|| self.parents.value(index)).and_then(SpanId::new),
+            start: Timestamp::from_unix_ns(self.starts[index]),
+            inclusive: Nanos::from_ns(self.inclusive[index]),
             operation,
-            replica: self.replicas[self.replica_keys[at] as usize],
-            kind: self.kinds[self.kind_keys[at] as usize],
-            status: self.statuses[self.status_keys[at] as usize],
-            incomplete: self.incomplete.value(at),
+            replica: self.replicas[self.replica_keys[index] as usize],
+            kind: self.kinds[self.kind_keys[index] as usize],
+            status: self.statuses[self.status_keys[index] as usize],
+            incomplete: self.incomplete.value(index),
             adjusted_count: adjusted.and_then(|count| AdjustedCount::new(f64::from(count))),
         })
     }

@@ -104,7 +104,7 @@ pub(crate) fn name_in_format_1(name: &str) -> &str {
     if name == "structure" { "form" } else { name }
 }
 
-/// What every file is written with; callers add what is special about theirs.
+/// Parquet properties of every file; callers add those of their own columns.
 pub(crate) fn properties(rows_per_group: usize) -> WriterPropertiesBuilder {
     let level = ZstdLevel::try_new(1).expect("1 is a level of zstd");
     WriterProperties::builder()
@@ -190,13 +190,13 @@ impl FileRanges {
     }
 
     /// Adds a part.
-    pub(crate) fn add(&mut self, at: u64, bytes: Bytes) {
-        self.ranges.push((at, bytes));
+    pub(crate) fn add(&mut self, offset: u64, bytes: Bytes) {
+        self.ranges.push((offset, bytes));
     }
 
     fn find(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
-        let within = |(at, bytes): &(u64, Bytes)| {
-            let from = usize::try_from(start.checked_sub(*at)?).ok()?;
+        let within = |(offset, bytes): &(u64, Bytes)| {
+            let from = usize::try_from(start.checked_sub(*offset)?).ok()?;
             let end = length.map_or(Some(bytes.len()), |length| from.checked_add(length))?;
             (from < bytes.len() && from <= end && end <= bytes.len()).then(|| bytes.slice(from..end))
         };

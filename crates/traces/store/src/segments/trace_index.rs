@@ -47,7 +47,10 @@ impl TraceIndex {
     fn groups_of(&self, trace: TraceId) -> impl Iterator<Item = usize> + '_ {
         let first = self.groups.partition_point(|group| group.max < trace);
         let nearby = self.groups[first..].iter().take_while(move |group| group.min <= trace);
-        nearby.enumerate().filter(move |(_, group)| group.may_hold(trace)).map(move |(at, _)| first + at)
+        nearby
+            .enumerate()
+            .filter(move |(_, group)| group.may_hold(trace))
+            .map(move |(index, _)| first + index)
     }
 
     /// Row groups that may hold traces that are wanted, in order.
@@ -55,7 +58,7 @@ impl TraceIndex {
         match filter {
             TraceFilter::All => (0..self.groups.len()).collect(),
             TraceFilter::Between(min, max) => (0..self.groups.len())
-                .filter(|&at| self.groups[at].min <= max && self.groups[at].max >= min)
+                .filter(|&index| self.groups[index].min <= max && self.groups[index].max >= min)
                 .collect(),
             TraceFilter::These(traces) => {
                 let mut found: Vec<usize> = traces.iter().flat_map(|&trace| self.groups_of(trace)).collect();
@@ -68,7 +71,7 @@ impl TraceIndex {
 
     /// Bytes of the file that each of some row groups takes.
     pub(crate) fn ranges(&self, groups: &[usize]) -> Vec<Range<u64>> {
-        groups.iter().map(|&at| self.groups[at].bytes.clone()).collect()
+        groups.iter().map(|&group| self.groups[group].bytes.clone()).collect()
     }
 
     /// Whether bytes are those that were written for a row group.

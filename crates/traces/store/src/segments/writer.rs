@@ -205,7 +205,7 @@ fn texts_of(rows: &[SpanRow], texts: &[(TraceId, Box<str>)]) -> Vec<(TraceId, Bo
     }
     let traces = rows.chunk_by(|a, b| a.trace == b.trace).map(|spans| spans[0].trace);
     let text = |trace| texts.binary_search_by_key(&trace, |(known, _)| *known).ok();
-    traces.filter_map(|trace| text(trace).map(|at| texts[at].clone())).collect()
+    traces.filter_map(|trace| text(trace).map(|index| texts[index].clone())).collect()
 }
 
 fn encode_samples(

@@ -49,7 +49,7 @@ pub(super) struct Flusher {
     pub(super) segments: Segments,
     pub(super) commands: Sender<LogCommand>,
     pub(super) requests: mpsc::Receiver<FlushRequest>,
-    /// What is closed and not committed yet.
+    /// Closed traces that are not committed yet.
     pub(super) pending: Option<PendingFlush>,
     pub(super) watch: ClockWatch,
     /// Ticks since the last flush.
@@ -76,7 +76,7 @@ fn close(path: &WritePath, reason: FlushReason) -> Option<ClosedTraces> {
     let now = path.clock.monotonic();
     let log_bytes = path.log_bytes.load(Ordering::Relaxed);
     let mut intake = path.intake();
-    let come_by = |age: Duration| now.checked_sub(age).map_or(0, |at| intake.ages().come_by(at));
+    let come_by = |age: Duration| now.checked_sub(age).map_or(0, |arrival| intake.ages().come_by(arrival));
     let head = intake.head();
     let mut criteria = CloseCriteria {
         idle_through: come_by(path.idle),

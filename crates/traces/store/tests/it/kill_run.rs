@@ -74,12 +74,12 @@ fn batch(first_trace: u64, half: u64, start: Timestamp) -> Batch {
     let replica = batch.names.replica(&format!("pod-{}", first_trace % 7));
     for trace in first_trace..first_trace + BATCH_TRACES {
         let root = SpanId::new(trace * TRACE_SPANS).expect("numbers begin above 0");
-        for at in [2 * half, 2 * half + 1] {
-            let number = trace * TRACE_SPANS + at;
+        for index in [2 * half, 2 * half + 1] {
+            let number = trace * TRACE_SPANS + index;
             batch.spans.push(SpanRow {
                 trace: TraceId::from_value(u128::from(trace)),
                 span: SpanId::new(number).expect("numbers begin above 0"),
-                parent: (at > 0).then_some(root),
+                parent: (index > 0).then_some(root),
                 start: start.plus(Nanos::from_us(number % 1000)),
                 inclusive: Nanos::from_ns(1_000 + number),
                 operation,
@@ -137,8 +137,8 @@ async fn send(store: Store, first: u64, numbers: u64) {
         for half in [0, 1] {
             // Every sixth round has data that retention deletes; they are not checked.
             let old = round % 6 == 5;
-            let at = start.plus(Nanos::from_ms(round * 20));
-            append(&store, batch(trace, half, if old { at.minus(OLD) } else { at })).await;
+            let time = start.plus(Nanos::from_ms(round * 20));
+            append(&store, batch(trace, half, if old { time.minus(OLD) } else { time })).await;
             if !old {
                 acknowledge(trace * TRACE_SPANS, half);
             }

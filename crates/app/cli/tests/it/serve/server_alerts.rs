@@ -16,8 +16,8 @@ const MINUTE: i64 = 60;
 const QUIET: i64 = 300;
 
 /// A value between -1 and 1 that looks random.
-fn noise(at: i64, which: i64) -> f64 {
-    ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
+fn noise(minute: i64, which: i64) -> f64 {
+    ((minute * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
 
 /// A table of minutes of one server with two cores; a `buy` takes `buy_ms` of CPU, a `read` four.
@@ -25,13 +25,13 @@ fn table(start: i64, minutes: std::ops::Range<i64>, buy_ms: f64) -> String {
     let mut text =
         "time_s,server,tier,cores,utilization,count:buy,count:read,response_ms:buy,response_ms:read\n"
             .to_owned();
-    for at in minutes {
-        let buys = (2_000.0 + 800.0 * noise(at / 7, 1) + 100.0 * noise(at, 2)).round();
-        let reads = (5_000.0 + 2_000.0 * noise(at / 11, 3) + 200.0 * noise(at, 4)).round();
+    for minute in minutes {
+        let buys = (2_000.0 + 800.0 * noise(minute / 7, 1) + 100.0 * noise(minute, 2)).round();
+        let reads = (5_000.0 + 2_000.0 * noise(minute / 11, 3) + 200.0 * noise(minute, 4)).round();
         let work = (buys * buy_ms + reads * 4.0) / 120_000.0;
-        let busy = 0.03 + work * (1.0 + 0.01 * noise(at, 5));
-        let waiting = (1.0 + 0.02 * noise(at, 6)) / (1.0 - busy * busy);
-        let time = start + at * MINUTE;
+        let busy = 0.03 + work * (1.0 + 0.01 * noise(minute, 5));
+        let waiting = (1.0 + 0.02 * noise(minute, 6)) / (1.0 - busy * busy);
+        let time = start + minute * MINUTE;
         writeln!(
             text,
             "{time},app-1,app,2,{busy:.5},{buys},{reads},{:.3},{:.3}",

@@ -1,4 +1,4 @@
-//! What a system can take.
+//! The answer of `capacity`: the highest load within the target, and what limits it.
 
 use crate::{CapacityModel, Window};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a change costs in capacity, groups of clients, and memory and network as limits.
+//! Other parts of a capacity report: cost of a change, groups of clients, and memory and network as limits.
 
 use crate::instants::unix_ns;
 use laggard_model::Timestamp;

@@ -1,4 +1,4 @@
-//! Series for charts.
+//! Series over time for the charts of `changes`: utilization, mix, and response times of a server.
 
 use crate::instants::unix_ns;
 use laggard_model::Timestamp;

@@ -1,4 +1,4 @@
-//! What was read.
+//! The input of a report on kernel traces: files, hosts, clocks, and losses.
 
 use crate::instants::text_if_any;
 use crate::{names, numbers};
@@ -89,7 +89,7 @@ impl KernelInput {
         hosts.dedup();
         match hosts.as_slice() {
             [] => String::new(),
-            [one] => format!(", host {}", names::label(one, 40)),
+            [host] => format!(", host {}", names::label(host, 40)),
             several => format!(", {} hosts", several.len()),
         }
     }

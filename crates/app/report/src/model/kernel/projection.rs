@@ -1,4 +1,4 @@
-//! Executions as points.
+//! Executions as points of a scatter chart: their vectors of states on two principal components.
 
 use super::ExecutionSet;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a kernel trace holds.
+//! Content of a kernel trace: CPUs, threads, and events.
 
 use super::KernelInput;
 use serde::Serialize;

@@ -130,7 +130,8 @@ pub struct DiffCounts {
 impl DiffCounts {
     /// Counts the outcomes of `transactions`.
     pub fn of(transactions: &[TransactionDiff]) -> DiffCounts {
-        let count = |outcome| transactions.iter().filter(|one| one.outcome == outcome).count() as u64;
+        let count =
+            |outcome| transactions.iter().filter(|transaction| transaction.outcome == outcome).count() as u64;
         DiffCounts {
             slower: count(TransactionOutcome::Slower),
             faster: count(TransactionOutcome::Faster),

@@ -146,8 +146,8 @@ impl Drawing<'_> {
     /// Utilization of every tier with processors.
     fn utilization(&self) -> Option<Panel> {
         let mut panel = Panel::new("Utilization", HEIGHT, Axis::levels(0.0, 1.0, numbers::share));
-        for (location, &at) in self.tiers().iter().enumerate() {
-            let used = |values: &[Option<f64>]| values.get(at).copied().flatten().unwrap_or(f64::NAN);
+        for (location, &tier) in self.tiers().iter().enumerate() {
+            let used = |values: &[Option<f64>]| values.get(tier).copied().flatten().unwrap_or(f64::NAN);
             let points = self.answer.curve.iter().map(|point| (self.across(point), used(&point.utilization)));
             panel.series.push(self.dots(Color::series(location), |load| used(&load.utilization)));
             panel.series.push(Series::new("", SeriesShape::Line, Color::series(location)).points(points));
@@ -157,7 +157,7 @@ impl Drawing<'_> {
 
     fn tiers(&self) -> Vec<usize> {
         let Some((_, model)) = self.report.described() else { return Vec::new() };
-        let cpus = (0..model.tiers.len()).filter(|&at| model.tiers[at].kind == TierKind::Cpu);
+        let cpus = (0..model.tiers.len()).filter(|&index| model.tiers[index].kind == TierKind::Cpu);
         cpus.take(TIERS).collect()
     }
 
@@ -168,8 +168,8 @@ impl Drawing<'_> {
             Some(_) => load.and_then(|load| load.clients),
             None => load.map(|load| load.throughput),
         };
-        let line = |style, at: f64, color, words: &str| {
-            (at.is_finite() && at <= self.right()).then(|| ChartMark::line(style, at, color, words))
+        let line = |style, value: f64, color, words: &str| {
+            (value.is_finite() && value <= self.right()).then(|| ChartMark::line(style, value, color, words))
         };
         let now = line(MarkStyle::Dashed, now.unwrap_or(f64::NAN), Color::MUTED, "current load");
         let capacity = line(MarkStyle::Line, most_amount(self.answer), Color::BAD, "capacity");
@@ -190,8 +190,10 @@ impl Drawing<'_> {
         }
         let tiers = self.tiers();
         let model = self.report.model.as_ref();
-        let names =
-            tiers.iter().enumerate().filter_map(|(location, &at)| Some((location, &model?.tiers[at].tier)));
+        let names = tiers
+            .iter()
+            .enumerate()
+            .filter_map(|(location, &index)| Some((location, &model?.tiers[index].tier)));
         legend.extend(names.map(|(location, name)| {
             LegendEntry::new(Color::series(location), format!("utilization of {}", names::label(name, 40)))
         }));
@@ -227,7 +229,7 @@ pub(super) fn over_time(report: &CapacityReport, answer: &CapacityAnswer) -> Opt
             .flat_map(|(time, value)| [time.since, time.until].map(|end| (Axis::instant(end), *value)));
         Series::new("", SeriesShape::Line, color).points(points)
     };
-    let binding = answer.limiting_window.and_then(|at| answer.windows.get(at as usize));
+    let binding = answer.limiting_window.and_then(|index| answer.windows.get(index as usize));
     let mark = binding.map(|row| {
         let middle = f64::midpoint(Axis::instant(row.time.since), Axis::instant(row.time.until));
         ChartMark::line(MarkStyle::Line, middle, Color::BAD, "least favorable mix")

@@ -1,4 +1,4 @@
-//! What the last change costs, groups of clients, and memory and network.
+//! Sections on the cost of the last change, groups of clients, and memory and network.
 
 use super::phrases::{amount, limit, rate};
 use super::{BUSY, PREVIEW, ROWS};

@@ -173,7 +173,7 @@ fn listed_points(answer: &CapacityAnswer) -> Vec<&CurvePoint> {
     let mut indices: Vec<usize> =
         POINTS.iter().map(|part| location(part).min(answer.curve.len() - 1)).collect();
     indices.dedup();
-    indices.into_iter().map(|at| &answer.curve[at]).collect()
+    indices.into_iter().map(|index| &answer.curve[index]).collect()
 }
 
 fn tiers(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel) -> Section {
@@ -182,8 +182,8 @@ fn tiers(report: &CapacityReport, answer: &CapacityAnswer, model: &CapacityModel
         Number "other load"
     ];
     let numbered: Vec<(usize, &TierModel)> = model.tiers.iter().enumerate().collect();
-    let row = |&(at, tier): &(usize, &TierModel)| {
-        let load = answer.tiers.get(at);
+    let row = |&(index, tier): &(usize, &TierModel)| {
+        let load = answer.tiers.get(index);
         let used = load.and_then(|load| load.utilization);
         let tone = if used.is_some_and(|used| used >= BUSY) { Tone::Bad } else { Tone::Neutral };
         let row = TableRow::new([
@@ -213,23 +213,25 @@ fn transactions(report: &CapacityReport, answer: &CapacityAnswer, model: &Capaci
     columns.extend(titles.iter().map(|title| (title.as_str(), ColumnKind::Number)));
     columns.extend([("response", ColumnKind::Number), ("", ColumnKind::Graphic)]);
     let mut table = Table::new("Transactions", &columns).preview(PREVIEW);
-    for (at, column) in table.columns.iter_mut().skip(2).take(titles.len()).enumerate() {
-        column.detail = if at < TIERS_IN_TEXT { Detail::Full } else { Detail::Page };
+    for (index, column) in table.columns.iter_mut().skip(2).take(titles.len()).enumerate() {
+        column.detail = if index < TIERS_IN_TEXT { Detail::Full } else { Detail::Page };
     }
-    let responses = answer.transactions.iter().map(|one| one.response_s);
+    let responses = answer.transactions.iter().map(|transaction| transaction.response_s);
     let longest = responses.filter(|seconds| seconds.is_finite()).fold(0.0, f64::max);
     let mut order: Vec<usize> = (0..model.transactions.len()).collect();
     order.sort_by(|&a, &b| model.mix[b].total_cmp(&model.mix[a]).then(a.cmp(&b)));
-    let row = |&at: &usize| {
-        let response_s = answer.transactions.get(at).map_or(f64::NAN, |response| response.response_s);
+    let row = |&index: &usize| {
+        let response_s = answer.transactions.get(index).map_or(f64::NAN, |response| response.response_s);
         let demands = model.tiers.iter().take(TIERS);
-        let demands = demands.map(|tier| Cell::seconds(tier.demands_s.get(at).copied().unwrap_or(f64::NAN)));
-        let cells = [Cell::name(SpanStyle::Operation, &model.transactions[at]), Cell::share(model.mix[at])];
+        let demands =
+            demands.map(|tier| Cell::seconds(tier.demands_s.get(index).copied().unwrap_or(f64::NAN)));
+        let cells =
+            [Cell::name(SpanStyle::Operation, &model.transactions[index]), Cell::share(model.mix[index])];
         let last = [Cell::seconds(response_s), Cell::bar(response_s / longest)];
         TableRow::new(cells.into_iter().chain(demands).chain(last)).note(
             Detail::Full,
             "95 %:",
-            intervals(model, at),
+            intervals(model, index),
         )
     };
     Section::new("transactions", "Transactions")
@@ -246,17 +248,17 @@ fn transactions(report: &CapacityReport, answer: &CapacityAnswer, model: &Capaci
 }
 
 /// The 95 % intervals of a transaction's demands, where they are known, and which demands are not told apart from others.
-fn intervals(model: &CapacityModel, at: usize) -> Prose {
+fn intervals(model: &CapacityModel, index: usize) -> Prose {
     let mut prose = Prose::default();
     for tier in model.tiers.iter().take(TIERS) {
-        let known = |values: &[f64]| values.get(at).copied().filter(|value| value.is_finite());
+        let known = |values: &[f64]| values.get(index).copied().filter(|value| value.is_finite());
         let interval = match (known(&tier.low_s), known(&tier.high_s)) {
             (Some(low), Some(high)) if high > 0.0 => {
                 format!(" {} to {}", numbers::seconds(low), numbers::seconds(high))
             }
             _ => String::new(),
         };
-        let is_apart = tier.distinguishable.get(at).copied().unwrap_or(true);
+        let is_apart = tier.distinguishable.get(index).copied().unwrap_or(true);
         if interval.is_empty() && is_apart {
             continue;
         }
@@ -279,20 +281,20 @@ fn breakdown(report: &CapacityReport) -> Section {
         columns.push(("calls", ColumnKind::Number));
     }
     columns.push(("parts", ColumnKind::Graphic));
-    let longest = report.latency.iter().map(|one| one.response_s).fold(0.0, f64::max);
-    let row = |one: &TransactionLatency| {
+    let longest = report.latency.iter().map(|transaction| transaction.response_s).fold(0.0, f64::max);
+    let row = |transaction: &TransactionLatency| {
         let mut cells = vec![
-            Cell::name(SpanStyle::Operation, &one.transaction),
-            Cell::count(one.count),
-            Cell::seconds(one.response_s),
-            Cell::seconds(one.service_s),
-            Cell::seconds(one.queueing_s),
+            Cell::name(SpanStyle::Operation, &transaction.transaction),
+            Cell::count(transaction.count),
+            Cell::seconds(transaction.response_s),
+            Cell::seconds(transaction.service_s),
+            Cell::seconds(transaction.queueing_s),
         ];
         if !report.callees.is_empty() {
-            cells.push(Cell::seconds(one.callees_s.iter().sum()));
+            cells.push(Cell::seconds(transaction.callees_s.iter().sum()));
         }
-        cells.push(stack(one, longest));
-        let named = if report.callees.len() > 1 { called(report, one) } else { Prose::default() };
+        cells.push(stack(transaction, longest));
+        let named = if report.callees.len() > 1 { called(report, transaction) } else { Prose::default() };
         TableRow::new(cells).note(Detail::Summary, "calls", named)
     };
     let mut table = Table::new("Transactions", &columns)
@@ -305,7 +307,7 @@ fn breakdown(report: &CapacityReport) -> Section {
         .into_iter()
         .chain(callees)
         .enumerate()
-        .map(|(at, name)| LegendEntry::new(Color::series(at), name))
+        .map(|(index, name)| LegendEntry::new(Color::series(index), name))
         .collect();
     Section::new("latency", "Where the latency goes")
         .detail(Detail::Full)
@@ -317,20 +319,22 @@ fn breakdown(report: &CapacityReport) -> Section {
 }
 
 /// The parts of a response time, one after the other.
-fn stack(one: &TransactionLatency, longest: f64) -> Cell {
-    let parts = [one.service_s, one.queueing_s].into_iter().chain(one.callees_s.iter().copied());
+fn stack(transaction: &TransactionLatency, longest: f64) -> Cell {
+    let parts = [transaction.service_s, transaction.queueing_s]
+        .into_iter()
+        .chain(transaction.callees_s.iter().copied());
     let mut from = 0.0;
-    let marks = parts.enumerate().map(|(at, part)| {
+    let marks = parts.enumerate().map(|(index, part)| {
         let to = from + if part.is_finite() { part / longest } else { 0.0 };
-        let mark = GraphicMark::bar(from, to, Color::series(at));
+        let mark = GraphicMark::bar(from, to, Color::series(index));
         from = to;
         mark
     });
     Cell::graphic(marks)
 }
 
-fn called(report: &CapacityReport, one: &TransactionLatency) -> Prose {
-    let called = report.callees.iter().zip(&one.callees_s).filter(|(_, seconds)| **seconds > 0.0);
+fn called(report: &CapacityReport, transaction: &TransactionLatency) -> Prose {
+    let called = report.callees.iter().zip(&transaction.callees_s).filter(|(_, seconds)| **seconds > 0.0);
     let mut prose = Prose::default();
     for (name, seconds) in called.take(CALLEES) {
         let separator = if prose.is_empty() { "" } else { ", " };

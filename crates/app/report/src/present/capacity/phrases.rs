@@ -104,9 +104,10 @@ pub(crate) fn tier_size(tier: &TierModel) -> String {
 
 /// `40 % `cart`, 35 % `home`` and how many others.
 pub(crate) fn mix_words(names: &[String], shares: &[f64]) -> String {
-    let mut order: Vec<usize> = (0..shares.len().min(names.len())).filter(|&at| shares[at] > 0.0).collect();
+    let mut order: Vec<usize> =
+        (0..shares.len().min(names.len())).filter(|&index| shares[index] > 0.0).collect();
     order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]));
-    let part = |at: usize| format!("{} {}", numbers::share(shares[at]), quoted(&names[at]));
+    let part = |index: usize| format!("{} {}", numbers::share(shares[index]), quoted(&names[index]));
     some_of(order.into_iter().map(part), MIX_NAMED)
 }
 
@@ -143,7 +144,7 @@ pub(crate) const fn trust_word(trust: Trust) -> &'static str {
 pub(crate) fn least_favorable_mix(report: &CapacityReport, answer: &CapacityAnswer) -> String {
     let Some(model) = &report.model else { return String::new() };
     let mix = mix_words(&model.transactions, &answer.mix);
-    let Some(window) = answer.limiting_window.and_then(|at| answer.windows.get(at as usize)) else {
+    let Some(window) = answer.limiting_window.and_then(|index| answer.windows.get(index as usize)) else {
         return format!("With the mix {mix}.");
     };
     let [since, until] = Calendar::dated().ends(window.time);

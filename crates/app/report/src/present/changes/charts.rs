@@ -57,7 +57,7 @@ fn extent(since: Timestamp, points: usize, step_s: f64) -> Window {
 
 /// The middles of points on a time axis.
 fn instants(since: Timestamp, step_s: f64, points: usize) -> Vec<f64> {
-    (0..points).map(|at| Axis::instant(since) + (at as f64 + 0.5) * step_s * 1e3).collect()
+    (0..points).map(|index| Axis::instant(since) + (index as f64 + 0.5) * step_s * 1e3).collect()
 }
 
 /// A series over the points of a server, its values scaled.
@@ -168,10 +168,10 @@ fn marks(report: &ChangeReport, server: &ServerChanges, calendar: &Calendar, tim
     }
     let alarms = server.changes.iter().filter(|change| change.kind.is_alarm());
     for alarm in alarms.take(MARKS) {
-        let [from, at, to] = [alarm.onset.earliest, alarm.onset.at, alarm.onset.latest].map(Axis::instant);
+        let [from, onset, to] = [alarm.onset.earliest, alarm.onset.at, alarm.onset.latest].map(Axis::instant);
         let words = format!("{} at {}", event_word(alarm.kind), calendar.time(alarm.onset.at));
         marks.push(ChartMark::area(from, to, Color::BAD, words.clone()));
-        marks.push(ChartMark::line(MarkStyle::Line, at, Color::BAD, words));
+        marks.push(ChartMark::line(MarkStyle::Line, onset, Color::BAD, words));
     }
     marks
 }
@@ -182,9 +182,9 @@ pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
     let time = extent(mix.since, points, mix.step_s);
     let mut panel = Panel::new("", 180, Axis::plain(0.0, 1.0));
     let mut below = vec![Some(0.0); points];
-    for (at, shares) in mix.shares.iter().enumerate() {
+    for (index, shares) in mix.shares.iter().enumerate() {
         let above = stacked(&below, shares);
-        let mut band = Series::new("", SeriesShape::Band, Color::series(at));
+        let mut band = Series::new("", SeriesShape::Band, Color::series(index));
         band.x = instants(mix.since, mix.step_s, points);
         band.y = above.iter().map(|value| value.map(rounded)).collect();
         band.low = below.iter().map(|value| value.map(rounded)).collect();
@@ -202,7 +202,7 @@ pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
             .map(|event| ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at), Color::TEXT, ""))
             .collect(),
         legend: legend
-            .map(|(at, name)| LegendEntry::new(Color::series(at), names::label(name, 40)))
+            .map(|(index, name)| LegendEntry::new(Color::series(index), names::label(name, 40)))
             .collect(),
         readout: false,
     };
@@ -219,8 +219,8 @@ pub(super) fn response(report: &ChangeReport, response: &ResponseSeries) -> Sect
     let highest = 1e3 * response.response_s.iter().map(|values| largest(values)).fold(0.0, f64::max);
     let milliseconds = |value: f64| numbers::seconds(value / 1e3);
     let mut panel = Panel::new("Mean response time", 190, Axis::levels(0.0, round_up(highest), milliseconds));
-    for (at, (name, values)) in response.transactions.iter().zip(&response.response_s).enumerate() {
-        let mut line = Series::new(&names::label(name, 40), SeriesShape::Line, Color::series(at));
+    for (index, (name, values)) in response.transactions.iter().zip(&response.response_s).enumerate() {
+        let mut line = Series::new(&names::label(name, 40), SeriesShape::Line, Color::series(index));
         line.x = instants(response.since, response.step_s, values.len());
         line.y = values.iter().map(|value| value.map(|seconds| (seconds * 1e5).round() / 1e2)).collect();
         line.unit = " ms".to_owned();
@@ -236,7 +236,7 @@ pub(super) fn response(report: &ChangeReport, response: &ResponseSeries) -> Sect
             .map(|event| ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at), Color::BAD, ""))
             .collect(),
         legend: legend
-            .map(|(at, name)| LegendEntry::new(Color::series(at), names::label(name, 40)))
+            .map(|(index, name)| LegendEntry::new(Color::series(index), names::label(name, 40)))
             .collect(),
         readout: true,
     };
@@ -249,8 +249,8 @@ pub(super) fn response(report: &ChangeReport, response: &ResponseSeries) -> Sect
 
 /// A layer's upper edge; unknown where either is.
 fn stacked(below: &[Option<f64>], shares: &[Option<f64>]) -> Vec<Option<f64>> {
-    let share = |at: usize| shares.get(at).copied().flatten();
-    below.iter().enumerate().map(|(at, low)| Some((*low)? + share(at)?)).collect()
+    let share = |index: usize| shares.get(index).copied().flatten();
+    below.iter().enumerate().map(|(index, low)| Some((*low)? + share(index)?)).collect()
 }
 
 #[cfg(test)]

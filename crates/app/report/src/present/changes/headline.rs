@@ -101,7 +101,7 @@ fn all_servers(report: &ChangeReport) -> String {
     let tested: Vec<_> =
         report.servers.iter().filter(|server| server.verdict != ChangeVerdict::InsufficientData).collect();
     match tested.as_slice() {
-        [one] if !one.server.is_empty() => format!(" of {}", crate::names::quoted(&one.server)),
+        [server] if !server.server.is_empty() => format!(" of {}", crate::names::quoted(&server.server)),
         [_] | [] => String::new(),
         several => format!(" of {} servers", several.len()),
     }
@@ -149,10 +149,10 @@ fn application(report: &ChangeReport) -> Vec<String> {
     out.extend(capacity_sentence(last));
     match earlier {
         [] => {}
-        [one] if one.kind == ChangeEventKind::ApplicationChange => {
-            let time = when(&one.onset, &Calendar::dated());
-            let what = past_clause(&one.transactions);
-            out.push(format!("Before that, at {time}, {what}{}{}.", location(one), followed(one)));
+        [change] if change.kind == ChangeEventKind::ApplicationChange => {
+            let time = when(&change.onset, &Calendar::dated());
+            let what = past_clause(&change.transactions);
+            out.push(format!("Before that, at {time}, {what}{}{}.", location(change), followed(change)));
         }
         several => out.push(format!(
             "Before that, the application changed {}.",

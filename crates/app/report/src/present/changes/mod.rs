@@ -52,9 +52,9 @@ impl Present for ChangeReport {
             servers(self),
         ];
         let tested = by_verdict(self).into_iter().filter(|server| !server.segments.is_empty());
-        for (at, server) in tested.take(SERVERS).enumerate() {
-            let section = server::section(self, server, at, &calendar);
-            let detail = if at < SERVERS_IN_TEXT { Detail::Full } else { Detail::Page };
+        for (index, server) in tested.take(SERVERS).enumerate() {
+            let section = server::section(self, server, index, &calendar);
+            let detail = if index < SERVERS_IN_TEXT { Detail::Full } else { Detail::Page };
             sections.push(Some(section.detail(detail)));
         }
         sections.extend([

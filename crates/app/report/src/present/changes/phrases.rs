@@ -237,7 +237,7 @@ pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
 
 /// ``Home` 29 % → 16 %, `Search` is new, 17 %`: shares of the transactions; empty without any.
 pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
-    let one = |shift: &MixShift| {
+    let clause = |shift: &MixShift| {
         let [before, after] = [shift.share_before, shift.share_after].map(numbers::share);
         let name = quoted(&shift.transaction);
         match (shift.share_before, shift.share_after) {
@@ -246,7 +246,7 @@ pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
             _ => format!("{name} {before} → {after}"),
         }
     };
-    mix.iter().take(limit).map(one).collect::<Vec<String>>().join(", ")
+    mix.iter().take(limit).map(clause).collect::<Vec<String>>().join(", ")
 }
 
 /// What unexplained CPU amounts to: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`.
@@ -326,9 +326,9 @@ mod tests {
     use laggard_model::Timestamp;
 
     fn onset(at: i64, earliest: i64, latest: i64) -> Onset {
-        let [at, earliest, latest] =
+        let [onset, earliest, latest] =
             [at, earliest, latest].map(|s| Timestamp::from_unix_ns(s * 1_000_000_000));
-        Onset { at, earliest, latest }
+        Onset { at: onset, earliest, latest }
     }
 
     #[test]

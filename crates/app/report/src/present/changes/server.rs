@@ -33,13 +33,13 @@ const TIED: usize = 20;
 pub(super) fn section(
     report: &ChangeReport,
     server: &ServerChanges,
-    at: usize,
+    index: usize,
     calendar: &Calendar,
 ) -> Section {
     let cores = if server.cores == 1.0 { "1 core".to_owned() } else { format!("{} cores", server.cores) };
     let windows = numbers::counted(server.windows, "window");
     let verdict = change_verdict(server.verdict).1.to_lowercase();
-    let mut section = Section::new(&format!("server-{at}"), heading_of(&server.server, &server.tier))
+    let mut section = Section::new(&format!("server-{index}"), heading_of(&server.server, &server.tier))
         .remark(format!("{cores}, {windows}: {verdict}"))
         .introduction(format!(
             "{cores}, {windows}: {verdict}. CPU per call is estimated by the model, with its 95 % interval; the \
@@ -52,13 +52,15 @@ pub(super) fn section(
     }
     section = section.blocks(comparisons(server, calendar));
     // Servers of one tier run the same code: the first represents all in text.
-    section.blocks(models(server, if at == 0 { Detail::Full } else { Detail::Page }))
+    section.blocks(models(server, if index == 0 { Detail::Full } else { Detail::Page }))
 }
 
 /// Transactions of all application changes of this server.
 fn shifts(server: &ServerChanges, calendar: &Calendar) -> Block {
-    let rows =
-        server.changes.iter().flat_map(|change| change.transactions.iter().map(move |one| (change, one)));
+    let rows = server
+        .changes
+        .iter()
+        .flat_map(|change| change.transactions.iter().map(move |transaction| (change, transaction)));
     let rows: Vec<_> = rows.collect();
     let table = Table::new("Transactions that changed", &SHIFT_COLUMNS).preview(ROWS);
     let table = table.at_most(TRANSACTIONS, &rows, |(change, shift)| {
@@ -118,10 +120,10 @@ fn comparisons(server: &ServerChanges, calendar: &Calendar) -> Vec<Block> {
     let changes = server.changes.iter().rev().filter(|change| change.kind.is_alarm());
     let tables =
         changes.map(|change| (change, before_and_after(server, change))).filter(|(_, rows)| !rows.is_empty());
-    let block = |(at, (change, rows)): (usize, (&ChangeEvent, Vec<SignatureShift>))| {
+    let block = |(index, (change, rows)): (usize, (&ChangeEvent, Vec<SignatureShift>))| {
         let title = format!("Before and after {}", when(&change.onset, calendar));
         let block = Block::from(comparison(&rows)).detail(Detail::Page);
-        if at == 0 { block.titled(title) } else { block.folded(Fold::Closed, title) }
+        if index == 0 { block.titled(title) } else { block.folded(Fold::Closed, title) }
     };
     tables.take(CHANGES).enumerate().map(block).collect()
 }
@@ -139,7 +141,7 @@ fn before_and_after(server: &ServerChanges, change: &ChangeEvent) -> Vec<Signatu
 }
 
 fn demands(server: &ServerChanges, change: &ChangeEvent) -> Vec<SignatureShift> {
-    let model = |at: Option<u32>| at.and_then(|at| server.models.get(at as usize));
+    let model = |index: Option<u32>| index.and_then(|index| server.models.get(index as usize));
     let (Some(before), Some(after)) = (model(change.model_before), model(change.model_after)) else {
         return vec![];
     };
@@ -184,12 +186,12 @@ fn dumbbell(row: &SignatureShift, largest: f64) -> Cell {
     if !(row.before_s.is_finite() && row.after_s.is_finite() && largest > 0.0) {
         return Cell::graphic([]);
     }
-    let at = |seconds: f64| seconds / largest;
-    let (before, after) = (at(row.before_s), at(row.after_s));
+    let position = |seconds: f64| seconds / largest;
+    let (before, after) = (position(row.before_s), position(row.after_s));
     let mut marks = vec![GraphicMark::line(before.min(after), before.max(after), Color::ACCENT)];
     for (value, error) in [(row.before_s, row.before_error_s), (row.after_s, row.after_error_s)] {
         if error.is_finite() {
-            let (low, high) = (at(value - 1.96 * error), at(value + 1.96 * error));
+            let (low, high) = (position(value - 1.96 * error), position(value + 1.96 * error));
             marks.push(GraphicMark::line(low, high, Color::MUTED));
         }
     }
@@ -201,11 +203,11 @@ fn dumbbell(row: &SignatureShift, largest: f64) -> Cell {
 /// What transactions cost by each model, the current one first and unfolded.
 fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
     let current = server.models.iter().position(|model| model.current);
-    let others = (0..server.models.len()).filter(|&at| Some(at) != current);
+    let others = (0..server.models.len()).filter(|&index| Some(index) != current);
     let mut blocks = Vec::new();
-    for (location, at) in current.into_iter().chain(others).take(MODELS).enumerate() {
-        let model = &server.models[at];
-        let title = Prose::default().faint(model_title(model, at as u32));
+    for (location, index) in current.into_iter().chain(others).take(MODELS).enumerate() {
+        let model = &server.models[index];
+        let title = Prose::default().faint(model_title(model, index as u32));
         let block =
             Block::from(costs(model)).detail(if model.current { current_detail } else { Detail::Page });
         let unfolded = location == 0;
@@ -220,10 +222,10 @@ fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
     blocks
 }
 
-fn model_title(model: &CostModel, at: u32) -> String {
+fn model_title(model: &CostModel, index: u32) -> String {
     format!(
         "Model {}{}: {}, constant {}, error {}, condition {}",
-        model_letter(at),
+        model_letter(index),
         if model.current { " (current)" } else { "" },
         numbers::counted(model.windows, "window"),
         percent(model.constant_percent),

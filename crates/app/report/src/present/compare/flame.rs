@@ -55,8 +55,8 @@ pub(super) fn section(comparison: &Comparison) -> Option<Section> {
     if left_out == 0 {
         return Some(section);
     }
-    let left = numbers::counted(left_out as u64, "path");
-    let remark = format!("Not drawn, because too narrow, too deep, or gone: {left}.");
+    let omitted = numbers::counted(left_out as u64, "path");
+    let remark = format!("Not drawn, because too narrow, too deep, or gone: {omitted}.");
     Some(section.block(Block::from(Sentences::paragraphs([Prose::from(remark)])).detail(Detail::Page)))
 }
 

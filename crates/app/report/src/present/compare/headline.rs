@@ -1,4 +1,4 @@
-//! The difference in one sentence.
+//! The headline of a comparison: the difference in one sentence.
 
 use super::phrases::{change_word, changed_operations, some_parts};
 use crate::names::quoted;
@@ -16,7 +16,7 @@ const PART_LEAST: f64 = 0.1;
 /// ```
 pub fn comparison_headline(comparison: &Comparison) -> String {
     let requests = [&comparison.before, &comparison.after].map(|set| set.input.requests);
-    let counted = |at: usize| numbers::counted(requests[at], "complete request");
+    let counted = |index: usize| numbers::counted(requests[index], "complete request");
     if comparison.verdict == ComparisonVerdict::InsufficientData {
         return format!("Too little data to say: {} before, {} after.", counted(0), counted(1));
     }

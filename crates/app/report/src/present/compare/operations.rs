@@ -1,4 +1,4 @@
-//! Operations before and after.
+//! The table of operations before and after, of a comparison.
 
 use super::phrases::{calls, change_word, changed_operations, shift_interval, some_parts};
 use crate::document::{

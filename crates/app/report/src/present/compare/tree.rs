@@ -84,8 +84,8 @@ impl TreeLayout {
             .filter(|index| !self.on_the_way.contains(index) && self.depths[*index] < DEPTH_SHOWN)
             .take(MOST.saturating_sub(self.on_the_way.len()))
             .collect();
-        let wanted = |index: &usize| self.on_the_way.contains(index) || others.contains(index);
-        (0..paths.len()).filter(wanted).take(MOST).collect()
+        let is_shown = |index: &usize| self.on_the_way.contains(index) || others.contains(index);
+        (0..paths.len()).filter(is_shown).take(MOST).collect()
     }
 }
 

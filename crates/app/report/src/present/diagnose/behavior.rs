@@ -1,4 +1,4 @@
-//! What a suspect does differently, apart from the time it takes.
+//! Section on changes of a suspect's behavior apart from latency: errors, missing and new calls.
 
 use super::evidence::compared_with;
 use super::headline::{NAME_ROOM, quoted};

@@ -1,4 +1,4 @@
-//! What kind of cause the evidence supports, in words.
+//! Section on the kind of cause that the evidence supports.
 
 use crate::document::{Prose, Section, Sentences, Tone};
 use crate::{Cause, CauseClass, CauseEvidence, Certainty, Clause, ClauseKind};
@@ -17,9 +17,9 @@ pub(super) fn cause(cause: &Cause, clauses: &[Clause]) -> Option<Section> {
         return None;
     }
     let is_named = |piece: &CauseEvidence| piece.class == cause.class || Some(piece.class) == cause.also;
-    let texts = |wanted: &dyn Fn(&CauseEvidence) -> bool, word: &dyn Fn(&CauseEvidence) -> String| {
-        let wanted = cause.evidence.iter().filter(|piece| wanted(piece));
-        let mut texts: Vec<String> = wanted.map(word).collect();
+    let texts = |is_included: &dyn Fn(&CauseEvidence) -> bool, word: &dyn Fn(&CauseEvidence) -> String| {
+        let included = cause.evidence.iter().filter(|piece| is_included(piece));
+        let mut texts: Vec<String> = included.map(word).collect();
         texts.truncate(SHOWN);
         texts
     };

@@ -70,13 +70,13 @@ fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
 
 /// The clauses as text, one a line; at most `lines`, the least important left out first.
 pub fn clauses_text(clauses: &[Clause], lines: usize) -> String {
-    let mut wanted: Vec<&Clause> = clauses.iter().collect();
-    wanted.truncate(lines);
+    let mut sorted: Vec<&Clause> = clauses.iter().collect();
+    sorted.truncate(lines);
     let line = |clause: &&Clause| match clause.kind {
         ClauseKind::What => clause.text.clone(),
         kind => format!("{}: {}", kind.title(), clause.text),
     };
-    wanted.iter().map(line).collect::<Vec<String>>().join("\n")
+    sorted.iter().map(line).collect::<Vec<String>>().join("\n")
 }
 
 struct Clauses<'a> {
@@ -254,11 +254,12 @@ impl Clauses<'_> {
     fn capacity(&mut self, cpu: &CpuOfCalls) {
         let servers = names::list(&cpu.servers, KINDS, NAME_ROOM);
         let share = cpu.busy / cpu.cores;
-        let left = match share {
+        let remaining = match share {
             share if share >= 1.0 => "nothing is left".to_owned(),
             share => format!("{} times the load would fill it", numbers::ratio(1.0 / share.max(0.01))),
         };
-        let mut text = format!("The CPU of {servers} is {} busy since then; {left}.", numbers::share(share));
+        let mut text =
+            format!("The CPU of {servers} is {} busy since then; {remaining}.", numbers::share(share));
         if cpu.is_increase() {
             let more = numbers::ratio(cpu.more);
             let fewer = self.fewer_requests(cpu).map_or_else(String::new, |share| {

@@ -80,10 +80,10 @@ pub(crate) fn interval(shift: &Shift) -> String {
 
 /// `04:27:19 UTC (95 %: 04:26:19 to 04:27:19)`
 pub(crate) fn onset(onset: &Onset, calendar: &Calendar) -> String {
-    let at = format!("{} UTC", calendar.onset(onset));
+    let time = format!("{} UTC", calendar.onset(onset));
     match calendar.interval(onset) {
-        Some([first, last]) => format!("{at} (95 %: {first} to {last})"),
-        None => at,
+        Some([first, last]) => format!("{time} (95 %: {first} to {last})"),
+        None => time,
     }
 }
 

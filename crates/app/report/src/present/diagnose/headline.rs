@@ -77,9 +77,9 @@ fn healthy_sentence(report: &Report) -> String {
         numbers::counted(requests, "request"),
         numbers::counted_categories(categories)
     );
-    let left = report.categories.len() as u64 - categories;
-    if left > 0 {
-        sentence.push_str(&format!("; {} had too few requests to test", numbers::counted_categories(left)));
+    let others = report.categories.len() as u64 - categories;
+    if others > 0 {
+        sentence.push_str(&format!("; {} had too few requests to test", numbers::counted_categories(others)));
     }
     sentence.push('.');
     if let Some(baseline) = &report.baseline {

@@ -188,10 +188,10 @@ fn is_of_periods(report: &Report, lead: &Suspect) -> bool {
 
 /// `04:27:19 UTC (04:26:19–04:27:19)`
 pub(super) fn brief_onset(onset: &crate::Onset, calendar: &Calendar) -> String {
-    let at = format!("{} UTC", calendar.onset(onset));
+    let time = format!("{} UTC", calendar.onset(onset));
     match calendar.interval(onset) {
-        Some([first, last]) => format!("{at} ({first}–{last})"),
-        None => at,
+        Some([first, last]) => format!("{time} ({first}–{last})"),
+        None => time,
     }
 }
 

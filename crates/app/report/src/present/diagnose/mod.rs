@@ -224,15 +224,15 @@ fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: TableRow) -
         Prose::names(SpanStyle::Trace, &suspect.trace_ids[..suspect.trace_ids.len().min(LISTED)], TRACES);
     let further = suspect.replicas.get(REPLICAS..).unwrap_or_default();
     let mut categories = Prose::default();
-    for (at, id) in suspect.categories.iter().take(LISTED).enumerate() {
-        let separator = if at > 0 { ", " } else { "" };
+    for (index, id) in suspect.categories.iter().take(LISTED).enumerate() {
+        let separator = if index > 0 { ", " } else { "" };
         categories = categories.plain(separator).named(SpanStyle::Category, id).linked(anchors.get(id));
         let Some(position) = suspect.positions.iter().find(|position| position.category == *id) else {
             continue;
         };
         let page = PageLink::Category { id: id.clone(), position: Some(position.position) };
         let path: Vec<String> = position.path.iter().map(|step| names::label(step, STEP_ROOM)).collect();
-        let path = if at < PATHS { format!(" ({})", path.join(" › ")) } else { String::new() };
+        let path = if index < PATHS { format!(" ({})", path.join(" › ")) } else { String::new() };
         categories = categories.page(page).faint(path);
     }
     let all = suspect.trace_ids.iter().take(LISTED).skip(TRACES).cloned().collect::<Vec<String>>();

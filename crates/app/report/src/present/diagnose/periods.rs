@@ -21,12 +21,12 @@ pub(super) fn periods(report: &Report, calendar: &Calendar) -> Section {
     let numbered: Vec<(usize, &Incident)> = report.incidents.iter().enumerate().collect();
     let table = Table::new("Slow periods", &columns).preview(PERIODS);
     let mut worst: Vec<usize> = (0..report.incidents.len()).collect();
-    let excess = |at: usize| report.incidents[at].excess_share;
+    let excess = |index: usize| report.incidents[index].excess_share;
     worst.sort_by(|&a, &b| excess(b).total_cmp(&excess(a)).then(a.cmp(&b)));
     let marked = if report.incidents.len() > WORST { &worst[..WORST] } else { &[] };
-    let table = table.at_most(MOST, &numbered, |&(at, incident)| {
-        let row = period(at, incident, calendar);
-        if marked.contains(&at) { row.emphasis(Emphasis::Worse) } else { row }
+    let table = table.at_most(MOST, &numbered, |&(index, incident)| {
+        let row = period(index, incident, calendar);
+        if marked.contains(&index) { row.emphasis(Emphasis::Worse) } else { row }
     });
     let zone = calendar.zone();
     let section = Section::new("periods", "Slow periods")
@@ -38,7 +38,7 @@ pub(super) fn periods(report: &Report, calendar: &Calendar) -> Section {
     section.block(pictures::strip(report, calendar)).block(table)
 }
 
-fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
+fn period(index: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
     let [first, last] = calendar.ends(incident.time);
     let instant = |text: String, time| Cell::worded(CellKind::Time, text, Axis::instant(time));
     let began = incident.onset.as_ref().map_or_else(Cell::empty, |onset| {
@@ -52,7 +52,7 @@ fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
     let factor = 1.0 + incident.excess_share;
     let diagnosis = PageLink::diagnosis(incident.time);
     let row = TableRow::new([
-        Cell::count(at as u64 + 1),
+        Cell::count(index as u64 + 1),
         instant(first, incident.time.since).page(diagnosis),
         instant(last, incident.time.until),
         Cell::factor(factor).tone(Tone::Bad),

@@ -37,14 +37,14 @@ pub(super) fn strip(report: &Report, calendar: &Calendar) -> Block {
     let tallest = incidents.iter().map(height).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let mut bars = Series::new("slow period", SeriesShape::Bars, Color::ACCENT);
     let mut marks = Vec::new();
-    for (at, incident) in incidents.iter().enumerate() {
+    for (index, incident) in incidents.iter().enumerate() {
         let (from, to) = (Axis::instant(incident.time.since), Axis::instant(incident.time.until));
         let [first, last] = calendar.ends(incident.time);
         let words = format!("{first} to {last}: up to {} the usual latency", evidence::worst(incident));
         bars.push_bar(from, to, height(incident).max(0.1 * tallest), words);
         let began = incident.onset.as_ref().map_or(f64::midpoint(from, to), |onset| Axis::instant(onset.at));
         let color = if incident.onset.is_some() { Color::TEXT } else { Color::ACCENT };
-        marks.push(ChartMark::line(MarkStyle::Dashed, began, color, "").label((at + 1).to_string()));
+        marks.push(ChartMark::line(MarkStyle::Dashed, began, color, "").label((index + 1).to_string()));
     }
     let periods = numbers::counted(incidents.len() as u64, "slow period");
     let [first, last] = calendar.ends(time);
@@ -92,7 +92,7 @@ pub(super) fn heat_map(report: &Report) -> Option<Section> {
         legend: STEP_NAMES
             .iter()
             .enumerate()
-            .map(|(at, name)| LegendEntry::new(Color::heat(at), *name))
+            .map(|(index, name)| LegendEntry::new(Color::heat(index), *name))
             .collect(),
         frame_label: "flagged by the replica test".to_owned(),
         empty_label: "never ran there".to_owned(),
@@ -102,9 +102,9 @@ pub(super) fn heat_map(report: &Report) -> Option<Section> {
         "Mean self time of each operation on each replica, over the operation\u{2019}s usual self time. A framed \
          cell is one the replica test flagged.",
     );
-    let left = map.replicas_omitted;
-    let remark = format!("{} had no room in the map.", numbers::counted(left, "further replica"));
-    let remark = crate::document::Sentences::paragraphs((left > 0).then(|| Prose::from(remark)));
+    let omitted = map.replicas_omitted;
+    let remark = format!("{} had no room in the map.", numbers::counted(omitted, "further replica"));
+    let remark = crate::document::Sentences::paragraphs((omitted > 0).then(|| Prose::from(remark)));
     Some(section.block(heat_map).block(remark))
 }
 
@@ -246,7 +246,7 @@ pub(super) fn trees(report: &Report) -> Option<Section> {
     if anchors.drawn.is_empty() {
         return None;
     }
-    let blocks = anchors.drawn.iter().enumerate().map(|(at, category)| {
+    let blocks = anchors.drawn.iter().enumerate().map(|(index, category)| {
         let facts = format!(
             " {}, p50 {}, p99 {}, ",
             numbers::counted(category.requests, "request"),
@@ -255,17 +255,17 @@ pub(super) fn trees(report: &Report) -> Option<Section> {
         );
         let title = Prose::operation(&category.service, &category.operation);
         let title = title.faint(facts).named(SpanStyle::Category, &category.id);
-        let fold = if at == 0 { Fold::Open } else { Fold::Closed };
+        let fold = if index == 0 { Fold::Open } else { Fold::Closed };
         let tree = crate::document::BlockContent::Tree(tree(category));
-        Block::from(tree).folded(fold, title).id(format!("tree-{at}"))
+        Block::from(tree).folded(fold, title).id(format!("tree-{index}"))
     });
-    let left = format!("{} more trees are in the JSON output.", numbers::count(anchors.omitted));
-    let left = crate::document::Sentences::paragraphs((anchors.omitted > 0).then(|| Prose::from(left)));
+    let note = format!("{} more trees are in the JSON output.", numbers::count(anchors.omitted));
+    let note = crate::document::Sentences::paragraphs((anchors.omitted > 0).then(|| Prose::from(note)));
     let section = Section::new("trees", "Call trees").detail(Detail::Page).introduction(
         "One tree per request category that holds a suspect. Bars show self time: dark to the median, light to the \
          99th percentile, on one scale per tree.",
     );
-    Some(section.blocks(blocks).block(left))
+    Some(section.blocks(blocks).block(note))
 }
 
 fn tree(category: &Category) -> Table {
@@ -286,11 +286,11 @@ fn tree(category: &Category) -> Table {
         let label = format!("Only the ways to suspects (of {} positions)", nodes.len());
         table = table.filter(label, nodes.len() > SHOW_ALL);
     }
-    table.rows(nodes.iter().enumerate().take(NODES).map(|(at, node)| tree_row(node, &shape, at)))
+    table.rows(nodes.iter().enumerate().take(NODES).map(|(index, node)| tree_row(node, &shape, index)))
 }
 
-fn tree_row(node: &TreeNode, shape: &TreeShape, at: usize) -> TableRow {
-    let emphasis = match (node.suspect.is_some(), shape.ways.contains(&at)) {
+fn tree_row(node: &TreeNode, shape: &TreeShape, index: usize) -> TableRow {
+    let emphasis = match (node.suspect.is_some(), shape.ways.contains(&index)) {
         (true, _) => Emphasis::Worse,
         (false, true) => Emphasis::Way,
         (false, false) => Emphasis::Aside,
@@ -317,7 +317,7 @@ fn tree_row(node: &TreeNode, shape: &TreeShape, at: usize) -> TableRow {
         slow.tone(Tone::Neutral),
         node.share.map_or_else(Cell::empty, Cell::share),
     ];
-    TableRow::new(cells).depth(shape.depths[at]).emphasis(emphasis)
+    TableRow::new(cells).depth(shape.depths[index]).emphasis(emphasis)
 }
 
 /// What is drawn of a tree besides its nodes.

@@ -1,4 +1,4 @@
-//! What the papers of the published methods show: clusters, components, times of replicas, ranks of matrices.
+//! Intermediate results of the published methods, as in their papers: clusters, components, times of replicas, ranks of matrices.
 
 use crate::document::{
     Axis, Block, Cell, CellKind, Chart, Color, Detail, HeatCell, HeatMap, LegendEntry, Panel, Prose, Section,
@@ -57,9 +57,9 @@ fn clusters(pca: &PcaDetails) -> Option<Section> {
              most similar, or stay separate. The components are the fewest that hold enough of the variance, with the \
              share they hold; requests beyond the limit are far from what these components describe.",
         );
-    let left = pca.clusters_omitted;
-    let more = Prose::from(format!("{} not listed.", numbers::counted(left, "smaller cluster")));
-    let more = crate::document::Sentences::paragraphs((left > 0).then_some(more));
+    let omitted = pca.clusters_omitted;
+    let more = Prose::from(format!("{} not listed.", numbers::counted(omitted, "smaller cluster")));
+    let more = crate::document::Sentences::paragraphs((omitted > 0).then_some(more));
     Some(section.block(table).block(more).blocks(variance_chart(pca)))
 }
 

@@ -17,8 +17,12 @@ const COLUMNS: usize = 500;
 const WORDED: usize = 250;
 
 pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
-    let drawable = report.alignments.iter().filter(|one| !one.rows.is_empty() && !one.columns.is_empty());
-    let blocks: Vec<Block> = drawable.take(CLUSTERS).flat_map(|one| blocks(report, one)).collect();
+    let drawable = report
+        .alignments
+        .iter()
+        .filter(|alignment| !alignment.rows.is_empty() && !alignment.columns.is_empty());
+    let blocks: Vec<Block> =
+        drawable.take(CLUSTERS).flat_map(|alignment| blocks(report, alignment)).collect();
     let section = Section::new("aligned", "Step by step").detail(Detail::Page).introduction(
         "A row is an execution, a column a step; neighboring equal states are one. Normal executions come first. A \
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; a \
@@ -56,8 +60,8 @@ fn blocks(report: &KernelDiagnosis, cluster: &AlignedCluster) -> [Block; 2] {
         frame_label: "deviates".to_owned(),
         empty_label: String::new(),
     };
-    let left = Sentences::paragraphs(left_out(cluster, &rows, columns.len()).map(Prose::from));
-    [Block::from(map).titled(title), Block::from(left)]
+    let omitted = Sentences::paragraphs(left_out(cluster, &rows, columns.len()).map(Prose::from));
+    [Block::from(map).titled(title), Block::from(omitted)]
 }
 
 fn legend(report: &KernelDiagnosis, rows: &[&AlignedRow]) -> Vec<LegendEntry> {
@@ -105,13 +109,13 @@ fn cell(report: &KernelDiagnosis, row: &AlignedRow, step: usize, cell: AlignedCe
 
 /// What is not shown.
 fn left_out(cluster: &AlignedCluster, rows: &[&AlignedRow], columns: usize) -> Option<String> {
-    let left = |kind, further: u64| {
+    let omitted_of = |kind, further: u64| {
         let shown = rows.iter().filter(|row| row.kind == kind).count();
         let all = cluster.rows.iter().filter(|row| row.kind == kind).count();
         (all - shown) as u64 + further
     };
-    let normal = left(AlignedRowKind::Normal, cluster.normal_left_out);
-    let sample = left(AlignedRowKind::Anomalous, cluster.anomalous_left_out);
+    let normal = omitted_of(AlignedRowKind::Normal, cluster.normal_left_out);
+    let sample = omitted_of(AlignedRowKind::Anomalous, cluster.anomalous_left_out);
     let steps = (cluster.columns.len() - columns) as u64 + cluster.columns_left_out;
     let parts = [
         (normal, numbers::counted(normal, "normal execution")),

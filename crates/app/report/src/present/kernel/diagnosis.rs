@@ -110,7 +110,7 @@ fn steps(report: &KernelDiagnosis) -> Section {
             quoted(&step_clause(step)),
         ]);
         row = row.note(Detail::Summary, "", words).note(Detail::Page, "", step_position(step));
-        for (at, example) in step.examples.iter().take(3).enumerate() {
+        for (index, example) in step.examples.iter().take(3).enumerate() {
             let text = format!("execution {}, ", example.execution);
             let prose = Prose::from(text).then(Prose::quoted(&thread(&example.thread, example.tid, "")));
             let details = format!(
@@ -119,7 +119,7 @@ fn steps(report: &KernelDiagnosis) -> Section {
                 instant(None, example.since_ns),
                 numbers::time(example.elapsed_ns),
             );
-            let detail = if at == 0 { Detail::Full } else { Detail::Page };
+            let detail = if index == 0 { Detail::Full } else { Detail::Page };
             row = row.note(detail, "e.g.", prose.plain(details));
         }
         row

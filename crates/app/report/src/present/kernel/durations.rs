@@ -38,11 +38,11 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
 fn boxes(row: &DurationRow, scale: &Axis) -> Cell {
     let sets = [(&row.normal_ns, Lane::Upper, Color::QUIET), (&row.sample_ns, Lane::Lower, Color::ACCENT)];
     let marks = sets.into_iter().filter(|(set, ..)| !set.is_empty()).flat_map(|(set, lane, color)| {
-        let at = |share| scale.position(quantile(set, share).max(LOW));
+        let position_of = |share| scale.position(quantile(set, share).max(LOW));
         [
-            GraphicMark::line(at(0.05), at(0.95), color).lane(lane),
-            GraphicMark::bar(at(0.25), at(0.75), color).lane(lane),
-            GraphicMark::point(GraphicShape::Tick, at(0.5), Color::TEXT).lane(lane),
+            GraphicMark::line(position_of(0.05), position_of(0.95), color).lane(lane),
+            GraphicMark::bar(position_of(0.25), position_of(0.75), color).lane(lane),
+            GraphicMark::point(GraphicShape::Tick, position_of(0.5), Color::TEXT).lane(lane),
         ]
     });
     Cell::graphic(marks)

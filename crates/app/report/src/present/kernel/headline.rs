@@ -26,9 +26,14 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
         return format!("There is no path to report. {missing}").trim_end().to_owned();
     };
     let subject = match report.executions.as_slice() {
-        [one] => {
-            let thread = thread_in(&one.thread, Some(one.tid), &one.host, one.container.as_ref());
-            format!("{} of {thread}", numbers::time(one.elapsed_ns))
+        [execution] => {
+            let thread = thread_in(
+                &execution.thread,
+                Some(execution.tid),
+                &execution.host,
+                execution.container.as_ref(),
+            );
+            format!("{} of {thread}", numbers::time(execution.elapsed_ns))
         }
         several => {
             format!("{} of {}", numbers::time(report.total_ns), executions(several.len() as u64, report))
@@ -47,7 +52,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
 }
 
 fn executions(count: u64, report: &KernelPathReport) -> String {
-    let mut elapsed: Vec<u64> = report.executions.iter().map(|one| one.elapsed_ns).collect();
+    let mut elapsed: Vec<u64> = report.executions.iter().map(|execution| execution.elapsed_ns).collect();
     elapsed.sort_unstable();
     format!("{} (median {})", numbers::counted(count, "execution"), numbers::time(elapsed[elapsed.len() / 2]))
 }
@@ -66,10 +71,11 @@ fn largest_call(report: &KernelPathReport) -> Option<String> {
     if !is_waiting || of_it < main_ns / 2 || (of_it as f64) < CALL_SHARE * report.total_ns as f64 {
         return None;
     }
-    let mut threads: Vec<&str> = report.executions.iter().map(|one| one.thread.as_str()).collect();
+    let mut threads: Vec<&str> =
+        report.executions.iter().map(|execution| execution.thread.as_str()).collect();
     threads.sort_unstable();
     threads.dedup();
-    let who = if let [one] = threads.as_slice() { quoted(one) } else { "They".to_owned() };
+    let who = if let [thread] = threads.as_slice() { quoted(thread) } else { "They".to_owned() };
     let was = if threads.len() == 1 { "was" } else { "were" };
     let often =
         if call.count > 1 { format!(" {}", numbers::counted(call.count, "time")) } else { String::new() };
@@ -173,7 +179,7 @@ fn waits_by_kind<'a>(
 /// The kind of execution that has most of the excess of a wait.
 fn main_kind(report: &KernelDiagnosis, wait: &AbnormalWait) -> Option<String> {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for step in wait.steps.iter().filter_map(|&at| report.steps.get(at as usize)) {
+    for step in wait.steps.iter().filter_map(|&index| report.steps.get(index as usize)) {
         *kinds.entry(kind_name(report, step.cluster)).or_default() += step.excess_ns;
     }
     let sum: u64 = kinds.values().sum();
@@ -188,8 +194,12 @@ const MOST_OF_KIND: f64 = 0.8;
 fn who(report: &KernelDiagnosis) -> String {
     let all = numbers::counted(report.sample.executions, "execution");
     let many = report.anomalous.len() as u64;
-    let new = report.anomalous.iter().filter(|one| one.verdict == ExecutionVerdict::NewKind).count() as u64;
-    let slower = report.anomalous.iter().filter(|one| one.elapsed_ns > one.expected_ns).count() as u64;
+    let new =
+        report.anomalous.iter().filter(|execution| execution.verdict == ExecutionVerdict::NewKind).count()
+            as u64;
+    let slower =
+        report.anomalous.iter().filter(|execution| execution.elapsed_ns > execution.expected_ns).count()
+            as u64;
     let what = match many {
         many if new == many => "of a kind not in the normal set",
         many if slower * 2 >= many => "slower",
@@ -238,9 +248,9 @@ fn instead(report: &KernelDiagnosis) -> String {
         },
         several => {
             let mut words: Vec<String> = several.iter().map(|kind| kind.words()).collect();
-            let left: usize = kinds.iter().map(|kind| kind.executions.len()).sum::<usize>()
+            let omitted: usize = kinds.iter().map(|kind| kind.executions.len()).sum::<usize>()
                 - several.iter().map(|kind| kind.executions.len()).sum::<usize>();
-            words.extend((left > 0).then(|| format!("{} of other kinds", numbers::count(left as u64))));
+            words.extend((omitted > 0).then(|| format!("{} of other kinds", numbers::count(omitted as u64))));
             format!(": {}", words.join("; "))
         }
     }
@@ -266,8 +276,10 @@ struct SlowKind<'a> {
 /// Slower executions by kind, the kind with the largest excess first. Those of a new kind have nothing to compare with.
 fn slow_kinds(report: &KernelDiagnosis) -> Vec<SlowKind<'_>> {
     let mut kinds: Vec<SlowKind<'_>> = Vec::new();
-    let slower = |one: &&EvaluatedExecution| {
-        one.verdict == ExecutionVerdict::Slower && one.elapsed_ns > one.expected_ns && one.expected_ns > 0
+    let slower = |execution: &&EvaluatedExecution| {
+        execution.verdict == ExecutionVerdict::Slower
+            && execution.elapsed_ns > execution.expected_ns
+            && execution.expected_ns > 0
     };
     for execution in report.anomalous.iter().filter(slower) {
         let name = kind_name(report, execution.cluster);
@@ -276,7 +288,9 @@ fn slow_kinds(report: &KernelDiagnosis) -> Vec<SlowKind<'_>> {
             None => kinds.push(SlowKind { name, executions: vec![execution] }),
         }
     }
-    kinds.iter_mut().for_each(|kind| kind.executions.sort_by_key(|one| std::cmp::Reverse(excess_ns(one))));
+    kinds
+        .iter_mut()
+        .for_each(|kind| kind.executions.sort_by_key(|execution| std::cmp::Reverse(excess_ns(execution))));
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.excess_ns()));
     kinds
 }
@@ -296,17 +310,21 @@ fn excess_ns(execution: &EvaluatedExecution) -> u64 {
 
 impl SlowKind<'_> {
     fn excess_ns(&self) -> u64 {
-        self.executions.iter().map(|one| excess_ns(one)).sum()
+        self.executions.iter().map(|execution| excess_ns(execution)).sum()
     }
 
     /// `32.1 ms instead of 2.20 ms`: medians.
     fn times(&self, executions: &[&EvaluatedExecution]) -> String {
         let median = |value: fn(&EvaluatedExecution) -> u64| {
-            let mut values: Vec<u64> = executions.iter().map(|one| value(one)).collect();
+            let mut values: Vec<u64> = executions.iter().map(|execution| value(execution)).collect();
             values.sort_unstable();
             numbers::time(values.get(values.len() / 2).copied().unwrap_or(0))
         };
-        format!("{} instead of {}", median(|one| one.elapsed_ns), median(|one| one.expected_ns))
+        format!(
+            "{} instead of {}",
+            median(|execution| execution.elapsed_ns),
+            median(|execution| execution.expected_ns)
+        )
     }
 
     /// `` 10 of `exec type=read` take 1.64 s instead of 38.9 ms``.
@@ -319,11 +337,12 @@ impl SlowKind<'_> {
 
     /// The executions that are slower by far more than the others of the kind, and the others; `None` if all are alike.
     fn uneven(&self) -> Option<(&[&EvaluatedExecution], &[&EvaluatedExecution])> {
-        let times =
-            |at: usize| excess_ns(self.executions[at - 1]) as f64 / excess_ns(self.executions[at]) as f64;
+        let times = |index: usize| {
+            excess_ns(self.executions[index - 1]) as f64 / excess_ns(self.executions[index]) as f64
+        };
         let border = (1..self.executions.len()).max_by(|&a, &b| times(a).total_cmp(&times(b)))?;
         let (most, others) = self.executions.split_at(border);
-        let sum: u64 = most.iter().map(|one| excess_ns(one)).sum();
+        let sum: u64 = most.iter().map(|execution| excess_ns(execution)).sum();
         let is_most = sum as f64 >= UNEVEN_SHARE * self.excess_ns() as f64;
         let are_few = most.len() as f64 <= UNEVEN_MOST * self.executions.len() as f64;
         (is_most && are_few && times(border) >= UNEVEN_TIMES).then_some((most, others))
@@ -332,7 +351,7 @@ impl SlowKind<'_> {
 
 /// `` `worker` was preempted … (84 % of the excess), mostly 5.00 ms into it, after `running`.``
 fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
-    let main = wait.steps.first().and_then(|&at| report.steps.get(at as usize));
+    let main = wait.steps.first().and_then(|&index| report.steps.get(index as usize));
     let location = match main {
         Some(step) if wait.steps.len() == 1 => format!(", {}", step_clause(step)),
         Some(step) if step.excess_ns >= wait.excess_ns / 2 => format!(", mostly {}", step_clause(step)),

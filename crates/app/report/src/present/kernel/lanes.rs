@@ -32,8 +32,8 @@ pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
         };
     }
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (at, lane) in timeline.lanes.iter().enumerate().skip(1) {
-        groups.entry((&lane.thread, &lane.host)).or_default().push(at);
+    for (index, lane) in timeline.lanes.iter().enumerate().skip(1) {
+        groups.entry((&lane.thread, &lane.host)).or_default().push(index);
     }
     let mut lane_ns = vec![0_u64; all];
     for segment in &timeline.segments {
@@ -42,18 +42,18 @@ pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
         }
     }
     let mut ranked: Vec<Vec<usize>> = groups.into_values().collect();
-    let time = |members: &[usize]| -> u64 { members.iter().map(|&at| lane_ns[at]).sum() };
+    let time = |members: &[usize]| -> u64 { members.iter().map(|&lane| lane_ns[lane]).sum() };
     ranked.sort_by_key(|members| (Reverse(time(members)), members[0]));
     let mut names = vec![name_of(&timeline.lanes[0])];
     let mut positions = vec![0; all];
     let own = if ranked.len() < most { ranked.len() } else { most.saturating_sub(2) };
     for members in &ranked[..own] {
-        members.iter().for_each(|&at| positions[at] = names.len());
+        members.iter().for_each(|&lane| positions[lane] = names.len());
         names.push(group_name(timeline, members));
     }
     let rest: Vec<usize> = ranked[own..].concat();
     if !rest.is_empty() {
-        rest.iter().for_each(|&at| positions[at] = names.len());
+        rest.iter().for_each(|&lane| positions[lane] = names.len());
         names.push(numbers::counted(rest.len() as u64, "more thread"));
     }
     LaneLayout { positions, names }

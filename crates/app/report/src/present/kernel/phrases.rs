@@ -193,7 +193,7 @@ pub(crate) fn thread_in(name: &str, tid: Option<u32>, host: &str, container: Opt
 pub(crate) fn set_words(set: &SetOfExecutions) -> String {
     let more = match set.left_out {
         0 => String::new(),
-        left => format!(", {} more beyond the limit", numbers::count(left)),
+        omitted => format!(", {} more beyond the limit", numbers::count(omitted)),
     };
     format!(
         "{}: {} of {} (median; {} to {}){more}",

@@ -34,7 +34,7 @@ const LISTED: usize = 50;
 pub(super) fn section(timelines: &[PathTimeline], title: &str) -> Option<Section> {
     let drawable = timelines.iter().filter(|path| !path.segments.is_empty() && path.elapsed_ns > 0);
     let blocks: Vec<Block> =
-        drawable.take(PATHS).enumerate().flat_map(|(at, path)| blocks(path, at)).collect();
+        drawable.take(PATHS).enumerate().flat_map(|(index, path)| blocks(path, index)).collect();
     let section =
         Section::new("paths", title).remark("█ ran, p preempted, d disk, n network, t timer, b blocked");
     let section = section.introduction(
@@ -43,8 +43,8 @@ pub(super) fn section(timelines: &[PathTimeline], title: &str) -> Option<Section
     (!blocks.is_empty()).then(|| section.blocks(blocks))
 }
 
-fn blocks(path: &PathTimeline, at: usize) -> [Block; 3] {
-    let detail = if at < PATHS_IN_TEXT { Detail::Full } else { Detail::Page };
+fn blocks(path: &PathTimeline, index: usize) -> [Block; 3] {
+    let detail = if index < PATHS_IN_TEXT { Detail::Full } else { Detail::Page };
     let lanes = drawn_lanes(path, LANES);
     let segments = segments(path, &lanes);
     let pools = segments.iter().filter(|segment| segment.1.is_none()).count() as u64;
@@ -105,7 +105,7 @@ fn segments(path: &PathTimeline, lanes: &LaneLayout) -> Vec<SourcedSegment> {
     let pooled = path.segments.len() > SEGMENTS;
     let mut drawn: Vec<SourcedSegment> = Vec::new();
     let mut pools: BTreeMap<(u64, u32), BTreeMap<KernelState, u64>> = BTreeMap::new();
-    for (at, part) in path.segments.iter().enumerate() {
+    for (index, part) in path.segments.iter().enumerate() {
         let lane = lanes.location(part.lane) as u32;
         let length = part.to_ns.saturating_sub(part.from_ns);
         if pooled && length < cell_ns {
@@ -114,7 +114,7 @@ fn segments(path: &PathTimeline, lanes: &LaneLayout) -> Vec<SourcedSegment> {
             continue;
         }
         let words = if length >= path.elapsed_ns / WORDED { words(path, part) } else { String::new() };
-        drawn.push((segment(lane, part.state, part.from_ns, part.to_ns, words), Some(at)));
+        drawn.push((segment(lane, part.state, part.from_ns, part.to_ns, words), Some(index)));
     }
     for ((cell, lane), states) in pools {
         let most = states.iter().max_by_key(|&(state, ns)| (*ns, std::cmp::Reverse(*state)));

@@ -64,26 +64,31 @@ fn servers(servers: &[ServerSignature]) -> Section {
     let section = Section::new("transactions", "Transactions")
         .remark("time without queueing, and CPU")
         .introduction("Time of each transaction at the server without queueing, and its CPU cost.");
-    let blocks = servers.iter().take(SERVERS).flat_map(|one| [Some(server(one)), distributions(one)]);
+    let blocks = servers
+        .iter()
+        .take(SERVERS)
+        .flat_map(|signature| [Some(server(signature)), distributions(signature)]);
     section.blocks(blocks.flatten())
 }
 
 /// How the service times of the windows are distributed, for pages: a line for each of the most frequent transactions (Cherkasova et al.
 /// 2009, figure 11).
 fn distributions(server: &ServerSignature) -> Option<Block> {
-    let known = server.by_share().into_iter().filter(|one| one.distribution_s.len() > 1);
+    let known = server.by_share().into_iter().filter(|transaction| transaction.distribution_s.len() > 1);
     let shown: Vec<&TransactionSignature> = known.take(CURVES).collect();
-    let highest = shown.iter().filter_map(|one| one.distribution_s.last().copied()).fold(0.0, f64::max);
+    let highest =
+        shown.iter().filter_map(|transaction| transaction.distribution_s.last().copied()).fold(0.0, f64::max);
     if highest <= 0.0 {
         return None;
     }
     let mut panel = Panel::new("Windows with at most this time", 190, Axis::levels(0.0, 1.0, numbers::share));
     panel.levels.push(Level { at: 0.5, label: "median".to_owned(), color: Color::QUIET });
-    for (at, one) in shown.iter().enumerate() {
-        let mut line = Series::new(&names::label(&one.transaction, 40), SeriesShape::Line, Color::series(at));
-        let steps = (one.distribution_s.len() - 1) as f64;
-        line.x.clone_from(&one.distribution_s);
-        line.y = (0..one.distribution_s.len()).map(|step| Some(step as f64 / steps)).collect();
+    for (index, transaction) in shown.iter().enumerate() {
+        let mut line =
+            Series::new(&names::label(&transaction.transaction, 40), SeriesShape::Line, Color::series(index));
+        let steps = (transaction.distribution_s.len() - 1) as f64;
+        line.x.clone_from(&transaction.distribution_s);
+        line.y = (0..transaction.distribution_s.len()).map(|step| Some(step as f64 / steps)).collect();
         panel = panel.series(line);
     }
     let name = heading_of(&server.server, &server.tier);
@@ -94,7 +99,9 @@ fn distributions(server: &ServerSignature) -> Option<Block> {
         panels: vec![panel],
         marks: vec![],
         legend: legend
-            .map(|(at, one)| LegendEntry::new(Color::series(at), names::label(&one.transaction, 40)))
+            .map(|(index, transaction)| {
+                LegendEntry::new(Color::series(index), names::label(&transaction.transaction, 40))
+            })
             .collect(),
         readout: false,
     };

@@ -24,10 +24,10 @@ pub(super) fn chart(chart: &Chart, key: &str) -> Markup {
     html! {
         (legend(&chart.legend))
         figure.chart data-chart=[data(chart)] {
-            @for (at, panel) in chart.panels.iter().enumerate() {
+            @for (index, panel) in chart.panels.iter().enumerate() {
                 @if !panel.title.is_empty() { figcaption { (panel.title) } }
-                @let above = if at == 0 && labeled { ABOVE } else { 0.0 };
-                (Drawing { chart, panel, above }.picture(&format!("{key}-{at}")))
+                @let above = if index == 0 && labeled { ABOVE } else { 0.0 };
+                (Drawing { chart, panel, above }.picture(&format!("{key}-{index}")))
             }
             (axis(&chart.x))
             @if chart.readout { output.readout hidden aria-live="polite" {} }
@@ -167,22 +167,22 @@ impl Drawing<'_> {
         let mut path = String::new();
         let known: Vec<Option<(f64, f64)>> =
             series.x.iter().zip(&series.y).map(|(&x, y)| Some((x, (*y)?))).collect();
-        let mut at = 0;
-        while at < known.len() {
-            let run: Vec<(f64, f64)> = known[at..].iter().map_while(|point| *point).collect();
+        let mut start = 0;
+        while start < known.len() {
+            let run: Vec<(f64, f64)> = known[start..].iter().map_while(|point| *point).collect();
             if series.shape == SeriesShape::Band {
-                self.band(&mut path, &run, series.low.get(at..).unwrap_or_default());
+                self.band(&mut path, &run, series.low.get(start..).unwrap_or_default());
             } else {
                 self.line(&mut path, &run);
             }
-            at += run.len().max(1);
+            start += run.len().max(1);
         }
         path
     }
 
     fn line(&self, path: &mut String, run: &[(f64, f64)]) {
-        for (at, &(x, y)) in run.iter().enumerate() {
-            let command = if at == 0 { 'M' } else { 'L' };
+        for (index, &(x, y)) in run.iter().enumerate() {
+            let command = if index == 0 { 'M' } else { 'L' };
             let _ = write!(path, "{command}{} {}", pixels(self.x(x) * WIDTH), pixels(self.y(y) - self.above));
         }
         // A point without neighbors is a dot: a line of no length with round ends.
@@ -194,8 +194,8 @@ impl Drawing<'_> {
     /// The upper edge to the right, the lower back. A band as wide as one point has half a step to each side.
     fn band(&self, path: &mut String, run: &[(f64, f64)], low: &[Option<f64>]) {
         let mut edge = |points: &mut dyn Iterator<Item = (f64, f64)>, first: char| {
-            for (at, (x, y)) in points.enumerate() {
-                let command = if at == 0 { first } else { 'L' };
+            for (index, (x, y)) in points.enumerate() {
+                let command = if index == 0 { first } else { 'L' };
                 let _ =
                     write!(path, "{command}{} {}", pixels(self.x(x) * WIDTH), pixels(self.y(y) - self.above));
             }
@@ -203,33 +203,34 @@ impl Drawing<'_> {
         if run.is_empty() {
             return;
         }
-        let lower = |at: usize| low.get(at).copied().flatten().unwrap_or(self.panel.y.from);
+        let lower = |index: usize| low.get(index).copied().flatten().unwrap_or(self.panel.y.from);
         edge(&mut run.iter().copied(), 'M');
-        edge(&mut (0..run.len()).rev().map(|at| (run[at].0, lower(at))), 'L');
+        edge(&mut (0..run.len()).rev().map(|index| (run[index].0, lower(index))), 'L');
         path.push('Z');
     }
 
     /// Bars and dots.
     fn shapes(&self, series: &Series) -> Markup {
-        let points =
-            || series.x.iter().zip(&series.y).enumerate().filter_map(|(at, (x, y))| Some((at, *x, (*y)?)));
+        let points = || {
+            series.x.iter().zip(&series.y).enumerate().filter_map(|(index, (x, y))| Some((index, *x, (*y)?)))
+        };
         let color = series.color.class();
-        let words = |at: usize| series.words.get(at).filter(|words| !words.is_empty());
+        let words = |index: usize| series.words.get(index).filter(|words| !words.is_empty());
         match series.shape {
             SeriesShape::Bars => html! {
-                @for (at, x, y) in points() {
-                    @let (from, to) = (self.x(x), self.x(series.x_end.get(at).copied().unwrap_or(x)));
+                @for (index, x, y) in points() {
+                    @let (from, to) = (self.x(x), self.x(series.x_end.get(index).copied().unwrap_or(x)));
                     @let top = self.y(y).min(self.above + self.height() - LOWEST);
                     rect class=(color) x=(percent(from)) width=(percent((to - from).max(NARROWEST))) y=(pixels(top)) height=(pixels(self.above + self.height() - top)) {
-                        @if let Some(words) = words(at) { title { (words) } }
+                        @if let Some(words) = words(index) { title { (words) } }
                     }
                 }
             },
             SeriesShape::Dots | SeriesShape::Rings => html! {
                 g class=(format!("{color} {}", if series.shape == SeriesShape::Dots { "dots" } else { "rings" })) {
-                    @for (at, x, y) in points().filter(|(_, _, y)| *y <= self.panel.y.to) {
+                    @for (index, x, y) in points().filter(|(_, _, y)| *y <= self.panel.y.to) {
                         circle cx=(percent(self.x(x))) cy=(pixels(self.y(y))) r="2.5" {
-                            @if let Some(words) = words(at) { title { (words) } }
+                            @if let Some(words) = words(index) { title { (words) } }
                         }
                     }
                 }

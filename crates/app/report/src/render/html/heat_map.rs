@@ -136,9 +136,9 @@ impl View<'_> {
         let y = self.top - 6.0;
         let short = self.top <= TITLES[0].1;
         html! {
-            @for (at, title) in self.map.columns[..self.columns].iter().enumerate() {
-                @let x = (at as f64 + 0.5) * self.width;
-                @let framed = (0..self.rows).any(|row| self.cell(row, at).is_some_and(|cell| cell.framed));
+            @for (index, title) in self.map.columns[..self.columns].iter().enumerate() {
+                @let x = (index as f64 + 0.5) * self.width;
+                @let framed = (0..self.rows).any(|row| self.cell(row, index).is_some_and(|cell| cell.framed));
                 @if !title.is_empty() && x >= free_from && (self.width >= TITLE_MIN || framed) {
                     @let () = free_from = x + TITLE_MIN;
                     @let turn = (!short).then(|| format!("rotate(-50 {} {})", pixels(x), pixels(y)));
@@ -221,9 +221,9 @@ impl View<'_> {
                 caption.away { (self.map.caption) }
                 thead { tr {
                     th scope="col" { "Row" }
-                    @for (at, column) in self.map.columns[..columns].iter().enumerate() {
+                    @for (index, column) in self.map.columns[..columns].iter().enumerate() {
                         th scope="col" {
-                            @if column.is_empty() { (at + 1) } @else { (names::label(&column.text(), 28)) }
+                            @if column.is_empty() { (index + 1) } @else { (names::label(&column.text(), 28)) }
                         }
                     }
                 } }

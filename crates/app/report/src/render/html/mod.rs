@@ -140,8 +140,8 @@ fn section(section: &Section) -> Markup {
         section #(section.id) class=(class) aria-labelledby=(title_id) {
             h2 #(title_id) { (section.title) }
             @if !introduction.is_empty() { p.remark { (sentence_case(introduction)) } }
-            @for (at, block) in section.blocks.iter().enumerate() {
-                (self::block(block, &format!("{}-{at}", section.id)))
+            @for (index, block) in section.blocks.iter().enumerate() {
+                (self::block(block, &format!("{}-{index}", section.id)))
             }
         }
     }
@@ -209,10 +209,10 @@ fn sentences(list: &Sentences) -> Markup {
 }
 
 /// Says so when not everything is on the page.
-fn rest(left: usize, what: &str) -> Markup {
+fn rest(omitted: usize, what: &str) -> Markup {
     html! {
-        @if left > 0 {
-            p.remark { (numbers::count(left as u64)) " more " (what) " are in the JSON output." }
+        @if omitted > 0 {
+            p.remark { (numbers::count(omitted as u64)) " more " (what) " are in the JSON output." }
         }
     }
 }

@@ -122,8 +122,8 @@ fn body(table: &Table, rows: &[TableRow], roles: bool) -> Markup {
         tbody role=[roles.then_some("rowgroup")] {
             @for row in rows {
                 tr role=[roles.then_some("row")] class=[emphasis(row.emphasis)] {
-                    @for (at, (column, cell)) in table.columns.iter().zip(&row.cells).enumerate() {
-                        @if at == named { (heading(row, cell, roles, !has_remarks)) }
+                    @for (index, (column, cell)) in table.columns.iter().zip(&row.cells).enumerate() {
+                        @if index == named { (heading(row, cell, roles, !has_remarks)) }
                         @else { (self::cell(column, cell, roles)) }
                     }
                     @if has_remarks { td.remarks role=[roles.then_some("cell")] { (notes(&row.notes)) } }

@@ -33,14 +33,14 @@ pub(super) fn timeline(timeline: &Timeline, key: &str) -> Markup {
             svg.lanes-picture role="img" aria-labelledby=(id) width="100%" height=(pixels(height)) {
                 title #(id) { (timeline.caption) }
                 svg.stretched width="100%" height=(pixels(height)) viewBox=(format!("0 0 {WIDTH} {height}")) preserveAspectRatio="none" aria-hidden="true" {
-                    @for at in 0..timeline.lanes.len() {
-                        rect.faint x="0" y=(pixels(top(at))) width=(WIDTH) height=(BAR) {}
+                    @for index in 0..timeline.lanes.len() {
+                        rect.faint x="0" y=(pixels(top(index))) width=(WIDTH) height=(BAR) {}
                     }
                     (jumps(timeline))
                     (self::segments(timeline))
                 }
-                @for (at, lane) in timeline.lanes.iter().enumerate() {
-                    text.lane-name x="0" y=(pixels(top(at) - 4.0)) { (names::label(&lane.text(), 60)) }
+                @for (index, lane) in timeline.lanes.iter().enumerate() {
+                    text.lane-name x="0" y=(pixels(top(index) - 4.0)) { (names::label(&lane.text(), 60)) }
                 }
             }
             (axis(timeline))
@@ -109,9 +109,9 @@ fn axis(timeline: &Timeline) -> Markup {
     let class = ["tick at-start", "tick wide-only", "tick", "tick wide-only", "tick at-end"];
     html! {
         svg.ticks width="100%" height="20" aria-hidden="true" {
-            @for (at, class) in class.into_iter().enumerate() {
-                @let ns = u128::from(timeline.elapsed_ns) * at as u128 / 4;
-                text class=(class) x=(percent(at as f64 / 4.0)) y="14" { (numbers::time(ns as u64)) }
+            @for (index, class) in class.into_iter().enumerate() {
+                @let ns = u128::from(timeline.elapsed_ns) * index as u128 / 4;
+                text class=(class) x=(percent(index as f64 / 4.0)) y="14" { (numbers::time(ns as u64)) }
             }
         }
     }

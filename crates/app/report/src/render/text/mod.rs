@@ -69,8 +69,8 @@ fn write_section(page: &mut Page, section: &Section) {
         return;
     }
     page.heading(&section.title, &section.remark);
-    for (at, block) in blocks.enumerate() {
-        if at > 0 && !matches!(block.content, BlockContent::Sentences(_)) {
+    for (index, block) in blocks.enumerate() {
+        if index > 0 && !matches!(block.content, BlockContent::Sentences(_)) {
             page.blank();
         }
         if !block.title.is_empty() {
@@ -108,10 +108,10 @@ fn write_sentences(page: &mut Page, list: &Sentences) {
 }
 
 /// Says so when not everything is shown.
-fn more(page: &mut Page, left: u64, what: &str) {
-    if left > 0 {
-        let left = numbers::count(left);
-        page.line(&[Painted::faint(format!("  ... and {left} more {what}: see the html or json output"))]);
+fn more(page: &mut Page, omitted: u64, what: &str) {
+    if omitted > 0 {
+        let omitted = numbers::count(omitted);
+        page.line(&[Painted::faint(format!("  ... and {omitted} more {what}: see the html or json output"))]);
     }
 }
 

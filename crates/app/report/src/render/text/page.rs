@@ -41,9 +41,9 @@ impl Page {
     pub(crate) fn line(&mut self, pieces: &[Painted]) {
         let mut room = self.width;
         let pieces = merged(pieces);
-        let end = pieces.iter().rposition(|piece| !piece.text().trim().is_empty()).map_or(0, |at| at + 1);
-        for (at, piece) in pieces[..end].iter().enumerate() {
-            let text = if at + 1 == end { piece.text().trim_end() } else { piece.text() };
+        let end = pieces.iter().rposition(|piece| !piece.text().trim().is_empty()).map_or(0, |last| last + 1);
+        for (index, piece) in pieces[..end].iter().enumerate() {
+            let text = if index + 1 == end { piece.text().trim_end() } else { piece.text() };
             let short = piece.with_text(&shorten(text, room));
             room -= short.columns().min(room);
             short.write(self.color, &mut self.text);
@@ -55,8 +55,8 @@ impl Page {
     pub(crate) fn wrapped(&mut self, lead: &[Painted], pieces: &[Painted]) {
         let indent: usize = lead.iter().map(Painted::columns).sum();
         let room = self.width.saturating_sub(indent).max(8);
-        for (at, line) in wrap(pieces, room).into_iter().enumerate() {
-            let mut whole = if at == 0 { lead.to_vec() } else { vec![Painted::plain(" ".repeat(indent))] };
+        for (index, line) in wrap(pieces, room).into_iter().enumerate() {
+            let mut whole = if index == 0 { lead.to_vec() } else { vec![Painted::plain(" ".repeat(indent))] };
             whole.extend(line);
             self.line(&whole);
         }
@@ -114,8 +114,8 @@ fn words(pieces: &[Painted]) -> Vec<Vec<Painted>> {
     let mut words: Vec<Vec<Painted>> = Vec::new();
     let mut joined = false;
     for piece in pieces {
-        for (at, text) in piece.text().split(' ').enumerate() {
-            if at > 0 {
+        for (index, text) in piece.text().split(' ').enumerate() {
+            if index > 0 {
                 joined = false;
             }
             if text.is_empty() {

@@ -61,9 +61,9 @@ pub(super) fn print(page: &mut Page, table: &Table) {
     }
     let ranked = shown.first().is_some_and(|column| column.kind == ColumnKind::Number);
     let note_indent = if ranked { INDENT + widths[0] + GAP } else { INDENT + GAP };
-    for (at, row) in rows.iter().enumerate() {
-        print_row(page, &shown, headed.as_ref(), &widths, at);
-        for note in row.notes.iter().filter(|note| is_due(note.detail, at)) {
+    for (index, row) in rows.iter().enumerate() {
+        print_row(page, &shown, headed.as_ref(), &widths, index);
+        for note in row.notes.iter().filter(|note| is_due(note.detail, index)) {
             let label = if note.label.is_empty() { String::new() } else { format!("{} ", note.label) };
             let lead = [Painted::plain(" ".repeat(note_indent)), Painted::faint(label)];
             page.wrapped(&lead, &pieces(&note.text));
@@ -79,21 +79,21 @@ fn is_due(detail: Detail, row: usize) -> bool {
 
 fn shown_columns<'a>(table: &'a Table, rows: &[TableRow]) -> Vec<Shown<'a>> {
     let columns = table.columns.iter().enumerate().filter(|(_, column)| column.detail <= Detail::Full);
-    let shown = columns.map(|(at, column)| {
-        let cells = rows.iter().map(|row| cell_pieces(row, at, column.kind)).collect();
-        Shown { title: &column.title, kind: column.kind, detail: column.detail, at, cells }
+    let shown = columns.map(|(index, column)| {
+        let cells = rows.iter().map(|row| cell_pieces(row, index, column.kind)).collect();
+        Shown { title: &column.title, kind: column.kind, detail: column.detail, at: index, cells }
     });
     // A picture that text cannot draw, and a column without content, take no room.
     shown.filter(|column| column.cells.iter().any(|cell| width(cell) > 0)).collect()
 }
 
-fn cell_pieces(row: &TableRow, at: usize, kind: ColumnKind) -> Vec<Painted> {
-    let Some(cell) = row.cells.get(at) else { return Vec::new() };
+fn cell_pieces(row: &TableRow, index: usize, kind: ColumnKind) -> Vec<Painted> {
+    let Some(cell) = row.cells.get(index) else { return Vec::new() };
     let mut shown = if kind == ColumnKind::Graphic { bar_of(cell) } else { pieces(&cell.text) };
     if cell.tone != Tone::Neutral {
         shown = shown.iter().map(|piece| Painted::new(piece.text(), paint_of(cell.tone))).collect();
     }
-    if row.depth > 0 && at == 0 {
+    if row.depth > 0 && index == 0 {
         shown.insert(0, Painted::plain("  ".repeat(row.depth.min(16) as usize)));
     }
     if row.emphasis == Emphasis::Aside {
@@ -143,10 +143,10 @@ fn gaps(shown: &[Shown<'_>]) -> usize {
 /// Natural widths, the widest names shrunk until the rows fit the page.
 fn widths(shown: &[Shown<'_>], page: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = shown.iter().map(|column| column.natural().min(page)).collect();
-    let is_flexible = |at: &usize| matches!(shown[*at].kind, ColumnKind::Name | ColumnKind::Prose);
+    let is_flexible = |index: &usize| matches!(shown[*index].kind, ColumnKind::Name | ColumnKind::Prose);
     while widths.iter().sum::<usize>() + gaps(shown) > page {
-        let widest = (0..widths.len()).filter(is_flexible).max_by_key(|&at| widths[at]);
-        let Some(widest) = widest.filter(|&at| widths[at] > NAME_LEAST) else { break };
+        let widest = (0..widths.len()).filter(is_flexible).max_by_key(|&index| widths[index]);
+        let Some(widest) = widest.filter(|&index| widths[index] > NAME_LEAST) else { break };
         widths[widest] -= 1;
     }
     widths
@@ -178,13 +178,13 @@ fn print_row(page: &mut Page, shown: &[Shown<'_>], headed: Option<&Shown<'_>>, w
 
 fn laid_out(shown: &[Shown<'_>], cells: &[Vec<Painted>], widths: &[usize]) -> Vec<Painted> {
     let mut line = vec![Painted::plain(" ".repeat(INDENT))];
-    for (at, (cell, &room)) in cells.iter().zip(widths).enumerate() {
+    for (index, (cell, &room)) in cells.iter().zip(widths).enumerate() {
         let short = shortened(cell, room);
         let padding = Painted::plain(" ".repeat(room - width(&short).min(room)));
-        if at > 0 {
+        if index > 0 {
             line.push(Painted::plain(" ".repeat(GAP)));
         }
-        if shown[at].kind == ColumnKind::Number {
+        if shown[index].kind == ColumnKind::Number {
             line.push(padding);
             line.extend(short);
         } else {

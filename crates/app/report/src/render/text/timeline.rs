@@ -1,4 +1,4 @@
-//! Lanes of letters over time.
+//! Timelines as text: a lane is a line, a state is a letter.
 
 use super::page::Page;
 use super::paint::Painted;
@@ -26,8 +26,8 @@ pub(super) fn print(page: &mut Page, timeline: &Timeline) {
             Painted::plain(letters),
         ]);
     }
-    let left = timeline.lanes.len().saturating_sub(LANES) as u64;
-    super::more(page, left, "threads");
+    let omitted = timeline.lanes.len().saturating_sub(LANES) as u64;
+    super::more(page, omitted, "threads");
 }
 
 /// In each cell the letter of what takes the most of it; blank where the lane has nothing.

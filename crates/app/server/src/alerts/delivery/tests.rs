@@ -32,7 +32,7 @@ struct Killed;
 impl Process<'_> {
     fn instant(&mut self) {
         match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
+            Some(remaining) => self.left = remaining,
             // Suppresses the panic message.
             None => resume_unwind(Box::new(Killed)),
         }
@@ -96,9 +96,9 @@ fn run(outside: &mut Outside, kills: &[u32]) {
     let mut kills = kills.iter().copied();
     let mut minute = 0;
     loop {
-        let left = kills.next().unwrap_or(u32::MAX);
+        let remaining = kills.next().unwrap_or(u32::MAX);
         let list = outside.stored.clone();
-        let mut process = Process { outside, list, left, answer: Ok(()) };
+        let mut process = Process { outside, list, left: remaining, answer: Ok(()) };
         let done = catch_unwind(AssertUnwindSafe(|| {
             process.deliver_all(time(minute));
             while minute < 12 {

@@ -150,7 +150,7 @@ impl Usual {
         let mut usual = Usual { mean, means, sorted: Vec::new(), density: 0.0, tail: 0.0, tail_share: 0.0 };
         usual.sorted = requests.iter().map(|request| usual.residual(request)).collect();
         usual.sorted.sort_by(f64::total_cmp);
-        let rise = |at: &f64| usual.score(at + DENSITY_REACH) - usual.score(at - DENSITY_REACH);
+        let rise = |value: &f64| usual.score(value + DENSITY_REACH) - usual.score(value - DENSITY_REACH);
         let density = usual.sorted.iter().map(rise).sum::<f64>() / usual.sorted.len() as f64;
         usual.density = density / (2.0 * DENSITY_REACH);
         let is_tail = (usual.sorted.len() as f64 * (1.0 - TAIL_SHARE)) as usize;

@@ -1,4 +1,5 @@
-//! Which windows an evaluation compares.
+//! Detection: each evaluation compares the latest window, and some shorter and longer ones, with the time before them, and
+//! returns findings, which open alerts, and recoveries, which resolve them.
 
 mod confirmation;
 mod consequences;

@@ -55,14 +55,14 @@ fn requests_of(
     is_rare: impl Fn(i64) -> bool,
 ) -> Arc<Requests> {
     let mut ingest = Ingest::new(IngestSettings::default());
-    for at in minutes.flat_map(|minute| minute * 6..minute * 6 + 6) {
-        let start = minute(0).unix_ns() + at * MINUTE_NS / 6;
-        let jitter = at * 7_919 % 500 * 1_000;
-        let db = if is_slow(at) { 20 * MS } else { 4 * MS } + jitter;
-        let status = if fails(at) { Status::Error } else { Status::Ok };
+    for step in minutes.flat_map(|minute| minute * 6..minute * 6 + 6) {
+        let start = minute(0).unix_ns() + step * MINUTE_NS / 6;
+        let jitter = step * 7_919 % 500 * 1_000;
+        let db = if is_slow(step) { 20 * MS } else { 4 * MS } + jitter;
+        let status = if fails(step) { Status::Error } else { Status::Ok };
         let mut span = |id: u64, parent: Option<u64>, service, operation, start: i64, inclusive: i64| {
             ingest.span(&SpanRecord {
-                trace_id: TraceId::from_value(at as u128 + 1),
+                trace_id: TraceId::from_value(step as u128 + 1),
                 trace_text: None,
                 span_id: SpanId::new(id).unwrap(),
                 parent: parent.and_then(SpanId::new),
@@ -79,7 +79,7 @@ fn requests_of(
             });
         };
         span(1, None, "web", "buy", start, 6 * MS + db);
-        span(2, Some(1), "db", if is_rare(at) { "rare" } else { "read" }, start + MS, db);
+        span(2, Some(1), "db", if is_rare(step) { "rare" } else { "read" }, start + MS, db);
     }
     Arc::new(Requests::from_traces(ingest.finish(NonZeroUsize::MIN), NonZeroUsize::MIN))
 }
@@ -101,9 +101,9 @@ fn names(evaluation: &Evaluation) -> Vec<&str> {
 /// Evaluations every five minutes; the state after each: `.`, `p`, `F`.
 fn watch(alerts: &mut AlertList, requests: &Arc<Requests>, from: i64, to: i64) -> String {
     let mut out = String::new();
-    for at in (from..to).step_by(5) {
-        let evaluation = evaluation(alerts, requests, at).unwrap();
-        alerts.apply(&evaluation, detection().rules, minute(at));
+    for time_min in (from..to).step_by(5) {
+        let evaluation = evaluation(alerts, requests, time_min).unwrap();
+        alerts.apply(&evaluation, detection().rules, minute(time_min));
         out.push(match alerts.active.first().map(|alert| alert.state) {
             None => '.',
             Some(AlertState::Pending) => 'p',
@@ -172,9 +172,9 @@ fn daily_slowdowns_are_not_findings() {
     let backup = |at: i64| (300..330).contains(&(at % DAY));
     let requests = requests(0..DAY + 400, backup);
     let alerts = AlertList::default();
-    for at in [303, 306, 310, 320, 330, 335, 340, 350] {
-        let evaluation = evaluation(&alerts, &requests, DAY + at).unwrap();
-        assert!(evaluation.findings.is_empty(), "{at}: {evaluation:?}");
+    for time_min in [303, 306, 310, 320, 330, 335, 340, 350] {
+        let evaluation = evaluation(&alerts, &requests, DAY + time_min).unwrap();
+        assert!(evaluation.findings.is_empty(), "{time_min}: {evaluation:?}");
     }
     let only_today = self::requests(0..DAY + 400, |at| at > DAY && backup(at));
     assert_eq!(names(&evaluation(&alerts, &only_today, DAY + 320).unwrap()), ["read"]);
@@ -223,16 +223,16 @@ fn watch_traffic(all: std::ops::Range<i64>, without: std::ops::Range<i64>) -> (S
     let stored: Vec<i64> = all.clone().filter(|at| !without.contains(at)).collect();
     let mut alerts = AlertList::default();
     let mut out = String::new();
-    for at in (140..all.end).step_by(5) {
-        let requests = requests_at(stored.iter().copied().filter(|&minute| minute < at));
+    for time_min in (140..all.end).step_by(5) {
+        let requests = requests_at(stored.iter().copied().filter(|&minute| minute < time_min));
         let engine = LocalEngine::new(NonZeroUsize::MIN);
         let day = |_| Some(Arc::clone(&requests));
-        let evaluation = match without.contains(&(at - 1)) {
-            true => detection().evaluate_traffic(&alerts, &requests, day, minute(at), engine),
-            false => detection().evaluate(&alerts, &requests, day, minute(at), engine).ok(),
+        let evaluation = match without.contains(&(time_min - 1)) {
+            true => detection().evaluate_traffic(&alerts, &requests, day, minute(time_min), engine),
+            false => detection().evaluate(&alerts, &requests, day, minute(time_min), engine).ok(),
         };
         if let Some(evaluation) = evaluation {
-            alerts.apply(&evaluation, detection().rules, minute(at));
+            alerts.apply(&evaluation, detection().rules, minute(time_min));
         }
         out.push(if alerts.lack_requests() { 'F' } else { '.' });
     }
@@ -260,10 +260,10 @@ fn missing_requests_are_an_alert_until_they_return() {
 fn half_as_many_requests_are_no_alert() {
     let half = requests_at((0..200).chain((200..320).filter(|at| at % 2 == 0)));
     let alerts = AlertList::default();
-    for at in (205..320).step_by(5) {
+    for time_min in (205..320).step_by(5) {
         let engine = LocalEngine::new(NonZeroUsize::MIN);
-        let evaluation = detection().evaluate_traffic(&alerts, &half, |_| None, minute(at), engine);
-        assert_eq!(evaluation, None, "{at}");
+        let evaluation = detection().evaluate_traffic(&alerts, &half, |_| None, minute(time_min), engine);
+        assert_eq!(evaluation, None, "{time_min}");
     }
 }
 
@@ -326,7 +326,7 @@ fn operations_of_one_service_are_one_finding() {
     };
     let found = vec![finding("db", "read", 0.1), finding("cart", "add", 0.2), finding("db", "write", 0.3)];
     let joined = by_service(found);
-    let operations: Vec<Vec<&str>> = joined.iter().map(|one| one.operations().collect()).collect();
+    let operations: Vec<Vec<&str>> = joined.iter().map(|finding| finding.operations().collect()).collect();
     assert_eq!(operations, [vec!["read", "write"], vec!["add"]]);
     assert_eq!((joined[0].service.as_str(), joined[0].slower), ("db", 0.3));
 }
@@ -362,9 +362,9 @@ fn callers_of_failing_operations_are_not_findings() {
 fn a_large_slowdown_is_confirmed_within_minutes() {
     let requests = requests(0..260, |at| at >= 240);
     let (mut alerts, mut states) = (AlertList::default(), String::new());
-    for at in 236..250 {
-        let evaluation = evaluation(&alerts, &requests, at).unwrap();
-        alerts.apply(&evaluation, detection().rules, minute(at));
+    for time_min in 236..250 {
+        let evaluation = evaluation(&alerts, &requests, time_min).unwrap();
+        alerts.apply(&evaluation, detection().rules, minute(time_min));
         states.push(if alerts.firing().next().is_some() { 'F' } else { '.' });
     }
     let fired = states.find('F').unwrap_or_else(|| panic!("{states}"));

@@ -189,7 +189,7 @@ fn a_longer_window_does_not_keep_a_recovered_alert_open() {
 #[test]
 fn the_number_of_alerts_is_limited() {
     let mut alerts = AlertList::default();
-    let names: Vec<String> = (0..ALERTS_MAX + 5).map(|at| format!("service-{at} read")).collect();
+    let names: Vec<String> = (0..ALERTS_MAX + 5).map(|index| format!("service-{index} read")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     for minute in 0..2 {
         alerts.apply(&evaluated(&all, minute), rules(), time(minute));

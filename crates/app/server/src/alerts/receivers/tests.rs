@@ -114,7 +114,7 @@ fn tokens_and_paths_are_those_of_the_settings() {
 #[test]
 fn an_alert_outlives_lost_messages() {
     let receiver = receiver_with(|settings| settings.alertmanager = Some("http://localhost".to_owned()));
-    let at = Timestamp::from_unix_ns(0);
-    assert_eq!(receiver.valid_until(at).unix_ns(), 4 * 60 * 1_000_000_000);
+    let time = Timestamp::from_unix_ns(0);
+    assert_eq!(receiver.valid_until(time).unix_ns(), 4 * 60 * 1_000_000_000);
     assert_eq!(receiver.repeat_after, Some(Nanos::from_secs(60)), "not repeat_after: it repeats by itself");
 }

@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn a_window_ends_before_the_latest_sample() {
-        let at = |second: i64| Timestamp::from_unix_ns(second * 1_000_000_000);
-        assert_eq!(complete_windows_until(at(600)), at(600));
-        assert_eq!(complete_windows_until(at(659)), at(600));
+        let time = |second: i64| Timestamp::from_unix_ns(second * 1_000_000_000);
+        assert_eq!(complete_windows_until(time(600)), time(600));
+        assert_eq!(complete_windows_until(time(659)), time(600));
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn evaluate(
         return;
     }
     let is_known = firing(alerts, &subject).is_some();
-    let seconds = |at: Timestamp| at.since(end).ns() as f64 / 1e9;
+    let seconds = |time: Timestamp| time.since(end).ns() as f64 / 1e9;
     let points = resource.points.iter().map(|&(at, used)| UsePoint { time_s: seconds(at), used });
     let trend = fill_trend(&points.collect::<Vec<UsePoint>>(), is_known);
     let finding = trend.map(|trend| {
@@ -40,14 +40,14 @@ pub(super) fn evaluate(
 }
 
 fn full_time(trend: &FillTrend, device: String, end: Timestamp) -> FullTime {
-    let at = |left_s: f64| seconds_before(end, -left_s);
+    let time_of = |left_s: f64| seconds_before(end, -left_s);
     FullTime {
         device,
         used: trend.used,
         growth_an_hour: 3_600.0 * trend.slope,
-        full_ns: at(trend.left_s),
-        earliest_ns: at(trend.left_min_s),
-        latest_ns: trend.left_max_s.map(at),
+        full_ns: time_of(trend.left_s),
+        earliest_ns: time_of(trend.left_min_s),
+        latest_ns: trend.left_max_s.map(time_of),
     }
 }
 

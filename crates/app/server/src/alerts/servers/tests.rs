@@ -25,21 +25,21 @@ struct Minute {
 const USUAL: Minute = Minute { buy_ms: 8.0, foreign: 0.0, load: 1.0 };
 
 /// A pseudo-random value between -1 and 1.
-fn noise(at: usize, which: usize) -> f64 {
-    ((at * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
+fn noise(minute: usize, which: usize) -> f64 {
+    ((minute * 7_919 + which * 104_729) % 1_009) as f64 / 504.0 - 1.0
 }
 
 /// Windows of one server of two cores up to a minute.
 fn table(minutes: usize, minute: impl Fn(usize) -> Minute) -> WindowTable {
     let (mut counts, mut times, mut utilization) = (vec![], vec![], vec![]);
-    for at in 0..minutes {
-        let Minute { buy_ms, foreign, load } = minute(at);
-        let buys = (load * (2_000.0 + 800.0 * noise(at / 7, 1) + 100.0 * noise(at, 2))).round();
-        let reads = (load * (5_000.0 + 2_000.0 * noise(at / 11, 3) + 200.0 * noise(at, 4))).round();
+    for number in 0..minutes {
+        let Minute { buy_ms, foreign, load } = minute(number);
+        let buys = (load * (2_000.0 + 800.0 * noise(number / 7, 1) + 100.0 * noise(number, 2))).round();
+        let reads = (load * (5_000.0 + 2_000.0 * noise(number / 11, 3) + 200.0 * noise(number, 4))).round();
         let work = (buys * buy_ms + reads * 4.0) / 120_000.0;
-        let busy = 0.03 + work * (1.0 + 0.01 * noise(at, 5)) + foreign;
+        let busy = 0.03 + work * (1.0 + 0.01 * noise(number, 5)) + foreign;
         counts.extend([buys, reads]);
-        let wave = 1.0 + 0.02 * noise(at, 6);
+        let wave = 1.0 + 0.02 * noise(number, 6);
         times.extend([buy_ms, 4.0].map(|ms| wave * ms / 1e3 / (1.0 - busy * busy)));
         utilization.push(busy);
     }
@@ -78,12 +78,12 @@ fn watch(
     minute: impl Fn(usize) -> Minute + Copy,
 ) -> (AlertList, Vec<(usize, AlertFinding)>) {
     let (mut alerts, mut fired) = (AlertList::default(), Vec::new());
-    for at in minutes {
-        let (table, end) = (table(at, minute), time(at as i64));
+    for time_min in minutes {
+        let (table, end) = (table(time_min, minute), time(time_min as i64));
         let evaluation = detection.evaluate(&alerts, Some(&table), &[], end);
         let changes = alerts.apply_servers(&evaluation, detection.rules, end);
         let new = alerts.active.iter().filter(|alert| changes.fired.contains(&alert.id));
-        fired.extend(new.map(|alert| (at, alert.finding.clone())));
+        fired.extend(new.map(|alert| (time_min, alert.finding.clone())));
     }
     (alerts, fired)
 }
@@ -96,8 +96,8 @@ fn a_transaction_that_costs_more_is_named_until_it_is_rolled_back() {
     };
     let (alerts, fired) = watch(&detection(), QUIET - 20..QUIET + 90, minute);
     assert_eq!(fired.len(), 1, "{fired:?}");
-    let (at, finding) = &fired[0];
-    assert!((QUIET + 2..=QUIET + 8).contains(at), "fires after {at}");
+    let (fired_at, finding) = &fired[0];
+    assert!((QUIET + 2..=QUIET + 8).contains(fired_at), "fires after {fired_at}");
     let ServerEvidence::HigherCost { transactions, cores, .. } = &finding.server().unwrap().evidence else {
         panic!("{finding:?}")
     };

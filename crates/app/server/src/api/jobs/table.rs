@@ -56,17 +56,18 @@ impl JobTable {
             .filter_map(|job| job.ended.get().map(|ended| (ended.at, job.id, ended.bytes)))
             .collect();
         ended.sort_unstable();
-        let mut left = ended.len();
-        for (at, id, bytes) in ended {
-            let old = now.since(at).ns() > limits.stored_ns_max;
+        let mut remaining = ended.len();
+        for (ended_at, id, bytes) in ended {
+            let old = now.since(ended_at).ns() > limits.stored_ns_max;
             // The latest stays, however large: it is about to be fetched.
-            let surplus = left > limits.stored_max || (self.bytes > limits.stored_bytes_max && left > 1);
+            let surplus =
+                remaining > limits.stored_max || (self.bytes > limits.stored_bytes_max && remaining > 1);
             if !old && !surplus {
                 return;
             }
             self.jobs.remove(&id);
             self.bytes -= bytes;
-            left -= 1;
+            remaining -= 1;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the questions let clients set by name.
+//! Route that lists the settings that clients can set by name, for each question.
 
 use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
 use axum::Json;

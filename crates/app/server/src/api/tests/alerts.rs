@@ -140,10 +140,10 @@ fn often(settings: &mut ServeSettings) {
 fn recent(seconds: i64) -> Batch {
     let now = super::super::parameters::now().unix_ns();
     let mut batch = Batch::default();
-    for at in 0..seconds {
-        let start = now - (seconds - at) * SECOND;
+    for index in 0..seconds {
+        let start = now - (seconds - index) * SECOND;
         let entry = ("web", "buy", SpanKind::Server);
-        batch.span(&self::span(at as u128 + 1, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS)));
+        batch.span(&self::span(index as u128 + 1, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS)));
     }
     batch
 }

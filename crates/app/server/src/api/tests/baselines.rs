@@ -10,13 +10,13 @@ const DAY: i64 = 24 * 60 * MINUTE;
 /// always; all take `extra` longer.
 fn shop_between(from_minute: i64, to_minute: i64, extra: i64) -> Batch {
     let mut batch = Batch::default();
-    for at in from_minute * 20..to_minute * 20 {
-        let start = START + at * 3 * SECOND;
+    for index in from_minute * 20..to_minute * 20 {
+        let start = START + index * 3 * SECOND;
         // Scattered, so that the slow calls are not concentrated in time.
-        let slow = if (at * 7_919).rem_euclid(20) == 3 { 100 * MS } else { 0 };
-        let extra = extra + slow + (at * 37).rem_euclid(11) * MS / 50;
-        let web = ["web-1", "web-2"][at.rem_euclid(2) as usize];
-        let trace = (START + at) as u128;
+        let slow = if (index * 7_919).rem_euclid(20) == 3 { 100 * MS } else { 0 };
+        let extra = extra + slow + (index * 37).rem_euclid(11) * MS / 50;
+        let web = ["web-1", "web-2"][index.rem_euclid(2) as usize];
+        let trace = (START + index) as u128;
         let buy = (web, Status::Ok, start, 10 * MS + extra);
         batch.span(&span(trace, 1, None, ("web", "buy", SpanKind::Server), buy));
         let read = ("db-1", Status::Ok, start + 2 * MS, 4 * MS + extra);

@@ -6,9 +6,9 @@ use serde_json::json;
 /// Three requests of a shop as OTLP.
 fn otlp() -> String {
     let spans: Vec<String> = (1..=3)
-        .map(|at| {
+        .map(|index| {
             format!(
-                r#"{{"traceId": "{at:032x}", "spanId": "{at:016x}", "name": "buy", "kind": 2,
+                r#"{{"traceId": "{index:032x}", "spanId": "{index:016x}", "name": "buy", "kind": 2,
                 "startTimeUnixNano": "{START}", "endTimeUnixNano": "{}"}}"#,
                 START + 5 * MS
             )

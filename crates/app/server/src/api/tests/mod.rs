@@ -154,12 +154,12 @@ fn shop_window() -> String {
 /// twentieth takes 110 ms, all of the excess in `db`. Every fiftieth fails. And `api`'s `ping`, once a minute, 1 ms.
 fn shop() -> Batch {
     let mut batch = Batch::default();
-    for at in 0..200_i64 {
-        let start = START + at * 3 * SECOND;
-        let extra = if at % 20 == 19 { 100 * MS } else { at % 7 * MS / 100 };
-        let status = if at % 50 == 0 { Status::Error } else { Status::Ok };
-        let trace = at as u128 + 1;
-        let web = ["web-1", "web-2"][at as usize % 2];
+    for index in 0..200_i64 {
+        let start = START + index * 3 * SECOND;
+        let extra = if index % 20 == 19 { 100 * MS } else { index % 7 * MS / 100 };
+        let status = if index % 50 == 0 { Status::Error } else { Status::Ok };
+        let trace = index as u128 + 1;
+        let web = ["web-1", "web-2"][index as usize % 2];
         batch.span(&span(
             trace,
             1,
@@ -177,10 +177,10 @@ fn shop() -> Batch {
         ));
         batch.span(&span(trace, 3, Some(2), ("db", "read", SpanKind::Server), within));
     }
-    for at in 0..10_i64 {
-        let start = START + at * 60 * SECOND + 17;
+    for index in 0..10_i64 {
+        let start = START + index * 60 * SECOND + 17;
         let entry = ("api", "ping", SpanKind::Server);
-        batch.span(&span(1_000 + at as u128, 1, None, entry, ("api-1", Status::Ok, start, MS)));
+        batch.span(&span(1_000 + index as u128, 1, None, entry, ("api-1", Status::Ok, start, MS)));
     }
     batch
 }

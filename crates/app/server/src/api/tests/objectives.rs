@@ -55,12 +55,12 @@ fn counts(figures: &ObjectiveFigures) -> (u64, u64) {
 /// Requests of `web buy` with these latencies, a second apart. Every tenth fails.
 fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
     let mut batch = Batch::default();
-    for (at, latency) in latencies_ms.iter().enumerate() {
-        let status = if at % 10 == 9 { Status::Error } else { Status::Ok };
-        let start = since + at as i64 * SECOND;
+    for (index, latency) in latencies_ms.iter().enumerate() {
+        let status = if index % 10 == 9 { Status::Error } else { Status::Ok };
+        let start = since + index as i64 * SECOND;
         let entry = ("web", "buy", SpanKind::Server);
         let what = ("web-1", status, start, latency * MS);
-        batch.span(&span(first_trace + at as u128, 1, None, entry, what));
+        batch.span(&span(first_trace + index as u128, 1, None, entry, what));
     }
     batch
 }
@@ -69,8 +69,8 @@ fn buys(first_trace: u128, since: i64, latencies_ms: &[i64]) -> Batch {
 async fn the_objectives_share_matches_counted_requests() {
     let server = server().await;
     server.append(shop()).await;
-    let at = START + 11 * MINUTE;
-    let figures = evaluated(&server, &server.state.objectives, at).await;
+    let now_s = START + 11 * MINUTE;
+    let figures = evaluated(&server, &server.state.objectives, now_s).await;
     // 200 buys: every twentieth takes longer, numbers 19, 39, …; every fiftieth fails, 0, 50, 100, 150.
     assert_eq!(counts(&figures), (200, 14));
     assert_eq!((figures.incomplete, figures.uncounted, figures.represented), (0, 0, 200.0));
@@ -87,10 +87,10 @@ async fn the_objectives_share_matches_counted_requests() {
     assert_eq!(slow["traces"].as_array().map(Vec::len), Some(10), "{slow}");
     // A second evaluation counts no further requests.
     for _ in 0..3 {
-        assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (200, 14));
+        assert_eq!(counts(&evaluated(&server, &server.state.objectives, now_s).await), (200, 14));
     }
     // Requests before the period do not count.
-    let later = at + 29 * 86_400 * SECOND;
+    let later = now_s + 29 * 86_400 * SECOND;
     let figures = evaluated(&server, &server.state.objectives, later).await;
     assert_eq!((counts(&figures), figures.good_share), ((0, 0), None));
 }
@@ -100,21 +100,21 @@ async fn late_requests_are_counted_exactly_once() {
     let server = server().await;
     let objectives = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (30, 3));
     // An hour later, requests arrive that began before and after those.
-    let at = at + 60 * MINUTE;
+    let now = now + 60 * MINUTE;
     server.append(buys(1_000, START - 5 * MINUTE, &[200; 20])).await;
     server.append(buys(2_000, START + MINUTE, &[10; 9])).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (59, 23));
     // The callee of one request arrives first and its entry half an hour later: the request counts once its entry has arrived.
     let mut called = Batch::default();
     let what = ("db-1", Status::Ok, START + 2 * MS, 5 * MS);
     called.span(&span(5_000, 2, Some(1), ("db", "read", SpanKind::Server), what));
     server.append(called).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at).await), (59, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now).await), (59, 23));
     server.append(buys(5_000, START, &[10])).await;
-    assert_eq!(counts(&evaluated(&server, &objectives, at + 30 * MINUTE).await), (60, 23));
+    assert_eq!(counts(&evaluated(&server, &objectives, now + 30 * MINUTE).await), (60, 23));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,26 +122,26 @@ async fn counts_survive_a_restart_and_a_crash() {
     let server = server().await;
     let first = server.state.objectives.clone();
     server.append(buys(1, START, &[10; 30])).await;
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &first, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &first, now).await), (30, 3));
     // Saved at the first evaluation; later counts are lost with the process.
     server.append(buys(1_000, START + 6 * MINUTE, &[100; 10])).await;
-    assert_eq!(counts(&evaluated(&server, &first, at).await), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &first, now).await), (40, 13));
     let crashed = restarted(&server, objective());
-    let before = crashed.of_tenant("default").figures(0, time(at)).0;
+    let before = crashed.of_tenant("default").figures(0, time(now)).0;
     assert_eq!(counts(&before), (30, 3), "what was saved");
-    assert_eq!(counts(&evaluated(&server, &crashed, at).await), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &crashed, now).await), (40, 13));
     finish(&crashed).await;
     let stopped = restarted(&server, objective());
-    assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(at)).0), (40, 13));
-    assert_eq!(counts(&evaluated(&server, &stopped, at).await), (40, 13));
+    assert_eq!(counts(&stopped.of_tenant("default").figures(0, time(now)).0), (40, 13));
+    assert_eq!(counts(&evaluated(&server, &stopped, now).await), (40, 13));
     // A changed target keeps the counts; a changed limit does not.
     let target = ObjectiveSettings { target: 0.5, ..objective() };
     let target = restarted(&server, target);
-    assert_eq!(counts(&target.of_tenant("default").figures(0, time(at)).0), (40, 13));
+    assert_eq!(counts(&target.of_tenant("default").figures(0, time(now)).0), (40, 13));
     let limit = restarted(&server, ObjectiveSettings { limit: Some("5ms".parse().unwrap()), ..objective() });
-    assert_eq!(counts(&limit.of_tenant("default").figures(0, time(at)).0), (0, 0));
-    assert_eq!(counts(&evaluated(&server, &limit, at).await), (40, 40));
+    assert_eq!(counts(&limit.of_tenant("default").figures(0, time(now)).0), (0, 0));
+    assert_eq!(counts(&evaluated(&server, &limit, now).await), (40, 40));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,8 +150,8 @@ async fn an_unreadable_count_file_is_rebuilt() {
     server.append(buys(1, START, &[10; 30])).await;
     let file = server.data.path().join("tenants/default/objectives.json");
     std::fs::write(&file, "{\"version\":1,\"objectives\":{\"buy\":{\"counts\":{\"x\":[1]}}}}").unwrap();
-    let at = START + 11 * MINUTE;
-    assert_eq!(counts(&evaluated(&server, &server.state.objectives, at).await), (30, 3));
+    let now = START + 11 * MINUTE;
+    assert_eq!(counts(&evaluated(&server, &server.state.objectives, now).await), (30, 3));
     assert!(file.with_extension("json.unreadable").exists());
 }
 
@@ -161,9 +161,9 @@ async fn a_burning_budget_fires_and_names_the_slow_operation() {
     // Ten minutes ago until now: all of the last 100 requests are slow by `db read`.
     let now = crate::api::parameters::now().unix_ns();
     let mut batch = Batch::default();
-    for at in 0..200_i64 {
-        let (start, extra) = (now - (200 - at) * SECOND, if at < 100 { 0 } else { 100 * MS });
-        let (trace, entry) = (at as u128 + 1, ("web", "buy", SpanKind::Server));
+    for index in 0..200_i64 {
+        let (start, extra) = (now - (200 - index) * SECOND, if index < 100 { 0 } else { 100 * MS });
+        let (trace, entry) = (index as u128 + 1, ("web", "buy", SpanKind::Server));
         batch.span(&span(trace, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS + extra)));
         let read = ("db-1", Status::Ok, start + 2 * MS, 4 * MS + extra);
         batch.span(&span(trace, 2, Some(1), ("db", "read", SpanKind::Server), read));

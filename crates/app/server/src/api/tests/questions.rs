@@ -158,7 +158,7 @@ async fn two_windows_are_compared() {
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_are_validated_before_data_is_read() {
     let server = TestServer::empty().await;
-    for (path, settings, wanted) in [
+    for (path, settings, expected) in [
         ("diagnose", json!({"sinse": 1}), "there is no setting \"sinse\""),
         ("diagnose", json!({"set": {"cv-min": -1}}), "cv-min is -1; allowed: a number, at least 0"),
         ("diagnose", json!({"since": 2, "until": 1}), "--since is later than --until"),
@@ -172,7 +172,7 @@ async fn settings_are_validated_before_data_is_read() {
         ("kernel/path", json!({"execution": 0}), "execution"),
     ] {
         let detail = server.post(&format!("/api/v1/{path}"), settings).await.problem(400);
-        assert!(detail.contains(wanted), "{path}: {detail}");
+        assert!(detail.contains(expected), "{path}: {detail}");
     }
     let request = Request::post("/api/v1/diagnose").header("content-type", "text/csv");
     server.send(request.body(Body::from("a,b")).unwrap()).await.problem(415);

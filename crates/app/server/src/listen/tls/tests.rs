@@ -73,8 +73,8 @@ impl Files {
     }
 
     fn settings(&self) -> TlsSettings {
-        let at = |name: &str| Some(self.folder.path().join(name));
-        TlsSettings { certificate: at("tls.crt"), key: at("tls.key"), client_roots: None }
+        let path_of = |name: &str| Some(self.folder.path().join(name));
+        TlsSettings { certificate: path_of("tls.crt"), key: path_of("tls.key"), client_roots: None }
     }
 }
 

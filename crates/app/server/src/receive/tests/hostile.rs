@@ -110,18 +110,18 @@ fn mutated_messages_do_not_crash() {
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..400);
     let mutations = (bytes, 0..good.len(), 0..6_usize);
-    let run = |(bytes, at, which): (Vec<u8>, usize, usize)| {
+    let run = |(bytes, position, which): (Vec<u8>, usize, usize)| {
         let mut damaged = good.clone();
-        damaged[at] ^= bytes.first().copied().unwrap_or(1);
+        damaged[position] ^= bytes.first().copied().unwrap_or(1);
         let (headers, body): (Vec<(&str, &str)>, Vec<u8>) = match which {
             0 => (vec![PROTOBUF], bytes),
             1 => (vec![JSON], bytes),
             2 => (vec![PROTOBUF, GZIP], bytes),
             3 => (vec![PROTOBUF, ("content-encoding", "zstd")], bytes),
             4 => (vec![PROTOBUF], damaged),
-            _ => (vec![JSON], TRACES_JSON.as_bytes()[..at.min(TRACES_JSON.len())].to_vec()),
+            _ => (vec![JSON], TRACES_JSON.as_bytes()[..position.min(TRACES_JSON.len())].to_vec()),
         };
-        let path = ["/v1/traces", "/v1/metrics", "/v1/logs"][at % 3];
+        let path = ["/v1/traces", "/v1/metrics", "/v1/logs"][position % 3];
         let answer = runtime.block_on(server.post(path, &headers, &body));
         proptest::prop_assert!(matches!(answer.status, 200 | 400), "{answer:?}");
         Ok(())

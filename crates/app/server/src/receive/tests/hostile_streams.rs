@@ -33,10 +33,10 @@ async fn endless_streams_time_out() {
     let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let mut open = Vec::new();
-    for at in 0..50 {
+    for index in 0..50 {
         let mut sender = sender.clone().ready().await.unwrap();
         let (response, mut body) = sender.send_request(request(EXPORT, &[]), false).unwrap();
-        if at % 2 == 0 {
+        if index % 2 == 0 {
             body.send_data(framed(&[0; 100], false)[..50].to_vec().into(), false).unwrap();
         }
         open.push((response, body));

@@ -9,7 +9,7 @@ use fields::FieldDecoder;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What begins a fragment (RFC 7464).
+/// The byte that begins a fragment (RFC 7464).
 const RECORD_SEPARATOR: u8 = 0x1e;
 
 /// Whether metadata is JSON.
@@ -20,7 +20,7 @@ pub(super) fn is_json(text: &[u8]) -> bool {
 /// Parses metadata.
 ///
 /// # Errors
-/// What is wrong, with the number of the fragment.
+/// A message with the number of the fragment.
 pub(super) fn parse(text: &[u8]) -> Result<Schema, String> {
     let mut metadata = Metadata { schema: Schema::new(CtfVersion::Two), fields: FieldDecoder::default() };
     let fragments = text.split(|byte| *byte == RECORD_SEPARATOR).skip(1);

@@ -1,4 +1,4 @@
-//! From field classes to plans.
+//! Compiles the field classes of the metadata into plans: a list of steps that reads only the fields that are needed.
 
 use super::print::{Notation, Print};
 use super::scopes::{Entry, Scopes, Selector};
@@ -28,7 +28,7 @@ impl FieldDecoder<'_> {
     pub(in crate::ctf) const NONE: FieldDecoder<'static> = FieldDecoder { named: &[], printed: false };
 
     fn slot(self, name: &str) -> Option<Slot> {
-        self.named.iter().find(|(wanted, _)| *wanted == plain(name)).map(|&(_, slot)| slot)
+        self.named.iter().find(|(known, _)| *known == plain(name)).map(|&(_, slot)| slot)
     }
 }
 
@@ -70,14 +70,15 @@ impl<'a> Compiler<'a> {
         scope: FieldScope,
         class: Option<&Class>,
         fields: FieldDecoder<'_>,
-        left: &mut usize,
+        fields_left: &mut usize,
     ) -> Result<Plan, String> {
         let Some(class) = class else { return Ok(Plan::default()) };
         self.scopes.begin(scope);
         let known =
             if scope == FieldScope::PacketHeader { KnownAlignment::ORIGIN } else { KnownAlignment::NOTHING };
         let mut track = Track::from(known);
-        let mut work = Work { compiler: self, fields, clock: scope == FieldScope::EventHeader, left };
+        let mut work =
+            Work { compiler: self, fields, clock: scope == FieldScope::EventHeader, left: fields_left };
         match class.kind() {
             // The scope's own structure is not printed as one.
             FieldKind::Struct(members) => {

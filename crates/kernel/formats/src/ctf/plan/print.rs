@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Bytes of one event's fields that are written; the rest becomes `…`.
 const BYTES_MAX: usize = 4096;
 
-/// What is written.
+/// A step of writing an event's fields as text.
 #[derive(Clone, Debug)]
 pub(in crate::ctf) enum Print {
     /// A number; without name inside arrays.

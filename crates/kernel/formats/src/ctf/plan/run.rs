@@ -173,11 +173,11 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn skip(&mut self, bits: u64) -> Result<(), PlanStop> {
-        let at = self.at.saturating_add(bits);
-        if at > self.end {
+        let end = self.at.saturating_add(bits);
+        if end > self.end {
             return Err(PlanStop::Short);
         }
-        self.at = at;
+        self.at = end;
         Ok(())
     }
 
@@ -353,9 +353,9 @@ mod tests {
 
     /// Bit by bit, as the specification says it.
     fn slowly(bytes: &[u8], from: u32, bits: u32, big_endian: bool) -> u64 {
-        let bit = |at: u32| match big_endian {
-            false => u64::from(bytes[(at / 8) as usize] >> (at % 8) & 1),
-            true => u64::from(bytes[(at / 8) as usize] >> (7 - at % 8) & 1),
+        let bit = |index: u32| match big_endian {
+            false => u64::from(bytes[(index / 8) as usize] >> (index % 8) & 1),
+            true => u64::from(bytes[(index / 8) as usize] >> (7 - index % 8) & 1),
         };
         (0..bits).fold(0, |value, index| match big_endian {
             false => value | bit(from + index) << index,

@@ -1,4 +1,4 @@
-//! What is known of the position while a plan is worked out.
+//! The bit position that is statically known while a plan is compiled.
 
 use super::{NumberPlan, PlanStep, Repetition};
 

@@ -7,7 +7,7 @@ use crate::ctf::roles;
 use crate::ctf::schema::{CtfClock, CtfVersion, EventClass, Schema};
 use std::collections::HashMap;
 
-/// What a block says: values and classes by key.
+/// Content of a block: values and classes by key.
 #[derive(Default)]
 struct Block {
     values: HashMap<String, Value>,
@@ -27,7 +27,7 @@ impl Block {
 /// Parses metadata as plain text.
 ///
 /// # Errors
-/// What is wrong, with the line.
+/// A message with the line.
 pub(in crate::ctf) fn parse(text: &[u8]) -> Result<Schema, String> {
     // Types are written before the trace block says which byte order they have.
     let first = Metadata::read(text, ByteOrder::Little)?;

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn ranges_assignments_and_comments_are_distinguished() {
         let tokens = all("a=0 ... 30 /* ; */ := \"x\\\"y\" // end\n;");
-        let wanted = vec![
+        let expected = vec![
             Token::Name("a".to_owned()),
             Token::Sign('='),
             Token::NumberPlan(0),
@@ -204,7 +204,7 @@ mod tests {
             Token::Text("x\"y".to_owned()),
             Token::Sign(';'),
         ];
-        assert_eq!(tokens, wanted);
+        assert_eq!(tokens, expected);
     }
 
     #[test]

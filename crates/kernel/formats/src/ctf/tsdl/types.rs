@@ -35,7 +35,7 @@ impl Value {
     }
 }
 
-/// What the parser knows where it stands.
+/// Parser of types: the remaining tokens, the names in scope, and the byte order in force.
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     /// Names of types, innermost block last.
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         let path = self.dotted()?;
         self.referenced.extend(path.last().cloned());
         for (prefix, scope) in SCOPES {
-            if path.len() > prefix.len() && path.iter().zip(prefix).all(|(name, wanted)| name == wanted) {
+            if path.len() > prefix.len() && path.iter().zip(prefix).all(|(name, expected)| name == expected) {
                 return Ok(Reference { scope: Some(scope), path: path[prefix.len()..].to_vec() });
             }
         }

@@ -12,9 +12,9 @@ impl StateTracker {
         prev_state: PrevState,
         next: ThreadId,
     ) {
-        let left = if prev_state.0 & 3 == 0 { SchedStatus::WaitCpu } else { SchedStatus::Blocked };
+        let prev_status = if prev_state.0 & 3 == 0 { SchedStatus::WaitCpu } else { SchedStatus::Blocked };
         self.thread_mut(next).set(SchedStatus::Running);
-        self.thread_mut(prev).set(left);
+        self.thread_mut(prev).set(prev_status);
         for thread in [prev, next] {
             self.share_idle_worker(origin, thread);
             let state = self.thread(thread).previous.edge();

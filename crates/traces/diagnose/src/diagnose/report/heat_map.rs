@@ -1,4 +1,4 @@
-//! Suspect operations by replica.
+//! The heat map of a report: suspect operations by replica.
 
 use super::context::Context;
 use crate::diagnose::answer::Suspect;

@@ -26,9 +26,9 @@ pub(crate) fn latency_split(context: &Context<'_>) -> Option<LatencySplit> {
         hit: vec![0; HISTOGRAM_BINS],
         unhit: vec![0; HISTOGRAM_BINS],
     };
-    for (at, latency) in requests() {
+    for (start, latency) in requests() {
         let bin = (((latency / low).ln() / step) as usize).min(HISTOGRAM_BINS - 1);
-        let counts = if hit.contains(&at) { &mut out.hit } else { &mut out.unhit };
+        let counts = if hit.contains(&start) { &mut out.hit } else { &mut out.unhit };
         counts[bin] += 1;
     }
     Some(out)

@@ -1,4 +1,4 @@
-//! What is missing when there is too little data for an answer.
+//! Reasons for the verdict "not enough data": which kind of data is missing.
 
 use super::context::Context;
 use laggard_model::Loss;

@@ -40,7 +40,7 @@ pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
     });
     out.into_iter()
         .enumerate()
-        .map(|(at, (_, suspect))| ReplicaSuspect { rank: at as u32 + 1, ..suspect })
+        .map(|(index, (_, suspect))| ReplicaSuspect { rank: index as u32 + 1, ..suspect })
         .collect()
 }
 

@@ -68,7 +68,11 @@ fn suspect(context: &Context<'_>, events: &SystemEvents, rank: u32, suspect: &Fo
         scope_undecided: suspect.spread == Spread::Undecided,
         categories,
         affected: hits.map_or_else(Vec::new, |hits| hits.affected.iter().map(affected).collect()),
-        positions: suspect.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
+        positions: suspect
+            .positions
+            .iter()
+            .map(|&(category, call)| position(context, category, call))
+            .collect(),
         trace_ids: if traces.is_empty() {
             example_traces(context, suspect)
         } else {

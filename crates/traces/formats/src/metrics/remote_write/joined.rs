@@ -39,7 +39,7 @@ pub(super) struct SeriesUpdate {
     pub(super) names: PointNames,
     /// What identifies it.
     pub(super) series: u128,
-    /// What it was read from.
+    /// Identity of the scraped target.
     pub(super) target: u128,
     /// The processor that it is of; empty when it is of none.
     pub(super) processor: String,

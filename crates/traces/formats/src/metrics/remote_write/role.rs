@@ -1,4 +1,4 @@
-//! What a series of Prometheus measures, by the name of its metric; and whose it is, by its labels.
+//! The role of a Prometheus series: the measure by the name of its metric, server and transaction by its labels.
 
 use super::joined::JoinKind;
 use crate::conventions::{ResourceNames, UNKNOWN};
@@ -21,7 +21,7 @@ static TRANSACTIONS: LazyLock<[NameSpec; 3]> = LazyLock::new(|| {
 });
 const CALLEE: [&str; 4] = ["callee", "peer_service", "db_system", "server_address"];
 
-/// What a series is.
+/// The role of a series.
 #[derive(Debug)]
 pub(super) struct SeriesRole {
     mapping: Arc<Mapping>,

@@ -242,9 +242,9 @@ fn impossible_sample_values_are_counted() {
 fn remembered_series_are_bounded_and_expire() {
     let mut reader = RemoteWrite::new(&[]);
     let many = |from: usize, second: i64| {
-        message((from..from + 150).map(|at| {
+        message((from..from + 150).map(|index| {
             series(
-                &[("__name__", "process_cpu_seconds_total"), ("instance", &format!("i{at}"))],
+                &[("__name__", "process_cpu_seconds_total"), ("instance", &format!("i{index}"))],
                 &[(second, 1.0)],
             )
         }))

@@ -110,7 +110,7 @@ fn read_series_2<'a>(message: &[u8], symbols: &[&'a [u8]]) -> Result<WireSeries<
         return Err(WireError);
     }
     let symbol = |reference: u64| {
-        let found = usize::try_from(reference).ok().and_then(|at| symbols.get(at));
+        let found = usize::try_from(reference).ok().and_then(|index| symbols.get(index));
         found.copied().ok_or(WireError)
     };
     for &[name, value] in pairs {

@@ -23,7 +23,7 @@ impl SliceContents {
     pub(super) fn from_slices<'a>(slices: impl IntoIterator<Item = &'a RequestSlice>) -> SliceContents {
         let mut out = SliceContents::default();
         for slice in slices {
-            out.requests.extend((0..slice.requests.len()).map(|at| request(slice, at)));
+            out.requests.extend((0..slice.requests.len()).map(|index| request(slice, index)));
             out.add_facts(&slice.facts, &slice.names);
         }
         out.requests.sort();
@@ -47,8 +47,8 @@ impl SliceContents {
     }
 }
 
-fn request(slice: &RequestSlice, at: usize) -> String {
-    let request = &slice.requests[at];
+fn request(slice: &RequestSlice, index: usize) -> String {
+    let request = &slice.requests[index];
     let structure = &slice.structures[request.structure as usize];
     let calls = &slice.calls;
     let node = |node: usize| {

@@ -36,10 +36,10 @@ async fn of(batches: &[FlushBatch]) -> (Arc<dyn ObjectStore>, Segments) {
 }
 
 /// Changes one byte of a file.
-async fn damage(objects: &dyn ObjectStore, path: &Path, at: usize) {
+async fn damage(objects: &dyn ObjectStore, path: &Path, index: usize) {
     let mut bytes = objects.get(path).await.unwrap().bytes().await.unwrap().to_vec();
-    let at = at % bytes.len();
-    bytes[at] ^= 0x10;
+    let position = index % bytes.len();
+    bytes[position] ^= 0x10;
     objects.put(path, bytes.into()).await.unwrap();
 }
 
@@ -51,12 +51,12 @@ async fn lost(segments: &Segments) -> u64 {
 async fn any_damaged_byte_is_detected_and_the_rest_is_answered() {
     let (first, second) = (flush_batch_of(1..4), flush_batch_of(10..12));
     for kind in [FileKind::Requests, FileKind::Calls, FileKind::Structures] {
-        for at in [4, 100, 333, 700] {
+        for position in [4, 100, 333, 700] {
             let (objects, segments) = of(&[first.clone(), second.clone()]).await;
             let bad = segments.shared.manifest().segments[0].clone();
-            damage(&*objects, &bad.path(kind), at).await;
+            damage(&*objects, &bad.path(kind), position).await;
             let mut answer = answered(&segments.view()).await;
-            assert_eq!(answer.losses.remove("corrupt_segment"), Some(6), "{kind:?} {at}");
+            assert_eq!(answer.losses.remove("corrupt_segment"), Some(6), "{kind:?} {position}");
             assert_eq!(answer, expected(std::slice::from_ref(&second)));
             // It remains quarantined, and is reported as long as its time is queried.
             let again = open(&objects, &StoreSettings::default()).await;
@@ -220,9 +220,9 @@ async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
 
 #[tokio::test]
 async fn two_writers_cannot_both_commit() {
-    let (objects, one) = of(&[flush_batch_of(1..4)]).await;
+    let (objects, segment) = of(&[flush_batch_of(1..4)]).await;
     let other = open(&objects, &StoreSettings::default()).await;
-    one.commit(Arc::new(flush_batch_of(10..11))).await.unwrap();
+    segment.commit(Arc::new(flush_batch_of(10..11))).await.unwrap();
     let rejected = other.commit(Arc::new(flush_batch_of(20..21))).await.unwrap_err();
     assert!(rejected.to_string().contains("another process"), "{rejected}");
     assert_eq!(answered(&other.view()).await, expected(&[flush_batch_of(1..4)]));

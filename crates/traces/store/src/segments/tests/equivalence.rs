@@ -20,9 +20,9 @@ async fn through_the_store(batches: &[FlushBatch], compact_after: u8) -> [SliceC
     let objects = empty_objects();
     let settings = StoreSettings::default();
     let segments = open(&objects, &settings).await;
-    for (at, batch) in batches.iter().enumerate() {
+    for (index, batch) in batches.iter().enumerate() {
         segments.commit(Arc::new(batch.clone())).await.unwrap();
-        if compact_after >> at & 1 == 1 {
+        if compact_after >> index & 1 == 1 {
             compact_all(&segments).await;
         }
     }
@@ -73,9 +73,9 @@ proptest! {
         let found = block_on(async {
             let objects = empty_objects();
             let segments = open(&objects, &StoreSettings::default()).await;
-            for (at, batch) in batches.iter().enumerate() {
+            for (index, batch) in batches.iter().enumerate() {
                 segments.commit(Arc::new(batch.clone())).await.unwrap();
-                if compact_after >> at & 1 == 1 {
+                if compact_after >> index & 1 == 1 {
                     compact_all(&segments).await;
                 }
             }
@@ -124,8 +124,11 @@ async fn samples_are_read_by_time_before_and_after_compaction() {
     segments.view().samples(since, until, &mut after).await.unwrap();
     assert_eq!(before.samples.len(), 15);
     assert_eq!(before.samples, after.samples);
-    let at = |text: &str| before.samples.iter().position(|sample| sample.contains(text)).unwrap();
-    assert!(at("3000000000") < at("4000000000") && at("4000000000") < at("900000000000"));
+    let position_of = |text: &str| before.samples.iter().position(|sample| sample.contains(text)).unwrap();
+    assert!(
+        position_of("3000000000") < position_of("4000000000")
+            && position_of("4000000000") < position_of("900000000000")
+    );
 }
 
 #[tokio::test]

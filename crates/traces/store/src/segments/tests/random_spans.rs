@@ -24,13 +24,13 @@ pub(super) struct RandomSpan {
 }
 
 pub(super) fn spans() -> impl Strategy<Value = Vec<RandomSpan>> {
-    let one = (
+    let parts = (
         (0_u8..12, 1_u8..9, 0_u8..9, -900_i16..900),
         (0_u32..5_000, 0_u8..4, 0_u8..4, any::<u8>()),
         (0_u8..6, proptest::option::weighted(0.15, 0_u8..6)),
     );
     let random_batches =
-        one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
+        parts.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
             let (batch, copied_to) = to;
             RandomSpan { trace, span, parent, start_s, inclusive, operation, replica, odd, batch, copied_to }
         });
@@ -41,16 +41,16 @@ pub(super) fn spans() -> impl Strategy<Value = Vec<RandomSpan>> {
 pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
     let mut batches = vec![FlushBatch::default(); 6];
     let mut seen = std::collections::HashSet::new();
-    for (at, span) in random_batches.iter().enumerate() {
+    for (index, span) in random_batches.iter().enumerate() {
         if !seen.insert((span.trace, span.span)) {
             continue;
         }
         for to in [Some(span.batch), span.copied_to].into_iter().flatten() {
             add(&mut batches[usize::from(to)], span);
         }
-        if at % 7 == 0 {
+        if index % 7 == 0 {
             let losses = &mut batches[usize::from(span.batch)].losses;
-            losses.add(Loss::InvalidId, || format!("record {at}"));
+            losses.add(Loss::InvalidId, || format!("record {index}"));
         }
     }
     for batch in &mut batches {
@@ -142,14 +142,14 @@ pub(super) fn much_later() -> FlushBatch {
 pub(super) fn samples(times: &[i64]) -> Samples {
     let mut samples = Samples { rows: Vec::new(), texts: vec!["".into(), "db-1".into(), "db-2".into()] };
     samples.rows = (times.iter().enumerate())
-        .map(|(at, &time)| SampleRow {
+        .map(|(index, &time)| SampleRow {
             time: Timestamp::from_unix_ns(time * 1_000_000_000),
             measure: Measure::Utilization,
-            server: 1 + at as u32 % 2,
+            server: 1 + index as u32 % 2,
             tier: 0,
             transaction: 0,
             callee: 0,
-            value: at as f64,
+            value: index as f64,
         })
         .collect();
     samples

@@ -117,9 +117,9 @@ async fn a_flush_batch_scattered_over_days_becomes_few_segments() {
     let mut batch = FlushBatch::clone(&at_hour(0));
     let row = batch.spans[0];
     batch.spans = (0..9_u128)
-        .map(|at| {
-            let start = hours(20 * at as i64);
-            laggard_model::SpanRow { trace: TraceId::from_value(at + 1), start, ..row }
+        .map(|index| {
+            let start = hours(20 * index as i64);
+            laggard_model::SpanRow { trace: TraceId::from_value(index + 1), start, ..row }
         })
         .collect();
     let objects = empty_objects();

@@ -111,7 +111,7 @@ fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Res
             if !replicas.contains_key(planned.replica.as_str()) {
                 replicas.insert(&planned.replica, Replica::start(planned, to, counts)?);
             }
-            let parent = planned.parent.map_or_else(Context::new, |at| open[at].clone());
+            let parent = planned.parent.map_or_else(Context::new, |index| open[index].clone());
             let span = replicas[planned.replica.as_str()]
                 .tracer
                 .build_with_context(builder(planned, open.len()), &parent);

@@ -20,19 +20,19 @@ fn mount(arguments: &[&str]) -> bool {
 
 impl Mount {
     /// A file system of this size in memory.
-    fn tmpfs(at: &Path, bytes: u64) -> Option<Mount> {
+    fn tmpfs(folder: &Path, bytes: u64) -> Option<Mount> {
         let size = format!("size={bytes}");
-        let done = mount(&["-t", "tmpfs", "-o", &size, "laggard-test", at.to_str().unwrap()]);
-        done.then(|| Mount { at: at.to_owned() })
+        let done = mount(&["-t", "tmpfs", "-o", &size, "laggard-test", folder.to_str().unwrap()]);
+        done.then(|| Mount { at: folder.to_owned() })
     }
 
     /// A read-only bind mount of a folder over itself.
-    fn read_only(at: &Path) -> Option<Mount> {
-        let path = at.to_str().unwrap();
+    fn read_only(folder: &Path) -> Option<Mount> {
+        let path = folder.to_str().unwrap();
         if !mount(&["--bind", path, path]) {
             return None;
         }
-        let over = Mount { at: at.to_owned() };
+        let over = Mount { at: folder.to_owned() };
         mount(&["-o", "remount,bind,ro", path]).then_some(over)
     }
 }

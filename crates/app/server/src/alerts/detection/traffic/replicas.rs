@@ -97,9 +97,9 @@ pub(in crate::alerts::detection) fn changed_replicas(
     let calls = count(requests, compared.all());
     let changed =
         calls.iter().filter(|(_, calls)| calls.by_replica.len() > 1).filter_map(|(service, calls)| {
-            let at = |interval: usize| until.minus(Nanos::from_ns(INTERVAL.ns() * interval as u64));
+            let start_of = |interval: usize| until.minus(Nanos::from_ns(INTERVAL.ns() * interval as u64));
             let (change, replica, shown) =
-                calls.interrupted(first_usual, at).or_else(|| calls.uneven(first_usual, at))?;
+                calls.interrupted(first_usual, start_of).or_else(|| calls.uneven(first_usual, start_of))?;
             let replicas = vec![names.replica_name(replica).to_owned()];
             Some(Finding { replicas, ..finding(change, names.service_name(*service), shown) })
         });
@@ -117,7 +117,7 @@ impl ReplicaCalls {
     }
 
     /// The replica whose share rose most.
-    fn uneven(&self, first_usual: usize, at: impl Fn(usize) -> Timestamp) -> Option<Changed> {
+    fn uneven(&self, first_usual: usize, start_of: impl Fn(usize) -> Timestamp) -> Option<Changed> {
         LENGTHS.into_iter().find_map(|length| {
             let first_usual = self.first_usual(first_usual, length, PARTS_MIN * length)?;
             let is_there = |calls: &Vec<u32>| sum(&calls[..length / LAST_PART]) > 0;
@@ -130,7 +130,7 @@ impl ReplicaCalls {
             let risen = self.by_replica.iter().filter_map(own);
             let (replica, mut shown) = risen.max_by(|a, b| a.1.rate.total_cmp(&b.1.rate))?;
             let middle = (shown.rate + shown.usual_rate) / 2.0;
-            shown.onset = Some(at(self.since(&self.by_replica[&replica], middle)));
+            shown.onset = Some(start_of(self.since(&self.by_replica[&replica], middle)));
             Some((TrafficChange::UnevenRequests, replica, shown))
         })
     }
@@ -174,7 +174,7 @@ impl ReplicaCalls {
     }
 
     /// The replica that is without requests again and again, as none was in the baseline.
-    fn interrupted(&self, first_usual: usize, at: impl Fn(usize) -> Timestamp) -> Option<Changed> {
+    fn interrupted(&self, first_usual: usize, start_of: impl Fn(usize) -> Timestamp) -> Option<Changed> {
         let first_usual = self.first_usual(first_usual, ABSENCE_LENGTH, ABSENCE_USUAL)?;
         let usual = sum(&self.all[first_usual..]);
         let own = |(replica, calls): (&ReplicaId, &Vec<u32>)| {
@@ -191,7 +191,7 @@ impl ReplicaCalls {
             usual_rate: 0.0,
             p_value: absences.iter().map(|absence| absence.p_value).fold(0.0, f64::max),
             calls: sum(&calls[..ABSENCE_LENGTH]),
-            onset: self.absences(calls, share, first_usual).last().map(|absence| at(absence.since)),
+            onset: self.absences(calls, share, first_usual).last().map(|absence| start_of(absence.since)),
         };
         Some((TrafficChange::InterruptedReplica, replica, shown))
     }

@@ -76,7 +76,7 @@ fn summarized(question: &DiagnoseQuestion<'_>, surveyed: &SurveyResult) -> Optio
     })
 }
 
-/// What limits trust in the answer.
+/// Cautions of this method: conditions under which its answer is less certain.
 pub(crate) fn cautions(answer: &CloudDiag) -> Vec<String> {
     let mut out = vec![];
     let left_out: usize = answer.categories.iter().map(|category| category.columns_left_out).sum();

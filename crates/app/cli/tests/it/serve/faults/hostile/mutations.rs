@@ -40,9 +40,9 @@ fn recorded() -> Vec<Recorded> {
     let zipkin: fn(&Addresses) -> SocketAddr = |server| server.zipkin;
     let http: fn(&Addresses) -> SocketAddr = |server| server.http;
     let json = "Content-Type: application/json\r\n";
-    let request = |at, line: &str, headers: &str, body: &[u8]| {
+    let request = |address, line: &str, headers: &str, body: &[u8]| {
         let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
-        Recorded { at, head, body: body.to_vec() }
+        Recorded { at: address, head, body: body.to_vec() }
     };
     let packed = zstd::encode_all(OTLP_PROTOBUF, 1).expect("into memory");
     let snappy =
@@ -117,19 +117,19 @@ const ODD: &[&[u8]] = &[
 fn mutate(bytes: &mut Vec<u8>, random: &mut SplitMix) {
     for _ in 0..1 + random.below(4) {
         let length = bytes.len() as u64;
-        let at = random.below(length + 1) as usize;
-        let end = (at + random.below(40) as usize).min(bytes.len());
+        let position = random.below(length + 1) as usize;
+        let end = (position + random.below(40) as usize).min(bytes.len());
         match random.below(6) {
-            0 if length > 0 => bytes[at.min(length as usize - 1)] ^= 1 << random.below(8),
-            1 => drop(bytes.drain(at..end)),
+            0 if length > 0 => bytes[position.min(length as usize - 1)] ^= 1 << random.below(8),
+            1 => drop(bytes.drain(position..end)),
             2 => {
-                let again = bytes[at..end].to_vec();
-                bytes.splice(at..at, again.repeat(1 + random.below(50) as usize));
+                let again = bytes[position..end].to_vec();
+                bytes.splice(position..position, again.repeat(1 + random.below(50) as usize));
             }
-            3 => bytes.truncate(at),
+            3 => bytes.truncate(position),
             _ => {
                 let inserted = ODD[random.below(ODD.len() as u64) as usize];
-                bytes.splice(at..end, inserted.iter().copied());
+                bytes.splice(position..end, inserted.iter().copied());
             }
         }
     }

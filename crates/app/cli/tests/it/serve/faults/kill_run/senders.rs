@@ -119,18 +119,18 @@ pub(crate) fn unix_ns() -> u64 {
 fn message(first: u64, half: u64, start: u64, old: bool) -> String {
     let mut spans = String::new();
     for trace in first..first + TRACES {
-        for at in [2 * half, 2 * half + 1] {
+        for index in [2 * half, 2 * half + 1] {
             let parent =
-                if at > 0 { format!(r#""parentSpanId":"{:016x}","#, 4 * trace) } else { String::new() };
-            let begins = start + at * 1_000_000 + trace % 1000;
-            let ends = if at > 0 { begins + 900_000 } else { begins + 5_000_000 };
+                if index > 0 { format!(r#""parentSpanId":"{:016x}","#, 4 * trace) } else { String::new() };
+            let begins = start + index * 1_000_000 + trace % 1000;
+            let ends = if index > 0 { begins + 900_000 } else { begins + 5_000_000 };
             let comma = if spans.is_empty() { "" } else { "," };
             write!(
                 spans,
                 r#"{comma}{{"traceId":"{trace:032x}","spanId":"{:016x}",{parent}"name":"{}","kind":2,
                 "startTimeUnixNano":"{begins}","endTimeUnixNano":"{ends}"}}"#,
-                4 * trace + at,
-                OPERATIONS[at as usize],
+                4 * trace + index,
+                OPERATIONS[index as usize],
             )
             .expect("a string can be written to");
         }
