@@ -9,7 +9,7 @@
 //!
 //! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`. `days` are
 //! ordinary days of `profile=NAME` (of all profiles), quiet for some hours, or with `fault=KIND:FACTOR:REPLICAS` for two
-//! hours, where every service has so many replicas; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
+//! hours, where every service has so many replicas, and with `drift=SD` of their minutes; `files` are recorded spans, of which each alert is printed; `part=BEFORE:AFTER` evaluates only so many minutes around its start.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 mod simulated;
@@ -31,7 +31,7 @@ fn main() {
         |index: usize, usual: &str| plain.get(index).map_or_else(|| usual.to_owned(), ToString::to_string);
     let keys = keys.into_iter().map(|key| key.split_once('=').expect("KEY=VALUE"));
     let (of_days, keys): (Vec<_>, Vec<_>) =
-        keys.partition(|(key, _)| ["profile", "fault", "part"].contains(key));
+        keys.partition(|(key, _)| ["profile", "fault", "part", "drift"].contains(key));
     let of_days =
         |requested: &str| of_days.iter().find(|(key, _)| *key == requested).map(|(_, value)| *value);
     let detection = keys.into_iter().fold(usual(), with);
@@ -51,6 +51,7 @@ fn main() {
             let hours: u32 = argument(3, "24").parse().expect("hours");
             let fault =
                 of_days("fault").map(|text| (text, Injected::parse(text).expect("KIND:FACTOR:REPLICAS")));
+            let drift = of_days("drift").map(|text| text.parse().expect("a standard deviation"));
             let profile = of_days("profile").map(|name| Profile::parse(name).expect("a profile"));
             let profiles = profile.map_or_else(|| PROFILES.to_vec(), |profile| vec![profile]);
             if fault.is_some() {
@@ -59,8 +60,8 @@ fn main() {
             for (profile, seed) in
                 profiles.iter().flat_map(|profile| seeds.clone().map(move |seed| (profile, seed)))
             {
-                let Some(mut history) = day(*profile, seed, rate, hours, fault.map(|(_, fault)| fault))
-                else {
+                let fault_injected = fault.map(|(_, fault)| fault);
+                let Some(mut history) = day(*profile, seed, rate, hours, fault_injected, drift) else {
                     continue;
                 };
                 if let Some(part) = of_days("part") {

@@ -91,6 +91,7 @@ pub(crate) fn day(
     rate: u32,
     hours: u32,
     fault: Option<Injected>,
+    drift: Option<f64>,
 ) -> Option<History> {
     let per_s = f64::from(rate) / 3600.0;
     let mut profile = Profile { requests_per_s: [per_s, per_s], ..profile };
@@ -107,7 +108,8 @@ pub(crate) fn day(
         until_s,
     });
     let window_s = if fault.is_some() { until_s + AFTER_S } else { 3600 * hours };
-    let settings = DaySettings { window_s, fault: injected, ..DaySettings::new(profile, seed) };
+    let usual = DaySettings::new(profile, seed);
+    let settings = DaySettings { window_s, fault: injected, drift: drift.unwrap_or(usual.drift), ..usual };
     // Some systems have no operation for some faults.
     let day = Day::new(&settings).ok()?;
     let mut ingest = Ingest::new(IngestSettings::default());

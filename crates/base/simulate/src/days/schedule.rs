@@ -15,6 +15,8 @@ const SCALING: i64 = 5 * MINUTE;
 const ROLLOUT_STEP: i64 = 20 * SECOND;
 /// A release may have been this long ago.
 const RELEASE_HOURS: i64 = 48;
+/// Drift of a service over that of a replica.
+const SERVICE_DRIFT: f64 = 5.0 / 6.0;
 /// How long requests may last after the end of the period.
 const MARGIN: i64 = 2 * MINUTE;
 
@@ -50,6 +52,8 @@ pub(super) struct Schedule {
     seed: u64,
     rate_mean: f64,
     diurnal: f64,
+    /// As [`DaySettings::drift`].
+    drift: f64,
     pub(super) instances: Vec<Instance>,
     /// By service: from when on which instances are active, ascending.
     active: Vec<Vec<(i64, Vec<u32>)>>,
@@ -65,6 +69,7 @@ impl Schedule {
             seed: settings.seed,
             rate_mean: random.between(low, high),
             diurnal: settings.profile.diurnal,
+            drift: settings.drift,
             instances: Vec::new(),
             active: Vec::new(),
             jobs: Vec::new(),
@@ -209,9 +214,9 @@ impl Schedule {
         let utilization = (service.utilization * load).min(0.85);
         let age = (time - own.born).max(0) as f64 / SECOND as f64;
         let cold = 1.0 + 3.0 * libm::exp(-age / 15.0);
-        let noise = 0.05 * self.noise(Topic::ServiceLoad, own.service as u64, time, 10 * MINUTE)
-            + 0.06 * self.noise(Topic::InstanceLoad, (own.service * 1_000 + own.slot) as u64, time, MINUTE);
-        cold * libm::exp(noise) / (1.0 - utilization)
+        let noise = SERVICE_DRIFT * self.noise(Topic::ServiceLoad, own.service as u64, time, 10 * MINUTE)
+            + self.noise(Topic::InstanceLoad, (own.service * 1_000 + own.slot) as u64, time, MINUTE);
+        cold * libm::exp(self.drift * noise) / (1.0 - utilization)
     }
 
     /// When work that starts at a time ends, given that the instance pauses now and then.

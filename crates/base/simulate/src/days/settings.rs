@@ -20,6 +20,9 @@ pub struct DaySettings {
     pub loss_onset: Option<LossOnset>,
     /// Whether clocks of hosts disagree: offsets within ±20 ms.
     pub clock_skew: bool,
+    /// Standard deviation of the logarithm of a replica's speed from minute to minute. That of a service over ten minutes is
+    /// five sixths of it.
+    pub drift: f64,
     /// The fault, if there is one.
     pub fault: Option<DayFault>,
 }
@@ -118,6 +121,9 @@ impl DayFaultKind {
 /// Monday, 12 January 2026, 09:00 UTC: a fixed time, so that the same seed gives the same bytes.
 const DEFAULT_START_UNIX_NS: i64 = 1_768_208_400_000_000_000;
 
+const DRIFT: f64 = 0.06;
+const DRIFT_MAX: f64 = 1.0;
+
 impl DaySettings {
     /// An hour without a fault, no span lost.
     pub fn new(profile: Profile, seed: u64) -> DaySettings {
@@ -129,6 +135,7 @@ impl DaySettings {
             lost_spans: 0.0,
             loss_onset: None,
             clock_skew: true,
+            drift: DRIFT,
             fault: None,
         }
     }
@@ -140,6 +147,9 @@ impl DaySettings {
         }
         if !(0.0..=1.0).contains(&self.lost_spans) {
             return refuse("lost_spans", self.lost_spans.to_string(), "a probability, 0 to 1");
+        }
+        if !(0.0..=DRIFT_MAX).contains(&self.drift) {
+            return refuse("drift", self.drift.to_string(), "0 to 1");
         }
         let onset = self.loss_onset.map_or(0.0, |onset| onset.probability);
         if !(0.0..=1.0).contains(&onset) {

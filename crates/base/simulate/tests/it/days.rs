@@ -136,5 +136,31 @@ fn unsupported_faults_and_formats_of_a_day_are_rejected() {
     // No service of this system has more than one replica.
     let fault = failing().fault.map(|fault| DayFault { kind: DayFaultKind::Replica, ..fault });
     assert!(refused(&DaySettings { fault, ..failing() }, &spans));
+    assert!(refused(&DaySettings { drift: 1.5, fault: None, ..failing() }, &spans));
     assert!(!folder.path().join("traces").exists());
+}
+
+/// The standard deviation between minutes of the mean logarithm of the spans' lengths.
+fn deviation_of_minutes(drift: f64) -> f64 {
+    let usual = DaySettings::new(Profile::parse("small").unwrap(), 1);
+    let settings = DaySettings { window_s: 30 * 60, drift, ..usual };
+    let day = Day::new(&settings).unwrap();
+    let mut minutes = vec![(0.0, 0.0); 30];
+    for request in day.requests() {
+        for record in request.spans.iter().map(|span| request.record(span, &day)) {
+            let minute = (request.start.unix_ns() - settings.start_unix_ns) / 60_000_000_000;
+            let (sum, count) = &mut minutes[minute as usize];
+            *sum += (record.inclusive.ns() as f64).ln();
+            *count += 1.0;
+        }
+    }
+    let means: Vec<f64> = minutes.iter().map(|(sum, count)| sum / count).collect();
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    (means.iter().map(|own| (own - mean).powi(2)).sum::<f64>() / means.len() as f64).sqrt()
+}
+
+#[test]
+fn minutes_of_a_day_differ_by_its_drift() {
+    let [steady, drifting] = [0.0, 0.4].map(deviation_of_minutes);
+    assert!(drifting > 0.15 && drifting > 1.5 * steady, "{drifting} {steady}");
 }

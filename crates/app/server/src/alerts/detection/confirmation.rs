@@ -94,15 +94,15 @@ pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Wi
 }
 
 /// A request that called the operation.
-struct Called {
-    start: Timestamp,
+pub(super) struct Called {
+    pub(super) start: Timestamp,
     category: u32,
     /// Mean logarithm of the times of its calls.
     log: f64,
 }
 
 /// Calls of one request depend on each other: they count as one.
-fn by_request(mut calls: Vec<SubjectCall>) -> Vec<Called> {
+pub(super) fn by_request(mut calls: Vec<SubjectCall>) -> Vec<Called> {
     calls.sort_by_key(|call| (call.start, call.request));
     let of_request = |calls: &[SubjectCall]| Called {
         start: calls[0].start,
@@ -119,7 +119,7 @@ fn within(all: &[Called], window: Window) -> &[Called] {
 }
 
 /// Usual times, by category of requests.
-struct Usual {
+pub(super) struct Usual {
     mean: f64,
     /// Of a category.
     means: HashMap<u32, f64>,
@@ -130,12 +130,12 @@ struct Usual {
     /// The time beyond which a call is beyond the tail.
     tail: f64,
     /// The share of the requests that is present.
-    tail_share: f64,
+    pub(super) tail_share: f64,
 }
 
 impl Usual {
     /// `None` with too few requests.
-    fn new(requests: &[Called]) -> Option<Usual> {
+    pub(super) fn new(requests: &[Called]) -> Option<Usual> {
         if requests.len() < USUAL_MIN {
             return None;
         }
@@ -172,7 +172,7 @@ impl Usual {
     }
 
     /// How many requests are beyond the tail.
-    fn in_tail(&self, requests: &[Called]) -> usize {
+    pub(super) fn in_tail(&self, requests: &[Called]) -> usize {
         requests.iter().filter(|request| self.residual(request) >= self.tail).count()
     }
 
@@ -190,7 +190,7 @@ impl Usual {
     }
 
     /// By how much requests are slower than usual. `None` for too few.
-    fn shift(&self, requests: &[Called]) -> Option<RankShift> {
+    pub(super) fn shift(&self, requests: &[Called]) -> Option<RankShift> {
         if requests.len() < LATEST_MIN {
             return None;
         }
@@ -210,8 +210,8 @@ impl Usual {
 }
 
 /// A change of the level of logarithms.
-struct RankShift {
-    change: f64,
+pub(super) struct RankShift {
+    pub(super) change: f64,
     /// Its standard error, with drift.
     error: f64,
 }

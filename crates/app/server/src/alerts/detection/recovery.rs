@@ -7,6 +7,7 @@
 
 use super::super::evaluate::{EvaluationSettings, Finding, Recovery, evaluate};
 use super::Compared;
+use super::confirmation::{Called, Usual, by_request};
 use laggard_diagnose::{Population, Subject, SubjectCall, subject_calls};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
@@ -52,11 +53,17 @@ pub(super) fn recovery(
     let anywhere = |window: Window| calls(&anywhere, requests, window, engine);
     let calls = |window: Window| calls(finding, requests, window, engine);
     // A replica that was started since then has no history. The baseline may have been deleted.
-    let Some(usual) = Level::usual(&calls(usual)).or_else(|| Level::usual(&anywhere(usual))) else {
+    let usual_calls = Some(calls(usual)).filter(|calls| Level::usual(calls).is_some());
+    let usual_calls = usual_calls.unwrap_or_else(|| anywhere(usual));
+    let Some(usual) = Level::usual(&usual_calls) else {
         return Some(Recovery::Unknown);
     };
     let since = since.max(until.minus(RECENT[RECENT.len() - 1])).min(until);
     let all = calls(Window { since, until });
+    let few_slow = FewSlow::of(usual_calls, all.clone());
+    if let Some(few_slow) = few_slow {
+        return Some(few_slow.recovery(evident_until, until));
+    }
     let recent =
         |length: Nanos| all.partition_point(|call| call.start <= until.minus(length).max(evident_until));
     for length in RECENT {
@@ -86,6 +93,58 @@ pub(super) fn recovery(
         }
     }
     Some(Recovery::Unknown)
+}
+
+/// Beyond this factor of the level, not only a few calls are slow.
+const FEW_FACTOR_MAX: f64 = 1.1;
+/// Slow requests of a slow-down of a few calls, and how much larger their share is than usual.
+const FEW_SLOW_MIN: usize = 3;
+const FEW_SHARE_MIN: f64 = 0.02;
+/// Requests that must be expected for a count to be judged: none comes with a probability of 5 % then.
+const FEW_EXPECTED: f64 = 3.0;
+
+/// A slow-down of a few calls: it moves neither level nor mean far, so that both look as if it were over.
+struct FewSlow {
+    usual: Usual,
+    /// Since the slow-down began.
+    all: Vec<Called>,
+}
+
+impl FewSlow {
+    /// `None` where the level of all calls has changed, or the share of slow calls has not.
+    fn of(usual: Vec<SubjectCall>, since: Vec<SubjectCall>) -> Option<FewSlow> {
+        let usual = Usual::new(&by_request(usual))?;
+        let all = by_request(since);
+        let few = FewSlow { usual, all };
+        let has_level = few.usual.shift(&few.all)?.change < FEW_FACTOR_MAX.ln();
+        let is_more = few.share(&few.all) >= few.usual.tail_share + FEW_SHARE_MIN;
+        (has_level && is_more && few.usual.in_tail(&few.all) >= FEW_SLOW_MIN).then_some(few)
+    }
+
+    fn share(&self, requests: &[Called]) -> f64 {
+        self.usual.in_tail(requests) as f64 / requests.len().max(1) as f64
+    }
+
+    /// Compares the slow requests of the shortest latest part that suffices with the middle between the usual share and that of
+    /// the time before, as square roots of counts (Anscombe, *Biometrika* 35, 1948).
+    fn recovery(&self, evident_until: Timestamp, until: Timestamp) -> Recovery {
+        let root = |count: f64| 2.0 * (count + 0.375).sqrt();
+        for length in RECENT {
+            let from = until.minus(length).max(evident_until);
+            let (before, latest) =
+                self.all.split_at(self.all.partition_point(|request| request.start <= from));
+            let slow = if before.len() < CALLS_MIN { self.share(&self.all) } else { self.share(before) };
+            let middle = (slow + self.usual.tail_share) / 2.0 * latest.len() as f64;
+            if middle < FEW_EXPECTED {
+                continue;
+            }
+            let errors = root(self.usual.in_tail(latest) as f64) - root(middle);
+            if errors.abs() > CERTAIN {
+                return if errors > 0.0 { Recovery::StillSlow } else { Recovery::Recovered };
+            }
+        }
+        Recovery::Unknown
+    }
 }
 
 /// So many calls that differ are expected of an operation that still fails, in the latest part that is judged: more where the

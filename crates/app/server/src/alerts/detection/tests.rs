@@ -384,3 +384,16 @@ fn an_operation_with_mostly_slower_calls_is_its_own_finding() {
     );
     assert!(!Finding { p_value: None, ..finding }.is_certain(1.0), "without a test");
 }
+
+#[test]
+fn a_few_slow_calls_are_an_alert_until_they_end() {
+    // One call in ten takes five times as long: neither the median nor the level changes much.
+    let is_slow = |at: i64| (180 * 6..270 * 6).contains(&at) && at * 7 % 10 == 0;
+    let requests = requests_with(0..330, is_slow, |_| false, |_| false);
+    let mut alerts = AlertList::default();
+    let states = watch(&mut alerts, &requests, 140, 330);
+    let first = states.find('F').unwrap_or_else(|| panic!("{states}"));
+    // An evaluation every five minutes, so that the fault lasts up to the 26th.
+    assert!(first <= 13 && states[first..].starts_with(&"F".repeat(26 - first)), "without a gap: {states}");
+    assert!(states.ends_with('.') && alerts.resolved.len() == 1, "and over in the end: {states}");
+}
