@@ -91,34 +91,37 @@ pub fn blame_ends(links: &[LinkExcess], own: &BTreeMap<ServiceId, MeanExcess>) -
     links.iter().enumerate().map(end).collect()
 }
 
-/// Observations of a category on other replicas, needed for its usual time, and of one end on the culprits, needed to judge it.
+/// Fewest observations from which the usual time of a category is known, and fewest by which an end is judged.
 const OBSERVATIONS_MIN: usize = 5;
 
-/// The end of a link that is slow on culprit replicas: that which is slow there while the other end is elsewhere. A host that runs
-/// both ends under one name, and only calls itself, leaves it undecided.
+/// Which end of a link is slow on the culprit replicas: the calls that have only this end there are slow. Undecided if both ends
+/// are slow, or if a host runs both ends under one name and calls only itself.
 pub(crate) fn culprits_end(table: &SiteTable, link: Site, culprits: &[Culprit]) -> End {
+    const NEITHER: usize = 0;
+    const CALLER: usize = 1;
+    const CALLEE: usize = 2;
     let Some(factor) = culprits.iter().map(|culprit| culprit.factor).reduce(f64::min) else {
         return End::Undecided;
     };
     let is_culprit = |replica| culprits.iter().any(|culprit| culprit.replica == replica);
     let time = |row: &Observation| (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
-    // By category: logarithms of times with neither end on a culprit, with the caller only, and with the callee only.
+    // Logarithms of times, by category and by which ends are on culprits.
     let mut times: BTreeMap<u32, [Vec<f64>; 3]> = BTreeMap::new();
     for row in table.rows_of(link) {
         let [caller, callee] = table.sets[row.set as usize][..] else { continue };
         let group = match (is_culprit(caller), is_culprit(callee)) {
             (true, true) => continue,
-            (true, false) => 1,
-            (false, true) => 2,
-            (false, false) => 0,
+            (true, false) => CALLER,
+            (false, true) => CALLEE,
+            (false, false) => NEITHER,
         };
         let category = table.requests[row.request as usize].category;
         times.entry(category).or_default()[group].push(time(row));
     }
     let slow_share = |group: usize| {
-        let usual = times.values().filter(|groups| groups[0].len() >= OBSERVATIONS_MIN);
+        let usual = times.values().filter(|groups| groups[NEITHER].len() >= OBSERVATIONS_MIN);
         let is_slow = usual.flat_map(|groups| {
-            let slow = median_of(&groups[0]) + 0.5 * factor.ln();
+            let slow = median_of(&groups[NEITHER]) + 0.5 * factor.ln();
             groups[group].iter().map(move |&time| time >= slow)
         });
         let is_slow: Vec<bool> = is_slow.collect();
@@ -127,11 +130,11 @@ pub(crate) fn culprits_end(table: &SiteTable, link: Site, culprits: &[Culprit]) 
     };
     let is_slow = |group| slow_share(group).map(|share| share >= 0.5);
     let is_seen = |group: usize| times.values().any(|groups| !groups[group].is_empty());
-    match (is_slow(1), is_slow(2)) {
+    match (is_slow(CALLER), is_slow(CALLEE)) {
         (Some(true), Some(false) | None) => End::Caller,
         (Some(false) | None, Some(true)) => End::Callee,
-        (None, None) if is_seen(1) && !is_seen(2) => End::Caller,
-        (None, None) if is_seen(2) && !is_seen(1) => End::Callee,
+        (None, None) if is_seen(CALLER) && !is_seen(CALLEE) => End::Caller,
+        (None, None) if is_seen(CALLEE) && !is_seen(CALLER) => End::Callee,
         _ => End::Undecided,
     }
 }
@@ -211,7 +214,8 @@ mod tests {
         assert_eq!(blame_ends(&link, &own(&[(FRONT, 400.0), (CART, 0.0)])), [Caller]);
     }
 
-    /// The end that the tables' culprit replica 0 is told to be: `is_slow` of calls by caller's and callee's replica.
+    /// The end blamed when replica 0 is the culprit. `pairs` are the replicas of callers and callees that call each other, and
+    /// `is_slow` tells which of these calls are slow.
     fn end_on_shared_hosts(pairs: &[(usize, usize)], is_slow: impl Fn(usize, usize) -> bool) -> End {
         let operation = OperationId::from_index;
         let link = Site::Link { caller: operation(0), callee: operation(1) };

@@ -60,8 +60,7 @@ pub(super) fn recovery(
     };
     let since = since.max(until.minus(RECENT[RECENT.len() - 1])).min(until);
     let all = calls(Window { since, until });
-    let few_slow = FewSlow::of(usual_calls, all.clone());
-    if let Some(few_slow) = few_slow {
+    if let Some(few_slow) = FewSlow::of(usual_calls, all.clone()) {
         return Some(few_slow.recovery(evident_until, until));
     }
     let recent =
@@ -95,18 +94,18 @@ pub(super) fn recovery(
     Some(Recovery::Unknown)
 }
 
-/// Beyond this factor of the level, not only a few calls are slow.
+/// A slowdown of few calls changes the level of all calls by less than this factor.
 const FEW_FACTOR_MAX: f64 = 1.1;
-/// Slow requests of a slow-down of a few calls, and how much larger their share is than usual.
+/// Fewest slow requests of a slowdown of few calls, and by how much their share must exceed the usual one.
 const FEW_SLOW_MIN: usize = 3;
 const FEW_SHARE_MIN: f64 = 0.02;
-/// Requests that must be expected for a count to be judged: none comes with a probability of 5 % then.
+/// Expected slow requests from which on a count is judged: with three, none at all has a probability of 5 %.
 const FEW_EXPECTED: f64 = 3.0;
 
-/// A slow-down of a few calls: it moves neither level nor mean far, so that both look as if it were over.
+/// A slowdown of few calls. Level and mean hardly differ from the usual ones, so they would look recovered during the fault.
 struct FewSlow {
     usual: Usual,
-    /// Since the slow-down began.
+    /// Requests since the slowdown began.
     all: Vec<Called>,
 }
 

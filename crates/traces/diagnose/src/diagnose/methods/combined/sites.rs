@@ -209,28 +209,28 @@ pub(super) fn between(study: &SiteStudy, suspect: &SiteSuspect) -> Option<Betwee
     Some(between_operations(study, (caller, callee), end))
 }
 
-/// Decides which end of a link is the cause where nothing else did: the culprit replicas run only one of its operations.
+/// Where nothing else shows which end of a link is the cause, culprit replicas do, unless they run the operation at the other end
+/// as well.
 pub(super) fn decide_end(study: &SiteStudy, suspect: &mut Suspect) {
     let Some(between) = &mut suspect.between else { return };
     if between.end != LinkEnd::Unknown || suspect.culprits.is_empty() {
         return;
     }
     let names = study.union.names();
-    let is_on_culprits = |service: &str, operation: &str| {
-        let is_it = |id: OperationId| {
-            let key = names.operation_key(id);
-            (key.service, key.operation) == (service, operation)
-        };
-        let runs_on = |culprit| study.window.homes.iter().any(|&(id, home)| home == culprit && is_it(id));
-        suspect.culprits.iter().all(|&culprit| runs_on(culprit))
+    let is = |operation: OperationId, service: &str, name: &str| {
+        let key = names.operation_key(operation);
+        (key.service, key.operation) == (service, name)
     };
-    let on_caller = is_on_culprits(&between.caller_service, &between.caller_operation);
-    let on_callee = is_on_culprits(&between.callee_service, &between.callee_operation);
-    between.end = match (on_caller, on_callee) {
-        (true, false) => LinkEnd::Caller,
-        (false, true) => LinkEnd::Callee,
-        _ => LinkEnd::Unknown,
+    let (end, service, name) = match is(suspect.operation, &between.caller_service, &between.caller_operation)
+    {
+        true => (LinkEnd::Caller, &between.callee_service, &between.callee_operation),
+        false => (LinkEnd::Callee, &between.caller_service, &between.caller_operation),
     };
+    let homes = study.window.homes.iter().filter(|&&(operation, _)| is(operation, service, name));
+    let other_end: BTreeSet<ReplicaId> = homes.map(|&(_, replica)| replica).collect();
+    if !suspect.culprits.iter().all(|culprit| other_end.contains(culprit)) {
+        between.end = end;
+    }
 }
 
 fn between_operations(
