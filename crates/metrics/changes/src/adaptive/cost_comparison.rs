@@ -78,6 +78,9 @@ pub(super) enum TimeBasis {
 /// Idle shares whose logarithms differ by less queue alike.
 const QUEUEING_ALIKE: f64 = 0.25;
 
+/// Relative error of the change of the CPU that changed times predict.
+const PREDICTION_ERROR: f64 = 0.15;
+
 /// Two ranges of windows, compared.
 #[derive(Clone, Debug)]
 pub(super) struct CostComparison {
@@ -192,28 +195,30 @@ impl CostComparison {
         (1.0 + more / expected.max(f64::MIN_POSITIVE)).max(0.01).ln()
     }
 
-    /// The seconds of types that changed: without queueing where both sides queue alike. Where they do not, that formula is too
-    /// low under load, and proportions are too high where a part of the work that did not change comes after the response: the
-    /// one whose differences account better for the CPU.
-    pub(super) fn basis(&self, changed: &[usize]) -> TimeBasis {
+    /// The seconds of types that changed: without queueing, unless the two sides queue so differently that those do not account
+    /// for the CPU and proportions do. Under load, the formula of queueing is too low; proportions are too high where a part of
+    /// the work that did not change comes after the response.
+    ///
+    /// `drift` is the share by which the cost of everything may drift between the two sides.
+    pub(super) fn basis(&self, changed: &[usize], drift: f64) -> TimeBasis {
         let pairs = self.times.iter().filter(|pair| changed.contains(&pair.transaction));
         let pairs: Vec<&TimePair> = pairs.collect();
-        if self.queueing < QUEUEING_ALIKE {
-            return TimeBasis::Service;
-        }
-        let misfit = |basis: TimeBasis| {
+        let predicted = |basis: TimeBasis| {
             let difference = |pair: &&TimePair| {
                 let [before_s, after_s] = pair.seconds(basis);
                 (pair.transaction, after_s - before_s)
             };
-            let differences: Vec<(usize, f64)> = pairs.iter().map(difference).collect();
-            (self.log_ratio_of(&differences) - self.cpu.log_ratio).abs()
+            self.log_ratio_of(&pairs.iter().map(difference).collect::<Vec<_>>())
         };
-        if misfit(TimeBasis::Service) < misfit(TimeBasis::Share) {
-            TimeBasis::Service
-        } else {
-            TimeBasis::Share
-        }
+        let misfit = |basis: TimeBasis| (predicted(basis) - self.cpu.log_ratio).abs();
+        let error = self.prediction_error(predicted(TimeBasis::Service)).hypot(drift);
+        let accounts = misfit(TimeBasis::Service) <= error.max(misfit(TimeBasis::Share));
+        if self.queueing < QUEUEING_ALIKE || accounts { TimeBasis::Service } else { TimeBasis::Share }
+    }
+
+    /// Standard error of the difference between the CPU's logarithm of the ratio and one that changed times predict.
+    pub(super) fn prediction_error(&self, predicted: f64) -> f64 {
+        self.cpu.standard_error.hypot(PREDICTION_ERROR * predicted)
     }
 
     /// The seconds by which a demand changes if it does as a time by `log_factor`: of the part of the demand that is in

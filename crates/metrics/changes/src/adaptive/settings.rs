@@ -30,7 +30,7 @@ settings! {
         /// Another model adds more than this share of the CPU used to the error
         excess_error_min ("excess-error-min"): f64 = 0.02, within(0.0, 1.0), "ours";
         /// A service time changed when it did by more than this share
-        service_change_min ("service-change-min"): f64 = 0.1, within(0.001, 10.0), "ours: a smaller change does not matter";
+        service_change_min ("service-change-min"): f64 = 0.05, within(0.001, 10.0), "ours: a smaller change does not matter";
         /// How much a service time may vary with utilization alone, as a logarithm
         load_slope_max ("load-slope-max"): f64 = 1.5, within(0.0, 100.0), "measured servers: 0.4 to 1.1";
         /// Windows are joined until a type has this many transactions

@@ -14,6 +14,10 @@ const TYPES_FOR_COMMON: usize = 4;
 /// Share of the utilizations of a period excluded at either end when two periods are compared at equal load.
 const OUTER_SHARE: f64 = 0.1;
 
+/// Where one type's time changes, those of the others follow by up to this part of it, as logarithms: they share the queue, and
+/// its formula is not exact.
+const INDIRECT_PART: f64 = 0.1;
+
 /// The shift of one type's service time between two periods.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServiceShift {
@@ -29,9 +33,9 @@ pub(super) struct ServiceShift {
     pub(super) is_change: bool,
 }
 
-/// The shifts of all types with enough cells in both periods. A type changed when its shift is more than
-/// `service_change_min`, and so by `score_min` standard errors: relative to the common shift of most types, which is
-/// attributed to the load, or in itself at equal utilization.
+/// The shifts of all types with enough cells in both periods. A type changed when its shift exceeds `service_change_min`, and a
+/// tenth of the largest shift, by `score_min` standard errors: relative to the common shift of most types, which is attributed
+/// to the load, or in itself at equal utilization.
 pub(super) fn shifts(
     series: &[ServiceSeries],
     before: &Range<usize>,
@@ -53,9 +57,10 @@ pub(super) fn shifts(
         );
     }
     let common = common_shift(&shifts);
+    let largest = shifts.iter().map(|shift| (shift.size - common.unwrap_or(0.0)).abs()).fold(0.0, f64::max);
     for (shift, alone) in shifts.iter_mut().zip(&alone) {
         let is_significant = |size: f64, error: f64, least: f64| size.abs() > least + score_min * error;
-        let least = settings.service_change_min;
+        let least = settings.service_change_min.max(INDIRECT_PART * largest);
         let by_itself = is_significant(alone.size, alone.standard_error, least + alone.tolerance);
         let beyond_common = common.is_some_and(|common| {
             is_significant(shift.size - common, shift.standard_error, least)

@@ -23,6 +23,13 @@ const DECIDABLE_ERRORS: f64 = 2.5;
 const CONFIRMED_PART: f64 = 0.4;
 /// Types changed by one factor if the logarithms of their ratios differ by less than this, or by their errors.
 const COMMON_WITHIN: f64 = 0.06;
+/// Number of standard errors by which the cost of a transaction must differ to be named.
+const SIGNIFICANT_ERRORS: f64 = 1.96;
+/// Relative error of the formula of queueing: measured servers take up to 0.3 less, as a logarithm, at 80 % load than at 20 %,
+/// whose idle shares differ by 1.4.
+const QUEUEING_FORMULA_ERROR: f64 = 0.25;
+/// On a slower host, times may differ from their common factor by this share: caches and memory do not slow down alike.
+const HOST_WITHIN: f64 = 0.1;
 /// Demands of more types than this are not compared one by one: too many vary together. Counts on both sides of the cut,
 /// with all other demands in common, name them more reliably.
 const SEPARABLE_TYPES: usize = 4;
@@ -59,13 +66,9 @@ impl<'a> Proportions<'a> {
     /// nearer.
     fn misfit(&self, costs: &CostComparison) -> f64 {
         let predicted = costs.log_ratio_of(&self.differences(costs));
-        let error = costs.cpu.standard_error.hypot(PREDICTION_ERROR * predicted);
-        (costs.cpu.log_ratio - predicted).abs() / error
+        (costs.cpu.log_ratio - predicted).abs() / costs.prediction_error(predicted)
     }
 }
-
-/// Relative error of the change of the CPU that changed times predict.
-const PREDICTION_ERROR: f64 = 0.15;
 
 /// Possible common ratios of the times: the median; of two types, either of them.
 fn common_ratios(times: &[TimePair]) -> Vec<f64> {
@@ -86,9 +89,13 @@ fn cpu_verdict(
     let predicted = costs.log_ratio_of(differences);
     let cpu = costs.cpu;
     if predicted.abs() > DECIDABLE_ERRORS * cpu.standard_error {
-        return match cpu.log_ratio / predicted >= CONFIRMED_PART {
+        // The cost of everything may have drifted the other way at the same time.
+        let most = cpu.log_ratio * predicted.signum() + settings.drift_scale;
+        let least = CONFIRMED_PART * predicted.abs();
+        return match cpu.log_ratio * predicted.signum() >= least {
             true => CpuVerdict::Confirmed,
-            false => CpuVerdict::Refuted,
+            false if most < least => CpuVerdict::Refuted,
+            false => CpuVerdict::Undecided,
         };
     }
     let distinct = costs.distinct(settings.service_change_min);
@@ -205,11 +212,13 @@ impl CutFacts<'_> {
         match cpu_verdict(costs, &best.differences(costs), self.settings()) {
             CpuVerdict::Confirmed if best.misfit(costs) < MISFIT_MAX => {
                 let changed: Vec<usize> = best.changed.iter().map(|(pair, _)| pair.transaction).collect();
-                let basis = costs.basis(&changed);
+                let basis = costs.basis(&changed, self.settings().drift_scale);
                 let mut changes: Vec<TransactionChange> =
                     best.changed.iter().map(|(pair, _)| cost_of_time(pair, basis)).collect();
+                changes.retain(is_significant);
                 sort_by_difference(&mut changes);
-                Some(BoundaryVerdict::new(ChangeKind::ApplicationChange, changes))
+                let is_named = !changes.is_empty();
+                is_named.then(|| BoundaryVerdict::new(ChangeKind::ApplicationChange, changes))
             }
             CpuVerdict::Refuted if self.is_event => {
                 // At another load, a type that waits elsewhere takes another proportion.
@@ -261,8 +270,13 @@ impl CutFacts<'_> {
                 let changed: Vec<usize> = times.iter().map(|time| time.transaction).collect();
                 let mut costs: Vec<TransactionChange> =
                     times.iter().map(|time| self.cost(time, &changed)).collect();
+                costs.retain(is_significant);
+                let kind = match costs.is_empty() {
+                    true => ChangeKind::WorkloadChange,
+                    false => ChangeKind::ApplicationChange,
+                };
                 sort_by_difference(&mut costs);
-                BoundaryVerdict::new(ChangeKind::ApplicationChange, costs)
+                BoundaryVerdict::new(kind, costs)
             }
         }
     }
@@ -279,7 +293,7 @@ impl CutFacts<'_> {
     fn cost(&self, time: &TransactionChange, changed: &[usize]) -> TransactionChange {
         let pair = self.costs.as_ref().and_then(|costs| {
             let pair = costs.times.iter().find(|pair| pair.transaction == time.transaction)?;
-            Some((pair, costs.basis(changed)))
+            Some((pair, costs.basis(changed, self.settings().drift_scale)))
         });
         match pair {
             Some((pair, basis)) => cost_of_time(pair, basis),
@@ -357,13 +371,15 @@ impl CutFacts<'_> {
         if costs.times.len() < 2 {
             return shifts.is_empty() && self.several_moved(costs);
         }
-        let least = self.settings().service_change_min.ln_1p();
+        let least = HOST_WITHIN.max(self.settings().service_change_min).ln_1p();
         let common = costs.times.iter().map(|pair| pair.log_ratio).collect::<Vec<f64>>();
         let others = Proportions::new(costs, median_of(&common), least).changed.len();
         let services: Vec<f64> = costs.times.iter().map(TimePair::service_log_ratio).collect();
-        let follows = median_of(&services) / costs.cpu.log_ratio > CONFIRMED_PART;
-        // At another load, times do not show whether one type or all changed.
-        let is_shown = costs.queueing < costs.cpu.log_ratio.abs();
+        let service = median_of(&services) * costs.cpu.log_ratio.signum();
+        let confirmed = CONFIRMED_PART * costs.cpu.log_ratio.abs();
+        let follows = service > confirmed;
+        // At another load, times show that all types changed only beyond what the formula of queueing is off.
+        let is_shown = service - QUEUEING_FORMULA_ERROR * costs.queueing > confirmed;
         let part = 1.0 - others as f64 / costs.times.len() as f64;
         part >= COMMON_PART && follows && (is_shown || self.several_moved(costs))
     }
@@ -393,6 +409,12 @@ impl CutFacts<'_> {
     fn settings(&self) -> &ChangeSettings {
         self.evidence.settings
     }
+}
+
+/// Whether the seconds differ by more than their error: at another load, a service time may move and the cost may not.
+fn is_significant(change: &TransactionChange) -> bool {
+    let difference_s = change.after_s - change.before_s;
+    difference_s.abs() > SIGNIFICANT_ERRORS * change.standard_error_s
 }
 
 fn cost_of_time(pair: &TimePair, basis: TimeBasis) -> TransactionChange {
