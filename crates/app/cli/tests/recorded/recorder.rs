@@ -4,7 +4,7 @@ use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// Path of the program.
 pub(crate) const LAGGARD: &str = env!("CARGO_BIN_EXE_laggard");
@@ -102,6 +102,19 @@ impl Tracefs {
     }
 }
 
+/// How a process ended; one that does not end in half a minute is killed, and the test fails.
+#[track_caller]
+pub(crate) fn ended(mut process: Child) -> Output {
+    for _ in 0..1500 {
+        if process.try_wait().unwrap().is_some() {
+            return process.wait_with_output().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    process.kill().unwrap();
+    panic!("it did not end: {}", stderr_text(&process.wait_with_output().unwrap()));
+}
+
 /// Waits until a condition holds, with a timeout for very busy machines.
 #[track_caller]
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
@@ -153,6 +166,38 @@ impl Quota {
 }
 
 impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// A control group with little memory; dropping it removes the folder.
+pub(crate) struct SmallMemory {
+    folder: PathBuf,
+}
+
+impl SmallMemory {
+    const LIMIT: &str = "12582912";
+
+    /// Of version 1 or 2 of control groups, whichever limits memory here.
+    pub(crate) fn new() -> Option<SmallMemory> {
+        let name = format!("laggard-test-memory-{}", std::process::id());
+        let kinds = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        kinds.into_iter().find_map(|(root, limit)| {
+            let folder = Path::new(root).join(&name);
+            std::fs::create_dir(&folder).ok()?;
+            let group = SmallMemory { folder };
+            std::fs::write(group.folder.join(limit), SmallMemory::LIMIT).ok().map(|()| group)
+        })
+    }
+
+    /// Path of the group.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for SmallMemory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir(&self.folder);
     }

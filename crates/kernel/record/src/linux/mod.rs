@@ -40,8 +40,10 @@ use watch::{Signals, WatchOutcome};
 /// # Errors
 /// When something is missing (its text says what, and how to get it), or the command cannot be run or the file cannot be written.
 pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
+    // Before anything is changed: a signal that comes meanwhile ends the recording as soon as it begins.
+    let signals = Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
     let mut session = Session::prepare(settings)?;
-    let ran = session.run(settings);
+    let ran = session.run(settings, signals);
     let failures = session.restorer.restore();
     let mut ran = ran?;
     let bytes = write(settings.form, session.out, &mut ran)?;
@@ -109,9 +111,7 @@ impl Session {
     }
 
     /// Records until the target has ended, and reads what is left in the buffer.
-    fn run(&mut self, settings: &RecordSettings) -> Result<RunOutcome, RecordError> {
-        let mut signals =
-            Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
+    fn run(&mut self, settings: &RecordSettings, mut signals: Signals) -> Result<RunOutcome, RecordError> {
         let offset_ns = facts::calendar_offset_ns();
         let cpus = facts::cpu_count();
         let page_bytes = facts::ring_page_bytes(&self.buffer)?;
