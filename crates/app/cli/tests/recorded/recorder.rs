@@ -159,6 +159,12 @@ impl Quota {
         Some(quota)
     }
 
+    /// The same, with all the weight of [`Ahead`].
+    pub(crate) fn ahead(self) -> Quota {
+        std::fs::write(self.folder.join("cpu.shares"), WEIGHT).unwrap();
+        self
+    }
+
     /// Path of the cgroup.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -200,6 +206,54 @@ impl SmallMemory {
 impl Drop for SmallMemory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// The largest weight of a control group (v1), so that other load of the machine hardly stops what is in it.
+const WEIGHT: &str = "262144";
+
+/// A control group (v1) whose programs run ahead of the machine's other load, which would be a reason for waits too. Without such
+/// groups, programs run as they are.
+pub(crate) struct Ahead {
+    folder: Option<PathBuf>,
+}
+
+impl Ahead {
+    pub(crate) fn new() -> Ahead {
+        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/laggard-test-ahead-{}", std::process::id()));
+        let made =
+            std::fs::create_dir(&folder).and_then(|()| std::fs::write(folder.join("cpu.shares"), WEIGHT));
+        Ahead { folder: made.is_ok().then_some(folder) }
+    }
+
+    /// What comes before a command, so that it runs in the group.
+    pub(crate) fn command_prefix(&self) -> Vec<String> {
+        let enter = |folder: &PathBuf| {
+            let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", folder.display());
+            ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec()
+        };
+        self.folder.as_ref().map(enter).unwrap_or_default()
+    }
+
+    /// A busy loop in the group.
+    pub(crate) fn busy_loop(&self) -> BusyLoop {
+        let command =
+            [self.command_prefix(), ["sh", "-c", "while :; do :; done"].map(str::to_owned).to_vec()];
+        let words = command.concat();
+        BusyLoop(Command::new(&words[0]).args(&words[1..]).spawn().unwrap())
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // The programs in it may still be ending.
+        for _ in 0..50 {
+            let Some(folder) = &self.folder else { return };
+            if std::fs::remove_dir(folder).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }
 
