@@ -75,6 +75,11 @@ fn report(folder: &Path, ahead: &Ahead, program: &Path, kind: &str) -> Option<Va
         (_, Some(Some(memory))) => memory.folder().to_str().unwrap().to_owned(),
         _ => "-".to_owned(),
     };
+    if kind == "pages" {
+        // An earlier recording has read it.
+        let file = std::fs::File::open(&uncached).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
     let script = path("two_threads.py");
     let command = if kind == "interpreter" {
         if !is_python_installed() {
@@ -94,16 +99,13 @@ fn report(folder: &Path, ahead: &Ahead, program: &Path, kind: &str) -> Option<Va
     Some(diagnose(&[&trace, "--normal-label", &normal, "--sample-label", &sample]))
 }
 
-/// Files for page faults: one in the page cache, one not.
+/// Files for page faults: one that remains in the page cache, one that is dropped from it.
 fn write_files(folder: &Path) {
     for (name, bytes) in [("cached", 4 << 20), ("uncached", 96 << 20)] {
         let path = folder.join(name);
         std::fs::write(&path, vec![7_u8; bytes]).unwrap();
         let file = std::fs::File::open(&path).unwrap();
         file.sync_all().unwrap();
-        if name == "uncached" {
-            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        }
     }
 }
 

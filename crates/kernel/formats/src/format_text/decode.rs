@@ -247,8 +247,9 @@ impl RecordDecoder<'_> {
     /// Keeps the program's part of a stack until the next record, which has the kernel's.
     fn program_stack(&mut self, plan: &EventPlan) {
         let &EventPlan::ProgramStack { process, addresses } = plan else { return };
-        let stack = || Some(StackAddresses::new(self.number(process)?, self.addresses(addresses)?));
-        self.scratch.program_stack = stack();
+        let parts = self.number(process).zip(self.addresses(addresses));
+        self.scratch.program_stack =
+            parts.map(|(process, addresses)| StackAddresses::new(process, addresses));
     }
 
     /// The addresses in an array at the end of the record, which may be longer than declared.
