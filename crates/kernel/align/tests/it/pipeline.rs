@@ -82,8 +82,8 @@ fn a_sample_is_not_usual_because_one_normal_execution_is_like_it() {
     let diagnosis = diagnose(&normal, &sample, 3, &AlignSettings::default());
     assert_eq!(diagnosis.verdict, Verdict::ExecutionsStandOut);
     assert!(diagnosis.sample.iter().all(|execution| execution.stands_out()));
-    let alike = diagnose(&normal, &normal, 3, &AlignSettings::default());
-    assert_eq!(alike.verdict, Verdict::NothingFound);
+    let unchanged = diagnose(&normal, &normal, 3, &AlignSettings::default());
+    assert_eq!(unchanged.verdict, Verdict::NothingFound);
 }
 
 #[test]
