@@ -20,6 +20,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-settings", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer { name: "laggard-system", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-elf", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-wire", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
@@ -52,8 +53,16 @@ const LAYERS: &[Layer] = &[
         may_use: &["laggard-settings", "laggard-numeric"],
         tests_may_use: &["laggard-simulate-kernel"],
     },
-    Layer { name: "laggard-kernel-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
-    Layer { name: "laggard-record", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
+    Layer {
+        name: "laggard-kernel-formats",
+        may_use: &["laggard-model", "laggard-elf", "laggard-wire"],
+        tests_may_use: &[],
+    },
+    Layer {
+        name: "laggard-record",
+        may_use: &["laggard-model", "laggard-elf"],
+        tests_may_use: &["laggard-kernel-formats"],
+    },
     Layer {
         name: "laggard-localize",
         may_use: &["laggard-settings", "laggard-model", "laggard-numeric"],

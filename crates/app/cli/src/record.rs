@@ -64,7 +64,7 @@ pub(crate) struct Record {
     /// Also record calls of this function, as spans for `laggard diagnose`; repeat for more
     #[arg(long = "uprobe", value_name = "PROGRAM:FUNCTION", value_parser = uprobe)]
     uprobes: Vec<Uprobe>,
-    /// Also record where in the kernel threads wait, and where they are woken from
+    /// Also record the call stacks with which threads wait and are woken
     #[arg(long)]
     stacks: bool,
     /// Keep the latest events only, in memory, and read them at the end

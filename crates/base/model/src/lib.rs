@@ -30,7 +30,7 @@ pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use kernel::{
     ClockMap, ContextFlags, ControlGroup, Cpu, CpuQuota, EventKind, ExpiredTimer, HostSnapshot, IpiVector,
     KernelEvent, KernelTexts, KernelTime, PrevState, ProbedFunction, Socket, StatedumpStatus, TextId,
-    ThreadMembership, ThrottleCounts, Tid,
+    ThreadMembership, ThrottleCounts, Tid, UserFunctions,
 };
 pub use log_histogram::{HistogramBin, LogHistogram};
 pub use losses::{Loss, LossCount, Losses};

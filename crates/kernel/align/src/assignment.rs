@@ -1,7 +1,8 @@
 //! Executions as points, the kinds of the normal ones, and the kind of each sample execution.
 
+use crate::chance::chance_of_share;
 use crate::kinds::{Kinds, all_kinds};
-use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
+use crate::pairing::{NormalKinds, PairScore, best_pair, median_point, relative_distance};
 use crate::silhouette::distance;
 use crate::tail::EmpiricalTail;
 use crate::vectors::{StateVectors, state_vectors};
@@ -74,6 +75,9 @@ pub(crate) struct KindAssignment {
 /// kinds decide.
 const NEW_DISTANCE: f64 = 0.35;
 
+/// Probability up to which more executions of a sample are of a rare normal kind than chance explains. Ours.
+const CROWDED_CHANCE: f64 = 1e-3;
+
 /// P-value below which an execution still fits no kind after one of its states is left out.
 const STILL_NEW: f64 = 0.01;
 
@@ -95,17 +99,44 @@ pub(crate) fn assignments(views: PointViews<'_>, settings: &AlignSettings) -> Ki
     let members: Vec<Vec<usize>> = (0..count).map(|kind| kinds.members(kind)).collect();
     let medians: Vec<Vec<f64>> = members.iter().map(|rows| median_point(&points[0], rows)).collect();
     let adjusted = benjamini_hochberg(&new_p_values(points, &members, settings.cluster_points_min - 1));
-    let assignment = |index: usize| {
+    let assignment = |index: usize, left_out: &BTreeSet<usize>| {
         let sequence = Matrix::from_row_major(1, points[1].cols(), points[1].row(index).to_vec());
-        let pair = best_pair(&normal.scores(&sequence));
+        let scores: Vec<PairScore> =
+            normal.scores(&sequence).into_iter().filter(|score| !left_out.contains(&score.kind)).collect();
+        let pair = best_pair(&scores);
         let kind = pair.map_or(0, |pair| pair.kind);
         let distance = relative_distance(&medians[kind], points[1].row(index));
         let is_new = distance > NEW_DISTANCE && adjusted[index] <= settings.false_alarm;
         KindAssignment { kind, score: pair.map(|pair| pair.score), distance, is_new }
     };
-    let mut sample: Vec<KindAssignment> = (0..points[1].rows()).map(assignment).collect();
+    let mut sample: Vec<KindAssignment> =
+        (0..points[1].rows()).map(|index| assignment(index, &BTreeSet::new())).collect();
+    let crowded = crowded_kinds(&members, &sample, points[0].rows(), settings);
+    for index in 0..sample.len() {
+        if crowded.contains(&sample[index].kind) {
+            sample[index] = assignment(index, &crowded);
+        }
+    }
     reassign_changed(views, &members, settings, &mut sample);
     KindAssignments { sample, kinds }
+}
+
+/// Kinds of too few normal executions for a cluster that far more of the sample would be of than chance explains: one normal
+/// execution that was disturbed is no reason to call all of a sample usual that is disturbed in the same way. Never all kinds.
+fn crowded_kinds(
+    members: &[Vec<usize>],
+    sample: &[KindAssignment],
+    normal: usize,
+    settings: &AlignSettings,
+) -> BTreeSet<usize> {
+    let is_crowded = |kind: &usize| {
+        let count = sample.iter().filter(|assignment| assignment.kind == *kind).count();
+        let of_kind = (members[*kind].len(), count);
+        of_kind.0 < settings.cluster_points_min
+            && chance_of_share(of_kind, (normal, sample.len())) <= CROWDED_CHANCE
+    };
+    let has_cluster = members.iter().any(|members| members.len() >= settings.cluster_points_min);
+    (0..members.len()).filter(|kind| has_cluster && is_crowded(kind)).collect()
 }
 
 /// An execution that fits a kind once one of its states is left out is of that kind, with much more of the state: it

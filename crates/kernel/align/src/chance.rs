@@ -14,6 +14,24 @@ pub(crate) fn chance_of_outliers(count: usize, sample: usize, normal: usize) -> 
         .product()
 }
 
+/// The probability that at most `normal_of` of the executions of a kind are normal ones, if both sets are alike: `sample_of` of
+/// `sample` executions are of the kind besides (Fisher's exact test, one-sided).
+pub(crate) fn chance_of_share(
+    (normal_of, sample_of): (usize, usize),
+    (normal, sample): (usize, usize),
+) -> f64 {
+    let of_kind = normal_of + sample_of;
+    let ln_choose = |from: usize, count: usize| -> f64 {
+        (0..count).map(|drawn| ((from - drawn) as f64 / (drawn + 1) as f64).ln()).sum()
+    };
+    let possible = (0..=normal_of).filter(|&drawn| drawn <= normal && of_kind - drawn <= sample);
+    let probability = |drawn: usize| {
+        (ln_choose(normal, drawn) + ln_choose(sample, of_kind - drawn) - ln_choose(normal + sample, of_kind))
+            .exp()
+    };
+    possible.map(probability).sum()
+}
+
 impl Diagnosis {
     /// Counts executions of the sample as normal: something outside of the program explains their excess. Their findings are
     /// removed, and the verdict follows from those that are left.
@@ -51,7 +69,16 @@ impl Diagnosis {
 
 #[cfg(test)]
 mod tests {
-    use super::chance_of_outliers;
+    use super::{chance_of_outliers, chance_of_share};
+
+    #[test]
+    fn a_kind_that_is_rare_among_normal_executions_is_not_that_of_all_others() {
+        // All of 15 besides one of 15, by hand: 15 of C(30, 16).
+        assert!((chance_of_share((1, 15), (15, 15)) / (15.0 / 145_422_675.0) - 1.0).abs() < 1e-9);
+        assert!((chance_of_share((0, 3), (15, 10)) - 120.0 / 2300.0).abs() < 1e-12);
+        assert!(chance_of_share((1, 1), (15, 15)) > 0.5);
+        assert_eq!(chance_of_share((1, 0), (1, 0)), 1.0);
+    }
 
     #[test]
     fn one_outlier_in_a_hundred_is_no_evidence_but_many_are() {

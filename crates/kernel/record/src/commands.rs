@@ -151,8 +151,12 @@ fn lttng(text: &mut String, settings: &RecordSettings, events: &[EventName], com
         let _ =
             writeln!(text, "lttng enable-event --kernel --channel=laggard --userspace-probe={probe} {name}");
     }
-    text.push_str("lttng add-context --kernel --channel=laggard --type=tid\n");
+    let stacks = if settings.stacks { " --type=callstack-kernel --type=callstack-user" } else { "" };
+    let _ = writeln!(text, "lttng add-context --kernel --channel=laggard --type=tid{stacks}");
     let _ = writeln!(text, "lttng start\n{command}\nlttng stop\nlttng destroy");
+    if settings.stacks {
+        text.push_str("cp /proc/kallsyms laggard-ctf/kallsyms # names of the kernel's functions\n");
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@
 
 mod commands;
 pub mod dat;
-mod elf;
 mod error;
 mod events;
 #[cfg(target_os = "linux")]
@@ -20,12 +19,11 @@ mod linux;
 mod other_systems;
 mod settings;
 mod summary;
-mod symbol_names;
 
 pub use commands::equivalent_commands;
-pub use elf::{ElfError, function_offset};
 pub use error::RecordError;
 pub use events::{EventGroup, EventName, Need, PATH_EVENTS, WantedEvent, flight_events};
+pub use laggard_elf::{ElfError, function_offset};
 #[cfg(target_os = "linux")]
 pub use linux::{FlightRecorder, StopSignals, guard, record};
 #[cfg(not(target_os = "linux"))]

@@ -7,6 +7,7 @@
 
 mod agent;
 mod calls;
+mod causes;
 mod kinds;
 mod program;
 mod quota;

@@ -18,6 +18,11 @@ pub(crate) fn compiled(folder: &Path, name: &str, source: &str) -> Option<PathBu
     Some(program)
 }
 
+/// Whether Python is installed.
+pub(crate) fn is_python_installed() -> bool {
+    Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// A report of Laggard as JSON.
 pub(crate) fn report(arguments: &[&str]) -> Value {
     let output = Command::new(LAGGARD).args(arguments).args(["--output", "json"]).output().unwrap();

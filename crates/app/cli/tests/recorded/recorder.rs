@@ -4,7 +4,7 @@ use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// Path of the program.
 pub(crate) const LAGGARD: &str = env!("CARGO_BIN_EXE_laggard");
@@ -102,6 +102,19 @@ impl Tracefs {
     }
 }
 
+/// How a process ended; one that does not end in half a minute is killed, and the test fails.
+#[track_caller]
+pub(crate) fn ended(mut process: Child) -> Output {
+    for _ in 0..1500 {
+        if process.try_wait().unwrap().is_some() {
+            return process.wait_with_output().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    process.kill().unwrap();
+    panic!("it did not end: {}", stderr_text(&process.wait_with_output().unwrap()));
+}
+
 /// Waits until a condition holds, with a timeout for very busy machines.
 #[track_caller]
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
@@ -146,6 +159,12 @@ impl Quota {
         Some(quota)
     }
 
+    /// The same, with all the weight of [`Ahead`].
+    pub(crate) fn ahead(self) -> Quota {
+        std::fs::write(self.folder.join("cpu.shares"), WEIGHT).unwrap();
+        self
+    }
+
     /// Path of the cgroup.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -155,6 +174,86 @@ impl Quota {
 impl Drop for Quota {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// A control group with little memory; dropping it removes the folder.
+pub(crate) struct SmallMemory {
+    folder: PathBuf,
+}
+
+impl SmallMemory {
+    const LIMIT: &str = "12582912";
+
+    /// Of version 1 or 2 of control groups, whichever limits memory here.
+    pub(crate) fn new() -> Option<SmallMemory> {
+        let name = format!("laggard-test-memory-{}", std::process::id());
+        let kinds = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        kinds.into_iter().find_map(|(root, limit)| {
+            let folder = Path::new(root).join(&name);
+            std::fs::create_dir(&folder).ok()?;
+            let group = SmallMemory { folder };
+            std::fs::write(group.folder.join(limit), SmallMemory::LIMIT).ok().map(|()| group)
+        })
+    }
+
+    /// Path of the group.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for SmallMemory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// The largest weight of a control group (v1), so that other load of the machine hardly stops what is in it.
+const WEIGHT: &str = "262144";
+
+/// A control group (v1) whose programs run ahead of the machine's other load, which would be a reason for waits too. Without such
+/// groups, programs run as they are.
+pub(crate) struct Ahead {
+    folder: Option<PathBuf>,
+}
+
+impl Ahead {
+    pub(crate) fn new() -> Ahead {
+        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/laggard-test-ahead-{}", std::process::id()));
+        let made =
+            std::fs::create_dir(&folder).and_then(|()| std::fs::write(folder.join("cpu.shares"), WEIGHT));
+        Ahead { folder: made.is_ok().then_some(folder) }
+    }
+
+    /// What comes before a command, so that it runs in the group.
+    pub(crate) fn command_prefix(&self) -> Vec<String> {
+        let enter = |folder: &PathBuf| {
+            let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", folder.display());
+            ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec()
+        };
+        self.folder.as_ref().map(enter).unwrap_or_default()
+    }
+
+    /// A busy loop in the group.
+    pub(crate) fn busy_loop(&self) -> BusyLoop {
+        let command =
+            [self.command_prefix(), ["sh", "-c", "while :; do :; done"].map(str::to_owned).to_vec()];
+        let words = command.concat();
+        BusyLoop(Command::new(&words[0]).args(&words[1..]).spawn().unwrap())
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // The programs in it may still be ending.
+        for _ in 0..50 {
+            let Some(folder) = &self.folder else { return };
+            if std::fs::remove_dir(folder).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! Two situations that look like something else: memory that is too small looks like a slow disk, and an interpreter's lock like
 //! a sleep.
 
-use crate::program::{compiled, main_call, marked_path};
-use crate::recorder::{BusyLoop, folder, machine};
+use crate::program::{compiled, is_python_installed, main_call, marked_path};
+use crate::recorder::{BusyLoop, SmallMemory, folder, machine};
 use laggard_testkit::{Missing, skip};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Executions of each recording.
 const EXECUTIONS: usize = 12;
@@ -43,33 +41,6 @@ int main(int count, char **words) {
 }
 "#;
 
-/// A control group with little memory; dropping it removes the folder.
-struct SmallMemory {
-    folder: PathBuf,
-}
-
-impl SmallMemory {
-    const LIMIT: &str = "12582912";
-
-    /// Of version 1 or 2 of control groups, whichever limits memory here.
-    fn new() -> Option<SmallMemory> {
-        let name = format!("laggard-test-memory-{}", std::process::id());
-        let kinds = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        kinds.into_iter().find_map(|(root, limit)| {
-            let folder = Path::new(root).join(&name);
-            std::fs::create_dir(&folder).ok()?;
-            let group = SmallMemory { folder };
-            std::fs::write(group.folder.join(limit), SmallMemory::LIMIT).ok().map(|()| group)
-        })
-    }
-}
-
-impl Drop for SmallMemory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.folder);
-    }
-}
-
 /// The causes of the waits in a call, the most time first, without those for a CPU, which are of the machine's other load.
 fn causes(call: &Value) -> Vec<&str> {
     let causes = call["waits"].as_array().unwrap().iter().map(|wait| wait["cause"].as_str().unwrap());
@@ -87,7 +58,7 @@ fn page_faults_are_waits_for_the_disk(load: &str) {
     std::fs::File::open(&data).unwrap().sync_all().unwrap();
     let script = format!(
         "echo $$ > {}/cgroup.procs && exec {} {} {name}",
-        group.folder.display(),
+        group.folder().display(),
         reader.display(),
         data.display()
     );
@@ -151,7 +122,7 @@ fn waits_for_the_interpreter_are_for_a_lock(load: &str) {
 #[test]
 fn the_lock_of_an_interpreter_is_named() {
     let Some(_machine) = machine() else { return };
-    if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if !is_python_installed() {
         return skip(Missing::Packages("python3"), "there is no python3");
     }
     waits_for_the_interpreter_are_for_a_lock("as it is");

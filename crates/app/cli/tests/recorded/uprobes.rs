@@ -1,7 +1,7 @@
 //! Functions of a program without instrumentation: recorded by probes, and diagnosed as spans.
 
 use crate::program::{compiled, report};
-use crate::recorder::{LAGGARD, Tracefs, folder, machine, record, stderr_text, until};
+use crate::recorder::{LAGGARD, Tracefs, ended, folder, machine, record, stderr_text, until};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -104,7 +104,7 @@ fn probes_are_removed_after_an_error_and_after_a_signal() {
         until("probing", || probes_of(&tracefs, &shop) == 2 && tracefs.has_buffer_of(recorder.id()));
         std::thread::sleep(std::time::Duration::from_millis(100));
         Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap();
-        recorder.wait_with_output().unwrap();
+        ended(recorder);
         until("the probes are gone", || probes_of(&tracefs, &shop) == 0);
     }
 }

@@ -5,6 +5,7 @@ mod event;
 mod snapshot;
 mod texts;
 mod tid;
+mod user_functions;
 
 pub use clock::{ClockMap, KernelTime};
 pub use event::{
@@ -13,3 +14,4 @@ pub use event::{
 pub use snapshot::{ControlGroup, CpuQuota, HostSnapshot, ProbedFunction, ThreadMembership, ThrottleCounts};
 pub use texts::{KernelTexts, TextId};
 pub use tid::Tid;
+pub use user_functions::UserFunctions;

@@ -60,6 +60,32 @@ fn a_sample_like_the_normal_set_has_no_findings() {
     }
 }
 
+/// One normal execution was disturbed by what disturbs all of the sample: that does not make it usual.
+#[test]
+fn a_sample_is_not_usual_because_one_normal_execution_is_like_it() {
+    let usual = |index: u32| {
+        let mut sequence = StateSequence::new();
+        [0, 1, 0].iter().for_each(|&state| sequence.push(state, 4000.0 + f64::from(index)));
+        sequence
+    };
+    let disturbed = |index: u32| {
+        let mut sequence = usual(index);
+        for turn in 0..8 {
+            sequence.push(2, 1500.0 + f64::from(index + turn));
+            sequence.push(0, 10.0);
+        }
+        sequence
+    };
+    let normal: Vec<StateSequence> =
+        (0..15).map(|index| if index == 9 { disturbed(index) } else { usual(index) }).collect();
+    let sample: Vec<StateSequence> = (0..15).map(disturbed).collect();
+    let diagnosis = diagnose(&normal, &sample, 3, &AlignSettings::default());
+    assert_eq!(diagnosis.verdict, Verdict::ExecutionsStandOut);
+    assert!(diagnosis.sample.iter().all(|execution| execution.stands_out()));
+    let unchanged = diagnose(&normal, &normal, 3, &AlignSettings::default());
+    assert_eq!(unchanged.verdict, Verdict::NothingFound);
+}
+
 #[test]
 fn kinds_agree_with_their_members() {
     for mode in AlignMode::ALL {

@@ -9,9 +9,10 @@ pub(super) const DEPTH_MAX: u16 = 48;
 pub(super) const ALIGN_MAX: u32 = 4096;
 
 /// Which end of a number comes first. In a field narrower than a byte, its bits are counted from the same end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum ByteOrder {
     /// Least significant first.
+    #[default]
     Little,
     /// Most significant first.
     Big,

@@ -1,9 +1,10 @@
 //! The decoder of a CTF trace: for every stream and event class, a compiled plan of how to read it.
 
 use super::class::{FieldRole, FieldScope};
-use super::meaning::{EventMeaning, Meanings, PID_NS, RECORDED, VTID};
+use super::meaning::{EventMeaning, Meanings, PID_NS, RECORDED, STACKS, VTID};
 use super::plan::{Compiler, FieldDecoder, Plan, Slot};
 use super::schema::{EventClass, Schema, StreamClass};
+use crate::format_text::Symbols;
 use crate::options::OpenOptions;
 use std::collections::HashMap;
 
@@ -72,6 +73,8 @@ pub(super) struct Decoder {
     pub(super) magic: bool,
     /// Whether the kernel is older than 4.14.
     pub(super) old_states: bool,
+    /// Names of the kernel's functions.
+    pub(super) symbols: Symbols,
     /// The most slots any stream needs.
     pub(super) slots: usize,
 }
@@ -101,6 +104,7 @@ impl Decoder {
             magic: role_bits(schema.packet_header.as_ref(), FieldRole::Magic) > 0,
             old_states: schema.fact(&["kernel_release", "release"]).is_some_and(is_before_4_14),
             packet_header,
+            symbols: Symbols::default(),
             streams,
             slots,
         })
@@ -121,7 +125,13 @@ fn stream_plan(
     meanings: &Meanings<'_>,
     steps_left: &mut usize,
 ) -> Result<StreamPlan, String> {
-    const THREAD: &[(&str, Slot)] = &[("tid", RECORDED), ("pid_ns", PID_NS), ("vtid", VTID)];
+    const THREAD: &[(&str, Slot)] = &[
+        ("tid", RECORDED),
+        ("pid_ns", PID_NS),
+        ("vtid", VTID),
+        ("callstack_kernel", STACKS[0]),
+        ("callstack_user", STACKS[1]),
+    ];
     let contexts = FieldDecoder { named: THREAD, printed: false };
     let packet_context = compiler.scope(
         FieldScope::PacketContext,

@@ -16,8 +16,10 @@ pub(super) const FLAGS: Slot = FIRST_FIELD + 1;
 pub(super) const PID_NS: Slot = FIRST_FIELD + 2;
 /// The number of that thread in its namespace.
 pub(super) const VTID: Slot = FIRST_FIELD + 3;
+/// Addresses of the call stack in the kernel, in the program, or both (perf).
+pub(super) const STACKS: [Slot; 3] = [FIRST_FIELD + 4, FIRST_FIELD + 5, FIRST_FIELD + 6];
 /// The first of the fields that a kind needs, in the order of [`EventMeaning::fields`].
-pub(super) const FIELD: Slot = FIRST_FIELD + 4;
+pub(super) const FIELD: Slot = FIRST_FIELD + 7;
 
 /// Maximum number of fields searched for names; more indicates a malicious file.
 const NAMES_MAX: usize = 10_000;
@@ -228,8 +230,11 @@ impl EventMeaning {
             let mut names_left = NAMES_MAX;
             collect(payload, &mut names, &mut names_left);
         }
-        let own: [(&[&'static str], Slot); 2] =
-            [(&["common_pid", "perf_tid"], RECORDED), (&["common_flags"], FLAGS)];
+        let own: [(&[&'static str], Slot); 3] = [
+            (&["common_pid", "perf_tid"], RECORDED),
+            (&["common_flags"], FLAGS),
+            (&["perf_callchain"], STACKS[2]),
+        ];
         let fields = self.fields().iter().zip(FIELD..).map(|(fields, slot)| (*fields, slot));
         own.into_iter()
             .chain(fields)

@@ -6,6 +6,7 @@ use super::schema::{CtfClock, CtfVersion, Schema};
 use super::stream::{CtfStream, StreamFile};
 use super::{ctf2, tsdl};
 use crate::error::KernelTraceError;
+use crate::format_text::Symbols;
 use crate::options::OpenOptions;
 use crate::trace::{EventStream, KernelTrace, TraceFacts};
 use laggard_model::{ClockMap, Cpu, Loss, Losses};
@@ -115,7 +116,9 @@ fn describe(folder: &Path, options: &OpenOptions) -> Result<ScannedMetadata, Ker
         return Err(damaged(format!("more than {} MiB of metadata", METADATA_BYTES_MAX >> 20)));
     }
     let schema = parse(std::fs::read(&path).map_err(io_error(&path))?).map_err(damaged)?;
-    let decoder = Decoder::new(&schema, options).map_err(damaged)?;
+    let mut decoder = Decoder::new(&schema, options).map_err(damaged)?;
+    // Beside the trace, or in the folder of the session or what it was recorded to.
+    decoder.symbols = Symbols::from_files(folder.ancestors().take(3).map(|folder| folder.join(KALLSYMS)));
     Ok(ScannedMetadata { folder: folder.to_owned(), schema, decoder })
 }
 
@@ -123,6 +126,9 @@ fn parse(bytes: Vec<u8>) -> Result<Schema, String> {
     let text = if tsdl::is_packetized(&bytes) { tsdl::unpacketized(&bytes)? } else { bytes };
     if ctf2::is_json(&text) { ctf2::parse(&text) } else { tsdl::parse(&text) }
 }
+
+/// The name of a copy of `/proc/kallsyms` beside a trace: LTTng does not record the names of functions.
+const KALLSYMS: &str = "kallsyms";
 
 /// A file with the head of its first packet.
 struct StartedStream {
@@ -175,7 +181,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, KernelTraceError> {
         let entry = entry.map_err(io_error(folder))?;
         let name = entry.file_name();
         let hidden = name.to_string_lossy().starts_with('.');
-        if !hidden && name != METADATA && entry.path().is_file() {
+        if !hidden && name != METADATA && name != KALLSYMS && entry.path().is_file() {
             files.push(entry.path());
         }
     }

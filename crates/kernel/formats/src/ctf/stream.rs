@@ -3,15 +3,17 @@
 use super::class::{ALIGN_MAX, FieldRole};
 use super::decoder::{Decoder, EventPlan, StreamPlan};
 use super::kinds::RecordKind;
-use super::meaning::{EventMeaning, FLAGS, PID_NS, RECORDED, VTID};
+use super::meaning::{EventMeaning, FLAGS, PID_NS, RECORDED, STACKS, VTID};
 use super::namespaces::{NamespaceContext, Namespaces};
 use super::packet::{NoPacketHead, PacketHead, head};
 use super::plan::{Cursor, PlanStop, Registers, advanced, role_slot};
 use super::window::{FileWindow, FillResult};
+use crate::format_text::{StackAddresses, StackNames, Symbols};
 use crate::thread_names::ThreadNames;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losses, TextId, Tid,
+    UserFunctions,
 };
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -81,6 +83,7 @@ pub(super) struct CtfStream {
     registers: Registers,
     names: ThreadNames,
     namespaces: Namespaces,
+    stacks: StackNames,
     /// Handles of names of event classes, as far as they were needed; of the stream class of the last packet.
     class_names: Vec<Option<TextId>>,
     class: Option<u64>,
@@ -114,6 +117,7 @@ impl CtfStream {
             registers,
             names: ThreadNames::default(),
             namespaces: Namespaces::default(),
+            stacks: StackNames::default(),
             class_names: Vec::new(),
             class: None,
             clock: 0,
@@ -286,6 +290,8 @@ impl CtfStream {
             registers: &mut self.registers,
             names: &mut self.names,
             namespaces: &mut self.namespaces,
+            symbols: &decoder.symbols,
+            stacks: &mut self.stacks,
             class_names: &mut self.class_names,
         };
         let mut progress = StreamProgress::More;
@@ -378,6 +384,8 @@ struct EventContext<'a> {
     registers: &'a mut Registers,
     names: &'a mut ThreadNames,
     namespaces: &'a mut Namespaces,
+    symbols: &'a Symbols,
+    stacks: &'a mut StackNames,
     class_names: &'a mut [Option<TextId>],
 }
 
@@ -419,6 +427,30 @@ impl EventContext<'_> {
         let context = NamespaceContext { pid_ns: number(PID_NS), vtid: number(VTID), recorded };
         batch.events.extend(self.namespaces.event(time, self.cpu, context, &kind));
         batch.events.push(KernelEvent { time, cpu: self.cpu, flags, recorded, kind });
+        if let Some(frames) = self.stack(&kind, time, cursor.bytes, &mut batch.texts) {
+            let kind = EventKind::Stack { frames };
+            batch.events.push(KernelEvent { time, cpu: self.cpu, flags, recorded: None, kind });
+        }
+    }
+
+    /// The call stack of a switch or a wake-up, from its contexts. Programs' functions have addresses only: a kernel trace does not
+    /// say which files they are in.
+    fn stack(
+        &mut self,
+        kind: &EventKind,
+        time: KernelTime,
+        bytes: &[u8],
+        texts: &mut KernelTexts,
+    ) -> Option<TextId> {
+        use EventKind::{Switch, TryToWakeUp, Wakeup, Waking};
+        if !matches!(kind, Switch { .. } | Waking { .. } | Wakeup { .. } | TryToWakeUp { .. }) {
+            return None;
+        }
+        let addresses = STACKS.iter().flat_map(|&slot| self.registers.array(slot, bytes));
+        let stack = StackAddresses::new(0, addresses);
+        let programs = UserFunctions::default();
+        let frames = self.stacks.frames(stack, time, (self.symbols, &programs), texts);
+        (frames != TextId::EMPTY).then_some(frames)
     }
 
     fn name(&mut self, what: &EventMeaning, position: usize, texts: &mut KernelTexts) -> TextId {

@@ -3,8 +3,8 @@
 use super::fields::{BytesField, NumberField};
 use super::other::write_fields;
 use super::parse::EventFormat;
-use super::plan::{EventPlan, PlanText, SwitchFields, WakeFields};
-use super::stack_names::StackNames;
+use super::plan::{AddressArray, EventPlan, PlanText, SwitchFields, WakeFields};
+use super::stack_names::{Programs, StackAddresses, StackNames};
 use super::symbols::Symbols;
 use crate::bytes::ByteOrder;
 use crate::event_names::{EventSide, WakeKind};
@@ -28,6 +28,7 @@ struct Plans {
     /// Texts the plans refer to.
     texts: Vec<String>,
     symbols: Symbols,
+    programs: Arc<dyn Programs>,
     id: NumberField,
     flags: Option<NumberField>,
     tid: Option<NumberField>,
@@ -42,6 +43,8 @@ struct DecodeScratch {
     /// Names of functions met so far, by address.
     functions: Vec<(u64, TextId)>,
     stacks: StackNames,
+    /// The program's part of a stack, from the record directly before that of the kernel's part.
+    program_stack: Option<StackAddresses>,
     fields: String,
 }
 
@@ -63,10 +66,10 @@ pub(crate) enum DecodedEvent {
 }
 
 impl Decoder {
-    /// Plans for the events of these formats; `symbols` names functions.
+    /// Plans for the events of these formats; `symbols` names functions of the kernel, `programs` those of programs.
     pub(crate) fn new(
         formats: &[EventFormat],
-        symbols: Symbols,
+        (symbols, programs): (Symbols, Arc<dyn Programs>),
         order: ByteOrder,
         options: &OpenOptions,
     ) -> Decoder {
@@ -81,7 +84,7 @@ impl Decoder {
         let everywhere = |name: &str| formats.iter().find_map(|format| format.number(name));
         let id = everywhere("common_type").unwrap_or(NumberField { offset: 0, size: 2, signed: false });
         let (flags, tid) = (everywhere("common_flags"), everywhere("common_pid"));
-        let plans = Arc::new(Plans { order, by_id, texts, symbols, id, flags, tid });
+        let plans = Arc::new(Plans { order, by_id, texts, symbols, programs, id, flags, tid });
         Decoder { plans, scratch: DecodeScratch::default() }
     }
 
@@ -90,9 +93,15 @@ impl Decoder {
         Decoder { plans: Arc::clone(&self.plans), scratch: DecodeScratch::default() }
     }
 
-    /// The stack of a record, from the addresses that a format has beside it; `None` if no function of the kernel is in it.
-    pub(crate) fn stack(&mut self, addresses: Vec<u64>, texts: &mut KernelTexts) -> Option<EventKind> {
-        let frames = self.scratch.stacks.frames(addresses, &self.plans.symbols, texts);
+    /// The stack of a record, from the addresses that a format has beside it; `None` if no function is in it.
+    pub(crate) fn stack(
+        &mut self,
+        stack: StackAddresses,
+        time: KernelTime,
+        texts: &mut KernelTexts,
+    ) -> Option<EventKind> {
+        let names = (&self.plans.symbols, &*self.plans.programs);
+        let frames = self.scratch.stacks.frames(stack, time, names, texts);
         (frames != TextId::EMPTY).then_some(EventKind::Stack { frames })
     }
 
@@ -112,11 +121,17 @@ impl Decoder {
             Some(EventPlan::Unwanted) => return DecodedEvent::Unwanted,
             Some(plan) => plan,
         };
-        let mut reading = RecordDecoder { plans, scratch: &mut self.scratch, record, texts };
+        let mut reading = RecordDecoder { plans, scratch: &mut self.scratch, record, time, texts };
+        if let EventPlan::ProgramStack { .. } = plan {
+            reading.program_stack(plan);
+            return DecodedEvent::Unwanted;
+        }
         if !reading.can_be_matched(plan) {
             return DecodedEvent::Unwanted;
         }
-        let Some(kind) = reading.kind(plan) else { return DecodedEvent::Malformed };
+        let kind = reading.kind(plan);
+        self.scratch.program_stack = None;
+        let Some(kind) = kind else { return DecodedEvent::Malformed };
         let is_stack = matches!(kind, EventKind::Stack { .. });
         let flags = plans.flags.and_then(|flags| flags.read_u32(record, plans.order));
         let tid = plans.tid.and_then(|tid| tid.read_u32(record, plans.order));
@@ -135,6 +150,7 @@ struct RecordDecoder<'a> {
     plans: &'a Plans,
     scratch: &'a mut DecodeScratch,
     record: &'a [u8],
+    time: KernelTime,
     texts: &'a mut KernelTexts,
 }
 
@@ -204,14 +220,14 @@ impl RecordDecoder<'_> {
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
             EventPlan::PageFault => EventKind::PageFault,
-            &EventPlan::Stack { count, offset, size } => {
-                let count = count.map_or(Some(u32::MAX), |count| self.number(count))? as usize;
-                let order = self.plans.order;
-                let addresses = self.record.get(offset..)?.chunks_exact(size.max(1)).take(count);
-                let addresses = addresses.filter_map(|bytes| order.unsigned(bytes, 0, size)).collect();
-                EventKind::Stack {
-                    frames: self.scratch.stacks.frames(addresses, &self.plans.symbols, self.texts),
+            &EventPlan::Stack { count, addresses } => {
+                let count = count.map_or(Some(u32::MAX), |count| self.number(count))?;
+                let mut stack = StackAddresses::new(0, self.addresses(addresses)?.take(count as usize));
+                if let Some(program) = self.scratch.program_stack.take() {
+                    stack = stack.with_program(program);
                 }
+                let names = (&self.plans.symbols, &*self.plans.programs);
+                EventKind::Stack { frames: self.scratch.stacks.frames(stack, self.time, names, self.texts) }
             }
             &EventPlan::PacketSent { buffer, .. } => {
                 EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?))
@@ -226,6 +242,21 @@ impl RecordDecoder<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// Keeps the program's part of a stack until the next record, which has the kernel's.
+    fn program_stack(&mut self, plan: &EventPlan) {
+        let &EventPlan::ProgramStack { process, addresses } = plan else { return };
+        let parts = self.number(process).zip(self.addresses(addresses));
+        self.scratch.program_stack =
+            parts.map(|(process, addresses)| StackAddresses::new(process, addresses));
+    }
+
+    /// The addresses in an array at the end of the record, which may be longer than declared.
+    fn addresses(&self, array: AddressArray) -> Option<impl Iterator<Item = u64> + '_> {
+        let (order, size) = (self.plans.order, array.size);
+        let elements = self.record.get(array.offset..)?.chunks_exact(size.max(1));
+        Some(elements.filter_map(move |bytes| order.unsigned(bytes, 0, size)))
     }
 
     #[inline]
@@ -315,6 +346,7 @@ pub(crate) fn shares_memory(device: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_model::UserFunctions;
 
     const STACK: &str = "name: kernel_stack\nID: 4\nformat:\n\
         \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
@@ -322,11 +354,21 @@ mod tests {
         \tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n\
         \tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n";
 
+    const PROGRAM_STACK: &str = "name: user_stack\nID: 5\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+        \tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;\n\
+        \tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n";
+
     #[test]
     fn a_stack_has_as_many_functions_as_its_record_states_and_no_thread() {
         let format = EventFormat::parse("ftrace", STACK).expect("a format");
         let symbols = Symbols::from_lines(b"ffffffff81000000 T vfs_read\nffffffff81001000 T ksys_read\n");
-        let mut decoder = Decoder::new(&[format], symbols, ByteOrder::Little, &OpenOptions::default());
+        let program = EventFormat::parse("ftrace", PROGRAM_STACK).expect("a format");
+        let mut programs = UserFunctions::default();
+        programs.add(9, 0x5000..0x5010, "shop:handle");
+        let names: (Symbols, Arc<dyn Programs>) = (symbols, Arc::new(programs));
+        let mut decoder = Decoder::new(&[format, program], names, ByteOrder::Little, &OpenOptions::default());
         let mut record = [[4_u32, 77, 2, 0].map(u32::to_le_bytes).concat()].concat();
         // The third is padding.
         for address in [0xffff_ffff_8100_0007_u64, 0xffff_ffff_8100_1007, 0xffff_ffff_8100_1008] {
@@ -343,6 +385,19 @@ mod tests {
         };
         assert_eq!((event.recorded, frames(event)), (None, "vfs_read ksys_read".to_owned()));
         assert_eq!(frames(cut), "vfs_read");
+
+        let mut program = [5_u32, 77, 9, 0].map(u32::to_le_bytes).concat();
+        program.extend([0x5010_u64, 0x6001, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes).concat());
+        let mut decode = |record: &[u8]| decoder.decode(record, KernelTime::from_ns(5), Cpu(1), &mut texts);
+        assert_eq!(decode(&program), DecodedEvent::Unwanted);
+        let DecodedEvent::Event(both) = decode(&record) else { panic!("no event") };
+        let DecodedEvent::Event(next) = decode(&record) else { panic!("no event") };
+        let text = |event: KernelEvent| match event.kind {
+            EventKind::Stack { frames } => texts.text(frames).to_owned(),
+            kind => panic!("{kind:?}"),
+        };
+        assert_eq!(text(both), "vfs_read ksys_read shop:handle 0x6001");
+        assert_eq!(text(next), "vfs_read ksys_read", "the program's part is of one stack only");
     }
 
     #[test]

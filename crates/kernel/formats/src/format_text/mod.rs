@@ -11,4 +11,5 @@ mod symbols;
 
 pub(crate) use decode::{DecodedEvent, Decoder, shares_memory};
 pub(crate) use parse::{EventFormat, field};
+pub(crate) use stack_names::{Programs, StackAddresses, StackNames};
 pub(crate) use symbols::Symbols;

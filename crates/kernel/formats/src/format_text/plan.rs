@@ -34,6 +34,13 @@ fn keep(text: &str, texts: &mut Vec<String>) -> PlanText {
     PlanText(texts.len() - 1)
 }
 
+/// Where the addresses of a stack begin, and the bytes of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AddressArray {
+    pub(super) offset: usize,
+    pub(super) size: usize,
+}
+
 /// What a record of one event becomes, and from which fields.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum EventPlan {
@@ -95,11 +102,15 @@ pub(super) enum EventPlan {
         buffer: NumberField,
         device: Option<BytesField>,
     },
-    /// A stack: the number of its addresses (if it is fixed: all), where they begin, and their size.
+    /// The kernel's part of a stack. The number of its addresses; without it, all are.
     Stack {
         count: Option<NumberField>,
-        offset: usize,
-        size: usize,
+        addresses: AddressArray,
+    },
+    /// The program's part of a stack, and its process.
+    ProgramStack {
+        process: NumberField,
+        addresses: AddressArray,
     },
     Other {
         name: PlanText,
@@ -157,7 +168,12 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
         ("sched", "sched_process_exit") => EventPlan::Exit { tid: number("pid")? },
         ("task", "task_rename") => EventPlan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
         ("ftrace", "print") => EventPlan::Marker { text: format.text("buf")? },
-        ("ftrace", "kernel_stack") => stack(format)?,
+        ("ftrace", "kernel_stack") => {
+            EventPlan::Stack { count: number("size"), addresses: addresses(format)? }
+        }
+        ("ftrace", "user_stack") => {
+            EventPlan::ProgramStack { process: number("tgid")?, addresses: addresses(format)? }
+        }
         ("exceptions", "page_fault_user") => EventPlan::PageFault,
         ("net", "net_dev_queue" | "net_dev_xmit") => {
             EventPlan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
@@ -170,9 +186,9 @@ fn known(format: &EventFormat) -> Option<EventPlan> {
 }
 
 /// The declared length of the array is that of earlier kernels; a record may have more addresses, and pads after them.
-fn stack(format: &EventFormat) -> Option<EventPlan> {
+fn addresses(format: &EventFormat) -> Option<AddressArray> {
     let FieldShape::Numbers { size, .. } = format.field("caller")?.shape else { return None };
-    Some(EventPlan::Stack { count: format.number("size"), offset: format.field("caller")?.offset, size })
+    Some(AddressArray { offset: format.field("caller")?.offset, size })
 }
 
 fn wake(format: &EventFormat) -> Option<EventPlan> {

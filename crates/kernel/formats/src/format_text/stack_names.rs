@@ -1,11 +1,12 @@
 //! Call stacks: from addresses to the names of functions.
 
 use super::symbols::Symbols;
-use laggard_model::{KernelTexts, TextId};
+use laggard_model::{KernelTexts, KernelTime, TextId, UserFunctions};
 use std::collections::HashMap;
+use std::fmt::Debug;
 
 // Limit: functions of a call stack | the outermost are left out
-/// Functions of a stack.
+/// Functions of a stack: of the kernel, and again as many of the program.
 const FRAMES_MAX: usize = 24;
 /// Addresses of a stack that are looked at.
 const ADDRESSES_MAX: usize = 256;
@@ -33,33 +34,96 @@ const INNER: &[&str] = &[
 const OUTER: &[&str] =
     &["do_syscall_64", "entry_SYSCALL_64", "x64_sys_call", "ret_from_fork", "el0_", "invoke_syscall"];
 
+/// Parts of the names of functions in which an interrupt begins. The program that it interrupts did not call them.
+const INTERRUPTS: &[&str] = &["sysvec_", "_interrupt", "irq_exit", "gic_handle_irq"];
+
+/// Functions of programs by address, as far as a trace knows them.
+pub(crate) trait Programs: Debug + Send + Sync {
+    /// The function of a process at an address: `libc.so.6:read`, without blanks; `None` if it is not known.
+    fn function(&self, process: u32, time: KernelTime, address: u64) -> Option<String>;
+}
+
+impl Programs for UserFunctions {
+    fn function(&self, process: u32, _time: KernelTime, address: u64) -> Option<String> {
+        self.name(process, address).map(str::to_owned)
+    }
+}
+
+/// The addresses of a call stack, the innermost first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct StackAddresses {
+    /// Of the kernel's functions.
+    kernel: Vec<u64>,
+    /// Of the program's functions.
+    program: Vec<u64>,
+    /// The process of the program.
+    process: u32,
+}
+
+impl StackAddresses {
+    /// From addresses of both, of which others (perf's marks of contexts) are left out.
+    pub(crate) fn new(process: u32, addresses: impl Iterator<Item = u64>) -> StackAddresses {
+        let mut stack = StackAddresses { process, ..StackAddresses::default() };
+        for address in addresses.take(ADDRESSES_MAX) {
+            if is_kernel(address) {
+                stack.kernel.push(address);
+            } else if is_program(address) {
+                stack.program.push(address);
+            }
+        }
+        if stack.program.is_empty() {
+            // One text for the stacks of all processes.
+            stack.process = 0;
+        }
+        stack
+    }
+
+    /// The same with the program's part of another.
+    pub(super) fn with_program(self, of: StackAddresses) -> StackAddresses {
+        StackAddresses { program: of.program, process: of.process, ..self }
+    }
+}
+
 /// The texts of stacks met so far.
 #[derive(Debug, Default)]
-pub(super) struct StackNames {
-    known: HashMap<Vec<u64>, TextId>,
+pub(crate) struct StackNames {
+    known: HashMap<StackAddresses, TextId>,
 }
 
 impl StackNames {
-    /// The functions at addresses, the innermost first: their names, and the address of those without. Empty if none is of the
-    /// kernel.
-    pub(super) fn frames(
+    /// The functions of a stack, the innermost first: their names, and the address of those without. Empty without any.
+    pub(crate) fn frames(
         &mut self,
-        mut addresses: Vec<u64>,
-        symbols: &Symbols,
+        stack: StackAddresses,
+        time: KernelTime,
+        (symbols, programs): (&Symbols, &dyn Programs),
         texts: &mut KernelTexts,
     ) -> TextId {
-        addresses.truncate(ADDRESSES_MAX);
-        addresses.retain(|&address| is_kernel(address));
-        if let Some(&known) = self.known.get(&addresses) {
+        if let Some(&known) = self.known.get(&stack) {
             return known;
         }
-        let names: Vec<String> = addresses.iter().map(|&address| symbols.containing(address)).collect();
-        let id = texts.intern(&telling(&names).join(" "));
+        let kernel: Vec<String> = stack.kernel.iter().map(|&address| symbols.containing(address)).collect();
+        let is_interrupt = kernel.iter().any(|name| INTERRUPTS.iter().any(|part| name.contains(part)));
+        let mut names = telling(&kernel).to_vec();
+        if !is_interrupt {
+            let program = stack.program.iter().take(FRAMES_MAX).map(|&address| {
+                // Addresses are those behind calls; the last instruction of a function may be one.
+                let function = programs.function(stack.process, time, address - 1);
+                function.unwrap_or_else(|| format!("{address:#x}"))
+            });
+            names.extend(program);
+        }
+        let id = texts.intern(&names.join(" "));
         if self.known.len() < KEPT_MAX {
-            self.known.insert(addresses, id);
+            self.known.insert(stack, id);
         }
         id
     }
+}
+
+/// Whether an address may be one of a program; the first page is never mapped.
+fn is_program(address: u64) -> bool {
+    address >= 4096 && address >> 63 == 0
 }
 
 /// Whether an address is one of the kernel's; perf marks contexts by the highest ones.
@@ -86,17 +150,28 @@ mod tests {
     fn stacks_are_the_names_of_the_functions_between_scheduler_and_system_call() {
         let lines = b"ffffffff81000000 T entry_SYSCALL_64\nffffffff81001000 T do_syscall_64\n\
             ffffffff81002000 t do_futex [mod]\nffffffff81003000 t futex_wait\nffffffff81004000 T schedule\n\
-            ffffffff81005000 D data\n";
+            ffffffff81005000 D data\nffffffff81006000 T asm_sysvec_apic_timer_interrupt\n";
         let (symbols, mut texts) = (Symbols::from_lines(lines), KernelTexts::default());
+        let mut programs = UserFunctions::default();
+        programs.add(7, 0x5555_0000..0x5555_0010, "shop:handle");
         let mut frames = |addresses: &[u64]| {
-            let id = StackNames::default().frames(addresses.to_vec(), &symbols, &mut texts);
+            let stack = StackAddresses::new(7, addresses.iter().copied());
+            let names = (&symbols, &programs as &dyn Programs);
+            let id = StackNames::default().frames(stack, KernelTime::from_ns(5), names, &mut texts);
             texts.text(id).to_owned()
         };
         let address = |function: u64| 0xffff_ffff_8100_0000 + (function << 12) + 5;
         // The first is perf's mark of the kernel's part, the last an address of the program.
         let stack =
-            [0xffff_ffff_ffff_ff80, address(4), address(3), address(2), address(1), address(0), 0x5555_0000];
-        assert_eq!(frames(&stack), "futex_wait do_futex");
+            [0xffff_ffff_ffff_ff80, address(4), address(3), address(2), address(1), address(0), 0x5555_0010];
+        assert_eq!(frames(&stack), "futex_wait do_futex shop:handle");
+        assert_eq!(frames(&[address(3), 0x5555_0000]), "futex_wait 0x55550000", "what calls it is not known");
+        assert_eq!(frames(&[0x5555_0001]), "shop:handle", "without the kernel's part");
+        assert_eq!(
+            frames(&[address(3), address(6), 0x5555_0001]),
+            "futex_wait asm_sysvec_apic_timer_interrupt",
+            "the program did not call what interrupts it"
+        );
         assert_eq!(frames(&[address(4), address(1)]), "schedule do_syscall_64", "nothing else");
         assert_eq!(frames(&[0xffff_ffff_0000_0000]), "0xffffffff00000000");
         assert_eq!((frames(&[]), frames(&[7, u64::MAX])), (String::new(), String::new()));

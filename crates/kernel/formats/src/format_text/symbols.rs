@@ -1,6 +1,12 @@
 //! Names of the kernel's functions by address.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 use std::sync::OnceLock;
+
+/// Bytes of a copy of `/proc/kallsyms` that are read; a kernel with all modules has some ten million.
+const FILE_BYTES_MAX: u64 = 1 << 26;
 
 /// Lines of `/proc/kallsyms` as a trace has them: `ffffffff813b8a30 t sched_cfs_period_timer`.
 ///
@@ -16,6 +22,16 @@ pub(crate) struct Symbols {
 impl Symbols {
     pub(crate) fn from_lines(text: &[u8]) -> Symbols {
         Symbols { text: text.to_vec(), functions: OnceLock::new() }
+    }
+
+    /// From the first of these files that can be read; none without any.
+    pub(crate) fn from_files(mut files: impl Iterator<Item = PathBuf>) -> Symbols {
+        let read = |path: PathBuf| {
+            let mut text = Vec::new();
+            File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
+            Some(Symbols::from_lines(&text))
+        };
+        files.find_map(read).unwrap_or_default()
     }
 
     /// Whether there are none.

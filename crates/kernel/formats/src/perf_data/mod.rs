@@ -9,6 +9,7 @@ mod features;
 mod folder;
 mod head;
 mod kinds;
+mod mappings;
 mod open;
 mod records;
 mod round;

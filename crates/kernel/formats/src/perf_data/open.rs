@@ -1,20 +1,19 @@
 //! Opening a perf.data.
 
-use super::attributes::Attribute;
+use super::attributes::{Attribute, sample_bits};
 use super::folder;
 use super::head::PerfHead;
+use super::mappings::Mappings;
 use super::records::Records;
 use super::round::{EVENTS_MAX, ReorderBuffer, THREAD_EVENTS_MAX};
 use super::sample::SampleLayouts;
 use super::stream::{PerfStream, RequestedEvents};
 use crate::error::KernelTraceError;
-use crate::format_text::{Decoder, EventFormat, Symbols};
+use crate::format_text::{Decoder, EventFormat, Programs, Symbols};
 use crate::options::OpenOptions;
 use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, ThreadName, TraceFacts};
 use laggard_model::{ClockMap, Loss, Losses};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +49,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
         losses.add(Loss::TruncatedInput, || "the head of the file".to_owned());
     }
     let symbols = if texts.symbols.is_empty() { symbols_beside(path) } else { texts.symbols };
-    let decoder = Decoder::new(&texts.formats, symbols, head.order, options);
+    let programs: Arc<dyn Programs> = Arc::new(mappings(path, &file, &head, &layouts).map_err(io_error)?);
+    let decoder = Decoder::new(&texts.formats, (symbols, programs), head.order, options);
     let requested = wanted(&head.attributes, &texts.formats);
     let stream = |records: Records, events_max: usize| {
         let round = ReorderBuffer::new(events_max);
@@ -70,21 +70,34 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     Ok(KernelTrace { facts: facts(bytes, head, threads), losses, streams })
 }
 
-/// Bytes of `/proc/kallsyms` that are read; a kernel with all modules has some ten million.
-const SYMBOLS_BYTES_MAX: u64 = 1 << 26;
+/// The mappings of programs, if samples have call stacks: reading them takes another pass over the file.
+fn mappings(
+    path: &Path,
+    file: &Arc<SharedFile>,
+    head: &PerfHead,
+    layouts: &SampleLayouts,
+) -> std::io::Result<Mappings> {
+    let mut mappings = Mappings::new(&head.features.build_ids);
+    let has_stack = |attribute: &Attribute| attribute.sample_type & sample_bits::CALLCHAIN != 0;
+    if !head.attributes.iter().any(has_stack) {
+        return Ok(mappings);
+    }
+    let records = Records::new(Arc::clone(file), head.order, head.records_from, head.records_end);
+    mappings.add_file(records, head.order, layouts);
+    for path in folder::thread_files(path) {
+        let file = Arc::new(SharedFile::open(&path)?);
+        let records = Records::new(Arc::clone(&file), head.order, 0, file.bytes());
+        mappings.add_file(records, head.order, layouts);
+    }
+    Ok(mappings)
+}
 
 /// Functions of the kernel, which perf does not store in the file: a copy of `/proc/kallsyms` beside it, or that of `--kcore` in its
 /// folder.
 fn symbols_beside(path: &Path) -> Symbols {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".kallsyms");
-    let files = [beside.into(), path.join("kcore_dir/kallsyms")];
-    let read = |path: &PathBuf| {
-        let mut text = Vec::new();
-        File::open(path).ok()?.take(SYMBOLS_BYTES_MAX).read_to_end(&mut text).ok()?;
-        Some(Symbols::from_lines(&text))
-    };
-    files.iter().find_map(read).unwrap_or_default()
+    Symbols::from_files([PathBuf::from(beside), path.join("kcore_dir/kallsyms")].into_iter())
 }
 
 /// Which of perf's own records are needed.

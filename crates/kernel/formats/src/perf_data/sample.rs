@@ -24,6 +24,8 @@ pub(super) struct SampleOrigin {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sample<'a> {
     pub(super) origin: SampleOrigin,
+    /// The process of the thread.
+    pub(super) process: Option<u32>,
     /// The tracepoint's record.
     pub(super) raw: &'a [u8],
     /// Addresses of its call stack, 8 bytes each, the innermost first; empty if it has none.
@@ -177,7 +179,8 @@ impl SampleLayouts {
             cpu: layout.cpu_at.and_then(|offset| order.u32(body, offset)),
             tid: layout.tid_at.and_then(|offset| order.u32(body, offset)),
         };
-        SampleKind::Tracepoint(Sample { origin, raw, stack })
+        let process = layout.tid_at.and_then(|offset| order.u32(body, offset - 4));
+        SampleKind::Tracepoint(Sample { origin, process, raw, stack })
     }
 
     /// Origin of a record that is no sample.

@@ -3,9 +3,9 @@
 use super::kinds;
 use super::records::{NextRecord, PerfRecord, Records, following};
 use super::round::ReorderBuffer;
-use super::sample::{SampleKind, SampleLayouts, SampleOrigin};
+use super::sample::{Sample, SampleKind, SampleLayouts, SampleOrigin};
 use crate::bytes::{ByteOrder, until_zero};
-use crate::format_text::{DecodedEvent, Decoder};
+use crate::format_text::{DecodedEvent, Decoder, StackAddresses};
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss, Tid};
 use std::collections::BTreeSet;
@@ -144,7 +144,7 @@ impl RecordContext<'_> {
         match self.decoder.decode(sample.raw, time, cpu, &mut self.batch.texts) {
             DecodedEvent::Event(event) => {
                 self.push(event);
-                self.stack(&event, sample.stack);
+                self.stack(&event, sample);
             }
             DecodedEvent::Unwanted => {}
             DecodedEvent::Malformed => self.malformed(body),
@@ -152,15 +152,16 @@ impl RecordContext<'_> {
     }
 
     /// The call stack of a switch or a wake-up; of other events it is of no use.
-    fn stack(&mut self, event: &KernelEvent, addresses: &[u8]) {
+    fn stack(&mut self, event: &KernelEvent, sample: Sample<'_>) {
         use EventKind::{Switch, TryToWakeUp, Wakeup, Waking};
-        if addresses.is_empty()
+        if sample.stack.is_empty()
             || !matches!(event.kind, Switch { .. } | Waking { .. } | Wakeup { .. } | TryToWakeUp { .. })
         {
             return;
         }
-        let addresses = addresses.chunks_exact(8).filter_map(|bytes| self.order.u64(bytes, 0)).collect();
-        if let Some(kind) = self.decoder.stack(addresses, &mut self.batch.texts) {
+        let addresses = sample.stack.chunks_exact(8).filter_map(|bytes| self.order.u64(bytes, 0));
+        let stack = StackAddresses::new(sample.process.unwrap_or(0), addresses);
+        if let Some(kind) = self.decoder.stack(stack, event.time, &mut self.batch.texts) {
             self.push(KernelEvent { recorded: None, kind, ..*event });
         }
     }

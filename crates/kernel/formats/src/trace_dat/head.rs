@@ -2,7 +2,7 @@
 
 use crate::bytes::{ByteOrder, Cursor};
 use crate::format_text::{EventFormat, Symbols};
-use laggard_model::{HostSnapshot, Tid};
+use laggard_model::{HostSnapshot, Tid, UserFunctions};
 
 /// The first bytes of every trace.dat.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -85,6 +85,8 @@ pub(crate) struct HeadOptions {
     pub(crate) calendar_ns: Option<i64>,
     /// What our own recorder saw of processes and control groups.
     pub(crate) snapshot: Option<HostSnapshot>,
+    /// Functions of programs in call stacks, which our own recorder looked up.
+    pub(crate) programs: UserFunctions,
     /// Nanoseconds to add to every time.
     pub(crate) shift_ns: i64,
     /// How cycles become nanoseconds: `(cycles × multiplier) >> shift`.

@@ -6,7 +6,7 @@ use super::sections::{SectionedStart, Sections};
 use super::sequential;
 use super::stream::{CpuStream, PageSource, TimeScale};
 use crate::error::KernelTraceError;
-use crate::format_text::Decoder;
+use crate::format_text::{Decoder, Programs, Symbols};
 use crate::options::OpenOptions;
 use crate::ring_buffer::PageLayout;
 use crate::source::SharedFile;
@@ -109,7 +109,9 @@ fn assemble(
         .ok_or(HeaderError::Damaged("the layout of its pages (header_page) is missing or makes no sense"))?;
     let scale = TimeScale { cycles: head.options.cycles, shift_ns: head.options.shift_ns };
     let pages_are = pages_are(&file, preamble, buffer, compression)?;
-    let decoder = Decoder::new(&head.formats, std::mem::take(&mut head.symbols), preamble.order, options);
+    let names: (Symbols, Arc<dyn Programs>) =
+        (std::mem::take(&mut head.symbols), Arc::new(std::mem::take(&mut head.options.programs)));
+    let decoder = Decoder::new(&head.formats, names, preamble.order, options);
     let mut losses = Losses::none();
     for other in head.buffers.iter().enumerate().filter(|&(index, _)| index != chosen).map(|(_, other)| other)
     {

@@ -2,7 +2,7 @@
 
 use super::head::{CpuBuffers, CpuPages, CycleLength, TraceHead};
 use crate::bytes::{ByteOrder, Cursor, until_zero};
-use laggard_model::HostSnapshot;
+use laggard_model::{HostSnapshot, UserFunctions};
 
 /// Numbers of options (trace-cmd.dat.v7(5)).
 const DONE: u16 = 0;
@@ -91,7 +91,12 @@ fn plain(number: u16, data: &[u8], order: ByteOrder, head: &mut TraceHead) {
     let options = &mut head.options;
     match number {
         DATE => options.calendar_ns = integer(data).and_then(|us| us.checked_mul(1000)),
-        CPU_STATS => options.snapshot = HostSnapshot::from_text(&text(data)).or(options.snapshot.take()),
+        CPU_STATS => {
+            let text = text(data);
+            options.snapshot = HostSnapshot::from_text(&text).or(options.snapshot.take());
+            options.programs =
+                UserFunctions::from_text(&text).unwrap_or(std::mem::take(&mut options.programs));
+        }
         TRACE_CLOCK => options.clock = Some(text(data)).filter(|clock| !clock.is_empty()),
         UNAME => options.uname = Some(text(data)),
         OFFSET => options.shift_ns = options.shift_ns.saturating_add(integer(data).unwrap_or(0)),

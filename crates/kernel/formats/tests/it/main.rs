@@ -3,6 +3,7 @@
 mod ctf;
 mod ctf_hostile;
 mod ctf_recorded;
+mod ctf_stacks;
 mod encode_ctf;
 mod encode_perf_data;
 mod encode_perfetto;

@@ -45,6 +45,8 @@ pub struct TraceHead {
     pub calendar_offset_ns: Option<i64>,
     /// The processes and control groups of threads, as [`laggard_model::HostSnapshot`] writes them; may be empty.
     pub snapshot: String,
+    /// Functions of programs in call stacks, as [`laggard_model::UserFunctions`] writes them; may be empty.
+    pub programs: String,
     /// A number for this recording.
     pub trace_id: u64,
 }

@@ -38,8 +38,10 @@ pub(super) fn put_facts(bytes: &mut Vec<u8>, head: &TraceHead) {
     put(bytes, id::TRACE_ID, &head.trace_id.to_ne_bytes());
     head.cpu_stats.iter().for_each(|stats| put_text(bytes, id::CPU_STATS, stats));
     // Other readers show this kind of option as text, so they pass over it.
-    if !head.snapshot.is_empty() {
-        put_text(bytes, id::CPU_STATS, &head.snapshot);
+    for text in [&head.snapshot, &head.programs] {
+        if !text.is_empty() {
+            put_text(bytes, id::CPU_STATS, text);
+        }
     }
     put(bytes, id::CPU_COUNT, &head.cpus.to_ne_bytes());
 }

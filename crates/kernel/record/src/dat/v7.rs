@@ -1,4 +1,5 @@
-//! Version 7: sections in any order, found by options, compressed with zstd.
+//! Version 7: sections in any order, found by options, compressed with zstd. Pages come last, so that a file whose end is lost can
+//! be read up to there.
 
 use super::{CpuPages, TraceHead, options, page_aligned, start};
 use std::fs::File;
@@ -8,6 +9,9 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 const PAGES_IN_CHUNK: usize = 32;
 /// zstd's fastest ordinary level: recorded pages shrink to a seventh with it.
 const LEVEL: i32 = 1;
+
+/// Bytes of a section's head: number, packing, name, and bytes of its content.
+const SECTION_HEAD_BYTES: u64 = 16;
 
 /// Numbers of sections; the head refers to the section of options that describes the file.
 mod section {
@@ -45,11 +49,16 @@ pub(super) fn write(out: &mut File, head: &TraceHead, cpus: &mut [CpuPages<'_>])
     front.extend(0u64.to_ne_bytes());
     let mut writer = Writer::new(out)?;
     writer.put(&front)?;
-    let options = writer.sections(head)?;
-    let placed = writer.buffer(head, cpus)?;
-    let options_at = writer.options(head, options, &placed)?;
+    let sections = writer.sections(head)?;
+    // The places of pages are not known yet, but the size of the options is.
+    let unplaced = cpus.iter().map(|cpu| PlacedSection { cpu: cpu.cpu, offset: 0, bytes: 0 }).collect();
+    let options = options(head, &sections, &(0, unplaced));
+    let options_at = writer.section(section::OPTIONS, "options", &options, PagePacking::Plain)?;
+    let buffer_name = writer.name("buffer");
     let strings = std::mem::take(&mut writer.strings);
     writer.section(section::STRINGS, "strings", &strings, PagePacking::Zstd)?;
+    let placed = writer.buffer(head, buffer_name, cpus)?;
+    writer.patch(options_at + SECTION_HEAD_BYTES, &self::options(head, &sections, &placed))?;
     writer.patch(first_options_at, &options_at.to_ne_bytes())?;
     writer.out.flush()?;
     Ok(writer.position)
@@ -82,13 +91,18 @@ impl Writer<'_> {
         self.out.seek(SeekFrom::Start(self.position)).map(|_| ())
     }
 
-    fn section_head(&mut self, id: u16, name: &str, packing: PagePacking, bytes: u64) -> io::Result<()> {
-        let text = self.strings.len() as u32;
+    /// Adds the name of a section; its offset among the names.
+    fn name(&mut self, name: &str) -> u32 {
+        let offset = self.strings.len() as u32;
         self.strings.extend(name.as_bytes());
         self.strings.push(0);
+        offset
+    }
+
+    fn section_head(&mut self, id: u16, name: u32, packing: PagePacking, bytes: u64) -> io::Result<()> {
         self.put(&id.to_ne_bytes())?;
         self.put(&u16::from(packing == PagePacking::Zstd).to_ne_bytes())?;
-        self.put(&text.to_ne_bytes())?;
+        self.put(&name.to_ne_bytes())?;
         self.put(&bytes.to_ne_bytes())
     }
 
@@ -99,6 +113,7 @@ impl Writer<'_> {
             PagePacking::Plain => data.to_vec(),
             PagePacking::Zstd => self.chunk(data)?,
         };
+        let name = self.name(name);
         self.section_head(id, name, packing, body.len() as u64)?;
         self.put(&body)?;
         Ok(offset)
@@ -136,10 +151,11 @@ impl Writer<'_> {
     fn buffer(
         &mut self,
         head: &TraceHead,
+        name: u32,
         cpus: &mut [CpuPages<'_>],
     ) -> io::Result<(u64, Vec<PlacedSection>)> {
         let offset = self.position;
-        self.section_head(section::BUFFER, "buffer", PagePacking::Zstd, 0)?;
+        self.section_head(section::BUFFER, name, PagePacking::Zstd, 0)?;
         let begin = self.position;
         let mut placed = Vec::new();
         for cpu in cpus {
@@ -171,28 +187,24 @@ impl Writer<'_> {
         }
         Ok(PlacedSection { cpu: cpu.cpu, offset, bytes: self.position - begin })
     }
+}
 
-    /// The only section of options, and its offset.
-    fn options(
-        &mut self,
-        head: &TraceHead,
-        mut options: Vec<u8>,
-        (buffer_at, placed): &(u64, Vec<PlacedSection>),
-    ) -> io::Result<u64> {
-        options::put_facts(&mut options, head);
-        let mut buffer = buffer_at.to_ne_bytes().to_vec();
-        buffer.push(0);
-        buffer.extend(head.clock.as_bytes());
-        buffer.push(0);
-        buffer.extend(head.page_bytes.to_ne_bytes());
-        buffer.extend((placed.len() as u32).to_ne_bytes());
-        for cpu in placed {
-            buffer.extend(cpu.cpu.to_ne_bytes());
-            buffer.extend(cpu.offset.to_ne_bytes());
-            buffer.extend(cpu.bytes.to_ne_bytes());
-        }
-        options::put(&mut options, options::id::BUFFER, &buffer);
-        options::put(&mut options, options::id::DONE, &0u64.to_ne_bytes());
-        self.section(section::OPTIONS, "options", &options, PagePacking::Plain)
+/// The only list of options: the sections, facts, and where the pages of each CPU are.
+fn options(head: &TraceHead, sections: &[u8], (buffer_at, placed): &(u64, Vec<PlacedSection>)) -> Vec<u8> {
+    let mut options = sections.to_vec();
+    options::put_facts(&mut options, head);
+    let mut buffer = buffer_at.to_ne_bytes().to_vec();
+    buffer.push(0);
+    buffer.extend(head.clock.as_bytes());
+    buffer.push(0);
+    buffer.extend(head.page_bytes.to_ne_bytes());
+    buffer.extend((placed.len() as u32).to_ne_bytes());
+    for cpu in placed {
+        buffer.extend(cpu.cpu.to_ne_bytes());
+        buffer.extend(cpu.offset.to_ne_bytes());
+        buffer.extend(cpu.bytes.to_ne_bytes());
     }
+    options::put(&mut options, options::id::BUFFER, &buffer);
+    options::put(&mut options, options::id::DONE, &0u64.to_ne_bytes());
+    options
 }

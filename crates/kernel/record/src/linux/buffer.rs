@@ -164,6 +164,17 @@ impl Buffer {
         Ok(())
     }
 
+    /// Records the program's part of the call stack with each event; whether the kernel can. It has no way to record it with some
+    /// events only.
+    pub(super) fn record_program_stacks(&self, restorer: &mut Restorer) -> Result<bool, RecordError> {
+        let option = "options/userstacktrace";
+        let is_there = self.tracefs.exists(&self.file(option));
+        if is_there {
+            self.set(restorer, option, "1")?;
+        }
+        Ok(is_there)
+    }
+
     /// Starts recording. Markers are copied only while it runs: a buffer that takes copies and is switched off makes
     /// the kernel refuse the markers of all programs (`EBADF`).
     pub(super) fn start(&self) -> Result<(), RecordError> {

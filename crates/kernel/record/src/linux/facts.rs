@@ -134,6 +134,7 @@ pub(super) fn head(
         cpu_stats: (0..cpus).map(|cpu| format!("CPU: {cpu}\n{}\n", stats(buffer, cpu))).collect(),
         calendar_offset_ns: Some(offset_ns),
         snapshot: snapshot.to_text(),
+        programs: String::new(),
         trace_id: offset_ns as u64 ^ u64::from(std::process::id()),
     })
 }

@@ -179,7 +179,8 @@ fn counts(stat: &str) -> Option<ThrottleCounts> {
     })
 }
 
-fn numbers(folder: &str) -> Vec<u32> {
+/// The names of entries of a folder that are numbers: processes, or threads.
+pub(super) fn numbers(folder: &str) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

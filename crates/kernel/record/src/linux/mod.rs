@@ -5,6 +5,7 @@ mod facts;
 mod flight;
 mod groups;
 mod guardian;
+mod programs;
 mod reader;
 mod stale;
 mod stop;
@@ -34,14 +35,19 @@ use tracefs::Tracefs;
 use undo::{Restorer, UndoAction};
 use watch::{Signals, WatchOutcome};
 
+/// Note where stacks end at the kernel.
+const NO_PROGRAM_STACKS: &str = "Call stacks have no functions of programs: this kernel does not record them (CONFIG_USER_STACKTRACE_SUPPORT).";
+
 /// Records as the settings say, and writes the file. Everything that was changed in the kernel's tracing is put back,
 /// whatever happens.
 ///
 /// # Errors
 /// When something is missing (its text says what, and how to get it), or the command cannot be run or the file cannot be written.
 pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
+    // Before anything is changed: a signal that comes meanwhile ends the recording as soon as it begins.
+    let signals = Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
     let mut session = Session::prepare(settings)?;
-    let ran = session.run(settings);
+    let ran = session.run(settings, signals);
     let failures = session.restorer.restore();
     let mut ran = ran?;
     let bytes = write(settings.form, session.out, &mut ran)?;
@@ -103,15 +109,16 @@ impl Session {
         }
         if settings.stacks {
             buffer.record_stacks(&mut restorer, &events)?;
+            if !buffer.record_program_stacks(&mut restorer)? {
+                notes.push(NO_PROGRAM_STACKS.to_owned());
+            }
         }
         notes.extend(remarks(&buffer));
         Ok(Session { buffer, events, functions: probes.functions, restorer, out, notes })
     }
 
     /// Records until the target has ended, and reads what is left in the buffer.
-    fn run(&mut self, settings: &RecordSettings) -> Result<RunOutcome, RecordError> {
-        let mut signals =
-            Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
+    fn run(&mut self, settings: &RecordSettings, mut signals: Signals) -> Result<RunOutcome, RecordError> {
         let offset_ns = facts::calendar_offset_ns();
         let cpus = facts::cpu_count();
         let page_bytes = facts::ring_page_bytes(&self.buffer)?;
@@ -121,6 +128,8 @@ impl Session {
         };
         let readers = Readers::start(&self.buffer, cpus, page_bytes, settings.mode, folder)?;
         let groups = groups::GroupWatch::begin();
+        let programs = settings.stacks.then(programs::ProgramWatch::start).transpose();
+        let programs = programs.map_err(|source| buffer::refused("a thread cannot be started", source))?;
         self.buffer.start()?;
         let begin = Instant::now();
         let mut watched = WatchOutcome::start(&settings.target)?;
@@ -134,9 +143,10 @@ impl Session {
             source,
         })?;
         let mut head = facts::head(&self.buffer, &self.events, offset_ns, &snapshot)?;
-        if settings.stacks {
-            head.symbols = symbols::of_stacks(&files)
-                .map_err(|source| RecordError::Output { path: settings.output.clone(), source })?;
+        if let Some(programs) = programs {
+            let unreadable = |source| RecordError::Output { path: settings.output.clone(), source };
+            head.symbols = symbols::of_stacks(&files).map_err(unreadable)?;
+            head.programs = programs.functions(&files).map_err(unreadable)?.to_text();
         }
         let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
         Ok(RunOutcome { head, files, cpus, duration, watched, signals })

@@ -5,8 +5,8 @@ use crate::settings::RecordTarget;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT, caught from when this is made until it is dropped, except those that the caller
-/// of this program ignores.
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT, caught from when this is made until it is dropped, also if the caller of this
+/// program ignores them.
 pub struct StopSignals {
     signals: Signals,
 }

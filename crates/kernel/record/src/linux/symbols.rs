@@ -27,7 +27,16 @@ pub(super) fn of_stacks(files: &[CpuFile]) -> io::Result<Vec<u8>> {
 }
 
 /// Adds what looks like an address of the kernel.
-fn gather(mut pages: &File, addresses: &mut BTreeSet<u64>) -> io::Result<()> {
+fn gather(pages: &File, addresses: &mut BTreeSet<u64>) -> io::Result<()> {
+    for_each_word(pages, |word| {
+        if is_kernel(word) && addresses.len() < ADDRESSES_MAX {
+            addresses.insert(word);
+        }
+    })
+}
+
+/// Visits every number of 8 bytes in pages that may be one of a record.
+pub(super) fn for_each_word(mut pages: &File, mut visit: impl FnMut(u64)) -> io::Result<()> {
     let mut block = vec![0; BLOCK_BYTES];
     loop {
         // Pages are multiples of 8 bytes, and so is every read but the last.
@@ -37,10 +46,7 @@ fn gather(mut pages: &File, addresses: &mut BTreeSet<u64>) -> io::Result<()> {
         }
         // Records are aligned to 4 bytes.
         for offset in (0..read.saturating_sub(7)).step_by(4) {
-            let word = u64::from_ne_bytes(block[offset..offset + 8].try_into().unwrap_or_default());
-            if is_kernel(word) && addresses.len() < ADDRESSES_MAX {
-                addresses.insert(word);
-            }
+            visit(u64::from_ne_bytes(block[offset..offset + 8].try_into().unwrap_or_default()));
         }
     }
 }

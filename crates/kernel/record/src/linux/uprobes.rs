@@ -4,10 +4,10 @@ use super::buffer::refused;
 use super::stale;
 use super::tracefs::Tracefs;
 use super::undo::{Restorer, UndoAction};
-use crate::elf::function_offset;
 use crate::error::RecordError;
 use crate::events::EventName;
 use crate::settings::Uprobe;
+use laggard_elf::function_offset;
 use laggard_model::ProbedFunction;
 use std::collections::BTreeSet;
 

@@ -35,18 +35,15 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Catches those that our caller does not ignore (`nohup`).
+    /// Catches them, also those that our caller ignores: shells ignore Ctrl-C in what scripts start with `&`, and a recorder that
+    /// nothing but SIGKILL ends never writes its file.
     pub(super) fn catch() -> std::io::Result<Signals> {
-        let ignored = ignored_signals();
         let mut caught = Vec::new();
         for signal in SIGNALS {
-            let number = signal.as_raw();
-            if ignored >> (number - 1) & 1 == 0 {
-                let (pipe, sender) = UnixStream::pair()?;
-                pipe.set_nonblocking(true)?;
-                let id = signal_hook::low_level::pipe::register(number, sender)?;
-                caught.push(CaughtSignals { signal, pipe, id });
-            }
+            let (pipe, sender) = UnixStream::pair()?;
+            pipe.set_nonblocking(true)?;
+            let id = signal_hook::low_level::pipe::register(signal.as_raw(), sender)?;
+            caught.push(CaughtSignals { signal, pipe, id });
         }
         Ok(Signals { caught, terminal: in_foreground(), left: 0 })
     }
@@ -78,12 +75,6 @@ impl Drop for Signals {
             signal_hook::low_level::unregister(caught.id);
         }
     }
-}
-
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Whether we are in the foreground of a terminal.

@@ -112,6 +112,27 @@ fn pages_of_every_cpu_are_read_back() {
 }
 
 #[test]
+fn a_file_whose_end_is_lost_is_read_up_to_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.dat");
+    for form in [DatForm::V6, DatForm::V7] {
+        let pages: Vec<u8> =
+            (0..200).flat_map(|number| page(1000 + number * 100, 0, &[switch(5, 7, 8)])).collect();
+        let mut source = pages.as_slice();
+        let mut cpus = [CpuPages { cpu: 0, bytes: pages.len() as u64, pages: &mut source }];
+        write(form, &mut File::create(&path).unwrap(), &head(1), &mut cpus).unwrap();
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        File::options().write(true).open(&path).unwrap().set_len(bytes - 1).unwrap();
+        let mut events = 0;
+        let read = open(&path)
+            .unwrap()
+            .read(|event, _| events += u32::from(matches!(event.kind, EventKind::Switch { .. })));
+        assert!((160..=200).contains(&events), "{form:?}: {events}");
+        assert!(read.losses.count(laggard_model::Loss::TruncatedInput) > 0, "{form:?}");
+    }
+}
+
+#[test]
 fn losses_flagged_by_the_kernel_are_written() {
     const MISSED: u64 = 1 << 31;
     for form in [DatForm::V6, DatForm::V7] {

@@ -230,9 +230,10 @@ pub struct CpuUser {
 /// Call stacks of waits that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WaitCallStacks {
-    /// Functions of the kernel in which the thread waits, the innermost first.
+    /// Functions in which the thread waits, the innermost first: those of the kernel by name, then those of the program with its
+    /// file (`shop:handle`, or `shop+0x1234` without a name).
     pub waiting: Vec<String>,
-    /// Functions from which it is woken, the innermost first; empty if that was not recorded.
+    /// Functions from which it is woken, in the same way; empty if that was not recorded.
     pub waking: Vec<String>,
     /// Time of these waits, in nanoseconds.
     pub total_ns: u64,

@@ -293,9 +293,16 @@ impl Work<'_, '_> {
         {
             match times {
                 Repetition::Fixed(count) => track.skip(array_bits(count, element).unwrap_or(u64::MAX)),
-                Repetition::Slot(slot) => {
+                Repetition::Slot(count) => {
                     let stride = bits.next_multiple_of(u64::from(element.align()));
-                    track.push(PlanStep::Elements { count: slot, bits, stride });
+                    // Addresses of call stacks.
+                    let (slot, order) = match element.kind() {
+                        FieldKind::Integer(integer) if bits == 64 && element.align() >= 8 => {
+                            (self.fields.slot(name).unwrap_or(NO_SLOT), integer.order)
+                        }
+                        _ => (NO_SLOT, ByteOrder::Little),
+                    };
+                    track.push(PlanStep::Elements { count, bits, stride, slot, order });
                     track.lost(element.align() >= 8 && bits.is_multiple_of(8));
                 }
             }

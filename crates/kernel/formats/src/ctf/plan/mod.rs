@@ -12,7 +12,7 @@ mod state;
 pub(super) use compile::{Compiler, FieldDecoder};
 pub(super) use run::{Cursor, PlanStop, Registers, advanced};
 
-use super::class::FieldRole;
+use super::class::{ByteOrder, FieldRole};
 
 /// A number's index among the registers.
 pub(super) type Slot = u16;
@@ -117,11 +117,14 @@ pub(super) enum PlanStep {
         count: Repetition,
         slot: Slot,
     },
-    /// Elements of fixed size; the last is not padded.
+    /// Elements of fixed size; the last is not padded. `slot` is where they are, if they are numbers of eight bytes that were
+    /// requested.
     Elements {
         count: Slot,
         bits: u64,
         stride: u64,
+        slot: Slot,
+        order: ByteOrder,
     },
     /// Elements of any size.
     Loop {

@@ -1,7 +1,7 @@
 //! Runs plans over the bytes of a packet.
 
 use super::print::{Print, Printed};
-use super::{Branch, FIRST_HIDDEN, NO_SLOT, NumberPlan, PlanStep, Repetition, Slot, ValueForm};
+use super::{Branch, ByteOrder, FIRST_HIDDEN, NO_SLOT, NumberPlan, PlanStep, Repetition, Slot, ValueForm};
 
 /// Why a plan stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +36,8 @@ pub(in crate::ctf) struct Registers {
     pub(in crate::ctf) present: u64,
     /// Fields as text.
     pub(in crate::ctf) printed: Printed,
+    /// The byte order of the numbers in arrays.
+    array_order: ByteOrder,
 }
 
 impl Registers {
@@ -64,6 +66,21 @@ impl Registers {
     #[inline]
     pub(in crate::ctf) fn text<'a>(&self, slot: Slot, bytes: &'a [u8]) -> &'a [u8] {
         self.get(slot).map_or(&[], |position| text_at(position, bytes))
+    }
+
+    /// An array of numbers of eight bytes in a slot before [`FIRST_HIDDEN`].
+    pub(in crate::ctf) fn array<'a>(
+        &self,
+        slot: Slot,
+        bytes: &'a [u8],
+    ) -> impl Iterator<Item = u64> + use<'a> {
+        let position = self.get(slot).unwrap_or(0);
+        let (from, length) = ((position >> 32) as usize, (position & 0xffff_ffff) as usize);
+        let is_big = self.array_order == ByteOrder::Big;
+        bytes.get(from..from + length).unwrap_or_default().chunks_exact(8).map(move |number| {
+            let number = number.try_into().unwrap_or_default();
+            if is_big { u64::from_be_bytes(number) } else { u64::from_le_bytes(number) }
+        })
     }
 
     #[inline]
@@ -141,10 +158,15 @@ impl<'a> Cursor<'a> {
     fn rare(&mut self, step: &PlanStep, registers: &mut Registers) -> Result<(), PlanStop> {
         match step {
             PlanStep::Leb { signed, clock, slot } => self.leb(*signed, *clock, *slot, registers),
-            PlanStep::Elements { count, bits, stride } => match registers.value(*count).checked_sub(1) {
-                None => Ok(()),
-                Some(but_one) => self.skip(stride.saturating_mul(but_one).saturating_add(*bits)),
-            },
+            PlanStep::Elements { count, bits, stride, slot, order } => {
+                let (from, elements) = ((self.at / 8) as usize, registers.value(*count));
+                if let Some(but_one) = elements.checked_sub(1) {
+                    self.skip(stride.saturating_mul(but_one).saturating_add(*bits))?;
+                }
+                registers.set(*slot, position(from, elements.saturating_mul(stride / 8) as usize));
+                registers.array_order = *order;
+                Ok(())
+            }
             PlanStep::Loop { count, body } => self.repeat(*count, body, registers),
             PlanStep::Print(print) => {
                 self.print(print, registers);

@@ -2,7 +2,7 @@
 
 /// The path of a C++ or Rust function: `shop::handle` of `_ZN4shop6handleEi` and of `_ZN4shop6handle17h0123456789abcdefE`. `None`
 /// for other symbols, and for those whose path has more than names in it (templates, operators).
-pub(crate) fn function_path(symbol: &str) -> Option<String> {
+pub fn function_path(symbol: &str) -> Option<String> {
     let mangled = symbol.strip_prefix("_Z")?;
     let (mut rest, is_nested) = match mangled.strip_prefix('N') {
         Some(nested) => (nested.strip_prefix('K').unwrap_or(nested), true),

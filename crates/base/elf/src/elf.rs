@@ -1,6 +1,6 @@
 //! The file offset of a function in a program: 64-bit ELF symbols.
 
-use crate::symbol_names::function_path;
+use crate::names::function_path;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -128,7 +128,7 @@ const SYMBOL_BYTES: usize = 24;
 /// The type of a symbol that is a function.
 const FUNCTION: u8 = 2;
 /// The section of a symbol that is defined in another file.
-const UNDEFINED: u64 = 0;
+pub(crate) const UNDEFINED: u64 = 0;
 /// The section of all symbols, and of those for linking at run time, which remain in a stripped program.
 const SYMBOLS: u64 = 2;
 const SYMBOL_TABLES: [u64; 2] = [SYMBOLS, 11];
@@ -143,8 +143,8 @@ const PUSH: std::ops::RangeInclusive<u8> = 0x50..=0x57;
 const PREFIX_HIGH_REGISTER: u8 = 0x41;
 
 /// A section, or a part of the file that is loaded.
-struct ElfPart {
-    kind: u64,
+pub(crate) struct ElfPart {
+    pub(crate) kind: u64,
     offset: u64,
     bytes: u64,
     /// Address in memory; of a section, the section it refers to.
@@ -153,14 +153,14 @@ struct ElfPart {
     is_code: bool,
 }
 
-struct Elf {
+pub(crate) struct Elf {
     file: File,
     sections: Vec<ElfPart>,
     segments: Vec<ElfPart>,
 }
 
 impl Elf {
-    fn open(path: &Path) -> Result<Elf, ElfError> {
+    pub(crate) fn open(path: &Path) -> Result<Elf, ElfError> {
         let mut file = File::open(path)?;
         let mut head = [0; 64];
         file.read_exact(&mut head)?;
@@ -182,7 +182,7 @@ impl Elf {
         Ok(elf)
     }
 
-    fn bytes(&mut self, part: &ElfPart) -> Result<Vec<u8>, ElfError> {
+    pub(crate) fn bytes(&mut self, part: &ElfPart) -> Result<Vec<u8>, ElfError> {
         if part.bytes > TABLE_BYTES_MAX {
             return Err(ElfError::NotReadable("its tables are too large"));
         }
@@ -195,15 +195,20 @@ impl Elf {
         }
     }
 
+    /// The sections of the file.
+    pub(crate) fn sections(&self) -> &[ElfPart] {
+        &self.sections
+    }
+
     /// The tables of symbols: all of them, then those for linking.
-    fn symbol_tables(&self) -> Vec<ElfPart> {
+    pub(crate) fn symbol_tables(&self) -> Vec<ElfPart> {
         let kinds = SYMBOL_TABLES.into_iter();
         kinds
             .flat_map(|kind| self.sections.iter().filter(move |part| part.kind == kind).map(ElfPart::copy))
             .collect()
     }
 
-    fn names_of(&mut self, table: &ElfPart) -> Result<Vec<u8>, ElfError> {
+    pub(crate) fn names_of(&mut self, table: &ElfPart) -> Result<Vec<u8>, ElfError> {
         let names =
             usize::try_from(table.link).ok().and_then(|link| self.sections.get(link)).map(ElfPart::copy);
         self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
@@ -237,7 +242,7 @@ impl Elf {
     }
 
     /// The file offset of an address in memory.
-    fn file_offset(&self, address: u64) -> Result<u64, ElfError> {
+    pub(crate) fn file_offset(&self, address: u64) -> Result<u64, ElfError> {
         let loaded = self.segments.iter().filter(|part| part.kind == SEGMENT_LOADED);
         let mut offsets = loaded.filter_map(|part| {
             let inside = address.checked_sub(part.link)?;
@@ -248,7 +253,7 @@ impl Elf {
 }
 
 impl ElfPart {
-    fn copy(&self) -> ElfPart {
+    pub(crate) fn copy(&self) -> ElfPart {
         ElfPart { ..*self }
     }
 }
@@ -274,14 +279,14 @@ fn section(head: &[u8]) -> ElfPart {
 }
 
 /// A number in this machine's byte order; the offsets are inside fixed headers.
-fn number(bytes: &[u8], offset: usize, width: usize) -> u64 {
+pub(crate) fn number(bytes: &[u8], offset: usize, width: usize) -> u64 {
     let mut all = [0; 8];
     let begin = if cfg!(target_endian = "big") { 8 - width } else { 0 };
     all[begin..begin + width].copy_from_slice(&bytes[offset..offset + width]);
     u64::from_ne_bytes(all)
 }
 
-fn text_at(names: &[u8], offset: u64) -> &str {
+pub(crate) fn text_at(names: &[u8], offset: u64) -> &str {
     let rest = usize::try_from(offset).ok().and_then(|offset| names.get(offset..)).unwrap_or_default();
     let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(text).unwrap_or_default()

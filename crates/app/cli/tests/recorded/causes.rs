@@ -1,0 +1,220 @@
+//! Accuracy on real recordings: eight reasons for slow executions, each with the other CPU idle and busy; and none where nothing is
+//! slow.
+//!
+//! `LAGGARD_ROUNDS` repeats all of it, to measure; the table of docs/accuracy.md is what this prints.
+
+use crate::program::{compiled, is_python_installed};
+use crate::recorder::{Ahead, Quota, SmallMemory, diagnose, folder, machine, record, stderr_text, workload};
+use laggard_testkit::{Missing, skip};
+use serde_json::Value;
+use std::path::Path;
+
+/// Executions of each recording, half of them slow.
+const EXECUTIONS: &str = "30";
+
+/// A reason, and what the answer to it is.
+struct Reason {
+    kind: &'static str,
+    /// Causes that are right.
+    causes: &'static [&'static str],
+    /// What has to be named: a thread, or a system call.
+    name: &'static str,
+}
+
+const REASONS: [Reason; 8] = [
+    Reason { kind: "quota", causes: &["cpu_quota"], name: "" },
+    Reason { kind: "hog", causes: &["cpu_busy"], name: "video-encode" },
+    Reason { kind: "lock", causes: &["other_thread", "cpu_busy"], name: "flusher" },
+    Reason { kind: "fsync", causes: &["disk"], name: "fsync" },
+    Reason { kind: "server", causes: &["other_thread", "cpu_busy"], name: "shop-db" },
+    Reason { kind: "pages", causes: &["disk"], name: "page fault" },
+    Reason { kind: "stop", causes: &["other_thread", "cpu_busy"], name: "collector" },
+    Reason { kind: "interpreter", causes: &["other_thread", "lock", "cpu_busy"], name: "futex" },
+];
+
+/// A thread that needs the interpreter's lock back after each sleep, and one that computes in between, every second time.
+const INTERPRETER: &str = r#"
+import os, sys, threading, time
+marker = os.open("/sys/kernel/tracing/trace_marker", os.O_WRONLY)
+busy, ended = threading.Event(), False
+def compute():
+    while not ended:
+        if busy.is_set():
+            sum(range(1000))
+        else:
+            busy.wait(0.01)
+other = threading.Thread(target=compute)
+other.start()
+for n in range(int(sys.argv[2])):
+    name = sys.argv[1] + ("v2" if n % 2 else "v1")
+    busy.set() if n % 2 else busy.clear()
+    time.sleep(0.02)
+    os.write(marker, f"{name} begin".encode())
+    for _ in range(3):
+        time.sleep(0.001)
+    os.write(marker, f"{name} end".encode())
+ended = True
+busy.set()
+other.join()
+"#;
+
+fn rounds() -> usize {
+    std::env::var("LAGGARD_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
+}
+
+/// Records executions of a kind and compares the slow ones with the others. `None` if that is impossible here.
+fn report(folder: &Path, ahead: &Ahead, program: &Path, kind: &str) -> Option<Value> {
+    let name = format!("{kind}{}-", std::process::id());
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (cached, uncached, trace) = (path("cached"), path("uncached"), path("trace.dat"));
+    let quota = (kind == "quota").then(|| Quota::a_tenth().map(Quota::ahead));
+    let memory = (kind == "pages").then(SmallMemory::new);
+    let group = match (&quota, &memory) {
+        (Some(None), _) | (_, Some(None)) => return None,
+        (Some(Some(quota)), _) => quota.folder().to_str().unwrap().to_owned(),
+        (_, Some(Some(memory))) => memory.folder().to_str().unwrap().to_owned(),
+        _ => "-".to_owned(),
+    };
+    if kind == "pages" {
+        // An earlier recording has read it.
+        let file = std::fs::File::open(&uncached).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+    let script = path("two_threads.py");
+    let command = if kind == "interpreter" {
+        if !is_python_installed() {
+            return None;
+        }
+        std::fs::write(&script, INTERPRETER).unwrap();
+        vec!["python3", &script, &name, EXECUTIONS]
+    } else {
+        vec![program.to_str().unwrap(), kind, &name, EXECUTIONS, &group, &cached, &uncached]
+    };
+    let options = ["-o", &trace, "--marker", "--syscalls", "--network", "--"];
+    let enter = ahead.command_prefix();
+    let enter: Vec<&str> = enter.iter().map(String::as_str).collect();
+    let output = record(&[&options[..], &enter, &command].concat());
+    assert!(output.status.success(), "{kind}: {}", stderr_text(&output));
+    let (normal, sample) = (format!("{name}v1*"), format!("{name}v2*"));
+    Some(diagnose(&[&trace, "--normal-label", &normal, "--sample-label", &sample]))
+}
+
+/// Files for page faults: one that remains in the page cache, one that is dropped from it.
+fn write_files(folder: &Path) {
+    for (name, bytes) in [("cached", 4 << 20), ("uncached", 96 << 20)] {
+        let path = folder.join(name);
+        std::fs::write(&path, vec![7_u8; bytes]).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        file.sync_all().unwrap();
+    }
+}
+
+/// What is wrong with an answer; nothing if its first wait has the right cause and name.
+fn mistake(report: &Value, reason: &Reason) -> Option<String> {
+    if report["verdict"] != "slower" {
+        return Some(format!("verdict {}: {}", report["verdict"], report["headline"]));
+    }
+    let waits = report["waits"].as_array().unwrap();
+    // Waits of the thread itself for a CPU are of the machine's other load, unless they are what is looked for.
+    let is_other_load = |wait: &&Value| {
+        !reason.causes[0].starts_with("cpu")
+            && wait["other"].is_null()
+            && wait["cause"].as_str().is_some_and(|cause| cause.starts_with("cpu"))
+    };
+    let candidates = waits.iter().filter(|wait| !is_other_load(wait));
+    let Some(wait) = candidates.max_by_key(|wait| wait["excess_ns"].as_i64()) else {
+        return Some(report["headline"].to_string());
+    };
+    let is_cause = reason.causes.iter().any(|cause| wait["cause"] == *cause);
+    let names = [&wait["other"]["thread"], &wait["waker"], &wait["call"], &wait["cpu_users"][0]["thread"]];
+    let is_named = names.iter().any(|name| name.as_str().is_some_and(|name| name.starts_with(reason.name)));
+    let is_right = is_cause && (is_named || reason.name.is_empty());
+    (!is_right).then(|| format!("{}", wait["description"]))
+}
+
+/// Right answers of all, and the mistakes.
+fn reasons_are_found(load: &str, ahead: &Ahead) -> (usize, usize, Vec<String>) {
+    let folder = folder();
+    let (mut right, mut all, mut mistakes) = (0, 0, Vec::new());
+    let Some(program) = compiled(folder.path(), "causes", include_str!("causes.c")) else {
+        return (right, all, mistakes);
+    };
+    write_files(folder.path());
+    for reason in REASONS {
+        let mut of_kind = 0;
+        for _ in 0..rounds() {
+            let Some(report) = report(folder.path(), ahead, &program, reason.kind) else {
+                skip(Missing::Machine, &format!("{} cannot be caused here", reason.kind));
+                continue;
+            };
+            all += 1;
+            match mistake(&report, &reason) {
+                None => of_kind += 1,
+                Some(mistake) => {
+                    println!("{load}, {}: {mistake}", reason.kind);
+                    mistakes.push(format!("{load}, {}: {mistake}", reason.kind));
+                }
+            }
+        }
+        println!("{load}: {} {of_kind} of {}", reason.kind, rounds());
+        right += of_kind;
+    }
+    (right, all, mistakes)
+}
+
+#[test]
+fn nine_of_ten_reasons_are_named_with_idle_and_busy_cpus() {
+    let Some(_machine) = machine() else { return };
+    let ahead = Ahead::new();
+    let (right, all, mistakes) = reasons_are_found("as it is", &ahead);
+    let _loop = ahead.busy_loop();
+    let (right_busy, all_busy, mistakes_busy) = reasons_are_found("one CPU busy", &ahead);
+    let mistakes = [mistakes, mistakes_busy].concat();
+    println!("right: {right} of {all}, {right_busy} of {all_busy}; {mistakes:#?}");
+    assert!(10 * (right + right_busy) >= 9 * (all + all_busy), "{mistakes:#?}");
+}
+
+/// Records usual executions of all kinds.
+fn usual(folder: &Path, ahead: &Ahead, number: usize, name: &str) -> String {
+    let (trace, truth) = (folder.join(format!("{number}.dat")), folder.join("truth.json"));
+    let (trace, truth) = (trace.to_str().unwrap(), truth.to_str().unwrap());
+    let program = workload();
+    let run = [program.to_str().unwrap(), "run", "--name", name];
+    let options = ["-o", trace, "--marker", "--"];
+    let enter = ahead.command_prefix();
+    let enter: Vec<&str> = enter.iter().map(String::as_str).collect();
+    let output = record(&[&options[..], &enter, &run, &["--v1", "15", "--truth", truth]].concat());
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    trace.to_owned()
+}
+
+/// Ten pairs of recordings, one after another; the headlines of those that are called slower.
+fn false_alarms(load: &str, ahead: &Ahead, pairs: usize) -> Vec<String> {
+    let (folder, name) = (folder(), format!("usual{}-", std::process::id()));
+    let mut alarms = Vec::new();
+    let label = format!("{name}*");
+    let mut before = usual(folder.path(), ahead, 0, &name);
+    for number in 1..=pairs {
+        let next = usual(folder.path(), ahead, number, &name);
+        let sets =
+            ["--normal", &before, "--sample", &next, "--normal-label", &label, "--sample-label", &label];
+        let report = diagnose(&sets);
+        if report["verdict"] == "slower" {
+            alarms.push(format!("{load}: {}", report["headline"]));
+        }
+        before = next;
+    }
+    println!("{load}: {} of {pairs} pairs of usual executions are called slower {alarms:#?}", alarms.len());
+    alarms
+}
+
+#[test]
+fn usual_executions_are_not_called_slower() {
+    let Some(_machine) = machine() else { return };
+    // Other load of the machine comes and goes between two recordings: one alarm each.
+    let pairs = 5 * rounds();
+    let ahead = Ahead::new();
+    assert!(false_alarms("as it is", &ahead, pairs).len() <= 1);
+    let _loop = ahead.busy_loop();
+    assert!(false_alarms("one CPU busy", &ahead, pairs).len() <= 1);
+}
