@@ -101,9 +101,9 @@ pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Wi
 /// A request that called the operation.
 pub(super) struct Called {
     pub(super) start: Timestamp,
-    category: u32,
+    pub(super) category: u32,
     /// Mean logarithm of the times of its calls.
-    log: f64,
+    pub(super) log: f64,
 }
 
 /// Calls of one request depend on each other: they count as one.
