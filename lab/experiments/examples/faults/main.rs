@@ -8,7 +8,8 @@
 //!
 //! `kills` kills a running server again and again while it ingests spans, flushes, compacts, deletes and replays, and
 //! looks for every acknowledged span: by its API, and in its files with DuckDB (Python's package `duckdb`). `incidents`
-//! kills it while incidents open, worsen, and end, and counts their messages. `siege` attacks a running server with hostile clients while a good one sends.
+//! kills it while incidents open, worsen, and end, and counts their messages. `siege` attacks a running server with hostile
+//! clients while a good one sends.
 
 #[path = "../../../../crates/app/cli/tests/it/serve/faults/hostile/mod.rs"]
 mod hostile;
