@@ -244,6 +244,7 @@ const LAYERS: &[Layer] = &[
             "laggard-capacity",
             "laggard-kernel-graph",
             "laggard-align",
+            "laggard-kernel-diagnose",
             "laggard-kernel-formats",
             "laggard-report",
             "laggard-diagnose",

@@ -30,5 +30,5 @@ pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, di
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use selection::RequestSelection;
 pub use site_fold::SiteFold;
-pub use subject::{Subject, SubjectCall, subject_calls};
+pub use subject::{Subject, SubjectCall, service_calls, subject_calls};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

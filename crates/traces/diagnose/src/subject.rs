@@ -6,6 +6,7 @@ use crate::site_fold::SiteFold;
 use laggard_engine::LocalEngine;
 use laggard_localize::Site;
 use laggard_model::{Names, OperationId, ReplicaId, Timestamp};
+use std::collections::BTreeMap;
 
 /// The subject of a verdict: an operation, or the link to it from a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +71,36 @@ pub fn subject_calls(
     }
     calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
     calls
+}
+
+/// The calls of every operation of a service in complete requests of a population, by the operation's name, in order of the
+/// requests' start. Times are self times.
+pub fn service_calls(
+    population: &Population<'_>,
+    service: &str,
+    engine: LocalEngine,
+) -> BTreeMap<String, Vec<SubjectCall>> {
+    let union = UnionNames::from_populations(&[*population]);
+    let names = union.names();
+    let selected = union.select(population, 0);
+    let table = engine.fold(selected.range(), &SiteFold::new(selected.clone(), None, engine));
+    let mut out: BTreeMap<String, Vec<SubjectCall>> = BTreeMap::new();
+    for &site in &table.sites {
+        let Site::Operation(operation) = site else { continue };
+        let key = names.operation_key(operation);
+        if key.service == service {
+            let calls = site_calls(&selected, &table, site).into_iter().map(|call| {
+                let request = &table.requests[call.request as usize];
+                let (start, category) = (request.start, request.category);
+                SubjectCall { start, time_ns: f64::from(call.time_ns), request: call.request, category }
+            });
+            out.entry(key.operation.to_owned()).or_default().extend(calls);
+        }
+    }
+    for calls in out.values_mut() {
+        calls.sort_by(|a, b| a.start.cmp(&b.start).then(a.time_ns.total_cmp(&b.time_ns)));
+    }
+    out
 }
 
 /// The operations of a service and name: one for each kind of span.

@@ -12,7 +12,7 @@ use crate::methods::answer_from_report;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_report::{InputFacts, Report, Suspect, SuspectAttribute};
-use laggard_simulate::{Day, DayFaultKind, DaySettings, DayTruth, LossOnset, PROFILES};
+use laggard_simulate::{Day, DayFaultKind, DaySettings, DayTruth, LossOnset, PROFILES, Profile};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -88,11 +88,18 @@ impl DaysOptions {
 /// Judges the days; `print` gets one line for each kind of system, one for all, and additionally requested lines.
 ///
 /// # Errors
-/// When the options are no valid days.
+/// When the options are no valid days, or none at all.
 pub fn overview(options: &DaysOptions, print: &mut dyn FnMut(&str)) -> Result<(), String> {
     let requested = |name: &str| options.profile.as_deref().is_none_or(|requested| requested == name);
+    let profiles: Vec<Profile> = PROFILES.into_iter().filter(|profile| requested(profile.name)).collect();
+    if options.seeds.is_empty() {
+        return Err(format!("no seeds in {:?}: the last one is excluded", options.seeds));
+    }
+    if profiles.is_empty() {
+        return Err(format!("there is no profile {:?}", options.profile.as_deref().unwrap_or_default()));
+    }
     let mut all = DayTotals::default();
-    for profile in PROFILES.into_iter().filter(|profile| requested(profile.name)) {
+    for profile in profiles {
         let mut totals = DayTotals::default();
         for seed in options.seeds.clone() {
             let settings = options.settings(DaySettings::new(profile, seed));
@@ -279,6 +286,15 @@ mod tests {
         assert!(lines[1].starts_with("  oracle operation small seed 1 found 1 right 1"), "{lines:?}");
         assert!(lines[2].starts_with("small               1 windows"), "{lines:?}");
         assert!(lines[2].ends_with("alone 0 (0 right), with baseline 1 (1 right)"), "{lines:?}");
+    }
+
+    #[test]
+    fn options_without_a_day_are_an_error() {
+        let overview = |options: &DaysOptions| overview(options, &mut |line| panic!("{line}"));
+        let none = DaysOptions { seeds: 871..871, ..DaysOptions::default() };
+        assert!(overview(&none).is_err_and(|error| error.contains("871..871")));
+        let unknown = DaysOptions { profile: Some("tiny".to_owned()), ..DaysOptions::default() };
+        assert!(overview(&unknown).is_err_and(|error| error.contains("tiny")));
     }
 
     #[test]

@@ -2,19 +2,24 @@
 //!
 //! ```text
 //! cargo run -p laggard-experiments --example faults -- kills target/debug/laggard 200 [SEED]
+//! cargo run -p laggard-experiments --example faults -- incidents target/debug/laggard INCIDENTS [SEED]
 //! cargo run -p laggard-experiments --example faults -- siege target/debug/laggard SECONDS [SEED]
 //! ```
 //!
 //! `kills` kills a running server again and again while it ingests spans, flushes, compacts, deletes and replays, and
-//! looks for every acknowledged span: by its API, and in its files with DuckDB (Python's package `duckdb`). `siege`
-//! attacks a running server with hostile clients while a good one sends.
+//! looks for every acknowledged span: by its API, and in its files with DuckDB (Python's package `duckdb`). `incidents`
+//! kills it while incidents open, worsen, and end, and counts their messages. `siege` attacks a running server with hostile
+//! clients while a good one sends.
 
 #[path = "../../../../crates/app/cli/tests/it/serve/faults/hostile/mod.rs"]
 mod hostile;
+#[path = "../../../../crates/app/cli/tests/it/serve/faults/incident_kills/mod.rs"]
+mod incident_kills;
 #[path = "../../../../crates/app/cli/tests/it/serve/faults/kill_run/mod.rs"]
 mod kill_run;
 
 use hostile::besiege;
+use incident_kills::{IncidentOutcome, kill_through_an_incident};
 use kill_run::Run;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +30,8 @@ use std::time::Duration;
 const CHECK_EVERY: u64 = 20;
 
 fn main() {
-    let usage = "kills or siege, the path of laggard, how often or how many seconds, and perhaps a seed";
+    let usage =
+        "kills, incidents, or siege, the path of laggard, how often or how many seconds, and perhaps a seed";
     let mut arguments = std::env::args().skip(1);
     let what = arguments.next().expect(usage);
     let binary = PathBuf::from(arguments.next().expect(usage));
@@ -33,6 +39,7 @@ fn main() {
     let (count, seed) = (numbers.next().unwrap_or(20), numbers.next().unwrap_or(1));
     match what.as_str() {
         "kills" => kill(&binary, count, seed),
+        "incidents" => kill_during_incidents(&binary, count, seed),
         "siege" => {
             let folder = tempfile::tempdir().expect("a temporary folder");
             let found = besiege(&binary, folder.path(), seed, Duration::from_secs(count));
@@ -54,6 +61,15 @@ fn kill(binary: &Path, kills: u64, seed: u64) {
     }
     let traces = run.stop();
     look_into_files(folder.path(), traces);
+}
+
+fn kill_during_incidents(binary: &Path, incidents: u64, seed: u64) {
+    let mut all = IncidentOutcome::default();
+    for seed in seed..seed + incidents {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        all.add(kill_through_an_incident(binary, folder.path(), seed));
+        say(&format!("to seed {seed}: {all}"));
+    }
 }
 
 fn say(line: &str) {

@@ -78,8 +78,12 @@ pub(super) fn execution(
     let mut actions = VecDeque::from([Action::Begin(number), Action::Compute(about(random, 30 * US))]);
     let rounds = rounds_of(planned.kind);
     for round in 0..rounds {
-        if let (KernelFault::ExtraSleep { ns }, true) = (fault, planned.is_hit && round == rounds / 2) {
-            actions.push_back(Action::Sleep(ns));
+        if planned.is_hit && round == rounds / 2 {
+            match fault {
+                KernelFault::ExtraSleep { ns } => actions.push_back(Action::Sleep(ns)),
+                KernelFault::ExtraCompute { ns } => actions.push_back(Action::Compute(ns)),
+                _ => {}
+            }
         }
         round_of(planned, fault, random, &mut actions);
     }

@@ -40,6 +40,11 @@ pub enum KernelFault {
         /// Nanoseconds.
         ns: u64,
     },
+    /// Hit executions compute this many nanoseconds longer in their middle.
+    ExtraCompute {
+        /// Nanoseconds.
+        ns: u64,
+    },
     /// The logger holds its lock this many nanoseconds longer; all executions may be hit.
     HeldLock {
         /// Nanoseconds.

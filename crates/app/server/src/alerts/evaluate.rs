@@ -156,11 +156,12 @@ impl Finding {
     }
 
     /// Whether most of its calls are slower by such a factor that it counts although requests are hardly affected: by a fifth of
-    /// the usual minimum.
+    /// the usual minimum, or by a twentieth if it is beyond doubt.
     pub fn is_slower_by_itself(&self, slower_min: f64) -> bool {
+        let part = if self.is_certain(BEYOND_DOUBT) { OWN_PART_BEYOND_DOUBT } else { OWN_PART };
         self.factor.is_some_and(|factor| factor >= OWN_FACTOR_MIN)
             && 2 * self.requests_hit >= self.requests_seen
-            && self.slower >= OWN_PART * slower_min
+            && self.slower >= part * slower_min
     }
 
     /// All its operations, the most suspicious first.
@@ -218,6 +219,9 @@ const MISSING_MIN: f64 = 0.4;
 /// Time of a call over its usual time, and the part of the least slow-down of requests, from which on an operation counts by itself.
 const OWN_FACTOR_MIN: f64 = 1.15;
 const OWN_PART: f64 = 0.2;
+/// The same for an operation with a p-value of at most this.
+const OWN_PART_BEYOND_DOUBT: f64 = 0.05;
+const BEYOND_DOUBT: f64 = 1e-6;
 
 /// In a window that is nearly an hour long or longer, replicas count that add this share to the latency of all requests: one of a
 /// hundred that takes three times as long for one operation adds a few thousandths.

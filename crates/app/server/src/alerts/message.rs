@@ -279,7 +279,11 @@ mod tests {
     }
 
     fn message(notices: Vec<Notice>) -> OutgoingMessage {
-        OutgoingMessage { id: "0af7651916cd43dd8448eb211c80319c".to_owned(), notices }
+        OutgoingMessage {
+            id: "0af7651916cd43dd8448eb211c80319c".to_owned(),
+            notices,
+            may_have_arrived: false,
+        }
     }
 
     static NO_OWNERS: Owners = Owners { all: Vec::new() };

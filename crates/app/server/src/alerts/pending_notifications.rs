@@ -55,7 +55,7 @@ pub(super) fn unconfirmed(list: &AlertList, receiver: &str) -> Option<OutgoingMe
         let IncidentNotification { state, size, .. } = unconfirmed.notification;
         Notice::new(list, incident, state, size)
     };
-    Some(OutgoingMessage { notices: notices.map(notice).collect(), id })
+    Some(OutgoingMessage { notices: notices.map(notice).collect(), id, may_have_arrived: true })
 }
 
 /// The number of pending notices of a receiver.

@@ -6,6 +6,9 @@
 //!    └─────────────────────────────────────────┴─ unknown, or killed ─► the same message again, with the same id
 //! ```
 //!
+//! A message that is sent again remains unconfirmed if it is refused: the receiver that is down now may have got it before, and
+//! must not get the same under another id. Only if it rejects the content, what is pending is decided anew.
+//!
 //! What is saved is the complete list of alerts, replaced atomically. A kill before the first save is as if nothing had been
 //! pending; one before the second leaves the message unconfirmed.
 
@@ -21,13 +24,17 @@ pub(super) struct OutgoingMessage {
     pub(super) id: String,
     /// What it is about.
     pub(super) notices: Vec<Notice>,
+    /// Whether an earlier attempt, whose outcome is unknown, may have delivered it.
+    pub(super) may_have_arrived: bool,
 }
 
 /// Why a message is not known to be delivered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum SendError {
-    /// The receiver does not have it.
+    /// The receiver does not have it from this attempt.
     Refused(String),
+    /// The receiver does not accept its content, whenever it is sent.
+    Rejected(String),
     /// The receiver may have it.
     Unconfirmed(String),
 }
@@ -35,7 +42,9 @@ pub(super) enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SendError::Refused(reason) | SendError::Unconfirmed(reason) => f.write_str(reason),
+            SendError::Refused(reason) | SendError::Rejected(reason) | SendError::Unconfirmed(reason) => {
+                f.write_str(reason)
+            }
         }
     }
 }
@@ -73,7 +82,10 @@ pub(super) fn deliver(
     let sent = steps.send(message);
     match &sent {
         Ok(()) => steps.change(|list| mark_notified(list, receiver, &message.notices, at)),
-        Err(SendError::Refused(_)) => steps.change(|list| mark_refused(list, receiver, message)),
+        Err(SendError::Refused(_)) if message.may_have_arrived => return sent,
+        Err(SendError::Refused(_) | SendError::Rejected(_)) => {
+            steps.change(|list| mark_refused(list, receiver, message));
+        }
         Err(SendError::Unconfirmed(_)) => return sent,
     }
     steps.save();
@@ -87,7 +99,7 @@ impl OutgoingMessage {
         [tenant, receiver].iter().for_each(|name| id.bytes(name.as_bytes()));
         id.bytes(&at.unix_ns().to_le_bytes());
         notices.iter().for_each(|notice| id.bytes(notice.incident.id.as_bytes()));
-        OutgoingMessage { id: id.finish().to_string(), notices }
+        OutgoingMessage { id: id.finish().to_string(), notices, may_have_arrived: false }
     }
 }
 

@@ -76,7 +76,7 @@ impl DeliverySteps for Process<'_> {
 
     fn send(&mut self, message: &OutgoingMessage) -> Result<(), SendError> {
         self.instant();
-        if !matches!(self.answer, Err(SendError::Refused(_))) {
+        if matches!(self.answer, Ok(()) | Err(SendError::Unconfirmed(_))) {
             let content =
                 message.notices.iter().map(|notice| (notice.incident.id.clone(), notice.state)).collect();
             let entry = self.outside.received.entry(message.id.clone()).or_default();
@@ -166,4 +166,39 @@ fn an_unconfirmed_message_is_resent_before_later_ones() {
 fn a_rejected_message_is_reevaluated() {
     let outside = after_first_answer(Err(SendError::Refused("status 503".to_owned())));
     assert_eq!(outside.order, Vec::<String>::new(), "nobody was notified of its beginning");
+}
+
+/// A first attempt whose outcome is unknown, further ones with these answers while the incident lasts and after its end, and an
+/// acknowledged one.
+fn after_later_answers(answer: SendError) -> Outside {
+    let mut outside = Outside::default();
+    let unknown = Err(SendError::Unconfirmed("timeout".to_owned()));
+    let mut process =
+        Process { outside: &mut outside, list: AlertList::default(), left: u32::MAX, answer: unknown };
+    for minute in 0..2 {
+        process.evaluate(&["read"], minute);
+    }
+    process.deliver_all(time(2));
+    process.answer = Err(answer);
+    process.deliver_all(time(2));
+    for minute in 3..8 {
+        process.evaluate(&[], minute);
+        process.deliver_all(time(minute));
+    }
+    process.answer = Ok(());
+    process.deliver_all(time(8));
+    outside
+}
+
+#[test]
+fn a_message_that_may_have_arrived_keeps_its_id_when_the_receiver_is_down() {
+    let outside = after_later_answers(SendError::Refused("connection refused".to_owned()));
+    assert_eq!(states(&outside), [[IncidentState::Open], [IncidentState::Closed]]);
+    assert_eq!(outside.received[&outside.order[0]].1, 2, "the same id, twice");
+}
+
+#[test]
+fn a_message_with_rejected_content_does_not_block_later_ones() {
+    let outside = after_later_answers(SendError::Rejected("status 422".to_owned()));
+    assert_eq!(states(&outside), [[IncidentState::Open]], "the end of what it was never told is not sent");
 }

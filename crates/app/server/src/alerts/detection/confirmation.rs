@@ -81,10 +81,15 @@ pub(super) fn is_confirmed(
 /// Whether a shift is beyond those of the baseline, which vary by more than their standard errors where jobs and pauses come and
 /// go. All are in standard errors.
 fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
+    is_exceptional_by(ERRORS_MIN, errors, earlier)
+}
+
+/// [`is_exceptional`], by at least so many standard errors.
+pub(super) fn is_exceptional_by(errors_min: f64, errors: f64, earlier: &[f64]) -> bool {
     let squares: f64 = earlier.iter().map(|errors| errors * errors).sum();
     let scale = (squares / earlier.len().max(1) as f64).sqrt().max(1.0);
     let largest = earlier.iter().copied().fold(0.0, f64::max);
-    earlier.len() >= EARLIER_MIN && errors >= ERRORS_MIN * scale && errors >= BEYOND_BASELINE * largest
+    earlier.len() >= EARLIER_MIN && errors >= errors_min * scale && errors >= BEYOND_BASELINE * largest
 }
 
 /// The parts of a window of a given length, the latest first.
@@ -96,9 +101,9 @@ pub(super) fn parts_of(window: Window, length: Nanos) -> impl Iterator<Item = Wi
 /// A request that called the operation.
 pub(super) struct Called {
     pub(super) start: Timestamp,
-    category: u32,
+    pub(super) category: u32,
     /// Mean logarithm of the times of its calls.
-    log: f64,
+    pub(super) log: f64,
 }
 
 /// Calls of one request depend on each other: they count as one.
@@ -112,7 +117,7 @@ pub(super) fn by_request(mut calls: Vec<SubjectCall>) -> Vec<Called> {
     calls.chunk_by(|a, b| a.request == b.request).map(of_request).collect()
 }
 
-fn within(all: &[Called], window: Window) -> &[Called] {
+pub(super) fn within(all: &[Called], window: Window) -> &[Called] {
     let first = all.partition_point(|request| request.start < window.since);
     let last = all.partition_point(|request| request.start <= window.until);
     &all[first..last.max(first)]
@@ -205,20 +210,20 @@ impl Usual {
         }
         // A mean of scores, which are uniform on 0..1, over their slope.
         let variance = (1.0 / count + 1.0 / self.sorted.len() as f64) / 12.0 / self.density.powi(2);
-        Some(RankShift { change: (low + high) / 2.0, error: (variance + DRIFT * DRIFT).sqrt() })
+        Some(RankShift { change: (low + high) / 2.0, variance })
     }
 }
 
 /// A change of the level of logarithms.
 pub(super) struct RankShift {
     pub(super) change: f64,
-    /// Its standard error, with drift.
-    error: f64,
+    /// The variance of it by the noise of the calls, without drift.
+    pub(super) variance: f64,
 }
 
 impl RankShift {
     fn errors(&self) -> f64 {
-        self.change / self.error
+        self.change / (self.variance + DRIFT * DRIFT).sqrt()
     }
 }
 

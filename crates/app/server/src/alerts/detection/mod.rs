@@ -3,6 +3,7 @@
 
 mod confirmation;
 mod consequences;
+mod contrast;
 mod recovery;
 mod traffic;
 
@@ -309,6 +310,10 @@ impl Study<'_> {
         confirmation::is_confirmed(finding, self.requests, compared, self.engine)
     }
 
+    fn stands_out_of_its_service(&self, finding: &Finding, compared: Compared) -> bool {
+        contrast::is_confirmed(finding, self.requests, compared, self.engine)
+    }
+
     /// Drops findings about callers of what fails, by these findings or by an alert: one alert names where errors start.
     fn drop_consequences(&self, findings: &mut Vec<Finding>) {
         let known = self.alerts.active.iter().filter_map(|alert| alert.finding.operation());
@@ -338,11 +343,14 @@ impl Study<'_> {
             let level = if is_of_calls { SHORT_LEVEL } else { level };
             let is_enough = finding.fails_clearly() || finding.slower >= slower_min;
             let is_confirmed = || !finding.is_failing() && self.is_confirmed(finding, compared);
+            // Neither knows the method, from a few intervals, how certain a small slow-down of few calls is.
+            let stands_out =
+                || !finding.is_failing() && !is_short && self.stands_out_of_its_service(finding, compared);
             // A few minutes have few calls, on which a p-value alone is not enough where requests hardly notice.
             let by_itself = || {
                 finding.is_slower_by_itself(slower_min)
-                    && finding.is_certain(level.min(OWN_LEVEL))
-                    && (!is_short || is_confirmed())
+                    && (finding.is_certain(level.min(OWN_LEVEL)) && (!is_short || is_confirmed())
+                        || stands_out())
             };
             is_enough && (finding.is_certain(level) || is_confirmed())
                 || by_itself()

@@ -373,9 +373,16 @@ fn a_large_slowdown_is_confirmed_within_minutes() {
 
 #[test]
 fn an_operation_with_mostly_slower_calls_is_its_own_finding() {
-    let finding =
-        Finding { slower: 0.012, factor: Some(1.3), ..crate::alerts::lifecycle::tests::finding("read") };
+    let finding = Finding {
+        slower: 0.012,
+        factor: Some(1.3),
+        p_value: Some(1e-5),
+        ..crate::alerts::lifecycle::tests::finding("read")
+    };
     assert!(finding.is_slower_by_itself(0.05));
+    let hardly_noticed = Finding { slower: 0.004, ..finding.clone() };
+    assert!(!hardly_noticed.is_slower_by_itself(0.05));
+    assert!(Finding { p_value: Some(1e-7), ..hardly_noticed }.is_slower_by_itself(0.05), "beyond doubt");
     assert!(!finding.is_slower_by_itself(0.2), "in proportion to what is asked of requests");
     assert!(!Finding { factor: Some(1.1), ..finding.clone() }.is_slower_by_itself(0.05));
     assert!(

@@ -58,11 +58,14 @@ impl Mailer {
         for to in &self.to {
             builder = builder.to(to.clone());
         }
-        let email = builder.body(message.text()).map_err(|error| SendError::Refused(error.to_string()))?;
+        let email = builder.body(message.text()).map_err(|error| SendError::Rejected(error.to_string()))?;
         self.transport.send(&email).map(drop).map_err(|error| {
-            let is_refused = error.is_permanent() || error.is_transient();
             let reason = error.to_string();
-            if is_refused { SendError::Refused(reason) } else { SendError::Unconfirmed(reason) }
+            match (error.is_permanent(), error.is_transient()) {
+                (true, _) => SendError::Rejected(reason),
+                (_, true) => SendError::Refused(reason),
+                _ => SendError::Unconfirmed(reason),
+            }
         })
     }
 }

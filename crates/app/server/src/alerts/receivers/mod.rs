@@ -235,7 +235,7 @@ impl Receiver {
         message: &OutgoingMessage,
         at: Timestamp,
     ) -> Result<(), SendError> {
-        let OutgoingMessage { id, notices } = message;
+        let OutgoingMessage { id, notices, .. } = message;
         let Some(first) = notices.first() else { return Ok(()) };
         let personal = || PersonalMessage::new(writer, first);
         let webhook = || writer.webhook(&self.name, message);
@@ -280,10 +280,17 @@ impl Endpoint {
         let text = printable(&String::from_utf8_lossy(&response_text), usize::MAX);
         let status = response.status();
         let reason = format!("status {}: {text}", status.as_u16());
-        // A proxy may answer 500, 502, or 504 after it has passed the message on.
-        let is_refused =
-            status.is_redirection() || status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE;
-        Err(if is_refused { SendError::Refused(reason) } else { SendError::Unconfirmed(reason) })
+        Err(match status {
+            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY => {
+                SendError::Rejected(reason)
+            }
+            StatusCode::SERVICE_UNAVAILABLE => SendError::Refused(reason),
+            // It still works on an attempt with the same key.
+            StatusCode::CONFLICT => SendError::Unconfirmed(reason),
+            _ if status.is_redirection() || status.is_client_error() => SendError::Refused(reason),
+            // A proxy may answer 500, 502, or 504 after it has passed the message on.
+            _ => SendError::Unconfirmed(reason),
+        })
     }
 }
 

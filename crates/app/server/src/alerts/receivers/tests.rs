@@ -118,3 +118,27 @@ fn an_alert_outlives_lost_messages() {
     assert_eq!(receiver.valid_until(time).unix_ns(), 4 * 60 * 1_000_000_000);
     assert_eq!(receiver.repeat_after, Some(Nanos::from_secs(60)), "not repeat_after: it repeats by itself");
 }
+
+#[test]
+fn a_status_shows_whether_the_message_may_be_there() {
+    let kind = |status: &'static str| {
+        let (address, _told) = server(move |stream| {
+            let _ = write!(stream, "HTTP/1.1 {status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        });
+        match post(&webhook(&address), &json!({})).unwrap_err() {
+            SendError::Refused(_) => "refused",
+            SendError::Rejected(_) => "rejected",
+            SendError::Unconfirmed(_) => "unconfirmed",
+        }
+    };
+    for status in ["301", "401", "404", "429", "503"] {
+        assert_eq!(kind(status), "refused", "{status}");
+    }
+    for status in ["400", "413", "422"] {
+        assert_eq!(kind(status), "rejected", "{status}");
+    }
+    // 409: it still works on an attempt with the same key.
+    for status in ["409", "500", "502", "504"] {
+        assert_eq!(kind(status), "unconfirmed", "{status}");
+    }
+}

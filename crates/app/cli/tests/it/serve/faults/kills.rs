@@ -1,10 +1,13 @@
 //! Kills the running server at random instants; the example `faults` does it for any number of kills.
 
+use super::incident_kills::{IncidentOutcome, kill_through_an_incident};
 use super::kill_run::Run;
 use std::path::Path;
 
 /// Number of kills in the test, at least one of every kind.
 const KILLS: u64 = 9;
+/// Number of incidents that are opened, worsened, and ended under kills.
+const INCIDENTS: u64 = 2;
 
 #[test]
 fn kills_of_the_server_lose_no_acknowledged_span() {
@@ -19,4 +22,15 @@ fn kills_of_the_server_lose_no_acknowledged_span() {
     let again = run.check();
     assert!(again.spans >= found.spans, "{again} after {found}");
     run.stop();
+}
+
+#[test]
+fn kills_during_an_incident_lose_and_duplicate_no_message() {
+    let mut found = IncidentOutcome::default();
+    for seed in 1..=INCIDENTS {
+        let folder = tempfile::tempdir().unwrap();
+        found.add(kill_through_an_incident(Path::new(env!("CARGO_BIN_EXE_laggard")), folder.path(), seed));
+    }
+    assert_eq!((found.lost, found.duplicates, found.needless), (0, 0, 0), "{found}");
+    assert!(found.kills.iter().all(|&kills| kills > 0) && found.repeated > 0, "{found}");
 }

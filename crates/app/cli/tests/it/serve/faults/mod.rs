@@ -4,6 +4,7 @@ mod clock;
 mod damage;
 mod disk;
 mod hostile;
+mod incident_kills;
 mod kill_run;
 mod kills;
 mod notification_kills;

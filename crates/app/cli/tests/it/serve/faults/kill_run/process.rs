@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ const SETTINGS: [&str; 6] = [
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Process {
-    child: OwnedChild,
+    child: Arc<Mutex<OwnedChild>>,
     lines: Receiver<Value>,
     reading: JoinHandle<()>,
     /// Current operations according to the log.
@@ -90,12 +91,17 @@ impl Activity {
 
 impl Process {
     pub(crate) fn start(binary: &Path, data: &Path) -> Process {
+        Process::start_with(binary, data, &SETTINGS)
+    }
+
+    /// Starts a server with these settings, which must include `logs.form=json`.
+    pub(crate) fn start_with(binary: &Path, data: &Path, settings: &[&str]) -> Process {
         let mut command = Command::new(binary);
         command.arg("serve").arg("--data").arg(data);
         for listener in ["--http", "--otlp-grpc", "--otlp-http", "--zipkin"] {
             command.args([listener, "127.0.0.1:0"]);
         }
-        SETTINGS.iter().for_each(|setting| {
+        settings.iter().for_each(|setting| {
             command.args(["--set", setting]);
         });
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -110,11 +116,24 @@ impl Process {
             }
         });
         Process {
-            child: OwnedChild(child),
+            child: Arc::new(Mutex::new(OwnedChild(child))),
             lines,
             reading,
             activity: Activity::default(),
             is_stopping: false,
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, OwnedChild> {
+        self.child.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Kills the process from any thread, also after it has exited; it must still be dropped.
+    pub(crate) fn killer(&self) -> impl Fn() + Send + use<> {
+        let child = Arc::clone(&self.child);
+        move || {
+            // It may have exited already.
+            let _ = child.lock().expect("no thread panics while it holds the lock").0.kill();
         }
     }
 
@@ -144,14 +163,14 @@ impl Process {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&mut self) {
-        let status = Command::new("kill").args(["-TERM", &self.child.0.id().to_string()]).status();
+        let status = Command::new("kill").args(["-TERM", &self.child().0.id().to_string()]).status();
         assert!(status.is_ok_and(|status| status.success()), "the child can be signaled");
         self.is_stopping = true;
     }
 
     /// Memory of the process in bytes: `VmRSS` is the current resident size, `VmHWM` its peak.
     pub(crate) fn memory(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id()));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child().0.id()));
         let status = status.expect("the process is running");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("the status has this line");
         let kibibytes = line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>();
@@ -160,11 +179,11 @@ impl Process {
 
     /// Kills the process; returns the operations that were interrupted.
     pub(crate) fn kill(mut self) -> Vec<String> {
-        let ended = self.child.0.try_wait().expect("the child exists");
+        let ended = self.child().0.try_wait().expect("the child exists");
         let may_have_ended = self.is_stopping && ended.is_none_or(|status| status.success());
         assert!(ended.is_none() || may_have_ended, "the server exited unexpectedly: {ended:?}");
-        self.child.0.kill().expect("the child exists");
-        self.child.0.wait().expect("the child exists");
+        self.child().0.kill().expect("the child exists");
+        self.child().0.wait().expect("the child exists");
         self.reading.join().expect("reading does not panic");
         for line in self.lines.try_iter() {
             self.activity.record(&line);
