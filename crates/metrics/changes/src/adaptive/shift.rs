@@ -35,7 +35,8 @@ pub(super) struct ServiceShift {
 
 /// The shifts of all types with enough cells in both periods. A type changed when its shift exceeds `service_change_min`, and a
 /// tenth of the largest shift, by `score_min` standard errors: relative to the common shift of most types, which is attributed
-/// to the load, or in itself at equal utilization.
+/// to the load, or in itself at equal utilization. Below twice that, it must also be `2 score_min` standard errors: successive
+/// times are correlated, so the errors of short periods are too small.
 pub(super) fn shifts(
     series: &[ServiceSeries],
     before: &Range<usize>,
@@ -59,7 +60,10 @@ pub(super) fn shifts(
     let common = common_shift(&shifts);
     let largest = shifts.iter().map(|shift| (shift.size - common.unwrap_or(0.0)).abs()).fold(0.0, f64::max);
     for (shift, alone) in shifts.iter_mut().zip(&alone) {
-        let is_significant = |size: f64, error: f64, least: f64| size.abs() > least + score_min * error;
+        let is_significant = |size: f64, error: f64, least: f64| {
+            let beyond = size.abs() - score_min * error;
+            beyond > 2.0 * least || (beyond > least && size.abs() > 2.0 * score_min * error)
+        };
         let least = settings.service_change_min.max(INDIRECT_PART * largest);
         let by_itself = is_significant(alone.size, alone.standard_error, least + alone.tolerance);
         let beyond_common = common.is_some_and(|common| {
