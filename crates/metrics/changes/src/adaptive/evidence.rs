@@ -20,6 +20,10 @@ const PART_ERRORS: f64 = 4.0;
 /// Maximum variance of the residuals, over the usual noise, for a change that counts alone name.
 const OVERDISPERSION_MAX: f64 = 1.5;
 
+/// Maximum ratio of the demands after and before of a type that counts name although its time did not move: its additional work
+/// would come after the response. Where more would be needed, the counts of a rare type stand in for those of another.
+const WORK_AFTER_RESPONSE_MAX: f64 = 4.0;
+
 /// The inputs of the evidence.
 #[derive(Clone, Copy)]
 pub(super) struct ChangeEvidence<'a> {
@@ -121,7 +125,8 @@ impl ChangeEvidence<'_> {
     }
 
     /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive, and with
-    /// `is_alone` none unless they explain the utilization as well as it usually is: times do not confirm them.
+    /// `is_alone` none unless they explain the utilization as well as it usually is, by a plausible demand: times do not confirm
+    /// them.
     pub(super) fn named_by_counts(
         &self,
         before: &[Range<usize>],
@@ -149,6 +154,10 @@ impl ChangeEvidence<'_> {
             }
         });
         let mut changes: Vec<TransactionChange> = described.collect();
+        if is_alone && changes.iter().any(|change| change.after_s > WORK_AFTER_RESPONSE_MAX * change.before_s)
+        {
+            return Vec::new();
+        }
         sort_by_difference(&mut changes);
         changes
     }

@@ -84,7 +84,7 @@ fn is_exceptional(errors: f64, earlier: &[f64]) -> bool {
     is_exceptional_by(ERRORS_MIN, errors, earlier)
 }
 
-/// [`is_exceptional`], by at least so many standard errors.
+/// [`is_exceptional`], by at least `errors_min` standard errors.
 pub(super) fn is_exceptional_by(errors_min: f64, errors: f64, earlier: &[f64]) -> bool {
     let squares: f64 = earlier.iter().map(|errors| errors * errors).sum();
     let scale = (squares / earlier.len().max(1) as f64).sqrt().max(1.0);

@@ -26,7 +26,8 @@ const FACTOR_MIN: f64 = 1.15;
 const RELATIVE_DRIFT: f64 = 0.02;
 /// Fewest other operations that have something in common.
 const OTHERS_MIN: usize = 2;
-/// One in so many operations moves with its service if not all do: what waits or sleeps does not get slower with the load.
+/// Where not all operations move with their service, at least one in this number does: what waits or sleeps does not get slower
+/// with the load.
 const MOVING_PART: usize = 4;
 /// The variance of a median over that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
