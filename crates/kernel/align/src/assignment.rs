@@ -112,9 +112,9 @@ pub(crate) fn assignments(views: PointViews<'_>, settings: &AlignSettings) -> Ki
     let mut sample: Vec<KindAssignment> =
         (0..points[1].rows()).map(|index| assignment(index, &BTreeSet::new())).collect();
     let crowded = crowded_kinds(&members, &sample, points[0].rows(), settings);
-    for index in 0..sample.len() {
-        if crowded.contains(&sample[index].kind) {
-            sample[index] = assignment(index, &crowded);
+    for (index, assigned) in sample.iter_mut().enumerate() {
+        if crowded.contains(&assigned.kind) {
+            *assigned = assignment(index, &crowded);
         }
     }
     reassign_changed(views, &members, settings, &mut sample);
