@@ -67,16 +67,16 @@ impl Writer {
 
     fn trace(self, folder: &Path, events: &[Vec<u8>]) {
         let order = if self.is_big { "be" } else { "le" };
-        std::fs::write(folder.join("metadata"), METADATA.replace("ORDER", order)).unwrap();
+        std::fs::write(folder.join("metadata"), METADATA.replace("ORDER", order)).expect("written");
         let content = events.concat();
         let bits = 8 * (28 + content.len() as u64);
         let head = [self.u32(0xc1fc_1fc1), self.u32(0), self.u64(bits), self.u64(bits), self.u32(0)].concat();
-        std::fs::write(folder.join("channel0_0"), [head, content].concat()).unwrap();
+        std::fs::write(folder.join("channel0_0"), [head, content].concat()).expect("written");
     }
 }
 
 fn stacks_in(folder: &Path) -> Vec<String> {
-    let trace = open_with(folder, &OpenOptions::default()).unwrap();
+    let trace = open_with(folder, &OpenOptions::default()).expect("a trace");
     let mut stacks = Vec::new();
     trace.read(|event, texts| {
         if let EventKind::Stack { frames } = event.kind {
