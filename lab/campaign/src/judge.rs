@@ -51,7 +51,7 @@ pub(crate) fn judge(recording: &Recording) -> Result<RunResult, CampaignError> {
     })
 }
 
-/// What the incidents that opened during the fault say: the one that is right, else the first.
+/// The incidents that opened during the fault: the one that is right, else the first.
 fn detection(
     late: &[&ListedIncident],
     snapshots: &[Snapshot],

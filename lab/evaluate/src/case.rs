@@ -115,7 +115,7 @@ pub struct Answer {
     pub sentence: String,
 }
 
-/// What a method reports about the first operation it names.
+/// The first operation that a method names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FirstSuspect {
     /// Replicas on which it is slow or fails.

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 type Suspects = BTreeSet<(String, Vec<String>)>;
 
-/// What was really injected.
+/// The injected fault.
 #[derive(Default)]
 struct Truth {
     /// Injected time by operation, microseconds.

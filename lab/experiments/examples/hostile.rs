@@ -30,7 +30,7 @@ struct Arguments {
     seed: u64,
 }
 
-/// What one format's cases came to.
+/// The sums of one format's cases.
 #[derive(Default)]
 struct Totals {
     cases: u64,

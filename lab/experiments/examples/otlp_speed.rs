@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// Spans of one request to the Collector.
 const BATCH_SPANS: u64 = 512;
-/// What a file is read in.
+/// The length of a read.
 const CHUNK_BYTES: usize = 256 << 10;
 
 fn main() -> std::io::Result<()> {
@@ -75,7 +75,7 @@ fn measure(name: &str, spans: u64, input: &[u8]) -> std::io::Result<()> {
     )
 }
 
-/// What differs from span to span.
+/// The fields that differ from span to span.
 struct RandomFields {
     trace: u128,
     span: u64,

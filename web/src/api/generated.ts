@@ -43,7 +43,7 @@ export interface Block {
   content: BlockContent; detail?: Detail; fold: Fold; id?: string | null; title?: Prose;
 }
 
-/** What a block shows. */
+/** The content of a block. */
 export type BlockContent = Sentences & { type: "sentences"; } | Table & { type: "table"; } | Table & { type: "tree"; } | HeatMap & { type: "heat-map"; } | Chart & { type: "chart"; } | Timeline & { type: "timeline"; } | Flame & { type: "flame"; };
 
 /** Burn rates over time. */
@@ -80,7 +80,7 @@ export interface Cell {
   graphic?: Graphic | null; kind: CellKind; text: Prose; tone?: Tone; value?: number | null;
 }
 
-/** What a cell's value is, with its unit. */
+/** The kind of a cell's value, with its unit. */
 export type CellKind = "text" | "name" | "count" | "duration" | "time" | "factor" | "share" | "p-value" | "number" | "graphic";
 
 /** How certain a statement is. */
@@ -101,7 +101,7 @@ export interface Clause {
   certainty: Certainty; kind: ClauseKind; sources: EvidenceSource[]; text: string;
 }
 
-/** What a clause is about, in the order in which clauses are read. */
+/** The topic of a clause, in reading order. */
 export type ClauseKind = "what" | "where" | "since" | "impact" | "cause" | "change" | "capacity" | "wait" | "history" | "contradiction" | "ruled-out";
 
 /** A color of the palette, as the name of a style sheet's class. */
@@ -141,7 +141,7 @@ export interface EventList {
   damaged: number; events: ListedEvent[]; omitted: number;
 }
 
-/** What the evidence was taken from. */
+/** The source of a piece of evidence. */
 export type EvidenceSource = "traces" | "samples" | "events" | "kernel" | "history";
 
 /** A number at the top of a page. */
@@ -201,7 +201,7 @@ export interface HeatMap {
   legend: LegendEntry[]; rows: Prose[];
 }
 
-/** What was imported. */
+/** Result of an import. */
 export interface Imported {
   calls: number; losses: Record<string, LossRow>; samples: number; spans: number;
 }
@@ -215,7 +215,7 @@ export interface IncidentAlert {
 /** One statement with its evidence. */
 export type IncidentClause = Clause & { page?: string | null; title: string; };
 
-/** What a receiver was last notified of. */
+/** The state that a receiver was last notified of. */
 export interface IncidentReceiver {
   at_ns: number; state: IncidentState;
 }
@@ -262,7 +262,7 @@ export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 /** A part of a row's height. */
 export type Lane = "full" | "thin" | "upper" | "lower";
 
-/** What a color means in one picture. */
+/** Meaning of a color in one picture. */
 export interface LegendEntry {
   color: Color; label: string; symbol?: string;
 }
@@ -404,7 +404,7 @@ export interface Series {
 /** How a series is drawn. */
 export type SeriesShape = "line" | "dashed" | "dotted" | "band" | "bars" | "dots" | "rings";
 
-/** What is wrong with a server. */
+/** A problem of a server. */
 export type ServerEvidence = { cores: number; factor?: number | null; kind: "higher_cost"; relative: number; share: number; transactions: TransactionCost[]; } | { cores: number; kind: "unexplained_cpu"; share: number; times_known: boolean; } | { clients_left?: number | null; growth: number; kind: "low_capacity"; reserve: number; utilization: number; } | FullTime & { kind: "memory_full"; } | FullTime & { kind: "disk_full"; };
 
 /** Requests that enter at a service, by bin. */
@@ -441,7 +441,7 @@ export interface Span {
   link?: string | null; page?: PageLink | null; style?: SpanStyle; text: string;
 }
 
-/** What a span is. Names come from the input; outputs may shorten them. */
+/** The style of a span. Names come from the input; outputs may shorten them. */
 export type SpanStyle = "plain" | "strong" | "faint" | "name" | "service" | "operation" | "replica" | "label" | "category" | "trace";
 
 /** Ingest, storage, and problems. */
@@ -458,7 +458,7 @@ export type StatusName = "unset" | "ok" | "error";
 /** A deployment or another change of the system. */
 export type SystemEvent = SystemEventTime & { kind: SystemEventKind; replicas?: number | null; running?: ReplicasRunning | null; service: string; source: SystemEventSource; text?: string; version?: string | null; zone?: string | null; };
 
-/** What was changed. */
+/** A kind of change. */
 export type SystemEventKind = "deployment" | "scaling" | "configuration" | "other";
 
 /** How an event is known. */
@@ -501,7 +501,7 @@ export interface TimelineSegment {
   color: Color; from_ns: number; lane: number; symbol: string; to_ns: number; words?: string;
 }
 
-/** What something means for its reader; shown by color, never by color alone. */
+/** Meaning for the reader; shown by color, never by color alone. */
 export type Tone = "neutral" | "bad" | "good" | "warning" | "unsure";
 
 /** One trace. */
@@ -526,7 +526,7 @@ export interface TraceSummary {
   status: StatusName; trace: string;
 }
 
-/** What one transaction of a type costs. */
+/** The cost of one transaction of a type. */
 export interface TransactionCost {
   demand_high_s: number; demand_low_s: number; demand_s: number; distinguishable: boolean;
   service_time_error_s?: number | null; service_time_s?: number | null; transaction: string;

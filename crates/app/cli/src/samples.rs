@@ -16,7 +16,7 @@ use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// What is read, and how it becomes windows.
+/// The sample files, and how they become windows.
 #[derive(Args, Debug)]
 pub(crate) struct SampleInput {
     /// Files, folders or patterns of samples, traces or access logs, in any mixture; - for standard input

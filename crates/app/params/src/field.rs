@@ -10,7 +10,7 @@ pub struct QuestionPage {
     /// The key that goes there after `g`.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub key: &'static str,
-    /// What the question is about.
+    /// The introduction of the question's page.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub introduction: &'static str,
     /// A command at the end of the introduction.
@@ -28,7 +28,7 @@ pub struct QuestionPage {
 pub struct FilePart {
     /// The part of the request they are.
     pub part: &'static str,
-    /// What they are called.
+    /// Their label.
     pub label: &'static str,
     /// Whether there is no question without them.
     #[serde(skip_serializing_if = "is_false")]
@@ -40,12 +40,12 @@ pub struct FilePart {
 pub struct Field {
     /// The parameter.
     pub name: &'static str,
-    /// What it is called.
+    /// Its label.
     pub label: &'static str,
-    /// What an empty field stands for, or an example.
+    /// The default of an empty field, or an example.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub placeholder: &'static str,
-    /// What can be written.
+    /// A hint at valid values.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub hint: &'static str,
     /// Whether there can be several, with commas between.
@@ -67,7 +67,7 @@ pub struct Field {
 pub struct FieldChoice {
     /// The value.
     pub value: &'static str,
-    /// What it is called.
+    /// Its label.
     pub label: &'static str,
 }
 

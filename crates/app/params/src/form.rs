@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Form {
     /// The question.
     pub name: &'static str,
-    /// What the page says.
+    /// The page of the question.
     #[serde(flatten)]
     pub page: QuestionPage,
     /// The parameters, those that all questions about the same data have among them.
@@ -20,7 +20,7 @@ pub struct Form {
     pub uploads: &'static [FilePart],
 }
 
-/// What is uploaded to a question about samples.
+/// Uploaded files of a question about samples.
 const SAMPLE_FILES: &[FilePart] =
     &[FilePart { part: "file", label: "Samples, traces or access logs", required: false }];
 

@@ -94,7 +94,7 @@ impl FromParams for KernelPathParams {
 }
 
 impl KernelPathParams {
-    /// What delimits executions. A thread is a delimiter too: its number, or all of a name.
+    /// The delimiter of executions. A thread is a delimiter too: its number, or all of a name.
     ///
     /// # Errors
     /// A delimiter that cannot be read.

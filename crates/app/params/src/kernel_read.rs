@@ -18,7 +18,7 @@ const VERTEX_BYTES: usize = 24;
 pub struct TraceFile {
     /// Where it is.
     pub path: PathBuf,
-    /// What a person calls it.
+    /// Its name for people.
     pub name: String,
 }
 
@@ -62,10 +62,10 @@ impl ReadError {
 /// How often progress is reported, in events.
 pub(crate) const REPORT_EVERY: u64 = 1 << 16;
 
-/// What is made of traces.
+/// Settings for reading kernel traces.
 #[derive(Clone, Debug)]
 pub struct KernelReadSettings {
-    /// What begins and ends executions, whose graphs are built; `None` for statistics alone.
+    /// The delimiter of the executions whose graphs are built; `None` for statistics alone.
     pub delimiter: Option<Delimiter>,
     /// Whether graphs are those of the published reference.
     pub compat: bool,

@@ -28,7 +28,7 @@ pub struct KernelSources {
 }
 
 impl KernelFiles {
-    /// What they are called.
+    /// Their sources.
     pub fn sources(&self) -> KernelSources {
         let [both, normal, sample] = [&self.both, &self.normal, &self.sample]
             .map(|files| files.iter().map(|file| file.name.clone()).collect());
@@ -45,7 +45,7 @@ impl KernelFiles {
 pub trait KernelTraces: Args + Debug + Send + Sync + 'static {
     /// Whether there can be two sets.
     const TWO_SETS: bool;
-    /// What is uploaded on the page.
+    /// Files that the page uploads.
     const UPLOADS: &'static [FilePart];
 
     /// The traces of the command line.

@@ -13,15 +13,15 @@ pub struct SettingEntry {
     pub name: &'static str,
     /// The method, or part of one, that it belongs to.
     pub group: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub description: &'static str,
-    /// What kind of value it is.
+    /// The kind of value.
     pub kind: String,
-    /// What is counted or measured; empty for plain numbers, shares, and words.
+    /// The unit; empty for plain numbers, shares, and words.
     pub unit: &'static str,
     /// The default as text.
     pub default: String,
-    /// What is allowed, in words.
+    /// The valid range in words.
     pub allowed: String,
     /// Smallest number, if there is one.
     pub minimum: Option<f64>,

@@ -13,22 +13,22 @@ use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use utoipa::ToSchema;
 
-/// What a question says about itself wherever it is asked.
+/// The description of a question, shared by command line, API, and pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// The command, the path below `/api/v1/`, and the page; `kernel/NAME` if it is about kernel traces.
     pub name: &'static str,
     /// Whether its command has more in it, so that it is not made from this declaration.
     pub own_command: bool,
-    /// What is asked: the summary in the API.
+    /// The summary in the API.
     pub question: &'static str,
-    /// What the command does: its summary.
+    /// The summary of the command.
     pub about: &'static str,
     /// Examples of the command, and its exit statuses; empty if it needs none.
     pub examples: &'static str,
     /// When the command exits with status 1; `None` when it never does.
     pub alarm: Option<Alarm>,
-    /// What a job does once its data is read.
+    /// The stage of a job once its data is read.
     pub stage: &'static str,
     /// Lists the thresholds that can be set by name, if there are any.
     pub thresholds: Option<fn() -> Vec<SettingEntry>>,
@@ -53,7 +53,7 @@ pub trait DeclaredQuestion: FromParams + Args + ToSchema + Clone + Debug + Send 
     type Settings: Send + 'static;
     /// The answer.
     type Output: DeclaredReport + Send + Sync + 'static;
-    /// What it says about itself.
+    /// The description of the question.
     const DECLARATION: Declaration;
 }
 
@@ -77,15 +77,15 @@ pub trait SampleQuestion: DeclaredQuestion {
     fn answer(settings: Self::Settings, samples: WindowedSamples) -> Result<Self::Output, ParamsError>;
 }
 
-/// What a question about samples is answered from.
+/// Samples in windows, with the facts of reading them.
 pub struct WindowedSamples {
     /// The samples by window.
     pub table: WindowTable,
-    /// What was read.
+    /// Facts of reading the samples.
     pub facts: SampleFacts,
     /// Deployments that were declared, in order of time.
     pub deployments: Vec<DeclaredDeployment>,
-    /// What is doubtful about the samples, in sentences.
+    /// Doubts about the samples, in sentences.
     pub cautions: Vec<String>,
     /// Threads that may be used.
     pub threads: NonZeroUsize,
@@ -96,7 +96,7 @@ pub trait KernelQuestion: DeclaredQuestion {
     /// Which traces it is about.
     type Input: KernelTraces;
 
-    /// What begins and ends executions; `None` when it is about the traces as a whole.
+    /// The delimiter of executions; `None` when the question is about the traces as a whole.
     ///
     /// # Errors
     /// A delimiter that cannot be read.

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// What a text can be read as.
+/// A type that is parsed from a text.
 pub trait FromText: Sized {
     /// Reads it.
     ///

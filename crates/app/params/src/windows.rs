@@ -105,7 +105,7 @@ pub enum UtilizationForm {
 pub struct Deployment {
     /// When it was.
     pub time: Timestamp,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 

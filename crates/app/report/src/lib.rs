@@ -59,7 +59,7 @@ mod model {
     pub use system_event::*;
 }
 
-/// What each report says, in which words and in which order: one file or folder for each question.
+/// Presentation of each report: wording and order, one file or folder for each question.
 mod present {
     mod basis;
     mod calls;

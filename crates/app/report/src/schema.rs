@@ -13,9 +13,9 @@ pub trait DeclaredReport: Present + ToSchema {
 
 /// The schema of one report.
 pub struct ReportSchema {
-    /// What it is called: the question, as on the command line.
+    /// The name of the question, as on the command line.
     pub name: &'static str,
-    /// What it describes.
+    /// Its title.
     pub title: &'static str,
     /// Makes it.
     pub schema: fn() -> Value,

@@ -68,7 +68,7 @@ impl Calendar {
         Calendar { day: None }
     }
 
-    /// What the times go without: `2026-01-12, UTC`.
+    /// The date and zone that times leave out: `2026-01-12, UTC`.
     pub(crate) fn zone(&self) -> String {
         self.day.as_ref().map_or_else(|| "UTC".to_owned(), |day| format!("{day}, UTC"))
     }

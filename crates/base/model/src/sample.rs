@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 
-/// What a sample measures, and with it the unit of its value.
+/// The quantity of a sample, which implies the unit of its value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
     /// Share of a server's CPU capacity in use, averaged over the sample's interval: 0..1, all cores

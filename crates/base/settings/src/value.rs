@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// A value of a setting, read from text and written as text. Implemented for every [`SettingType`], and for options of
 /// them.
 pub trait SettingValue {
-    /// What kind of value it is, with its article: `a number`.
+    /// The kind of value with its article: `a number`.
     fn kind(&self) -> String;
 
     /// The value as [`SettingValue::read`] accepts it.

@@ -45,8 +45,7 @@ impl Hosts {
         }
     }
 
-    /// What a node's clock shows at a true time. Never runs backwards, so intervals that nest in true time
-    /// nest on every clock.
+    /// The time of a node's clock at a true time. Never runs backwards, so intervals that nest in true time nest on every clock.
     pub(crate) fn local_ns(&self, node: NodeIndex, true_ns: i64) -> i64 {
         let clock = self.clocks[usize::from(node)];
         let elapsed = i128::from(true_ns - self.start_unix_ns);

@@ -29,7 +29,7 @@ pub enum Stream {
     Clocks,
     /// Call trees.
     Categories,
-    /// What the fault hits.
+    /// The target of the fault.
     FaultPlan,
     /// When requests arrive.
     Arrivals,
@@ -61,7 +61,7 @@ pub enum Stream {
     Templates,
     /// An execution drawn from a template.
     Execution,
-    /// What a fault does to one execution.
+    /// The effect of a fault on one execution.
     ExecutionFault,
     /// A simulated machine's threads.
     Kernel,

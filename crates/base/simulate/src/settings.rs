@@ -182,7 +182,7 @@ choices! {
 }
 
 impl Compression {
-    /// What it adds to a file's name.
+    /// Its addition to a file's name.
     pub(crate) const fn ending(self) -> &'static str {
         match self {
             Compression::Plain => "",

@@ -16,7 +16,7 @@ pub fn is_installed(tool: &str) -> bool {
     quiet.status().is_ok_and(|ended| ended.success())
 }
 
-/// What tests in a browser need and is not there, in words; `None` when all of it is.
+/// Missing requirements of tests in a browser, in words; `None` when all of it is there.
 pub fn browser_lacks() -> Option<String> {
     if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         return Some(format!("there is no {tool}"));

@@ -85,7 +85,7 @@ fn is_lock(call: &str) -> bool {
     call.starts_with("futex") && call != "futex_wake"
 }
 
-/// What a segment is to the execution's own thread.
+/// The relation of a segment to the execution's own thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SegmentRole {
     Runs,

@@ -46,7 +46,7 @@ impl CpuRuns {
         CpuRuns { cpus }
     }
 
-    /// What ran on a CPU within a window, clipped to it, in time order.
+    /// Threads that ran on a CPU within a window, clipped to it, in time order.
     pub(crate) fn within(&self, host: HostId, cpu: Cpu, window: Window) -> impl Iterator<Item = CpuRun> + '_ {
         let runs = self.cpus.get(&(host, cpu)).map_or(&[][..], Vec::as_slice);
         let first = runs.partition_point(|run| run.window.to <= window.from);

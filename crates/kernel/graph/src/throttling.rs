@@ -137,7 +137,7 @@ struct QuotaPeriods {
     quota: CpuQuota,
     /// When each ends.
     expired: Vec<KernelTime>,
-    /// What was used beyond the quota before each, in nanoseconds: it is taken from the period's time.
+    /// Use beyond the quota before each period, in nanoseconds: it is taken from the period's time.
     overdraft_ns: Vec<u64>,
     /// The runs of the group's threads on all CPUs, by their ends.
     runs: Vec<Window>,
@@ -171,7 +171,7 @@ impl QuotaPeriods {
         periods
     }
 
-    /// What was used of the quota of a period until an instant, in nanoseconds.
+    /// Use of a period's quota until an instant, in nanoseconds.
     fn used_ns(&self, index: usize, until: KernelTime) -> u64 {
         let begin = self.expired[index].ns().saturating_sub(self.quota.period_ns * 3 / 2);
         let last = index.checked_sub(1).map_or(0, |last| self.expired[last].ns());

@@ -58,9 +58,9 @@ pub struct WantedEvent {
     pub system: &'static str,
     /// Its name within the system.
     pub name: &'static str,
-    /// What happens without it.
+    /// The consequence of its absence.
     pub need: Need,
-    /// What is missing from paths without it.
+    /// The part of paths that is missing without it.
     pub without: &'static str,
 }
 

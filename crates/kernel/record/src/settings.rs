@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What determines the duration of the recording. All threads of the machine are recorded in every case: whoever a
-/// thread waits for may be anywhere.
+/// The end of the recording. All threads of the machine are recorded in every case: whoever a thread waits for may be anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordTarget {
     /// A program is run, and recorded until it ends. Never empty.

@@ -58,8 +58,8 @@ pub struct GroupsCapacity {
 }
 
 impl System {
-    /// What the groups get, by multi-class mean value analysis (Reiser and Lavenberg 1980): exact where that takes little time, else
-    /// by the Linearizer.
+    /// Throughput and response times of the groups, by multi-class mean value analysis (Reiser and Lavenberg 1980): exact where
+    /// that takes little time, else by the Linearizer.
     ///
     /// # Errors
     /// A number out of range, or a group whose transactions take no time at all.

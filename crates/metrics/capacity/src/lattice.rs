@@ -12,7 +12,7 @@ const NUMBERS_MAX: f64 = 1e7;
 pub(crate) struct PopulationVectors {
     /// Most clients of each class.
     pub(crate) most: Vec<usize>,
-    /// What one client of a class adds to the number of a vector.
+    /// Difference of index for one more client of a class.
     pub(crate) step: Vec<usize>,
     /// Number of clients.
     pub(crate) count: usize,

@@ -93,7 +93,7 @@ pub struct Onset {
     pub latest: usize,
 }
 
-/// What of a transaction changed.
+/// The quantity of a transaction that changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangedQuantity {
     /// CPU seconds; its time at the server did not change, or is unknown.
@@ -134,7 +134,7 @@ pub struct TransactionChange {
     pub after_s: f64,
     /// Standard error of the difference in seconds.
     pub standard_error_s: f64,
-    /// What the seconds are.
+    /// The quantity that the seconds measure.
     pub quantity: ChangedQuantity,
 }
 

@@ -8,7 +8,7 @@ use laggard_model::Fingerprint;
 #[derive(Default)]
 pub(crate) struct Loops {
     sequence: Vec<Fingerprint>,
-    /// What is left after the periods so far, as indices into `sequence`.
+    /// The rest after the periods so far, as indices into `sequence`.
     left: Vec<u32>,
     /// For what is left in the end: its number.
     dense: Vec<u32>,

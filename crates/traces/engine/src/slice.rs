@@ -24,7 +24,7 @@ pub struct RequestSlice {
     pub requests: Vec<SlicedRequest>,
     /// Calls of all requests.
     pub calls: CallColumns,
-    /// What else is known of the traces these requests are of.
+    /// Facts about the traces of these requests.
     pub facts: SliceFacts,
 }
 

@@ -33,13 +33,13 @@ pub struct SliceSummary {
 pub struct SummaryCategory {
     /// Where they enter.
     pub entry: OperationId,
-    /// What they have in common.
+    /// Their common structure.
     pub kind: SummaryKind,
     /// Positions of their call tree; 0 where they have no tree in common.
     pub positions: u32,
 }
 
-/// What requests of a [`SummaryCategory`] have in common besides their entry.
+/// Common structure of the requests of a [`SummaryCategory`], besides their entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SummaryKind {
     /// The canonical shape of their call tree, by its fingerprint: a category as `diagnose` knows it.

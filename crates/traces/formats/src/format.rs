@@ -79,7 +79,7 @@ pub struct ReaderOptions {
     pub probability_attribute: Option<String>,
     /// Attributes of requests and services that are retained.
     pub attributes: SelectedAttributes,
-    /// What some format alone needs.
+    /// Settings of single formats.
     pub own: FormatSettings,
 }
 

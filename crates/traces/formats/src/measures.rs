@@ -197,7 +197,7 @@ pub(crate) fn parse_measured(text: &str) -> Option<Measured> {
     })
 }
 
-/// What the columns of a table without titles measure: `--measure [FILE=]WORD`.
+/// The measure of the columns of a table without titles: `--measure [FILE=]WORD`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MeasureRule {
     /// For files whose name matches this; `*` matches anything. Empty for every file.

@@ -32,7 +32,7 @@ pub enum SourceOrigin {
 }
 
 impl Source {
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
             Source::Stdin => "standard input".to_owned(),

@@ -50,7 +50,7 @@ impl TimeFormat {
         }
     }
 
-    /// What was expected, for the example of a malformed record.
+    /// The expected form, for the example of a malformed record.
     pub(crate) const fn expectation(self) -> &'static str {
         match self {
             TimeFormat::Decimal(_) => "not a number in range",

@@ -47,7 +47,7 @@ pub struct DaysOptions {
     pub fault_min: u32,
     /// List the reports that are wrong.
     pub list: bool,
-    /// What a test could find that knows the operation, the group, and the time of a fault.
+    /// Whether a test that knows the operation, the group, and the time of a fault could find it.
     pub oracle: bool,
 }
 

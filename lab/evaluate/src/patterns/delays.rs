@@ -4,10 +4,10 @@ use super::RequestMatrix;
 use laggard_numeric::median_of;
 use laggard_simulate::{Random, Stream};
 
-/// What operations of the causes do without a fault.
+/// Natural variation of the causes' operations without a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NaturalModes {
-    /// What was measured.
+    /// The values as measured.
     AsMeasured,
     /// Half of them, and another one, take much longer in a fifth to half of the requests, which are no slower for it.
     Unrelated,
@@ -19,7 +19,7 @@ impl NaturalModes {
     pub(crate) const ALL: [NaturalModes; 3] =
         [NaturalModes::AsMeasured, NaturalModes::Unrelated, NaturalModes::Slow];
 
-    /// What the group of such matrices adds to the name of the system.
+    /// The suffix of the group of such matrices for the name of the system.
     pub(crate) fn name(self) -> &'static str {
         match self {
             NaturalModes::AsMeasured => "delays injected",

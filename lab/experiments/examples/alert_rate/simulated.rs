@@ -61,7 +61,7 @@ pub(crate) fn faulty(scenario: Scenario, seed: u64, rate: u32) -> History {
     }
 }
 
-/// What is injected into an ordinary day.
+/// A fault that is injected into an ordinary day.
 #[derive(Clone, Copy)]
 pub(crate) struct Injected {
     pub(crate) kind: DayFaultKind,

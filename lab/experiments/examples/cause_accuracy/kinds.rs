@@ -20,7 +20,7 @@ pub(crate) struct Kind {
     /// Share of all cores that another process uses during the fault.
     pub(crate) foreign: f64,
     pub(crate) foreign_on: ForeignOn,
-    /// What the kernel recorded on a slow replica and on a usual one.
+    /// Kernel recordings of a slow replica and of a usual one.
     pub(crate) recording: Option<Recording>,
     /// Which operations it is about.
     pub(crate) operations: Operations,

@@ -1,4 +1,4 @@
-//! What the kernel recorded on a slow replica, compared with a usual one.
+//! Kernel recordings of a slow replica, compared with a usual one.
 
 use laggard_align::AlignSettings;
 use laggard_kernel_diagnose::{

@@ -21,7 +21,7 @@ pub(crate) struct SimulatedExecution {
     pub(crate) to: KernelTime,
 }
 
-/// What a thread blocks on.
+/// The reason a thread blocks.
 #[derive(Clone, Copy)]
 enum Wait {
     /// A thread it has woken.

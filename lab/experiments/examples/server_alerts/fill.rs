@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// What the use does without a leak, by hour.
+/// The use without a leak, by hour.
 fn shapes(seed: u64) -> Vec<(&'static str, Vec<f64>)> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let steps = (DAYS_HOURS * STEPS_AN_HOUR as f64) as usize;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Windows that an evaluation without alerts reads: 12 hours and the last.
 pub(crate) const WINDOWS_MAX: usize = 780;
 
-/// What the shop measured in some windows.
+/// Samples of the shop in some windows.
 pub(crate) fn table(run: &TpcwRun, windows: Range<usize>) -> WindowTable {
     let types = run.transactions.len();
     let matrix = |values: &[f64]| {

@@ -8,7 +8,7 @@ use laggard_simulate::Random;
 /// A fault and the executions that it hits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StepFault {
-    /// What happens.
+    /// The kind of fault.
     pub what: StepFaultKind,
     /// The kind of executions that it hits; `None`: all.
     pub kind: Option<usize>,
@@ -16,7 +16,7 @@ pub struct StepFault {
     pub share: f64,
 }
 
-/// What happens to an execution.
+/// A kind of fault in an execution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StepFaultKind {
     /// Extra waits for a lock at random steps.

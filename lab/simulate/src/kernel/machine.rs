@@ -35,7 +35,7 @@ pub(super) struct Thread {
     pub(super) name: TextId,
     pub(super) role: ThreadRole,
     pub(super) actions: VecDeque<Action>,
-    /// What is left of the present computation.
+    /// Rest of the present computation, nanoseconds.
     pub(super) left_ns: u64,
     pub(super) activity: ThreadActivity,
     /// Since when, by the log.
@@ -84,7 +84,7 @@ pub(super) struct Machine<F> {
     /// Requests to the server: the client thread, and the amount of work.
     pub(super) questions: VecDeque<(usize, u64)>,
     pub(super) buffers: u64,
-    /// What is left of the clients' quota; `None` without one.
+    /// Rest of the clients' quota; `None` without one.
     quota_left: Option<u64>,
     throttled: Vec<usize>,
     pub(super) done: Vec<TrueExecution>,

@@ -131,7 +131,7 @@ fn round_of(planned: Planned, fault: KernelFault, random: &mut Random, actions: 
     }
 }
 
-/// What a thread that is no client does next.
+/// The next step of a thread that is no client.
 pub(super) fn background(role: ThreadRole, fault: KernelFault, random: &mut Random) -> VecDeque<Action> {
     match role {
         ThreadRole::Client(_) => VecDeque::new(),

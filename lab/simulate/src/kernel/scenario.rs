@@ -4,7 +4,7 @@ use laggard_model::KernelTexts;
 use laggard_simulate::choices;
 
 choices! {
-    /// What an execution does; the names are those in its markers.
+    /// The kind of an execution; the names are those in its markers.
     #[derive(PartialOrd, Ord)]
     ExecutionKind {
         Read = "read", "Reads from the disk and computes in turn";
@@ -88,7 +88,7 @@ impl Default for KernelScenario {
     }
 }
 
-/// What a thread spent its time on, in nanoseconds.
+/// The time of a thread by use, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimeSpent {
     /// On a CPU.
@@ -117,7 +117,7 @@ impl TimeSpent {
 pub struct TrueExecution {
     /// Its number, the `id` of its markers.
     pub id: u32,
-    /// What it does.
+    /// Its kind.
     pub kind: ExecutionKind,
     /// Whether the fault hits it.
     pub is_hit: bool,

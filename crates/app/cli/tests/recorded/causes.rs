@@ -17,7 +17,7 @@ struct Reason {
     kind: &'static str,
     /// Causes that are right.
     causes: &'static [&'static str],
-    /// What has to be named: a thread, or a system call.
+    /// The name that is expected: a thread, or a system call.
     name: &'static str,
 }
 
@@ -109,7 +109,7 @@ fn write_files(folder: &Path) {
     }
 }
 
-/// What is wrong with an answer; nothing if its first wait has the right cause and name.
+/// The mistake of an answer; `None` if its first wait has the right cause and name.
 fn mistake(report: &Value, reason: &Reason) -> Option<String> {
     if report["verdict"] != "slower" {
         return Some(format!("verdict {}: {}", report["verdict"], report["headline"]));

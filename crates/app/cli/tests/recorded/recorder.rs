@@ -226,7 +226,7 @@ impl Ahead {
         Ahead { folder: made.is_ok().then_some(folder) }
     }
 
-    /// What comes before a command, so that it runs in the group.
+    /// The prefix of a command that runs it in the group.
     pub(crate) fn command_prefix(&self) -> Vec<String> {
         let enter = |folder: &PathBuf| {
             let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", folder.display());

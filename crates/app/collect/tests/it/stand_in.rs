@@ -198,7 +198,7 @@ pub(crate) fn collector(folder: &Path, sources: Vec<Source>) -> Collector<Folder
     Collector::new(settings(folder), sources, Folder::open(&folder.join("into")).unwrap()).unwrap()
 }
 
-/// What happened to the only source.
+/// The result of the only source.
 #[track_caller]
 pub(crate) fn only(round: Round) -> SourceStatus {
     assert_eq!((round.sources.len(), round.waiting), (1, 0), "{round:?}");

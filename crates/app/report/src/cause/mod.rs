@@ -1,4 +1,4 @@
-//! What kind of cause several reports support together: every piece of evidence has a weight for or against a class, and the
+//! The class of cause that several reports support together: every piece of evidence has a weight for or against a class, and the
 //! class with the largest sum wins, never the one that is listed first.
 //!
 //! ```text

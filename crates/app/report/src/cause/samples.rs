@@ -178,7 +178,7 @@ impl CpuOfCalls {
     }
 }
 
-/// What a server's CPU has changed by, in cores.
+/// The change of a server's CPU use, in cores.
 struct CoresUsed {
     more: f64,
     error: f64,

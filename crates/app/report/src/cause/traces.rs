@@ -95,7 +95,7 @@ impl Evidence {
         }
     }
 
-    /// What the requests hit have in common.
+    /// Common attributes of the requests hit.
     fn attributes(&mut self, lead: &Suspect) {
         let sets_apart =
             |attribute: &&SuspectAttribute| attribute.hit_share >= MOST && attribute.share < MOST;

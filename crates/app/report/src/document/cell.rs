@@ -10,14 +10,14 @@ use utoipa::ToSchema;
 /// A value as people read it, with what sorts it.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, ToSchema)]
 pub struct Cell {
-    /// What the value is.
+    /// The kind of value.
     pub kind: CellKind,
     /// The value in words.
     pub text: Prose,
     /// The number behind it, in the unit of its kind; `null` when there is none or it is not finite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// What it means.
+    /// Its tone.
     #[serde(skip_serializing_if = "Tone::is_neutral")]
     pub tone: Tone,
     /// A picture beside the text, or instead of it.
@@ -25,7 +25,7 @@ pub struct Cell {
     pub graphic: Option<Graphic>,
 }
 
-/// What a cell's value is, with its unit.
+/// The kind of a cell's value, with its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellKind {

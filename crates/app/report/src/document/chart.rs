@@ -17,7 +17,7 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// Marks through all panels.
     pub marks: Vec<ChartMark>,
-    /// What colors mean.
+    /// Meaning of each color.
     pub legend: Vec<LegendEntry>,
     /// Whether pages show the values at the pointer: only if all series have the same points.
     pub readout: bool,
@@ -90,7 +90,7 @@ pub struct Level {
 pub struct Series {
     /// Its name.
     pub name: String,
-    /// What follows a value in the readout.
+    /// The unit after a value in the readout.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// How it is drawn.
@@ -107,7 +107,7 @@ pub struct Series {
     /// For bands: the lower edge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub low: Vec<Option<f64>>,
-    /// What the pointer shows at each point; empty without.
+    /// Text shown under the pointer at each point; empty without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
 }
@@ -146,7 +146,7 @@ pub struct ChartMark {
     /// A letter or number above it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// What the pointer shows.
+    /// Text shown under the pointer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub words: String,
 }

@@ -19,13 +19,13 @@ const SERIES: [&str; 9] = [
 const CHANGE: [&str; 7] = ["less-3", "less-2", "less-1", "same", "more-1", "more-2", "more-3"];
 
 impl Color {
-    /// What is slow, changed, or found.
+    /// Slow, changed, or found.
     pub const ACCENT: Color = Color("accent");
     /// A lighter accent, for what lies behind it.
     pub const ACCENT_LIGHT: Color = Color("accent-light");
-    /// What is usual, or was before.
+    /// Usual, or before.
     pub const QUIET: Color = Color("quiet");
-    /// What got better.
+    /// Better than before.
     pub const GOOD: Color = Color("good");
     /// Backgrounds and grids.
     pub const FAINT: Color = Color("faint");
@@ -37,13 +37,13 @@ impl Color {
     pub const LINK: Color = Color("link");
     /// Alarms and limits.
     pub const BAD: Color = Color("bad");
-    /// What is not known or not explained.
+    /// Unknown or unexplained.
     pub const UNSURE: Color = Color("unsure");
     /// Backgrounds that distinguish one interval from the next.
     pub const SHADES: [Color; 3] = [Color("shade-1"), Color("shade-2"), Color("shade-3")];
     /// Nothing is drawn.
     pub const NONE: Color = Color("none");
-    /// What was not there before.
+    /// New.
     pub const NEW: Color = Color("fresh");
     /// The states of a thread, in the order of their letters `RPBNDTIXU?Q`.
     pub const STATES: [Color; 11] = [
@@ -89,7 +89,7 @@ impl Color {
     }
 }
 
-/// What a color means in one picture.
+/// Meaning of a color in one picture.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct LegendEntry {
     /// The color.

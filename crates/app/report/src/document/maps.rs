@@ -15,12 +15,12 @@ pub struct HeatMap {
     pub columns: Vec<Prose>,
     /// TableRow by row; `null` where there is nothing.
     pub cells: Vec<Option<HeatCell>>,
-    /// What colors mean.
+    /// Meaning of each color.
     pub legend: Vec<LegendEntry>,
-    /// What a frame means; empty when nothing is framed.
+    /// Meaning of a frame; empty when nothing is framed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub frame_label: String,
-    /// What a cell without content means.
+    /// Meaning of a cell without content.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub empty_label: String,
 }
@@ -30,7 +30,7 @@ pub struct HeatMap {
 pub struct HeatCell {
     /// Its color.
     pub color: Color,
-    /// What it says; empty for cells that need no words.
+    /// Its words; empty for cells that need none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub words: String,
     /// A letter in it.
@@ -57,7 +57,7 @@ pub struct Timeline {
     pub segments: Vec<TimelineSegment>,
     /// From one lane to another.
     pub jumps: Vec<TimelineJump>,
-    /// What colors mean.
+    /// Meaning of each color.
     pub legend: Vec<LegendEntry>,
 }
 
@@ -74,7 +74,7 @@ pub struct TimelineSegment {
     pub color: Color,
     /// The letter that says the same.
     pub symbol: char,
-    /// What the pointer shows.
+    /// Text shown under the pointer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub words: String,
 }
@@ -99,7 +99,7 @@ pub struct Flame {
     pub caption: String,
     /// Callers before callees.
     pub frames: Vec<Frame>,
-    /// What colors mean.
+    /// Meaning of each color.
     pub legend: Vec<LegendEntry>,
 }
 
@@ -114,8 +114,8 @@ pub struct Frame {
     pub depth: u32,
     /// Its color.
     pub color: Color,
-    /// What stands in it.
+    /// Its label.
     pub label: Prose,
-    /// What the pointer shows.
+    /// Text shown under the pointer.
     pub words: String,
 }

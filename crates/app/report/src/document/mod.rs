@@ -34,7 +34,7 @@ use utoipa::ToSchema;
 /// A report, ready to be shown.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Document {
-    /// What the verdict means for its reader.
+    /// The verdict's meaning for its reader.
     pub tone: Tone,
     /// The verdict in one or two words.
     pub verdict: String,
@@ -75,7 +75,7 @@ impl Document {
     }
 }
 
-/// What something means for its reader; shown by color, never by color alone.
+/// Meaning for the reader; shown by color, never by color alone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
@@ -120,11 +120,11 @@ impl Detail {
 /// A number at the top of a page.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its value.
     pub value: Cell,
-    /// What follows the value in smaller type: `of 24,000`.
+    /// Text after the value in smaller type: `of 24,000`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub remark: String,
 }
@@ -154,7 +154,7 @@ pub struct Section {
     /// Which outputs show it.
     #[serde(skip_serializing_if = "Detail::is_summary")]
     pub detail: Detail,
-    /// What it consists of.
+    /// Its blocks.
     pub blocks: Vec<Block>,
 }
 
@@ -210,7 +210,7 @@ pub struct Block {
     pub title: Prose,
     /// Whether and how a page folds it; text shows folded blocks if their detail says so.
     pub fold: Fold,
-    /// What links in the document lead to it by.
+    /// The target of links in the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Which outputs show it.
@@ -235,7 +235,7 @@ pub enum Fold {
     Alternative,
 }
 
-/// What a block shows.
+/// The content of a block.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BlockContent {
@@ -300,10 +300,10 @@ content_from!(Sentences, Table, HeatMap, Chart, Timeline, Flame);
 /// Sentences of one sort.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Sentences {
-    /// What each is, for outputs that list several sorts together: `Caution`. Paragraphs when empty.
+    /// The sort of each, for outputs that list several sorts together: `Caution`. Paragraphs when empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// What the mark before each says.
+    /// The tone of the mark before each.
     #[serde(skip_serializing_if = "Tone::is_neutral")]
     pub tone: Tone,
     /// The sentences.

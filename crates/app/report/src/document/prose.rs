@@ -18,7 +18,7 @@ pub struct Prose(pub Vec<Span>);
 pub struct Span {
     /// The text.
     pub text: String,
-    /// What it is.
+    /// Its style.
     #[serde(skip_serializing_if = "SpanStyle::is_plain")]
     pub style: SpanStyle,
     /// The id of the section or block of the document it leads to.
@@ -66,7 +66,7 @@ impl PageLink {
     }
 }
 
-/// What a span is. Names come from the input; outputs may shorten them.
+/// The style of a span. Names come from the input; outputs may shorten them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpanStyle {

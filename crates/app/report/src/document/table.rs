@@ -10,7 +10,7 @@ const PREVIEW: u32 = 10;
 /// Rows and columns.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Table {
-    /// What it lists, for those who listen to the page, and in `... and 3 more suspects`.
+    /// Its subject, for screen readers, and in `... and 3 more suspects`.
     pub caption: String,
     /// Its columns.
     pub columns: Vec<Column>,
@@ -20,7 +20,7 @@ pub struct Table {
     pub preview: u32,
     /// Rows that exist, but are not part of the document.
     pub omitted: u64,
-    /// What the colors of its pictures mean.
+    /// Meaning of the colors of its pictures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub legend: Vec<LegendEntry>,
     /// How pages can hide rows that are [`Emphasis::Aside`].
@@ -31,7 +31,7 @@ pub struct Table {
 /// A choice to hide rows that are aside.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Filter {
-    /// What the choice says.
+    /// The label of the choice.
     pub label: String,
     /// Whether they are hidden at first.
     pub active: bool,
@@ -111,10 +111,10 @@ impl Emphasis {
 /// A remark on a row.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Note {
-    /// What it begins with: `between`, `since`.
+    /// Its first word: `between`, `since`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// What it says.
+    /// Its text.
     pub text: Prose,
     /// `summary`: everywhere. `full`: on pages and, for the first rows, in text. `page`: folded on pages.
     pub detail: Detail,

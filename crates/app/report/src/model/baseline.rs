@@ -4,7 +4,7 @@ use crate::Window;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What the window was compared with.
+/// The baseline of the comparison.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Baseline {
     /// Its requests.

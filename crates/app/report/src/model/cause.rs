@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What the evidence of all reports together says about the cause of a slow-down.
+/// The conclusion from the evidence of all reports about the cause of a slow-down.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Cause {
     /// The class with the most evidence.
@@ -62,7 +62,7 @@ pub enum Certainty {
     Shown,
 }
 
-/// What the evidence was taken from.
+/// The source of a piece of evidence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceSource {
@@ -87,6 +87,6 @@ pub struct CauseEvidence {
     pub weight: f64,
     /// Where it comes from.
     pub source: EvidenceSource,
-    /// What was seen; a whole sentence with names in backticks.
+    /// The observation; a whole sentence with names in backticks.
     pub text: String,
 }

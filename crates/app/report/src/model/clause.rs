@@ -4,7 +4,7 @@ use crate::{Certainty, EvidenceSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a clause is about, in the order in which clauses are read.
+/// The topic of a clause, in reading order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClauseKind {
@@ -20,33 +20,33 @@ pub enum ClauseKind {
     Cause,
     /// The deployment or other change it followed.
     Change,
-    /// What it costs in CPU, and what is left.
+    /// The cost in CPU, and the remaining capacity.
     Capacity,
-    /// What the slow executions wait for.
+    /// The waits of the slow executions.
     Wait,
     /// Earlier incidents about the same.
     History,
     /// Evidence that contradicts other evidence.
     Contradiction,
-    /// What it is not.
+    /// Excluded causes.
     RuledOut,
 }
 
 /// One statement about an incident.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Clause {
-    /// What it is about.
+    /// The topic.
     pub kind: ClauseKind,
     /// One or more whole sentences; names stand in backticks, times have a date and are UTC.
     pub text: String,
     /// How certain it is.
     pub certainty: Certainty,
-    /// What it was taken from.
+    /// The sources of its evidence.
     pub sources: Vec<EvidenceSource>,
 }
 
 impl ClauseKind {
-    /// What stands in front of the clause.
+    /// The title in front of the clause.
     pub const fn title(self) -> &'static str {
         match self {
             ClauseKind::What => "What",

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// meaning.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 
-/// What differs between two sets of requests, *before* and *after*.
+/// Differences between two sets of requests, *before* and *after*.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA_VERSION`].
@@ -35,9 +35,9 @@ pub struct Comparison {
     pub shapes_seen: u64,
     /// All call paths of both sets, in depth-first pre-order: the differential call tree.
     pub paths: Vec<PathChange>,
-    /// What was examined and found alike, or could not be tested; whole sentences.
+    /// Parts that are alike, or could not be tested; whole sentences.
     pub ruled_out: Vec<String>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// Every setting used.
     pub settings: Vec<Setting>,
@@ -62,11 +62,11 @@ pub enum ComparisonVerdict {
 /// One of the two sets.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ComparedSet {
-    /// What it was read from, or its window.
+    /// Its source, or its window.
     pub label: String,
     /// The time its complete requests cover.
     pub window: Option<Window>,
-    /// What was read, and what was lost. `requests` counts those that are compared: complete ones in the window.
+    /// The input and its losses. `requests` counts those that are compared: complete ones in the window.
     pub input: Input,
 }
 
@@ -120,7 +120,7 @@ pub struct EntryChange {
     pub change: Change,
 }
 
-/// What became of something that is in both sets.
+/// Change of something that is in both sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -259,7 +259,7 @@ pub struct MeasuredShift {
     pub significant: bool,
 }
 
-/// What became of a shape.
+/// Change of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeFate {
@@ -300,7 +300,7 @@ pub struct ShapeChange {
     pub nearest: Option<String>,
     /// Common paths over all paths of the two, 0..1.
     pub similarity: Option<f64>,
-    /// What distinguishes it from the nearest.
+    /// Differences from the nearest.
     pub differences: Vec<ShapeDifference>,
     /// Example traces.
     pub trace_ids: Vec<String>,

@@ -17,7 +17,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// What was found, in one word.
+    /// The verdict in one word.
     pub verdict: Verdict,
     /// The answer in a sentence or two; names stand in backticks.
     pub headline: String,
@@ -27,13 +27,13 @@ pub struct Report {
     pub mode: String,
     /// The time the data cover, or the requested window.
     pub window: Option<Window>,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: Input,
     /// Request categories, the most requests first.
     pub categories: Vec<Category>,
     /// Operations that make requests slow, the most suspicious first.
     pub suspects: Vec<Suspect>,
-    /// What kind of cause the evidence supports, with the verdict `suspects`.
+    /// The class of cause that the evidence supports, with the verdict `suspects`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// The verdict `suspects` in single statements, as in an incident of `laggard serve`.
@@ -41,14 +41,14 @@ pub struct Report {
     pub clauses: Vec<Clause>,
     /// Replicas that stand out from their peers over all operations, the most suspicious first.
     pub replicas: Vec<ReplicaSuspect>,
-    /// What was examined and found fine, or could not be tested, and why; whole sentences.
+    /// Findings without a problem, and tests that were not possible, with the reason; whole sentences.
     pub ruled_out: Vec<String>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
-    /// What the window was compared with, if anything.
+    /// The baseline of the comparison, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
-    /// What a server compared with because the question named no baseline; absent if it named one.
+    /// The baseline that a server chose because the question named none; absent if it named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automatic_baseline: Option<AutomaticBaseline>,
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
@@ -382,11 +382,11 @@ pub struct Incident {
     pub excess_share: f64,
     /// When it began, more closely, if the data say so.
     pub onset: Option<Onset>,
-    /// What was slow in it, the most excess first; at most five.
+    /// Its suspects, the most excess first; at most five.
     pub suspects: Vec<IncidentSuspect>,
 }
 
-/// What was slow in an incident.
+/// A suspect of an incident.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct IncidentSuspect {
     /// Service to blame.

@@ -4,7 +4,7 @@ use laggard_model::Losses;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// What was read.
+/// The input.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Input {
     /// Inputs read.
@@ -28,13 +28,13 @@ pub struct Input {
     pub replicas: u64,
     /// Formats recognized, with the number of inputs of each.
     pub formats: Vec<NamedCount>,
-    /// What identified replicas, with the number of spans each identified.
+    /// Sources of replica names, with the number of spans each named.
     pub replica_identity: Vec<NamedCount>,
     /// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
     pub clocks: Clocks,
     /// How many requests the sampled ones represent.
     pub sampling: Sampling,
-    /// What was lost, repaired or mistrusted: one field per cause that occurred.
+    /// Losses, repairs, and mistrusted records: one field per cause that occurred.
     #[serde(serialize_with = "losses")]
     #[schema(value_type = std::collections::BTreeMap<String, LossRow>)]
     pub losses: Losses,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What method `pca` computed (Mi et al., Sci. China Inf. Sci. 55(12), 2012).
+/// Results of method `pca` (Mi et al., Sci. China Inf. Sci. 55(12), 2012).
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct PcaDetails {
     /// Clusters of requests (Figures 4 to 6): by entry operation, major ones first, then by requests; at most 1,000.
@@ -29,14 +29,14 @@ pub struct RequestCluster {
     pub requests: u64,
     /// Share of the requests with the same entry operation in this cluster and those listed before it, 0..1.
     pub cumulative_share: f64,
-    /// What became of it.
+    /// Its role.
     pub role: ClusterRole,
     /// The principal components of a major cluster that was analyzed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub components: Option<ClusterComponents>,
 }
 
-/// What became of a cluster.
+/// The role of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClusterRole {

@@ -6,7 +6,7 @@ use laggard_model::Losses;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What was read, as windows of equal length. Shared by every report that starts from samples.
+/// The samples that were read, as windows of equal length. Shared by every report that starts from samples.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct SampleSummary {
     /// Inputs read; queries of a Prometheus server count one each.
@@ -64,7 +64,7 @@ pub(crate) fn server_name(server: &str, tier: &str) -> String {
 }
 
 impl SampleSummary {
-    /// What was read, as a whole sentence.
+    /// The input in one sentence.
     pub(crate) fn sentence(&self) -> String {
         let records = match (self.samples, self.spans) {
             (samples, 0) => numbers::counted(samples, "sample"),

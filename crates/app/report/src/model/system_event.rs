@@ -13,7 +13,7 @@ instants! {
     }
 }
 
-/// What was changed.
+/// A kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SystemEventKind {
@@ -45,14 +45,14 @@ pub struct SystemEvent {
     /// When.
     #[serde(flatten)]
     pub time: SystemEventTime,
-    /// What was changed.
+    /// The kind of change.
     pub kind: SystemEventKind,
     /// The service; empty when it is about the whole system.
     pub service: String,
     /// The version deployed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What the person or program that declared it wrote.
+    /// The text of the person or program that declared it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Replicas afterwards, if declared.

@@ -2,7 +2,7 @@
 
 use crate::{CallCost, numbers};
 
-/// What a call costs, as a sentence about the tier or server before it.
+/// The cost of a call, as a sentence about the tier or server before it.
 pub(super) fn call_sentence(call: &CallCost) -> String {
     let time = numbers::seconds;
     let cost = format!("{} of CPU ({} to {})", time(call.demand_s), time(call.low_s), time(call.high_s));

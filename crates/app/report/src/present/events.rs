@@ -15,14 +15,14 @@ const TEXT_ROOM: usize = 120;
 /// Events listed.
 const MOST: usize = 100;
 
-/// What follows every statement on timing.
+/// The caution that follows every statement on timing.
 const NO_PROOF: &str = "Timing alone does not prove a cause.";
 
 fn quoted(name: &str) -> String {
     format!("`{}`", names::label(name, NAME_ROOM).replace('`', "'"))
 }
 
-/// What was changed: "version `1.4.3` of `cart` was deployed".
+/// A change in words: "version `1.4.3` of `cart` was deployed".
 pub fn event_phrase(event: &SystemEvent) -> String {
     let service = if event.service.is_empty() { "the system".to_owned() } else { quoted(&event.service) };
     let version = event.version.as_deref().map(quoted);

@@ -43,7 +43,7 @@ pub(crate) fn paying(report: &Report) -> Vec<Paying<'_>> {
     out
 }
 
-/// What is known of the clocks, as whole sentences; `None` when no host called another.
+/// Facts about the clocks, as whole sentences; `None` when no host called another.
 pub(crate) fn clocks(clocks: &Clocks) -> Option<String> {
     if clocks.pairs == 0 {
         return None;
@@ -92,7 +92,7 @@ pub(crate) fn sampling(sampling: &Sampling) -> Option<String> {
     ))
 }
 
-/// What was read, as whole sentences.
+/// The input in whole sentences.
 pub(crate) fn read(input: &Input) -> String {
     let mut sentence = format!(
         "Read {} from {} ({}{})",

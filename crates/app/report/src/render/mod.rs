@@ -69,7 +69,7 @@ impl Output {
         self.row()[0]
     }
 
-    /// What it is for, as help describes it.
+    /// Its description in help.
     pub const fn description(self) -> &'static str {
         self.row()[1]
     }
@@ -125,7 +125,7 @@ impl DiffOutput {
         }
     }
 
-    /// What it is for, as help describes it.
+    /// Its description in help.
     pub const fn description(self) -> &'static str {
         match self {
             DiffOutput::Report(output) => output.description(),

@@ -55,7 +55,7 @@ impl ServerSubject {
     }
 }
 
-/// What is wrong with a server.
+/// A problem of a server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ServerEvidence {
@@ -187,7 +187,7 @@ impl AlertFinding {
         }
     }
 
-    /// What it is about, as people call it: the service, the server, or the objective.
+    /// The name of the service, the server, or the objective.
     pub(crate) fn subject(&self) -> &str {
         match self {
             AlertFinding::Operation(finding) => &finding.service,
@@ -217,7 +217,7 @@ impl ServerFinding {
         }
     }
 
-    /// What it is about.
+    /// The server or tier.
     pub fn subject(&self) -> ServerSubject {
         let resource = match self.evidence {
             ServerEvidence::HigherCost { .. } | ServerEvidence::UnexplainedCpu { .. } => "cpu",
@@ -267,7 +267,7 @@ pub struct ServerEvaluation {
     pub window: Window,
     /// The windows before, which they were compared with.
     pub baseline: Window,
-    /// What is wrong.
+    /// Its problems.
     pub findings: Vec<ServerFinding>,
     /// Subjects that were evaluated and are healthy. The state of all others is unknown.
     pub healthy: Vec<ServerSubject>,

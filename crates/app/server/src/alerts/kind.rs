@@ -28,7 +28,7 @@ pub enum AlertKind {
     BudgetBurn,
 }
 
-/// What shows alerts of a kind. Each is evaluated by itself.
+/// A source of alerts. Each is evaluated by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AlertSource {
     /// The latency of requests, compared with before.
@@ -66,7 +66,7 @@ impl AlertKind {
         }
     }
 
-    /// What shows it.
+    /// The source of such alerts.
     pub const fn source(self) -> AlertSource {
         match self {
             AlertKind::SlowOperation => AlertSource::Requests,
@@ -106,7 +106,7 @@ impl AlertKind {
         }
     }
 
-    /// What it means in the log.
+    /// The text in the log.
     pub(super) const fn log_text(self) -> &'static str {
         match self {
             AlertKind::SlowOperation => "an operation makes requests slow",

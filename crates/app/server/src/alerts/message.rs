@@ -30,7 +30,7 @@ pub(super) struct Notice {
     pub(super) alerts: Vec<Alert>,
     pub(super) state: IncidentState,
     pub(super) size: IncidentSize,
-    /// What it is about, in a sentence.
+    /// The headline, one sentence.
     pub(super) headline: String,
     /// The verdict, a line for each clause.
     pub(super) text: String,

@@ -79,7 +79,7 @@ pub struct ObjectiveCause {
 /// A finding with its windows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BurningObjective {
-    /// What is found.
+    /// The finding.
     pub finding: ObjectiveFinding,
     /// The longer window.
     pub window: Interval,
@@ -107,7 +107,7 @@ impl ObjectiveSeverity {
 }
 
 impl ObjectiveFinding {
-    /// What it is about.
+    /// The objective's subject.
     pub fn subject(&self) -> ObjectiveSubject {
         ObjectiveSubject { objective: self.objective.clone(), severity: self.severity }
     }

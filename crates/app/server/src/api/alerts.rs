@@ -84,7 +84,7 @@ pub(crate) struct AlertRow {
     operation: String,
     /// The server, for an alert about one.
     server: Option<String>,
-    /// What is wrong with the server.
+    /// The problem of the server.
     evidence: Option<ServerEvidence>,
     /// The name of the objective, for an alert about one.
     objective: Option<String>,

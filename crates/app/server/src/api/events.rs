@@ -35,7 +35,7 @@ const LIMIT_MAX: usize = 20_000;
 pub(crate) struct DeclaredEvent {
     /// When; now if absent. At most five minutes in the future.
     time: Option<Moment>,
-    /// What was changed.
+    /// The kind of change.
     kind: SystemEventKind,
     /// The service, as spans name it; a configuration or another change without one is about the whole system.
     service: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct DeclaredEvent {
     zone: Option<String>,
 }
 
-/// What became of the events of a message.
+/// Result of storing the events of a message.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StoredEvents {
     /// Events that are stored now.
@@ -164,7 +164,7 @@ pub(crate) struct EventParameters {
 pub(crate) struct ListedEvent {
     #[serde(flatten)]
     event: SystemEvent,
-    /// What was changed, in words.
+    /// The change in words.
     summary: String,
 }
 

@@ -42,14 +42,14 @@ pub(crate) struct ImportParameters {
     name: Option<String>,
 }
 
-/// What was imported.
+/// Result of an import.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Imported {
     spans: u64,
     /// Call-log records.
     calls: u64,
     samples: u64,
-    /// What could not be read.
+    /// Records that could not be read, by cause.
     losses: BTreeMap<&'static str, LossRow>,
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct IncidentRow {
     opened_ns: i64,
     /// When the last one was resolved.
     closed_ns: Option<i64>,
-    /// What it is about: the service, or the server.
+    /// The service or the server.
     subject: String,
     /// The first clause.
     headline: String,
@@ -96,7 +96,7 @@ pub(crate) struct IncidentRow {
 pub(crate) struct IncidentClause {
     #[serde(flatten)]
     clause: Clause,
-    /// What it is about, in words.
+    /// The subject in words.
     title: &'static str,
     /// The page with the evidence, with its windows: a path with a query.
     page: Option<String>,
@@ -118,7 +118,7 @@ pub(crate) struct IncidentAlert {
     page: String,
 }
 
-/// What a receiver was last notified of.
+/// The state that a receiver was last notified of.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct IncidentReceiver {
     state: IncidentState,

@@ -53,7 +53,7 @@ pub(crate) fn window(
     checked(Window { since, until })
 }
 
-/// What a list is to have.
+/// The part of a list that was requested.
 pub(crate) struct ListRange {
     /// Without an end, it is open there.
     pub(crate) window: Window,

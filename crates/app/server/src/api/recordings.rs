@@ -69,7 +69,7 @@ pub(crate) struct MissedRequest {
     reason: String,
 }
 
-/// What an agent is to do.
+/// Orders for an agent.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AgentOrders {
     /// Limits within which the host records; absent if it may not record at all.
@@ -116,7 +116,7 @@ pub(crate) async fn poll(
     Ok(Json(AgentOrders { record, requests: reply.requests, next_poll_ms: NEXT_POLL_MS }))
 }
 
-/// What became of an upload.
+/// Result of an upload.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UploadedRecording {
     /// Whether it was stored before: a repeated upload changes nothing.

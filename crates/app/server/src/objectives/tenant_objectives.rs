@@ -26,7 +26,7 @@ const FINAL_AFTER: Nanos = Nanos::from_secs(3_600);
 /// The objectives of one tenant.
 pub(crate) struct TenantObjectives {
     file: PathBuf,
-    /// What is configured.
+    /// The configured objectives.
     settings: Vec<ObjectiveSettings>,
     state: Mutex<TenantState>,
 }
@@ -72,7 +72,7 @@ impl TenantObjectives {
         self.state.lock().expect("no thread panics while it holds the lock")
     }
 
-    /// What is configured.
+    /// The configured objectives.
     pub(crate) fn settings(&self) -> &[ObjectiveSettings] {
         &self.settings
     }

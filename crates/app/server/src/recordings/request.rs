@@ -28,7 +28,7 @@ pub(crate) struct RecordingRequest {
     pub(crate) state: RecordingState,
 }
 
-/// What became of a request.
+/// State of a requested recording.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum RecordingState {

@@ -23,7 +23,7 @@ pub(crate) fn routes(admission: Arc<Admission>) -> Router {
     Router::new().route(PATH, methods).layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(admission)
 }
 
-/// What a page needs before its first query.
+/// Values that a page needs before its first query.
 #[derive(Serialize)]
 struct Shown {
     /// Whether a login is needed.

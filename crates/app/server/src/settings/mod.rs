@@ -66,7 +66,7 @@ settings! {
         tls: TlsSettings;
         /// Separate data, named by a header.
         tenants: TenantSettings;
-        /// What one client, or all of them, can use.
+        /// Limits of one client, or of all together.
         limits: LimitSettings;
         /// Continuous detection and notifications.
         alerts: AlertSettings;
@@ -130,14 +130,14 @@ pub struct TokenSettings {
     pub name: String,
     /// The file it is read from; white space around it is ignored.
     pub file: PathBuf,
-    /// What it allows.
+    /// The scopes that it allows.
     pub scopes: Vec<Scope>,
     /// Tenants it is for; empty for all.
     #[serde(default)]
     pub tenants: Vec<String>,
 }
 
-/// What a token allows.
+/// A permission of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -165,7 +165,7 @@ settings! {
 
 settings! {
     group "limits";
-    /// What one client, or all of them, can use.
+    /// Limits of one client, or of all together.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct LimitSettings {
         /// Most connections of each listener; more wait to be accepted

@@ -89,7 +89,7 @@ pub enum StatedumpStatus {
     Dead,
 }
 
-/// What identifies one packet on its way: equal on both sides.
+/// Identifies one packet on its way: equal on both sides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Socket {
     /// TCP: sequence number, acknowledgment number, flags, and both ports.

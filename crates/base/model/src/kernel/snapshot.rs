@@ -76,8 +76,7 @@ pub struct ThrottleCounts {
 }
 
 impl ControlGroup {
-    /// What was counted during the recording; `None` if the end was not seen. A group that was not there at the beginning counts
-    /// from 0.
+    /// Counts during the recording; `None` if the end was not seen. A group that was not there at the beginning counts from 0.
     pub fn during(&self) -> Option<ThrottleCounts> {
         let (before, after) = (self.before.unwrap_or_default(), self.after?);
         Some(ThrottleCounts {

@@ -80,7 +80,7 @@ impl Day {
         Ok(Day { settings: settings.clone(), tenants: tenants.collect(), system, schedule, fault, lossy })
     }
 
-    /// What the fault hits, if there is one.
+    /// The operations and replicas hit by the fault, if there is one.
     pub fn truth(&self) -> Option<DayTruth> {
         let (_, target) = self.fault.as_ref()?;
         let name = |index: usize| {

@@ -5,7 +5,7 @@
 pub struct Profile {
     /// The name on the command line.
     pub name: &'static str,
-    /// What is special about it, in one sentence.
+    /// Its special feature, in one sentence.
     pub summary: &'static str,
     /// Number of services.
     pub services: [u16; 2],

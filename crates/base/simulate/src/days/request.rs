@@ -273,7 +273,7 @@ impl<'a> Drawing<'a> {
         Served { end, failed: served.failed }
     }
 
-    /// What a fault adds to a call between two services, nanoseconds.
+    /// Time that a fault adds to a call between two services, nanoseconds.
     fn edge_ns(&self, caller: usize, callee: usize, start: i64) -> f64 {
         let Some((fault, target)) = self.day.fault_at(start) else { return 0.0 };
         let services = |index: usize| self.day.system.operations[index].service;

@@ -41,7 +41,7 @@ pub struct LossOnset {
 /// A fault and when it lasts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DayFault {
-    /// What goes wrong.
+    /// The kind of fault.
     pub kind: DayFaultKind,
     /// Selects the operation, replica, tenant or edge among those that carry enough of the latency.
     pub seed: u64,
@@ -55,7 +55,7 @@ pub struct DayFault {
     pub until_s: u32,
 }
 
-/// What goes wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DayFaultKind {
     /// One operation is slower on all of its replicas.
@@ -100,7 +100,7 @@ impl DayFaultKind {
         DayFaultKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What it does, in one sentence.
+    /// Its effect in one sentence.
     pub const fn summary(self) -> &'static str {
         match self {
             DayFaultKind::Operation => "One operation is slower on all of its replicas.",

@@ -58,7 +58,7 @@ const SPANS_MAX: f64 = 30.0;
 pub(super) struct System {
     pub(super) services: Vec<Service>,
     pub(super) operations: Vec<Operation>,
-    /// What requests enter, with cumulative probabilities.
+    /// Entry services of requests, with cumulative probabilities.
     pub(super) entries: Vec<(usize, f64)>,
     /// Operations that start periodically, with the period in nanoseconds.
     pub(super) jobs: Vec<(usize, i64)>,

@@ -16,7 +16,7 @@ pub(super) struct FaultTarget {
     pub(super) slot: Option<usize>,
     /// The number of the tenant, for a fault of one tenant.
     pub(super) tenant: Option<usize>,
-    /// What is added to every call, for an edge, nanoseconds.
+    /// Time added to every call, for an edge, nanoseconds.
     pub(super) extra_ns: f64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct SharedCpu {
     cores: f64,
     /// Share of the capacity that is gone, 0..1.
     background: f64,
-    /// What every further job costs all: caches and locks that they share.
+    /// Additional cost of every further job for all: caches and locks that they share.
     contention: f64,
     /// When each job departs, in attained service.
     jobs: BinaryHeap<ScheduledJob>,

@@ -14,7 +14,7 @@ pub struct TransactionSeries {
 /// Calls of transactions to one callee, by window and type. Tables are `T x n`, a row a window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OutboundSeries {
-    /// What is called.
+    /// The callee.
     pub callee: String,
     /// Calls of the completed transactions.
     pub counts: Vec<f64>,

@@ -14,7 +14,7 @@ const CLIENTS_MAX: u64 = 1_000_000;
 /// Everything a run depends on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TpcwSettings {
-    /// What the truth calls it.
+    /// Its name in the truth.
     pub name: String,
     /// Same seed, same bytes.
     pub seed: u64,
@@ -24,7 +24,7 @@ pub struct TpcwSettings {
     pub window_s: u32,
     /// The transaction types, at least one, sorted by name.
     pub transactions: Vec<TransactionType>,
-    /// What happens, in order of time.
+    /// The phases in order of time.
     pub phases: Vec<Phase>,
     /// The front tier: a shared processor each server.
     pub front: TierSettings,
@@ -64,9 +64,9 @@ pub struct Phase {
     pub windows: u32,
     /// The workload.
     pub workload: Workload,
-    /// What else uses the front CPUs.
+    /// Foreign load on the front CPUs.
     pub foreign: Foreign,
-    /// What transactions cost more (or less) than in the catalog.
+    /// Demands that differ from the catalog.
     pub changes: Vec<DemandChange>,
     /// By how much the share of the front CPU that is used without any transaction differs from
     /// [`TpcwSettings::idle_overhead`]; what would be less than nothing is nothing.

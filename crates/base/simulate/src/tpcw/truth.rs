@@ -27,7 +27,7 @@ pub struct TpcwTruth {
     pub segments: Vec<SegmentTruth>,
     /// Transaction types, sorted by name, at the start of the run.
     pub transactions: Vec<TransactionTruth>,
-    /// What an analysis of the front tier should report, in order of time.
+    /// The expected changes of the front tier, in order of time.
     pub expected: Vec<ExpectedChange>,
     /// Share of the front CPUs' capacity that something foreign used, by window.
     pub foreign_share: Vec<f64>,
@@ -48,7 +48,7 @@ pub struct SegmentTruth {
     pub application: usize,
 }
 
-/// What a transaction type costs at the front tier before any change.
+/// The cost of a transaction type at the front tier before any change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TransactionTruth {
     /// Its name.

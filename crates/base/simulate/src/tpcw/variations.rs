@@ -70,7 +70,7 @@ fn paper() -> Vec<Phase> {
     ]
 }
 
-/// What hardware and data do in a segment: the numbers of our reference workload, in turn.
+/// Changes of hardware and data in a segment: the numbers of our reference workload, in turn.
 fn drifting(phases: Vec<Phase>) -> Vec<Phase> {
     let factors = [1.01, 1.0, 1.03, 0.98];
     let offsets = [0.0, 0.012, -0.004];

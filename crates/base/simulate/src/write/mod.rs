@@ -112,7 +112,7 @@ fn layout(format: OutputFormat) -> span_log::SpanLayout {
     span_log::SpanLayout { arrangement, file_name: file_name(format), encoder }
 }
 
-/// What a file of spans is called.
+/// The name of a file of spans.
 const fn file_name(format: OutputFormat) -> &'static str {
     match format {
         OutputFormat::SpanCsv | OutputFormat::CallLog => "spans.csv",

@@ -25,7 +25,7 @@ pub(super) struct NamespaceContext {
 }
 
 impl Namespaces {
-    /// What the contexts of a record say that is new; to be called for every record.
+    /// Reads what is new in the contexts of a record; to be called for every record.
     pub(super) fn event(
         &mut self,
         time: KernelTime,

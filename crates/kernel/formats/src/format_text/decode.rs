@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Maximum number of functions whose names are kept; kernels have some dozens of timers.
 const FUNCTIONS_MAX: usize = 256;
 
-/// What all records of a trace share: a plan an event, and where the fields of every event lie.
+/// Shared by all records of a trace: a plan for each event, and where the fields of every event lie.
 #[derive(Debug)]
 struct Plans {
     order: ByteOrder,

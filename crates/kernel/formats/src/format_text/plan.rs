@@ -41,7 +41,7 @@ pub(super) struct AddressArray {
     pub(super) size: usize,
 }
 
-/// What a record of one event becomes, and from which fields.
+/// The use of one event's records, and of which fields.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum EventPlan {
     /// No format text has this number.

@@ -108,7 +108,7 @@ impl Mappings {
         }
     }
 
-    /// What an address of a process belonged to at a time: the latest mapping until then, or that of the process it is forked from.
+    /// The mapping of an address of a process at a time: the latest until then, or that of the process it is forked from.
     fn mapping(&self, process: u32, time_ns: u64, address: u64) -> Option<&Mapping> {
         let (mut process, mut time_ns) = (process, time_ns);
         for _ in 0..ANCESTORS_MAX {

@@ -201,7 +201,7 @@ impl SampleLayouts {
     }
 }
 
-/// What a sample is.
+/// The kind of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SampleKind<'a> {
     Tracepoint(Sample<'a>),

@@ -83,7 +83,7 @@ pub(crate) struct HeadOptions {
     pub(crate) cpus: Option<u32>,
     /// Nanoseconds from the trace's clock to calendar time.
     pub(crate) calendar_ns: Option<i64>,
-    /// What our own recorder saw of processes and control groups.
+    /// Processes and control groups that our own recorder saw.
     pub(crate) snapshot: Option<HostSnapshot>,
     /// Functions of programs in call stacks, which our own recorder looked up.
     pub(crate) programs: UserFunctions,

@@ -198,7 +198,7 @@ impl Buffer {
     }
 }
 
-/// What has to be written to get a setting back: `0` of `0*`, `1408` of `7 (expanded: 1408)`, `local` of `[local] mono`.
+/// The text that restores a setting: `0` of `0*`, `1408` of `7 (expanded: 1408)`, `local` of `[local] mono`.
 fn present_value(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
     let expanded = text.split_once("(expanded: ").map(|(_, rest)| rest.trim_end_matches(')'));

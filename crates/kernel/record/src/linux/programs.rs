@@ -36,7 +36,7 @@ struct Mapping {
     path: PathBuf,
 }
 
-/// What is known of a process.
+/// Facts about a process.
 #[derive(Debug, Default)]
 struct Process {
     mappings: Vec<Mapping>,
@@ -117,7 +117,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     (is_code && path.starts_with('/')).then(|| Mapping { addresses, offset, path: path.into() })
 }
 
-/// What looks like an address in the code of a program.
+/// Values that look like addresses in the code of a program.
 fn addresses(processes: &Processes, files: &[CpuFile]) -> io::Result<BTreeSet<u64>> {
     let mut code: Vec<Range<u64>> =
         processes.values().flat_map(|process| &process.mappings).map(|map| map.addresses.clone()).collect();

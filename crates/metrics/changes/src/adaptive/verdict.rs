@@ -106,7 +106,7 @@ fn cpu_verdict(
     if differences.iter().all(is_distinct) { CpuVerdict::Confirmed } else { CpuVerdict::Undecided }
 }
 
-/// What is known about a cut.
+/// Facts about a cut.
 pub(super) struct CutFacts<'a> {
     pub(super) evidence: ChangeEvidence<'a>,
     pub(super) compared: Comparison,

@@ -6,7 +6,7 @@ use super::{CherkasovaMode, CherkasovaSettings, paper, robust};
 use crate::ChangeKind;
 use crate::segmentation::WindowRegression;
 
-/// What distinguishes one variant of the method.
+/// One variant of the method.
 pub(super) trait Variant: Sync {
     /// From this many windows on, the allowed error holds for each segment too; `None`: only for all windows together.
     /// `windows_min` is the smallest segment that is classified.

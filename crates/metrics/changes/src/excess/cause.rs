@@ -1,4 +1,4 @@
-//! What uses additional CPU: transactions whose own time grew, or something else.
+//! The cause of additional CPU use: transactions whose own time grew, or something else.
 
 use super::reference::Reference;
 use crate::signature::service_time_at;
@@ -15,7 +15,7 @@ pub struct DemandStep {
     pub after_s: f64,
 }
 
-/// What uses additional CPU.
+/// The cause of additional CPU use.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CpuCause {
     /// These transactions, whose own times grew; the most additional CPU first.

@@ -75,7 +75,7 @@ pub struct CpuExcess {
     pub is_new: bool,
     /// Whether the known excess is not over.
     pub is_held: bool,
-    /// What uses the additional CPU.
+    /// The cause of additional CPU use.
     pub cause: CpuCause,
 }
 

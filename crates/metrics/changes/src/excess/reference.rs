@@ -82,12 +82,12 @@ impl<'a> Reference<'a> {
         Some(reference)
     }
 
-    /// What the transactions of a window should use, as a share of the capacity.
+    /// Predicted use of a window's transactions, as a share of the capacity.
     pub(super) fn predicted(&self, row: usize) -> f64 {
         dot(&design(self.observations, row), &self.coefficients)
     }
 
-    /// What a window used beyond that.
+    /// Use of a window beyond the prediction.
     pub(super) fn residual(&self, row: usize) -> f64 {
         residual(self.observations, row, &self.coefficients)
     }

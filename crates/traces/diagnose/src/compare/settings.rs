@@ -7,7 +7,7 @@ use laggard_settings::{Settings, settings};
 
 settings! {
     group "compare";
-    /// What counts as a difference.
+    /// Thresholds that a difference has to exceed.
     #[derive(Clone, PartialEq, Debug)]
     pub struct CompareSettings {
         /// Level of every test, after Benjamini–Hochberg within its family

@@ -69,7 +69,7 @@ pub(crate) struct DiagnoseQuestion<'a> {
 }
 
 impl DiagnoseQuestion<'_> {
-    /// What requests of one category have in common.
+    /// The rule by which requests of one category have the same shape.
     fn shape_rule(&self) -> ShapeRule {
         match self.settings.clouddiag.mode {
             Mode::Robust => ShapeRule::Canonical,

@@ -29,7 +29,7 @@ impl SeededRng {
 /// One hostile input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostileCase {
-    /// What it is, for messages.
+    /// Its name in messages.
     pub name: String,
     /// The input.
     pub bytes: Vec<u8>,

@@ -69,7 +69,7 @@ impl Mapping {
 pub(super) struct Mappings {
     /// `None` for a metric that a rule leaves out.
     by_name: HashMap<String, Option<Arc<Mapping>>>,
-    /// What exporters for Prometheus name otherwise.
+    /// Metric names that exporters for Prometheus change.
     prometheus: HashMap<String, Arc<Mapping>>,
 }
 
@@ -239,7 +239,7 @@ const PROMETHEUS: &[Convention] = &[
 /// The word for gauges of cores in use. None is known by name, because who exports one exports CPU time, too.
 const CORES_IN_USE: &str = "cores_in_use";
 
-/// What becomes of metrics of one name: `--metric NAME=MEASURE[:TRANSACTION[:CALLEE]]`.
+/// How metrics of one name are read: `--metric NAME=MEASURE[:TRANSACTION[:CALLEE]]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MetricRule {
     name: String,

@@ -36,7 +36,7 @@ pub(super) struct OtlpSpanJson<'a> {
     status: Option<&'a RawValue>,
 }
 
-/// What a resource and a scope have in common.
+/// Attributes of a resource and a scope.
 #[derive(Deserialize)]
 pub(super) struct AttributesJson<'a> {
     #[serde(borrow, default)]

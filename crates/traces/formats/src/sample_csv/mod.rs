@@ -52,7 +52,7 @@ pub(crate) fn is_named_by_file(prefix: &[u8], options: &ReaderOptions) -> bool {
 /// State of one table of samples.
 struct SampleTable {
     options: ReaderOptions,
-    /// What columns measure that are not known by name.
+    /// The measure of columns whose names are unknown.
     file: Option<FileMeasure>,
     columns: SampleColumns,
     time: TimeNotation,

@@ -34,7 +34,7 @@ impl TimeNotation {
         Some(Timestamp::from_unix_ns(ns))
     }
 
-    /// What was expected, for the example of a malformed record.
+    /// The expected form, for the example of a malformed record.
     pub(super) const fn expectation(self) -> &'static str {
         match self {
             TimeNotation::Stated(format) => format.expectation(),

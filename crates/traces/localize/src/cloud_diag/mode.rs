@@ -16,7 +16,7 @@ type JudgeFlagged =
 pub(super) struct Steps {
     /// Whether the tail of the latency makes a category anomalous.
     pub(super) judges_tail: bool,
-    /// What a column of the request matrix is divided by before its decomposition.
+    /// The divisor of a column of the request matrix before its decomposition.
     pub(super) column_scale: fn(&Matrix, usize, &PositionFinding) -> f64,
     /// Whether a position is anomalous.
     pub(super) is_flagged: fn(&PositionFinding, &CloudDiagSettings) -> bool,

@@ -31,7 +31,7 @@ impl Choice for TimeKind {
         &[("self", TimeKind::SelfTime), ("inclusive", TimeKind::Inclusive)];
 }
 
-/// What few of the sparse part `E` of a request matrix are not zero.
+/// Whether single entries or whole columns of the sparse part `E` of a request matrix are nonzero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sparsity {
     /// Entries: robust PCA.

@@ -46,7 +46,7 @@ pub struct Estimate {
     pub p_value: f64,
 }
 
-/// What one category contributes to each part; summed over all categories it gives the parts.
+/// Contribution of one category to each part; summed over all categories it gives the parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct CategoryShare {
     /// Contribution to "mix moved", nanoseconds.

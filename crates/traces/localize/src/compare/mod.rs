@@ -1,4 +1,4 @@
-//! What differs between two sets of requests: pure functions over counts, sums and samples.
+//! Differences between two sets of requests: pure functions over counts, sums and samples.
 //!
 //! ```text
 //! categories of both sets ─ mean_change ─► mix moved, same requests slower, new shapes, vanished shapes

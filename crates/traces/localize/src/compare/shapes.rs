@@ -1,4 +1,4 @@
-//! What distinguishes a call-tree shape from its nearest relative.
+//! Differences between a call-tree shape and its nearest relative.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

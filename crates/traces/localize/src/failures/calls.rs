@@ -144,7 +144,7 @@ struct PairCount {
     with: f64,
     /// Calls of the callee that did not fail.
     good: f64,
-    /// What is expected by the rates of the baseline.
+    /// Rates expected from the baseline.
     expected: Rates,
 }
 

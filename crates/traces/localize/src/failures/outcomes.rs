@@ -20,7 +20,7 @@ pub struct OutcomeTable {
 /// Who calls whom, in depth-first pre-order.
 #[derive(Clone, Debug, Default)]
 pub struct OutcomeTree {
-    /// What is called.
+    /// The operation that is called.
     pub operation: Vec<OperationId>,
     /// The caller's node; `None` for node 0.
     pub parent: Vec<Option<u32>>,
@@ -52,7 +52,7 @@ impl OutcomeTree {
         (0..).zip(&self.operation).filter(move |&(_, &called)| called == operation).map(|(node, _)| node)
     }
 
-    /// What a call calls.
+    /// The callees of a call.
     pub fn callees(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let later = self.parent.iter().enumerate().skip(node as usize + 1);
         later.filter(move |(_, parent)| **parent == Some(node)).map(|(below, _)| below as u32)

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An operation that only some replicas perform.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SomeReplicas {
-    /// What they perform.
+    /// The operation that they perform.
     pub operation: OperationId,
     /// Those that do, ascending.
     pub replicas: Vec<ReplicaId>,

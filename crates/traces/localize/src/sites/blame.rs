@@ -22,11 +22,11 @@ pub struct LinkExcess {
     pub caller: ServiceId,
     /// Service of the callee.
     pub callee: ServiceId,
-    /// What their calls take longer.
+    /// The additional time of their calls.
     pub excess: MeanExcess,
 }
 
-/// What some calls take longer than expected.
+/// Additional time of some calls over the expected time.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MeanExcess {
     /// Number of calls.

@@ -35,7 +35,7 @@ pub(crate) struct Noise {
     pub(crate) degrees: f64,
 }
 
-/// What is known of drift before any data.
+/// Prior of the drift.
 #[derive(Clone, Copy, Debug)]
 struct Prior {
     /// Smallest standard deviation of the drift, as a logarithm.
@@ -118,7 +118,7 @@ fn often_called(members: Vec<&Level>) -> Vec<&Level> {
     if often.len() >= GROUP_MIN { often } else { members }
 }
 
-/// What the members have in common: of their changes, and of every batch.
+/// The common part of the members: of their changes, and of every batch.
 fn common(members: &[&Level]) -> (f64, Vec<f64>) {
     let error = |noise: f64| noise.max(0.0).sqrt();
     let changes: Vec<(f64, f64)> = (members.iter())

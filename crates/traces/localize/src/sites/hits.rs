@@ -63,7 +63,7 @@ pub enum NormalCalls {
 pub struct ComparedSite {
     /// Calls in the window.
     pub calls: Vec<WindowCall>,
-    /// What they are compared with.
+    /// The normal calls they are compared with.
     pub normal: NormalCalls,
     /// The calls as a whole may be slower than normal ones, by at least this factor of the medians; `None` if only some of
     /// them may.

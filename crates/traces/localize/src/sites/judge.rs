@@ -80,7 +80,7 @@ pub struct Shift {
     pub baseline_calls: u64,
 }
 
-/// What takes longer in the window than in the baseline.
+/// An operation that takes longer in the window than in the baseline.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Shifted {
     /// Operations to blame, by descending excess.

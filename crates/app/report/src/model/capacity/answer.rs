@@ -4,7 +4,7 @@ use crate::{CapacityModel, Window};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a system can take within the latency target: the least over the mixes that were observed.
+/// The load that a system can take within the latency target: the least over the mixes that were observed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CapacityAnswer {
     /// Most clients; `None` where clients and think time are unknown and the answer is a rate only.
@@ -97,9 +97,9 @@ pub struct CurvePoint {
 /// The answer after changes.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WhatIf {
-    /// What was changed; whole sentences.
+    /// The changes; whole sentences.
     pub changes: Vec<String>,
-    /// What the changed system can take.
+    /// The load that the changed system can take.
     pub answer: CapacityAnswer,
     /// The changed system.
     pub model: CapacityModel,

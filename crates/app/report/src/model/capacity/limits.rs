@@ -5,7 +5,7 @@ use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What the last change of the application costs in capacity, with the mix of all data since then.
+/// The capacity cost of the last change of the application, with the mix of all data since then.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ChangeCost {
     /// Start of the first window since the change.
@@ -34,7 +34,7 @@ pub struct ChangeCost {
     pub throughput_after: f64,
 }
 
-/// What groups of clients with mixes of their own get.
+/// Throughput and response times of groups of clients with mixes of their own.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ClientGroupsAnswer {
     /// With the stated numbers of clients.
@@ -83,7 +83,7 @@ pub enum ResourceKind {
     Network,
 }
 
-/// What a load is counted in.
+/// The unit of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadUnit {
@@ -107,7 +107,7 @@ pub struct ResourceLimit {
     pub used_peak: f64,
     /// Share from which it counts as full.
     pub full: f64,
-    /// What loads below are counted in.
+    /// The unit of the loads below.
     pub unit: LoadUnit,
     /// How it grows with the load; `None` where the data do not show that it does.
     pub growth: Option<ResourceGrowth>,

@@ -38,19 +38,19 @@ pub struct CapacityReport {
     pub verdict: CapacityVerdict,
     /// The answer in one to six sentences; names stand in backticks.
     pub headline: String,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: SampleSummary,
     /// The latency target: mean response time in seconds.
     pub latency_max_s: f64,
     /// The load at the end of the data, and the highest.
     pub load: Option<CurrentLoad>,
-    /// What the system as it is can take; `None` when there was too little data.
+    /// The load that the system can take now; `None` when there was too little data.
     pub answer: Option<CapacityAnswer>,
-    /// What it could take after the requested changes.
+    /// The load that it could take after the requested changes.
     pub what_if: Option<WhatIf>,
-    /// What the requested groups of clients get, after the requested changes.
+    /// Throughput and response times of the requested groups of clients, after the requested changes.
     pub client_groups: Option<ClientGroupsAnswer>,
-    /// What the last change of the application costs in capacity; `None` when there was none, or when all windows were used.
+    /// The capacity cost of the last change of the application; `None` when there was none, or when all windows were used.
     pub last_change: Option<ChangeCost>,
     /// Memory and network where they are measured, for the system as it is.
     pub limits: Vec<ResourceLimit>,
@@ -58,13 +58,13 @@ pub struct CapacityReport {
     pub model: Option<CapacityModel>,
     /// How far the model is off where it can be compared.
     pub accuracy: Option<ModelAccuracy>,
-    /// What was observed, in order of time, one entry per interval.
+    /// The load in order of time, one entry per interval.
     pub observed: Vec<ObservedLoad>,
     /// Types of outbound calls, the order of [`TransactionLatency::callees_s`].
     pub callees: Vec<String>,
     /// Where the latency of each transaction type goes; in the model's order.
     pub latency: Vec<TransactionLatency>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,

@@ -42,7 +42,7 @@ pub struct ThinkTime {
     pub source: String,
 }
 
-/// What a tier is in the model.
+/// The role of a tier in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierKind {
@@ -50,7 +50,7 @@ pub enum TierKind {
     Cpu,
     /// Calls of which only the time is known: the same at every load.
     Calls,
-    /// What of the response time nothing else explains: the same at every load.
+    /// The rest of the response time: the same at every load.
     Other,
 }
 
@@ -59,7 +59,7 @@ pub enum TierKind {
 pub struct TierModel {
     /// Its name.
     pub tier: String,
-    /// What it is.
+    /// Its role.
     pub kind: TierKind,
     /// Servers among which load is balanced.
     pub servers: u32,
@@ -74,7 +74,7 @@ pub struct TierModel {
     /// Whether the data distinguish each demand from the others, in the model's order: the type is not pooled, its counts do
     /// not move together with others, and its interval is narrower than the demand.
     pub distinguishable: Vec<bool>,
-    /// What a call to this tier costs its CPU; `None` when transactions do not reach it by calls.
+    /// The CPU cost of a call to this tier; `None` when transactions do not reach it by calls.
     pub call: Option<CallCost>,
     /// Shares 0..1 of the demands that pass before the client has its answer, in the model's order: the rest, like
     /// objects that a page embeds, is not in the response time.
@@ -100,7 +100,7 @@ pub struct ModelAccuracy {
     pub response_bias: Option<f64>,
     /// Relative error of the utilization by tier.
     pub utilization: Vec<TierError>,
-    /// What that means.
+    /// How far it can be trusted.
     pub trust: Trust,
 }
 
@@ -125,7 +125,7 @@ pub enum Trust {
     Poor,
 }
 
-/// What was observed in an interval of several windows.
+/// The load of an interval of several windows.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ObservedLoad {
     /// Start of its first window.

@@ -1,4 +1,4 @@
-//! What changed in the cost of transactions, as data. Field names and meanings are schema version 2.
+//! Changes in the cost of transactions, as data. Field names and meanings are schema version 2.
 //!
 //! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
 //! are seconds; utilization is a share of 0..1 of all cores.
@@ -30,7 +30,7 @@ pub struct ChangeReport {
     pub headline: String,
     /// Name of the method that gave it (`laggard methods`).
     pub method: String,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: SampleSummary,
     /// Deployments that were declared, in order of time.
     pub deployments: Vec<Deployment>,
@@ -43,9 +43,9 @@ pub struct ChangeReport {
     pub mix: Option<MixSeries>,
     /// Response times of the whole system over time; `None` where none are known.
     pub response: Option<ResponseSeries>,
-    /// What was examined and is fine; whole sentences.
+    /// Findings without a problem; whole sentences.
     pub ruled_out: Vec<String>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
@@ -172,7 +172,7 @@ pub struct ServerChanges {
     pub regions: Vec<AnomalousRegion>,
     /// Utilization observed and predicted, for charts.
     pub series: UtilizationSeries,
-    /// What limits trust in this server's answer; whole sentences.
+    /// Limitations of this server's answer; whole sentences.
     pub cautions: Vec<String>,
 }
 
@@ -194,15 +194,15 @@ pub struct CostModel {
     pub condition: Option<f64>,
     /// Whether it holds at the end of the data.
     pub current: bool,
-    /// What each transaction type costs, in the order of the input's list.
+    /// The cost of each transaction type, in the order of the input's list.
     pub transactions: Vec<TransactionCost>,
-    /// What a call to this server costs its CPU; `None` when transactions do not reach it by calls.
+    /// The CPU cost of a call to this server; `None` when transactions do not reach it by calls.
     pub call: Option<CallCost>,
     /// Transaction types whose counts move together, so that only their sum is known.
     pub indistinguishable: Vec<TiedTransactions>,
 }
 
-/// What a call costs the CPU of the server that answers it, from a regression of its CPU use on calls.
+/// The CPU cost of a call at the server that answers it, from a regression of its CPU use on calls.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct CallCost {
     /// CPU seconds of a call; the mean over all calls if they differ.
@@ -229,7 +229,7 @@ pub struct TiedTransactions {
     pub standard_error_s: f64,
 }
 
-/// What one transaction of a type costs.
+/// The cost of one transaction of a type.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionCost {
     /// The transaction type.
@@ -249,7 +249,7 @@ pub struct TransactionCost {
     pub service_time_error_s: Option<f64>,
 }
 
-/// What an interval is.
+/// The state of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SegmentState {
@@ -269,7 +269,7 @@ pub struct ReportedSegment {
     pub time: Window,
     /// Its windows with data.
     pub windows: u64,
-    /// What it is.
+    /// The state.
     pub state: SegmentState,
     /// The model that holds, by position in the server's list.
     pub model: Option<u32>,
@@ -299,7 +299,7 @@ pub struct ChangeEvent {
     pub transactions: Vec<TransactionShift>,
     /// Service time of every transaction type before and after; empty when response times are not known.
     pub signature: Vec<SignatureShift>,
-    /// What of the mix moved most, of the segments on both sides.
+    /// The transactions whose shares moved most, of the segments on both sides.
     pub mix: Vec<MixShift>,
     /// Why the CPU utilization differs; `null` where the sides were not compared.
     pub cpu: Option<CpuSplit>,
@@ -358,7 +358,7 @@ pub struct Drift {
     pub until: Timestamp,
 }
 
-/// What of a transaction changed.
+/// The quantity of a transaction that changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShiftQuantity {

@@ -65,7 +65,7 @@ impl KernelState {
     }
 }
 
-/// What time of an execution went to, in a reader's terms: a state, split by whose it is and what shows why.
+/// The cause of a part of an execution's time, in a reader's terms: a state, split by whose it is and by its evidence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCause {

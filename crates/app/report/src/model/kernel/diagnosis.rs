@@ -20,9 +20,9 @@ pub struct KernelDiagnosis {
     pub verdict: KernelVerdict,
     /// The answer in one to four sentences; names stand in backticks.
     pub headline: String,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: KernelInput,
-    /// What delimits executions, in words.
+    /// The delimiter of executions in words.
     pub question: String,
     /// The normal executions.
     pub normal: SetOfExecutions,
@@ -36,7 +36,7 @@ pub struct KernelDiagnosis {
     pub clusters: Vec<ExecutionCluster>,
     /// Sample executions that are slower than their kind, the largest excess first.
     pub anomalous: Vec<EvaluatedExecution>,
-    /// What they wait for, over all steps; the largest excess first.
+    /// The abnormal waits over all steps; the largest excess first.
     pub waits: Vec<AbnormalWait>,
     /// Where they wait: findings that are alike at one step, together, the largest excess first.
     pub steps: Vec<StepGroup>,
@@ -48,11 +48,11 @@ pub struct KernelDiagnosis {
     pub projection: Option<Projection>,
     /// Paths, segment by segment: of the slowest anomalous execution and of a normal one of its kind.
     pub timelines: Vec<PathTimeline>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// What was examined and found fine; whole sentences.
+    /// Findings without a problem; whole sentences.
     pub ruled_out: Vec<String>,
     /// The method in words.
     pub method: String,
@@ -80,9 +80,9 @@ pub enum KernelVerdict {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecutionSet {
-    /// What is normal.
+    /// Normal executions.
     Normal,
-    /// What is in question.
+    /// The executions in question.
     Sample,
 }
 
@@ -114,7 +114,7 @@ pub struct SetOfExecutions {
 pub struct StateAverage {
     /// The symbol's position in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
     pub symbol: Option<u32>,
-    /// What is compared: `time` or `count`.
+    /// The compared quantity: `time` or `count`.
     pub measure: &'static str,
     /// Mean of the normal executions (nanoseconds, or entries).
     pub normal_mean: f64,
@@ -170,7 +170,7 @@ pub enum ExecutionVerdict {
 pub struct EvaluatedExecution {
     /// Its number in the sample, from 1, in order of time.
     pub number: u64,
-    /// What the delimiter calls it.
+    /// Its label by the delimiter.
     pub label: String,
     /// How it compares.
     pub verdict: ExecutionVerdict,

@@ -6,7 +6,7 @@ use laggard_model::{Losses, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What was read, and what was lost.
+/// The input and its losses.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct KernelInput {
     /// The traces, in the order given.
@@ -60,7 +60,7 @@ pub struct AlignedClock {
 }
 
 impl KernelInput {
-    /// What was read, as a whole sentence.
+    /// The input in one sentence.
     pub(crate) fn sentence(&self) -> String {
         let events = self.traces.iter().map(|trace| trace.events).sum();
         let bytes = self.traces.iter().map(|trace| trace.bytes).sum();

@@ -1,4 +1,4 @@
-//! What kernel traces show about executions, as data. Each report has its own schema version.
+//! Executions in kernel traces, as data. Each report has its own schema version.
 //!
 //! Instants end in `_ns` and are nanoseconds of the trace's own clock; lengths end in `_ns` too and say so by their
 //! name (`elapsed_ns`, `total_ns`, `excess_ns`). Calendar time is text, and only there when the trace records it.

@@ -7,7 +7,7 @@ use laggard_model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What the time of executions was spent on, by whom.
+/// The time of executions by cause and thread.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct KernelPathReport {
     /// [`super::KERNEL_PATH_SCHEMA_VERSION`].
@@ -16,9 +16,9 @@ pub struct KernelPathReport {
     pub report: &'static str,
     /// The answer in one to three sentences; names stand in backticks.
     pub headline: String,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: KernelInput,
-    /// What the report is about, in words: the thread and window, or how executions are delimited.
+    /// The question in words: the thread and window, or how executions are delimited.
     pub question: String,
     /// The executions, in order of time; one for a thread and window.
     pub executions: Vec<ExecutionSummary>,
@@ -43,7 +43,7 @@ pub struct KernelPathReport {
     pub longest: Vec<WaitInstance>,
     /// Paths, segment by segment: of the slowest executions, or of the requested one.
     pub timelines: Vec<PathTimeline>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// When there is no answer: what would have been needed; whole sentences.
     pub missing: Vec<String>,
@@ -56,7 +56,7 @@ pub struct KernelPathReport {
 pub struct ExecutionSummary {
     /// Its number, from 1, in order of time; what `--execution` takes.
     pub number: u64,
-    /// What the delimiter calls it (a marker's text); empty for a thread and window.
+    /// Its label by the delimiter (a marker's text); empty for a thread and window.
     pub label: String,
     /// The thread's name.
     pub thread: String,
@@ -78,7 +78,7 @@ pub struct ExecutionSummary {
     pub segments: u64,
     /// Where its time went, by state; as [`KernelState::ALL`], nanoseconds.
     pub states_ns: [u64; KernelState::ALL.len()],
-    /// What took most of it.
+    /// The cause with the most time.
     pub dominant: WaitCause,
     /// Time of that, in nanoseconds.
     pub dominant_ns: u64,
@@ -89,7 +89,7 @@ pub struct ExecutionSummary {
 /// Time that went to one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CausedTime {
-    /// What for.
+    /// The cause.
     pub cause: WaitCause,
     /// Nanoseconds.
     pub total_ns: u64,
@@ -233,7 +233,7 @@ pub struct WaitInstance {
 /// A path, segment by segment. Offsets count from the window's beginning; segments tile the window.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PathTimeline {
-    /// What it is the path of: `execution 7 (slowest)`.
+    /// Its title: `execution 7 (slowest)`.
     pub title: String,
     /// The execution, by its number.
     pub execution: u64,

@@ -4,7 +4,7 @@ use super::KernelInput;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a kernel trace holds, and whether paths can be had from it.
+/// The contents of a kernel trace, and whether paths can be computed from it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct KernelStatsReport {
     /// [`super::KERNEL_STATS_SCHEMA_VERSION`].
@@ -13,7 +13,7 @@ pub struct KernelStatsReport {
     pub report: &'static str,
     /// The answer in one to three sentences; names stand in backticks.
     pub headline: String,
-    /// What was read, and what was lost.
+    /// The input and its losses.
     pub input: KernelInput,
     /// Events by kind, the most frequent first.
     pub events: Vec<EventCount>,
@@ -27,7 +27,7 @@ pub struct KernelStatsReport {
     pub wakings: Vec<WakingPair>,
     /// Delimiters that would give executions, as `--executions` takes them, with how many; the most useful first.
     pub delimiters: Vec<EventCount>,
-    /// What limits what can be had from the trace; whole sentences.
+    /// Limitations of the trace; whole sentences.
     pub cautions: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct EventCount {
     pub count: u64,
 }
 
-/// What one CPU did.
+/// Activity of one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CpuTime {
     /// The host; empty with one host.
@@ -57,7 +57,7 @@ pub struct CpuTime {
     pub idle_ns: u64,
 }
 
-/// What one thread did.
+/// Activity of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct SwitchingThread {
     /// Its name.

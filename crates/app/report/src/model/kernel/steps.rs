@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// A symbol of sequences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StateName {
-    /// What it is called: `preempted`, `running: postgres`.
+    /// Its name: `preempted`, `running: postgres`.
     pub name: String,
     /// Its state.
     pub state: KernelState,
@@ -32,7 +32,7 @@ pub enum StepKind {
 pub struct AbnormalWait {
     /// In words: `was preempted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
     pub description: String,
-    /// What it means.
+    /// Its cause.
     pub cause: WaitCause,
     /// Who waits there: the execution's own thread.
     pub thread: String,
@@ -73,7 +73,7 @@ pub struct StepGroup {
     pub kind: StepKind,
     /// The symbol's position in the alphabet.
     pub symbol: u32,
-    /// What it means.
+    /// Its cause.
     pub cause: WaitCause,
     /// The step of the normal executions it stands at, from 1; the first when it stands at several.
     pub step: u32,
@@ -83,7 +83,7 @@ pub struct StepGroup {
     pub steps: u32,
     /// Where it begins, from the beginning of the execution: the median of all, in nanoseconds; `None` without an occurrence.
     pub offset_ns: Option<u64>,
-    /// What comes before it, in words: `running`; empty at the beginning.
+    /// The state before it, in words: `running`; empty at the beginning.
     pub after: String,
     /// Who waits there: the execution's own thread.
     pub thread: String,
@@ -158,7 +158,7 @@ pub struct AlignedColumn {
     pub mean_ns: f64,
 }
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlignedRowKind {
@@ -181,11 +181,11 @@ impl AlignedRowKind {
 /// A row of an alignment.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedRow {
-    /// What it is.
+    /// Its kind.
     pub kind: AlignedRowKind,
     /// The execution's number in its set.
     pub execution: u64,
-    /// What the delimiter calls it.
+    /// Its label by the delimiter.
     pub label: String,
     /// How long it takes.
     pub elapsed_ns: u64,

@@ -1,4 +1,4 @@
-//! What differs between two signatures, as data. Field names and meanings are schema version 2.
+//! Differences between two signatures, as data. Field names and meanings are schema version 2.
 
 use crate::Window;
 use crate::instants::window_or_empty;
@@ -32,7 +32,7 @@ pub struct SignatureDiff {
     pub counts: DiffCounts,
     /// Every transaction of every server, what got slower first.
     pub transactions: Vec<TransactionDiff>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the answer; whole sentences.
     pub cautions: Vec<String>,
     /// Without enough data: what would have been needed; whole sentences.
     pub missing: Vec<String>,
@@ -43,7 +43,7 @@ pub struct SignatureDiff {
 pub struct DiffSide {
     /// The file it was read from.
     pub file: String,
-    /// What it is of, as the user named it; may be empty.
+    /// The user's label; may be empty.
     pub label: String,
     /// Version of Laggard that wrote it.
     pub laggard_version: String,

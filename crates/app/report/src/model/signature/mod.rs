@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 /// Version of the file's schema. Fields may be added within a version; none is removed or changes meaning.
 pub const SIGNATURE_SCHEMA_VERSION: u32 = 1;
 
-/// What transactions take, at every server.
+/// Service times of transactions at every server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Signature {
@@ -32,11 +32,11 @@ pub struct Signature {
     pub report: String,
     /// Version of Laggard that wrote it.
     pub laggard_version: String,
-    /// What it is of, as the user named it: a version, a commit; may be empty.
+    /// The user's label: a version, a commit; may be empty.
     pub label: String,
     /// Whether there was enough data.
     pub verdict: SignatureVerdict,
-    /// What was found, in one or two sentences; names stand in backticks.
+    /// The finding in one or two sentences; names stand in backticks.
     pub headline: String,
     /// From the start of the first window to the end of the last; 0 and empty text without windows.
     #[serde(flatten, serialize_with = "window_or_empty", deserialize_with = "window_if_any")]
@@ -50,11 +50,11 @@ pub struct Signature {
     pub utilization_max: f64,
     /// Every server, by tier and name.
     pub servers: Vec<ServerSignature>,
-    /// What limits trust in it; whole sentences.
+    /// Limitations; whole sentences.
     pub cautions: Vec<String>,
     /// Without enough data: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// What was read, and what was lost. Not read back: nothing is compared by it.
+    /// The input and its losses. Not read back: nothing is compared by it.
     #[serde(deserialize_with = "ignored")]
     pub input: SampleSummary,
 }
@@ -71,7 +71,7 @@ pub enum SignatureVerdict {
     InsufficientData,
 }
 
-/// What transactions take at one server.
+/// Service times of transactions at one server.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ServerSignature {
@@ -87,7 +87,7 @@ pub struct ServerSignature {
     pub windows: u64,
     /// Mean utilization over them, 0..1; `None` without any.
     pub utilization_mean: Option<f64>,
-    /// What the server uses beside the transactions, in percent of its capacity; `None` without a model.
+    /// Use of the server beside the transactions, in percent of its capacity; `None` without a model.
     pub constant_percent: Option<f64>,
     /// Relative absolute error of the model over the windows, 0..; `None` without a model.
     pub model_error: Option<f64>,
@@ -95,7 +95,7 @@ pub struct ServerSignature {
     pub transactions: Vec<TransactionSignature>,
 }
 
-/// What one transaction type takes at one server.
+/// Service times of one transaction type at one server.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TransactionSignature {

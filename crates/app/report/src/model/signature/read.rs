@@ -44,7 +44,7 @@ impl fmt::Display for SignatureReadError {
 
 impl std::error::Error for SignatureReadError {}
 
-/// What distinguishes a signature from other files before its fields are looked at.
+/// The fields that tell a signature from other files, read first.
 #[derive(Deserialize)]
 struct Head {
     schema_version: u32,

@@ -18,7 +18,7 @@ const TIERS: usize = 8;
 /// Of the axis of response times, the part above the target.
 const ABOVE_TARGET: f64 = 2.5;
 
-/// What is drawn against clients or, where they are not known, the rate.
+/// The quantity drawn against clients or, where they are not known, the rate.
 struct Drawing<'a> {
     report: &'a CapacityReport,
     answer: &'a CapacityAnswer,

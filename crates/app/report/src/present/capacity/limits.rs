@@ -9,7 +9,7 @@ use crate::names::quoted;
 use crate::times::Calendar;
 use crate::{CapacityReport, ChangeCost, GroupsLoad, LoadUnit, ResourceKind, ResourceLimit, numbers};
 
-/// What the last change of the application costs.
+/// The cost of the last change of the application.
 pub(super) fn last_change(report: &CapacityReport) -> Option<Section> {
     let change = report.last_change.as_ref()?;
     let tone = if change.cores > 0.0 { Tone::Warning } else { Tone::Good };
@@ -32,7 +32,7 @@ fn demand_sentence(change: &ChangeCost) -> String {
     )
 }
 
-/// What is left of the capacity, and what would restore it.
+/// The remaining capacity, and how it could be restored.
 fn capacity_sentence(report: &CapacityReport, change: &ChangeCost) -> String {
     let target = limit(report.latency_max_s);
     let now = match (change.clients_before, change.clients_after) {
@@ -73,7 +73,7 @@ fn cores(value: f64) -> String {
     if value == 1.0 { "1 core".to_owned() } else { format!("{} cores", amount(value)) }
 }
 
-/// What groups of clients get.
+/// Results of the groups of clients.
 pub(super) fn client_groups(report: &CapacityReport) -> Option<Section> {
     let answer = report.client_groups.as_ref()?;
     let tone = if answer.within_target { Tone::Good } else { Tone::Bad };

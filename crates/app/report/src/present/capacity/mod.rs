@@ -155,7 +155,7 @@ fn load(report: &CapacityReport, answer: &CapacityAnswer) -> Option<Section> {
     Some(section.block(charts::curves(report, answer)).block(table))
 }
 
-/// What the curve and the tables are about.
+/// The conditions of the curve and the tables.
 fn circumstances(report: &CapacityReport, answer: &CapacityAnswer) -> &'static str {
     match (report.what_if.is_some(), answer.limiting_window.is_some()) {
         (false, true) => "the least favorable mix",

@@ -64,7 +64,7 @@ pub(crate) fn median_amount(answer: &CapacityAnswer) -> Option<String> {
     })
 }
 
-/// What of the capacity is left, after `now …:`.
+/// The remaining capacity, after `now …:`.
 pub(crate) fn left(used: f64) -> String {
     match used {
         u if !u.is_finite() => "nothing is left".to_owned(),
@@ -86,7 +86,7 @@ pub(crate) fn gain(before: f64, after: f64) -> String {
     }
 }
 
-/// What a tier is: `2 servers of 4 cores`.
+/// A tier's size: `2 servers of 4 cores`.
 pub(crate) fn tier_size(tier: &TierModel) -> String {
     match (tier.kind, tier.cores) {
         (TierKind::Cpu, Some(cores)) => {

@@ -150,7 +150,7 @@ fn further(event: &JointChange, calendar: &Calendar, row: TableRow) -> TableRow 
         .note(Detail::Page, "mix", Prose::quoted(&mix))
 }
 
-/// What a change is, where it occurred, and which deployment it followed.
+/// A change in words, with where it occurred, and which deployment it followed.
 fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
     let located = |text: &str| format!("{text}{}{after}", location(event));

@@ -40,7 +40,7 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
     }
 }
 
-/// What an unexplained change is, as a clause.
+/// An unexplained change, as a clause.
 pub(crate) const UNEXPLAINED: &str =
     "CPU utilization changed, but neither the time transactions take nor their number explains it";
 
@@ -249,7 +249,7 @@ pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
     mix.iter().take(limit).map(clause).collect::<Vec<String>>().join(", ")
 }
 
-/// What unexplained CPU amounts to: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`.
+/// Amount of unexplained CPU: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`.
 pub(crate) fn unexplained(region: &AnomalousRegion) -> String {
     if !region.unexplained_mean.is_finite() {
         return "CPU of an unknown amount".to_owned();
@@ -271,7 +271,7 @@ pub(crate) fn model_letter(model: u32) -> String {
     }
 }
 
-/// What a segment is: `model A`, `anomalous: a large constant`, `too short to classify yet`.
+/// A segment in words: `model A`, `anomalous: a large constant`, `too short to classify yet`.
 pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
     match (segment.state, segment.model, &segment.reason) {
         (SegmentState::Normal, Some(model), _) => format!("model {}", model_letter(model)),

@@ -115,7 +115,7 @@ fn segments(server: &ServerChanges, calendar: &Calendar) -> Block {
     block.folded(Fold::Closed, numbers::counted(merged.len() as u64, "segment"))
 }
 
-/// What a call took before and after each application change, for pages; the latest first.
+/// Time of a call before and after each application change, for pages; the latest first.
 fn comparisons(server: &ServerChanges, calendar: &Calendar) -> Vec<Block> {
     let changes = server.changes.iter().rev().filter(|change| change.kind.is_alarm());
     let tables =
@@ -200,7 +200,7 @@ fn dumbbell(row: &SignatureShift, largest: f64) -> Cell {
     Cell::graphic(marks)
 }
 
-/// What transactions cost by each model, the current one first and unfolded.
+/// Costs of transactions by each model, the current one first and unfolded.
 fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
     let current = server.models.iter().position(|model| model.current);
     let others = (0..server.models.len()).filter(|&index| Some(index) != current);

@@ -1,4 +1,4 @@
-//! What differs between two sets of requests: the mean latency in parts, operations, call paths, and call trees.
+//! Differences between two sets of requests: the mean latency in parts, operations, call paths, and call trees.
 
 mod flame;
 pub(crate) mod headline;
@@ -218,7 +218,7 @@ fn shape_table(caption: &str, shapes: &[ShapeChange]) -> Table {
     table.preview(PREVIEW).at_most(MOST, shapes, row)
 }
 
-/// What distinguishes a call tree from the most similar one of the other set, and examples of it.
+/// Differences between a call tree and the most similar one of the other set, and examples of it.
 fn differences(shape: &ShapeChange, row: TableRow) -> TableRow {
     let same_calls = shape.nearest.is_some() && shape.differences.is_empty();
     let same_calls = if same_calls { "the same calls in another order or grouping" } else { "" };

@@ -7,7 +7,7 @@ use crate::{
     ReplicaChange, ShapeDifference, ShapeFate,
 };
 
-/// What became of something.
+/// A change in one word.
 pub(crate) const fn change_word(change: Change) -> &'static str {
     match change {
         Change::Slower => "slower",
@@ -20,7 +20,7 @@ pub(crate) const fn change_word(change: Change) -> &'static str {
     }
 }
 
-/// What became of a shape.
+/// A shape's change in one word.
 pub(crate) const fn fate_word(fate: ShapeFate) -> &'static str {
     match fate {
         ShapeFate::New => "new",
@@ -114,7 +114,7 @@ pub(crate) fn changed_operations(comparison: &Comparison) -> impl Iterator<Item 
     comparison.operations.iter().filter(|operation| operation.change != Change::None)
 }
 
-/// What distinguishes a shape, in a sentence with its names in backticks.
+/// A difference of shapes, in a sentence with its names in backticks.
 pub(crate) fn difference(difference: &ShapeDifference) -> String {
     let (called, caller) = match difference.path.as_slice() {
         [.., caller, called] => (called.as_str(), Some(caller.as_str())),
@@ -132,7 +132,7 @@ pub(crate) fn difference(difference: &ShapeDifference) -> String {
     }
 }
 
-/// What one set is, as a sentence.
+/// One set in a sentence.
 pub(crate) fn set_sentence(name: &str, set: &ComparedSet) -> String {
     let Input { requests, spans, operations, replicas, .. } = set.input;
     let window = set.window.as_ref().map_or_else(String::new, |window| format!(", {window}"));

@@ -27,7 +27,7 @@ const SHOWN_LEVEL: f64 = 1e-3;
 pub struct OtherEvidence<'a> {
     /// The CPU of servers, from samples.
     pub changes: Option<&'a ChangeReport>,
-    /// What executions on the suspected replica waited for, against normal ones.
+    /// Waits of executions on the suspected replica, against normal ones.
     pub kernel: Option<&'a KernelDiagnosis>,
     /// Whether any deployment or other change of the system is known besides those of the report: only then can there be none
     /// near the onset.
@@ -42,8 +42,8 @@ impl Report {
     }
 }
 
-/// What a diagnosis says together with other evidence, one statement at a time, in the order of [`ClauseKind`]. Empty
-/// unless the verdict is `suspects`.
+/// The statements of a diagnosis together with other evidence, in the order of [`ClauseKind`]. Empty unless the verdict is
+/// `suspects`.
 fn clauses(report: &Report, other: OtherEvidence<'_>) -> Vec<Clause> {
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out);
     let (Some(lead), Verdict::Suspects) = (lead, report.verdict) else { return Vec::new() };

@@ -7,7 +7,7 @@ use crate::{
     Shift, SlowCalls, Suspect, SuspectAttribute, names, numbers,
 };
 
-/// What a shift compares with.
+/// The reference of a shift.
 pub(crate) const fn compared_with(report: &Report) -> &'static str {
     if report.baseline.is_some() { "the baseline" } else { "the rest of the window" }
 }

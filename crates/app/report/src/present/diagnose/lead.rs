@@ -7,7 +7,7 @@ use crate::present::events;
 use crate::times::Calendar;
 use crate::{Incident, LinkEnd, Report, Scope, Suspect, names, numbers};
 
-/// What is slow, by how much, since when and with what consequence; what else there is.
+/// The slow operation, by how much, since when and with what consequence, and further suspects.
 pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
     let is_behavior = lead.is_behavior_only();
     let mut text = widespread(report);
@@ -79,7 +79,7 @@ pub(super) fn tail_sentence(report: &Report, lead: &Suspect) -> String {
     )
 }
 
-/// What sets the requests apart, with a semicolon before it; of several attributes the first.
+/// The attributes of the requests hit, with a semicolon before them; of several the first.
 fn attributes(lead: &Suspect) -> String {
     lead.attributes.first().map_or_else(String::new, |first| format!("; {}", attribute(first)))
 }
@@ -93,7 +93,7 @@ pub(super) fn load(lead: &Suspect) -> String {
     evidence::load(lead).map_or_else(String::new, |load| format!("; {replicas} {load}"))
 }
 
-/// What fails, stops early, or makes other calls, and how many requests it hits.
+/// Failures, early ends, or other calls, and how many requests they hit.
 fn behaves(report: &Report, lead: &Suspect) -> String {
     let hit = requests_hit(lead.requests_hit, report.input.requests);
     let location = if lead.replicas.is_empty() { String::new() } else { format!(" on {}", location(lead)) };
@@ -274,7 +274,7 @@ fn factor(value: f64) -> String {
     if value.is_finite() { format!(" ({})", numbers::factor(value)) } else { String::new() }
 }
 
-/// What the slow calls did to requests; the share is left out when it is not known.
+/// The effect of the slow calls on requests; the share is left out when it is not known.
 fn consequence(lead: &Suspect, all: u64) -> String {
     if lead.requests_hit == 0 {
         // Known by comparison only: no single request is known to be slow.

@@ -107,7 +107,7 @@ fn cell(report: &KernelDiagnosis, row: &AlignedRow, step: usize, cell: AlignedCe
     }
 }
 
-/// What is not shown.
+/// Parts that are not shown.
 fn left_out(cluster: &AlignedCluster, rows: &[&AlignedRow], columns: usize) -> Option<String> {
     let omitted_of = |kind, further: u64| {
         let shown = rows.iter().filter(|row| row.kind == kind).count();

@@ -97,7 +97,7 @@ const fn is_trivial(cause: WaitCause) -> bool {
     matches!(cause, WaitCause::Computing | WaitCause::Unknown)
 }
 
-/// What more there is to say of the largest wait: how often, for whom or for what.
+/// More about the largest wait: how often, for whom or for what.
 fn largest_wait(report: &KernelPathReport) -> Option<String> {
     let first = report.causes.first()?.cause;
     let wait = report.waits.iter().find(|wait| !is_trivial(wait.cause) && wait.share >= 0.02)?;
@@ -268,7 +268,7 @@ const UNEVEN_TIMES: f64 = 3.0;
 
 /// Slower executions of one kind, the largest excess first.
 struct SlowKind<'a> {
-    /// What the delimiter calls the kind's executions, else its number.
+    /// The delimiter's label of the kind's executions, else its number.
     name: String,
     executions: Vec<&'a EvaluatedExecution>,
 }
@@ -365,7 +365,7 @@ fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
     )
 }
 
-/// What a trace holds, in one to three sentences.
+/// The contents of a trace in one to three sentences.
 pub fn kernel_stats_headline(report: &KernelStatsReport) -> String {
     let events = report.input.traces.iter().map(|trace| trace.events).sum::<u64>();
     if events == 0 {

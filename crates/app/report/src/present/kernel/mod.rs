@@ -1,4 +1,4 @@
-//! What kernel traces show: critical paths, executions of a sample against normal ones, and what a trace holds.
+//! Kernel traces: critical paths, executions of a sample against normal ones, and the contents of a trace.
 
 mod alignment;
 mod call_stacks;
@@ -94,7 +94,7 @@ fn traces(input: &KernelInput) -> Table {
     Table::new("Traces", &columns).preview(PREVIEW).at_most(ROWS, &input.traces, row)
 }
 
-/// What the answer is based on; pages list the traces as well.
+/// The basis of the answer; pages list the traces as well.
 fn basis_section(input: &KernelInput, sentences: Vec<Prose>, settings: &[Setting]) -> Section {
     let traces = Block::from(traces(input)).folded(Fold::Closed, "Traces").detail(Detail::Page);
     let read = std::iter::once(Prose::from(input.sentence()));

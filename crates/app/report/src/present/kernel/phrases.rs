@@ -7,7 +7,7 @@ use crate::{
 use crate::{names, numbers};
 use laggard_model::Timestamp;
 
-/// What is known of one or several waits.
+/// Facts about one or several waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitFacts<'a> {
     /// How often.

@@ -1,4 +1,4 @@
-//! What a kernel trace holds: its CPUs, threads, and events.
+//! The contents of a kernel trace: its CPUs, threads, and events.
 
 use super::phrases::thread;
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};

@@ -5,7 +5,7 @@ use crate::names::quoted;
 use crate::numbers;
 use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionOutcome};
 
-/// What a signature has, from everything else in it. Names stand in backticks.
+/// The headline of a signature, from everything else in it. Names stand in backticks.
 pub fn signature_headline(signature: &Signature) -> String {
     if signature.verdict == SignatureVerdict::InsufficientData {
         let missing = signature.missing.first().map_or_else(String::new, |text| format!(" {text}"));
@@ -28,7 +28,7 @@ pub fn signature_headline(signature: &Signature) -> String {
     )
 }
 
-/// What differs, from everything else in the report. Names stand in backticks.
+/// The headline of a comparison, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
 /// `Home` takes +5.00 ms (+125 %) on `app-1`, and 2 more transactions got slower.

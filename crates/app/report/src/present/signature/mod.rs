@@ -1,4 +1,4 @@
-//! What transactions take without queueing, and which of them got slower.
+//! Times of transactions without queueing, and which of them got slower.
 
 pub(crate) mod headline;
 pub(crate) mod phrases;

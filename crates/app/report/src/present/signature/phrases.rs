@@ -35,7 +35,7 @@ pub(crate) fn signed_percent(share: f64) -> String {
     format!("{sign}{}", numbers::share(share.abs()))
 }
 
-/// What was compared, and how, in a sentence or two.
+/// The compared signatures and the method, in a sentence or two.
 pub(crate) fn basis(diff: &SignatureDiff) -> String {
     let side = |side: &DiffSide| {
         let label = if side.label.is_empty() { String::new() } else { format!("{}, ", shown(&side.label)) };

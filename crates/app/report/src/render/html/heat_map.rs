@@ -61,7 +61,7 @@ pub(super) fn heat_map(map: &HeatMap, key: &str) -> Markup {
     }
 }
 
-/// What a frame and an empty cell mean.
+/// Meaning of a frame and of an empty cell.
 fn signs(map: &HeatMap) -> Markup {
     html! {
         @if !map.frame_label.is_empty() || !map.empty_label.is_empty() {

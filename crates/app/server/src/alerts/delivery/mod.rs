@@ -22,7 +22,7 @@ use std::fmt;
 pub(super) struct OutgoingMessage {
     /// Thirty-two hexadecimal digits; the same when it is sent again.
     pub(super) id: String,
-    /// What it is about.
+    /// Its notices.
     pub(super) notices: Vec<Notice>,
     /// Whether an earlier attempt, whose outcome is unknown, may have delivered it.
     pub(super) may_have_arrived: bool,

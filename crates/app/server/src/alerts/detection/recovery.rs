@@ -224,7 +224,7 @@ fn mean_log(calls: &[SubjectCall]) -> f64 {
     calls.iter().map(log).sum::<f64>() / calls.len() as f64
 }
 
-/// What is usual: the mean logarithm, its variance among the calls of a block, and that of the blocks' levels.
+/// The usual level: the mean logarithm, its variance among the calls of a block, and that of the blocks' levels.
 struct Level {
     mean: f64,
     within: f64,

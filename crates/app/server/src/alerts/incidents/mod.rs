@@ -46,7 +46,7 @@ pub struct IncidentRecord {
     pub since_ns: i64,
     /// Ids of its alerts; the first one opened it and names it.
     pub alerts: Vec<String>,
-    /// What all kinds of data say about it; `None` until it is known.
+    /// The verdict from all kinds of data; `None` until it is known.
     pub verdict: Option<IncidentVerdict>,
     /// Whether a verdict was tried: nobody is notified before. Files of version 4 have a number here.
     #[serde(alias = "verdicts_tried", deserialize_with = "count_or_flag")]
@@ -190,7 +190,7 @@ impl IncidentRecord {
         IncidentSize { alerts: firing.len() as u64, slower: slower.fold(0.0, f64::max) }
     }
 
-    /// What it is about in one sentence: the first clause, or what its first alert says.
+    /// One sentence: the first clause, or the headline of its first alert.
     pub(crate) fn headline(&self, list: &AlertList) -> String {
         let first = self.verdict.as_ref().and_then(|verdict| verdict.clauses.first());
         let summary = || list.of_incident(self).next().map(|alert| alert.finding.summary());

@@ -104,7 +104,7 @@ impl Job {
     }
 }
 
-/// What a job does.
+/// The work of a job.
 type Work = Box<dyn FnOnce(&Progress) -> Result<Answer, ApiError> + Send>;
 
 /// All jobs. A handle: clones are the same.

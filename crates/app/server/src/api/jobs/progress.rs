@@ -39,7 +39,7 @@ pub(crate) struct JobProgress {
     pub(crate) total: u64,
 }
 
-/// What a running job updates.
+/// Progress of a running job.
 pub(crate) struct Progress {
     progress: watch::Sender<JobProgress>,
     canceled: AtomicBool,

@@ -27,7 +27,7 @@ pub(crate) struct JobDocument {
     question: &'static str,
     state: JobState,
     created_ns: i64,
-    /// What it is at.
+    /// The current stage.
     stage: &'static str,
     /// How much of the stage is done.
     done: u64,

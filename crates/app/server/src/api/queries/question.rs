@@ -31,7 +31,7 @@ pub(crate) struct Question {
     schemas: Vec<(String, RefOr<Schema>)>,
 }
 
-/// What a question is sent as.
+/// The body of a question's request.
 #[derive(Clone, Copy)]
 pub(super) enum Body {
     /// A JSON object of settings.
@@ -50,7 +50,7 @@ pub(super) struct Query<'a, P> {
     pub(super) tenant: &'a Tenant,
 }
 
-/// What remains to be done as a job, once the parameters are checked.
+/// The work of a job once its parameters are checked.
 pub(super) type Work<R> = Box<dyn FnOnce(&Progress) -> Result<R, ApiError> + Send>;
 
 impl Question {

@@ -40,7 +40,7 @@ pub(super) struct ClosedClass {
     pub(super) clients: u32,
     /// Mean think time in seconds, ≥ 0, exponential.
     pub(super) think_s: f64,
-    /// What a transaction visits, in this order.
+    /// Visits of a transaction, in this order.
     pub(super) visits: Vec<Visit>,
 }
 

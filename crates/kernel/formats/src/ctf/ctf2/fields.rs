@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What field classes refer to, and what they refer to others by.
+/// Decodes field classes, by the names they define and refer to.
 #[derive(Default)]
 pub(super) struct FieldDecoder {
     pub(super) aliases: HashMap<String, Class>,
@@ -155,7 +155,7 @@ impl FieldDecoder {
         Class::new(FieldKind::Integer(integer), 8)
     }
 
-    /// What numbers of fixed and of variable length have in common.
+    /// The common part of numbers of fixed and of variable length.
     fn integer(&self, kind: &str, value: &Value) -> Result<IntegerClass, String> {
         let role = value
             .get("roles")

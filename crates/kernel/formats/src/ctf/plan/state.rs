@@ -12,7 +12,7 @@ pub(super) struct Track {
     offset: u32,
 }
 
-/// What is statically known of a position: an offset from a multiple of an alignment.
+/// Statically known alignment of a position: an offset from a multiple.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct KnownAlignment {
     align: u32,
@@ -27,7 +27,7 @@ impl KnownAlignment {
     /// A byte's beginning.
     const BYTE: KnownAlignment = KnownAlignment { align: 8, offset: 0 };
 
-    /// What is known when one of two is the case.
+    /// The alignment known when one of two is the case.
     pub(super) fn or(self, other: KnownAlignment) -> KnownAlignment {
         let mut align = self.align.min(other.align);
         while self.offset % align != other.offset % align {

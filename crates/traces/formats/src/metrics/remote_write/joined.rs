@@ -21,7 +21,7 @@ const PROCESSORS_MAX: usize = 4_096;
 /// How series of the same names become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum JoinKind {
-    /// What each grew by is summed.
+    /// Increments are summed.
     Counter,
     /// The latest values are summed.
     Sum,
@@ -37,7 +37,7 @@ pub(super) struct SeriesUpdate {
     pub(super) measure: Measure,
     pub(super) kind: JoinKind,
     pub(super) names: PointNames,
-    /// What identifies it.
+    /// Identifies the series.
     pub(super) series: u128,
     /// Identity of the scraped target.
     pub(super) target: u128,

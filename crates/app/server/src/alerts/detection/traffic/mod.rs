@@ -45,7 +45,7 @@ impl TrafficChange {
         }
     }
 
-    /// What it means in the log and in the record of an evaluation.
+    /// The text in the log and in the record of an evaluation.
     pub(in crate::alerts) const fn log_text(self) -> &'static str {
         match self {
             TrafficChange::MissingRequests => "a service gets far fewer requests than before",

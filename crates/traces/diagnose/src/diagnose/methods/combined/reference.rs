@@ -16,7 +16,7 @@ const BASELINE_FACTOR_MIN: f64 = 1.04;
 /// Requests with one value of an attribute are all that is slow if they have this part of the excess.
 const GROUP_PART_MIN: f64 = 0.6;
 
-/// What the calls of a suspect are compared with.
+/// The reference for the calls of a suspect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reference {
     /// Calls in which no culprit took part.

@@ -74,7 +74,7 @@ fn entries(
     populations.iter().enumerate().flat_map(of_population).collect()
 }
 
-/// What is compared: tables in unified handles.
+/// The compared tables in unified handles.
 struct Tables {
     window: SiteTable,
     baseline: Option<SiteTable>,

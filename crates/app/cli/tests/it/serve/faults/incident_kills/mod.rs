@@ -30,7 +30,7 @@ const STEP_US: u64 = 400_000;
 /// Timeout of each phase; results do not depend on speed.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What one incident showed.
+/// Result of one incident.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct IncidentOutcome {
     /// Messages that were due: the opening, the worsening, and the end.

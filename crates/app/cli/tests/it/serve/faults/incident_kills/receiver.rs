@@ -16,7 +16,7 @@ const AFTER_ANSWER_US: u64 = 8_000;
 /// The content of a message: its status, and the incidents that it is about.
 pub(crate) type Content = (String, Vec<String>);
 
-/// What arrived, and what to do about it.
+/// Received messages and planned replies.
 pub(crate) struct Inbox {
     random: SplitMix,
     /// Kills the running server; `None` while there is none.
