@@ -50,7 +50,10 @@ fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
         }
         None => wait.other.is_none() && wait.waker.as_ref() == Some(&wait.thread),
     };
+    // A client span without spans of its callee lasts as long as the callee needs.
+    let is_for_reply = lead.kind == "client" && lead.between.is_none();
     Some(match wait.cause {
+        WaitCause::OtherThread if is_for_reply && is_of_another_program(wait) => (CauseClass::Dependency, 3.0),
         WaitCause::OtherThread | WaitCause::Timer | WaitCause::Lock => (CauseClass::Waiting, 4.0),
         WaitCause::Unresolved => (CauseClass::Waiting, 3.0),
         WaitCause::CpuQuota => (CauseClass::Configuration, 4.0),
@@ -60,14 +63,17 @@ fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
         WaitCause::Disk => (CauseClass::Machine, DISK),
         WaitCause::CpuWakeUp | WaitCause::Interrupt => (CauseClass::Machine, 2.0),
         // A client waits for a reply, and the kernel does not show what delays it.
-        WaitCause::Network if lead.kind == "client" && lead.between.is_none() => {
-            (CauseClass::Dependency, 2.0)
-        }
+        WaitCause::Network if is_for_reply => (CauseClass::Dependency, 2.0),
         WaitCause::Network => (CauseClass::Network, 2.0),
         WaitCause::Computing if is_everywhere => (CauseClass::Code, 3.0),
         WaitCause::Computing => (CauseClass::Machine, 1.0),
         WaitCause::Person | WaitCause::Unknown => return None,
     })
+}
+
+/// Whether the thread that is waited for is of another program, and not the holder of a lock.
+fn is_of_another_program(wait: &AbnormalWait) -> bool {
+    wait.call.as_deref() != Some("futex") && wait.other.as_ref().is_some_and(|other| !other.is_namesake)
 }
 
 fn sentence(main: &AbnormalWait, share: f64) -> String {

@@ -158,6 +158,31 @@ fn each_wait_in_the_kernel_supports_its_kind_of_cause() {
 }
 
 #[test]
+fn a_client_that_waits_for_another_program_has_a_slow_dependency() {
+    let mut client = slow(all_replicas(), 0.05, &[]);
+    client.suspects[0].kind = "client".to_owned();
+    let class = |report: &Report, call: &str, is_namesake: bool| {
+        let mut kernel = kernel(&[(WaitCause::OtherThread, 0.9)]);
+        kernel.waits[0].call = Some(call.to_owned());
+        kernel.waits[0].other = Some(OtherThread {
+            thread: "postgres".to_owned(),
+            tid: None,
+            is_namesake,
+            kind: CpuUserKind::Unknown,
+            container: None,
+        });
+        let cause = conclude(report, None, Some(&kernel)).unwrap();
+        let of_kernel = cause.evidence.iter().find(|piece| piece.source == EvidenceSource::Kernel).unwrap();
+        (of_kernel.class, of_kernel.weight)
+    };
+    assert_eq!(class(&client, "recvfrom", false), (CauseClass::Dependency, 3.0));
+    assert_eq!(class(&client, "futex", false), (CauseClass::Waiting, 4.0), "a lock");
+    assert_eq!(class(&client, "recvfrom", true), (CauseClass::Waiting, 4.0), "a thread of its own program");
+    client.suspects[0].kind = "server".to_owned();
+    assert_eq!(class(&client, "recvfrom", false), (CauseClass::Waiting, 4.0), "not in a call of the suspect");
+}
+
+#[test]
 fn threads_of_one_name_that_share_a_processor_are_load() {
     let report = slow(three_replicas(), 0.05, &["a"]);
     let mut kernel = kernel(&[(WaitCause::CpuBusy, 0.9)]);
