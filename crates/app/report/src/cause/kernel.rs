@@ -53,7 +53,9 @@ fn supported(wait: &AbnormalWait, lead: &Suspect) -> Option<(CauseClass, f64)> {
     // A client span without spans of its callee lasts as long as the callee needs.
     let is_for_reply = lead.kind == "client" && lead.between.is_none();
     Some(match wait.cause {
-        WaitCause::OtherThread if is_for_reply && is_of_another_program(wait) => (CauseClass::Dependency, 3.0),
+        WaitCause::OtherThread if is_for_reply && is_of_another_program(wait) => {
+            (CauseClass::Dependency, 3.0)
+        }
         WaitCause::OtherThread | WaitCause::Timer | WaitCause::Lock => (CauseClass::Waiting, 4.0),
         WaitCause::Unresolved => (CauseClass::Waiting, 3.0),
         WaitCause::CpuQuota => (CauseClass::Configuration, 4.0),
