@@ -203,9 +203,18 @@ impl<G: ParallelLoad> OrderedMerge<G> {
 
 /// Reads `4GiB`, `500MB`, `1g` or a number of bytes; at least 1 MiB.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+    parse_size_from(text, 1 << 20, "1MiB")
+}
+
+/// Reads the size of a CPU's trace buffer; at least 64 KiB.
+pub(crate) fn parse_buffer_size(text: &str) -> Result<usize, String> {
+    parse_size_from(text, 64 << 10, "64KiB")
+}
+
+fn parse_size_from(text: &str, min_bytes: u64, min: &str) -> Result<usize, String> {
     match laggard_settings::parse_size(text)? {
-        bytes if bytes >= 1 << 20 => usize::try_from(bytes).map_err(|error| error.to_string()),
-        _ => Err(format!("{text:?} is too small; at least 1MiB is needed")),
+        bytes if bytes >= min_bytes => usize::try_from(bytes).map_err(|error| error.to_string()),
+        _ => Err(format!("{text:?} is too small; at least {min} is needed")),
     }
 }
 
@@ -217,6 +226,8 @@ mod tests {
     fn sizes_are_at_least_a_mebibyte() {
         assert_eq!(parse_size("4GiB"), Ok(4 << 30));
         assert!(parse_size("10").unwrap_err().contains("too small"));
+        assert_eq!(parse_buffer_size("64KiB"), Ok(64 << 10));
+        assert!(parse_buffer_size("63KiB").unwrap_err().contains("at least 64KiB"));
         assert!(parse_size("many").unwrap_err().contains("not a size"));
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Record {
     #[arg(long)]
     overwrite: bool,
     /// Buffer of each CPU [default: 16 MiB, less where memory is short]
-    #[arg(long, value_name = "SIZE", value_parser = crate::load::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::load::parse_buffer_size)]
     buffer: Option<usize>,
     /// Record in the machine's own buffer; its settings are put back
     #[arg(long)]

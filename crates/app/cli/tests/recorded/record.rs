@@ -203,6 +203,7 @@ fn a_killed_recorder_leaves_nothing_behind() {
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     until("the buffer is gone", || !tracefs.has_buffer_of(pid));
+    until("its empty file is gone", || !file.exists());
 }
 
 #[test]

@@ -97,10 +97,21 @@ impl Session {
         let mut notes = Vec::new();
         match stale::remove(&tracefs) {
             0 => {}
-            removed => notes.push(format!("Removed {removed} leftovers of recordings that had died.")),
+            1 => notes.push("Removed a trace buffer or probe of a recorder that was killed.".to_owned()),
+            removed => {
+                notes.push(format!(
+                    "Removed {removed} trace buffers and probes of recorders that were killed."
+                ));
+            }
         }
         let mut events = fixed_events(&tracefs, settings, &mut notes)?;
         let out = Output::open(&settings.output)?;
+        if out.is_new {
+            // The guardian has another working directory.
+            let path = std::path::absolute(&out.path)
+                .map_err(|source| RecordError::Output { path: out.path.clone(), source })?;
+            restorer.if_killed(&UndoAction::RemoveEmptyFile(path))?;
+        }
         let probes = uprobes::create(&tracefs, &mut restorer, &settings.uprobes)?;
         events.extend(probes.events);
         let buffer = Buffer::prepare(&tracefs, &mut restorer, settings)?;

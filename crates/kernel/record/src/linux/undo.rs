@@ -4,7 +4,7 @@ use super::guardian::Guardian;
 use super::tracefs::{self, COPY_MARKERS, Tracefs};
 use crate::error::RecordError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(super) enum UndoAction {
     Write { file: String, value: String },
     /// Append a value to a file of tracefs.
     Append { file: String, value: String },
+    /// Remove the output file if nothing was written to it.
+    RemoveEmptyFile(PathBuf),
 }
 
 impl UndoAction {
@@ -29,6 +31,7 @@ impl UndoAction {
             UndoAction::RemoveInstance(name) => format!("remove\t{name}"),
             UndoAction::Write { file, value } => format!("write\t{file}\t{value}"),
             UndoAction::Append { file, value } => format!("append\t{file}\t{value}"),
+            UndoAction::RemoveEmptyFile(path) => format!("remove-empty\t{}", path.display()),
         }
     }
 
@@ -40,6 +43,7 @@ impl UndoAction {
         Some(match (word, second) {
             ("unmount", None) => UndoAction::Unmount(first.into()),
             ("remove", None) => UndoAction::RemoveInstance(first),
+            ("remove-empty", None) => UndoAction::RemoveEmptyFile(first.into()),
             ("write", Some(value)) => UndoAction::Write { file: first, value },
             ("append", Some(value)) => UndoAction::Append { file: first, value },
             _ => return None,
@@ -53,6 +57,7 @@ impl UndoAction {
             UndoAction::RemoveInstance(name) => remove_instance(tracefs, name),
             UndoAction::Write { file, value } => tracefs.write(file, value),
             UndoAction::Append { file, value } => tracefs.append(file, value),
+            UndoAction::RemoveEmptyFile(path) => remove_empty(path),
         };
         match done {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -81,6 +86,10 @@ fn remove_instance(tracefs: &Tracefs, name: &str) -> io::Result<()> {
     std::fs::remove_dir(tracefs.path(&folder))
 }
 
+fn remove_empty(path: &Path) -> io::Result<()> {
+    if std::fs::metadata(path)?.len() == 0 { std::fs::remove_file(path) } else { Ok(()) }
+}
+
 /// The undo list. Dropping it undoes its entries.
 pub(super) struct Restorer {
     tracefs: Rc<Tracefs>,
@@ -95,13 +104,18 @@ impl Restorer {
 
     /// Adds the undo action of a change that is about to be made.
     pub(super) fn before(&mut self, action: UndoAction) -> Result<(), RecordError> {
+        self.if_killed(&action)?;
+        self.actions.push(action);
+        Ok(())
+    }
+
+    /// Adds an action for the guardian alone, if the recorder is killed.
+    pub(super) fn if_killed(&mut self, action: &UndoAction) -> Result<(), RecordError> {
         self.guardian.notify(&action.to_line()).map_err(|source| RecordError::Kernel {
             what: "the process that restores tracing if this one dies has exited; nothing was recorded"
                 .to_owned(),
             source,
-        })?;
-        self.actions.push(action);
-        Ok(())
+        })
     }
 
     /// Undoes everything, the last change first; returns what could not be undone, one sentence each.
@@ -141,6 +155,7 @@ mod tests {
             UndoAction::Write { file: "trace_clock".into(), value: "local".into() },
             UndoAction::Write { file: "set_event".into(), value: String::new() },
             UndoAction::Append { file: "uprobe_events".into(), value: "-:a/b".into() },
+            UndoAction::RemoveEmptyFile("/tmp/trace.dat".into()),
         ] {
             assert_eq!(UndoAction::from_line(&action.to_line()), Some(action));
         }
