@@ -8,7 +8,30 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver as Channel, channel};
 use std::time::Instant;
 
-/// A server that does this with each connection, once its request has begun to arrive.
+/// Reads a request to the end of its body: a connection closed with unread bytes is reset, and the client then may
+/// lose the response.
+fn read_request(stream: &mut TcpStream) -> String {
+    let mut request = Vec::new();
+    let mut part = [0; 16_384];
+    loop {
+        let count = stream.read(&mut part).unwrap_or(0);
+        request.extend_from_slice(&part[..count]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n").filter(|_| count > 0) else {
+            if count == 0 {
+                return text;
+            }
+            continue;
+        };
+        let length =
+            head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if body.len() >= length.unwrap_or(0) {
+            return text;
+        }
+    }
+}
+
+/// A server that does this with each connection, once its request has arrived.
 fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -16,9 +39,8 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut bytes = [0; 16_384];
-            let count = stream.read(&mut bytes).unwrap_or(0);
-            if sender.send(String::from_utf8_lossy(&bytes[..count]).into_owned()).is_err() {
+            let request = read_request(&mut stream);
+            if sender.send(request).is_err() {
                 return;
             }
             answer(&mut stream);
