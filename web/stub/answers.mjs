@@ -354,6 +354,8 @@ function status({ scenario }) {
     problems: scenario === "thousand" ? [full] : [],
     spans_received: nothing ? 0 : 97_182_311,
     spans_stored: nothing ? 0 : 96_182_304,
+    spans_expired: nothing ? 0 : 1_204_118,
+    samples_expired: 0,
     open_spans: 1893,
     open_traces: 21,
     segments: nothing ? 0 : 240,

@@ -203,7 +203,7 @@ export interface HeatMap {
 
 /** Result of an import. */
 export interface Imported {
-  calls: number; losses: Record<string, LossRow>; samples: number; spans: number;
+  calls: number; kept_until_ns?: number | null; losses: Record<string, LossRow>; samples: number; spans: number;
 }
 
 /** An alert of an incident. */
@@ -448,8 +448,9 @@ export type SpanStyle = "plain" | "strong" | "faint" | "name" | "service" | "ope
 export interface Status {
   alerts_firing: number; incidents_open: number; log_bytes: number; losses: Record<string, LossRow>;
   newest_ns?: number | null; now_ns: number; oldest_ns?: number | null; open_bytes: number; open_spans: number;
-  open_traces: number; problems: ProblemRow[]; ready: boolean; receivers: ReceiverRow[]; segment_bytes: number;
-  segments: number; spans_received: number; spans_stored: number; started_ns: number; version: string;
+  open_traces: number; problems: ProblemRow[]; ready: boolean; receivers: ReceiverRow[]; samples_expired: number;
+  segment_bytes: number; segments: number; spans_expired: number; spans_received: number; spans_stored: number;
+  started_ns: number; version: string;
 }
 
 /** Outcome of a request. */

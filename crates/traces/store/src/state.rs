@@ -13,6 +13,10 @@ pub struct StoreState {
     pub spans_appended: u64,
     /// Spans in segments.
     pub spans_stored: u64,
+    /// Spans that retention deleted since it was opened.
+    pub spans_expired: u64,
+    /// Samples that retention deleted since it was opened.
+    pub samples_expired: u64,
     /// Traces still open in memory.
     pub open_traces: u64,
     /// Spans still open in memory.

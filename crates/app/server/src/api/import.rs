@@ -2,7 +2,7 @@
 
 use super::data::blocking;
 use super::jobs::Progress;
-use super::parameters::Query;
+use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::sampled::read_files;
 use super::trace::{LossRow, loss_rows};
@@ -15,7 +15,7 @@ use axum::{Extension, Json};
 use futures::StreamExt;
 use http::StatusCode;
 use laggard_engine::Batch;
-use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord, Timestamp};
 use laggard_params::SampleReading;
 use laggard_store::AppendError;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,8 @@ pub(crate) struct Imported {
     /// Call-log records.
     calls: u64,
     samples: u64,
+    /// When retention deletes them, at the earliest by their age: `store.keep_for` after they arrived; `null` for never.
+    kept_until_ns: Option<i64>,
     /// Records that could not be read, by cause.
     losses: BTreeMap<&'static str, LossRow>,
 }
@@ -95,6 +97,7 @@ fn import_files(
     tenant: Arc<Tenant>,
     handle: Handle,
 ) -> Result<Imported, ApiError> {
+    let kept_until = tenant.store.keep_for().map(|keep_for| now().plus(keep_for));
     let mut filling = Filling::new(tenant, handle);
     let read = read_files(uploads, reading, &mut filling, &Progress::new());
     // Even after an error, everything read until then is imported.
@@ -111,6 +114,7 @@ fn import_files(
         spans: filling.spans,
         calls: filling.calls,
         samples: filling.samples,
+        kept_until_ns: kept_until.map(Timestamp::unix_ns),
         losses: losses.collect(),
     })
 }

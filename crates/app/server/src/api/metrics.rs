@@ -215,13 +215,24 @@ fn notifications(out: &mut Exposition, state: &AppState) {
 fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     let states: Vec<(&str, StoreState)> =
         tenants.iter().map(|tenant| (&*tenant.name, tenant.store.state())).collect();
-    out.family(
-        "laggard_store_appended_spans",
-        Kind::Counter,
-        "Spans acknowledged since the store was opened",
-    );
-    for (tenant, state) in &states {
-        out.sample("laggard_store_appended_spans_total", &[("tenant", tenant)], state.spans_appended as f64);
+    let counters: [(&str, &str, fn(&StoreState) -> u64); 3] = [
+        ("laggard_store_appended_spans", "Spans acknowledged since the store was opened", |state| {
+            state.spans_appended
+        }),
+        ("laggard_store_expired_spans", "Spans deleted by retention since the store was opened", |state| {
+            state.spans_expired
+        }),
+        (
+            "laggard_store_expired_samples",
+            "Samples deleted by retention since the store was opened",
+            |state| state.samples_expired,
+        ),
+    ];
+    for (name, help, count) in counters {
+        out.family(name, Kind::Counter, help);
+        for (tenant, state) in &states {
+            out.sample(&format!("{name}_total"), &[("tenant", tenant)], count(state) as f64);
+        }
     }
     let time = |time: Option<Timestamp>| time.map(seconds);
     let gauges: [Figure<&OfStore<'_>>; 11] = [

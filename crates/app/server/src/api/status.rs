@@ -28,6 +28,10 @@ pub(crate) struct Status {
     spans_received: u64,
     /// Spans in segments.
     spans_stored: u64,
+    /// Spans that retention deleted since the store was opened.
+    spans_expired: u64,
+    /// Samples that retention deleted since the store was opened.
+    samples_expired: u64,
     open_spans: u64,
     open_traces: u64,
     open_bytes: u64,
@@ -105,6 +109,8 @@ pub(crate) async fn status(
         problems: store.problems.iter().map(row).collect(),
         spans_received: store.spans_appended,
         spans_stored: store.spans_stored,
+        spans_expired: store.spans_expired,
+        samples_expired: store.samples_expired,
         open_spans: store.open_spans,
         open_traces: store.open_traces,
         open_bytes: store.open_bytes,

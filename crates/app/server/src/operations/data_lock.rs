@@ -4,10 +4,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// Held while a server runs on a folder; the system lets it go when the process ends, however it ends.
+/// Held while a server runs on a folder; the system lets it go when the process ends, however it ends. On Unix, the folder itself is
+/// locked, so that removing the file does not let a second server in.
 #[derive(Debug)]
 pub(crate) struct DataLock {
-    _file: File,
+    _locked: File,
 }
 
 const NAME: &str = "lock";
@@ -28,14 +29,16 @@ impl DataLock {
             .write(true)
             .open(&path)
             .map_err(explain)?;
-        match file.try_lock() {
+        let locked = if cfg!(unix) { File::open(folder) } else { file.try_clone() };
+        let locked = locked.map_err(explain)?;
+        match locked.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use_message(folder, &mut file)),
             Err(TryLockError::Error(error)) => return Err(explain(error)),
         }
         // The id of the process is for people; a full disk must not prevent the server from answering.
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(DataLock { _file: file })
+        Ok(DataLock { _locked: locked })
     }
 }
 
@@ -66,6 +69,9 @@ mod tests {
         let error = DataLock::acquire(&data).unwrap_err();
         assert!(error.contains("another server uses"), "{error}");
         assert!(error.contains(&std::process::id().to_string()), "{error}");
+        std::fs::remove_file(data.join(NAME)).unwrap();
+        let error = DataLock::acquire(&data).unwrap_err();
+        assert!(error.contains("another server uses"), "without its file: {error}");
         drop(held);
         DataLock::acquire(&data).unwrap();
     }

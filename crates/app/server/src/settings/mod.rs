@@ -101,7 +101,7 @@ settings! {
         cache ("store.cache"): Size = Size(512 << 20), at_least(1.0);
         /// How often segments are checked for compaction, and every sixth time for expired data
         upkeep ("store.upkeep"): Length = Length::from_secs(10), at_least(MILLISECOND);
-        /// Data older than this are deleted; `off` for never
+        /// Data is deleted this long after it arrived; `off` for never
         keep_for ("store.keep_for"): Option<Length> = Some(Length::from_secs(7 * 86_400)), at_least(MILLISECOND);
         /// Maximum size of a tenant's data; beyond it the oldest are deleted; `off` for no limit
         keep_bytes ("store.keep_bytes"): Option<Size> = None, at_least(1.0);

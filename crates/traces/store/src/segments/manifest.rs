@@ -187,8 +187,15 @@ impl Segment {
         Timestamp::from_unix_ns(self.last_ns)
     }
 
-    /// The time from which its age counts: data of a sender whose clock is ahead ages from its arrival.
-    pub(crate) fn ages_from(&self) -> Timestamp {
+    /// The time from which its age counts: its arrival, so that imported data is kept for as long as live data. An arrival in
+    /// the future was recorded with a wrong clock; then its latest span counts.
+    pub(crate) fn ages_from(&self, now: Timestamp) -> Timestamp {
+        let arrived = self.arrived_ns.map(Timestamp::from_unix_ns);
+        arrived.filter(|arrived| *arrived <= now).unwrap_or_else(|| self.known_since())
+    }
+
+    /// The earlier of its latest span and its arrival: neither a sender nor a server whose clock is ahead moves it into the future.
+    pub(crate) fn known_since(&self) -> Timestamp {
         self.last().min(Timestamp::from_unix_ns(self.arrived_ns.unwrap_or(i64::MAX)))
     }
 
@@ -325,18 +332,14 @@ async fn read(objects: &dyn ObjectStore, path: &Path) -> Result<Manifest, Segmen
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use laggard_engine::Origins;
     use laggard_model::{Loss, Losses};
 
-    #[test]
-    fn a_manifest_survives_serialization_and_damage_is_detected() {
-        let mut losses = Losses::none();
-        losses.add_many(Loss::InvalidId, 3, || "line 7".to_owned());
-        let notes = ImportNotes::new(&losses, &Origins { call_records: 2, ..Origins::default() });
-        let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
-        let segment = Segment {
+    /// A segment without notes and files.
+    pub(in crate::segments) fn segment() -> Segment {
+        Segment {
             number: 1,
             format: FORMAT,
             kind: SegmentKind::Late,
@@ -351,9 +354,19 @@ mod tests {
             spans: 5,
             requests: 0,
             samples: 0,
-            notes: notes.clone(),
-            files: BTreeMap::from([(FileKind::Spans, entry)]),
-        };
+            notes: ImportNotes::default(),
+            files: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_manifest_survives_serialization_and_damage_is_detected() {
+        let mut losses = Losses::none();
+        losses.add_many(Loss::InvalidId, 3, || "line 7".to_owned());
+        let notes = ImportNotes::new(&losses, &Origins { call_records: 2, ..Origins::default() });
+        let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
+        let files = BTreeMap::from([(FileKind::Spans, entry)]);
+        let segment = Segment { notes: notes.clone(), files, ..segment() };
         let manifest = Manifest { number: 7, segments: vec![Arc::new(segment)], ..Manifest::empty() };
         let text = manifest.text();
         assert_eq!(Manifest::parse(&text).unwrap(), manifest);

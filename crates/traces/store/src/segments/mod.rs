@@ -46,9 +46,10 @@ pub(crate) use shared::{JOIN, SegmentsInner};
 pub(crate) use spans_file::SpanTable;
 
 use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, View};
-use laggard_model::Timestamp;
+use laggard_model::{Nanos, Timestamp};
 use object_store::ObjectStore;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The segments of one store. A handle: clones are the same segments. One process at a time may write.
 #[derive(Clone)]
@@ -67,6 +68,10 @@ pub struct SegmentFigures {
     pub spans: u64,
     /// Samples in them.
     pub samples: u64,
+    /// Spans that retention deleted since they were opened.
+    pub expired_spans: u64,
+    /// Samples that retention deleted since they were opened.
+    pub expired_samples: u64,
     /// Start of the earliest span, or time of the earliest sample.
     pub oldest: Option<Timestamp>,
     /// Start of the latest span, or time of the latest sample.
@@ -120,6 +125,11 @@ impl Segments {
         Ok(self.shared.retain(now).await?)
     }
 
+    /// How long data is kept after it arrived; `None` for ever.
+    pub fn keep_for(&self) -> Option<Nanos> {
+        self.shared.settings.keep_for
+    }
+
     /// Sizes, times, and problems of the segments.
     pub fn figures(&self) -> SegmentFigures {
         let manifest = self.shared.manifest();
@@ -137,6 +147,8 @@ impl Segments {
             bytes: segments.iter().map(|segment| segment.bytes()).sum(),
             spans: segments.iter().map(|segment| segment.spans).sum(),
             samples: segments.iter().map(|segment| segment.samples).sum(),
+            expired_spans: self.shared.expired_spans.load(Ordering::Relaxed),
+            expired_samples: self.shared.expired_samples.load(Ordering::Relaxed),
             oldest: segments.iter().map(|segment| segment.first()).min(),
             newest: segments.iter().map(|segment| segment.last()).max(),
             problems,

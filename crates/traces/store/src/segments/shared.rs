@@ -54,6 +54,9 @@ pub(crate) struct SegmentsInner {
     next_segment: AtomicU64,
     /// The highest manifest this process tried to write.
     attempted: AtomicU64,
+    /// Spans and samples that retention deleted since it was opened.
+    pub(crate) expired_spans: AtomicU64,
+    pub(crate) expired_samples: AtomicU64,
     /// When it was opened.
     pub(crate) opened: Timestamp,
     /// A manifest that could not be read, if there was one at the start.
@@ -105,6 +108,8 @@ impl SegmentsInner {
             attempted: AtomicU64::new(highest),
             current: Mutex::new(Arc::new(found.manifest)),
             replaced: Mutex::new(Vec::new()),
+            expired_spans: AtomicU64::new(0),
+            expired_samples: AtomicU64::new(0),
             opened: wall_clock(),
             unreadable_manifest,
             settings: settings.clone(),

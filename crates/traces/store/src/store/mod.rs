@@ -14,6 +14,7 @@ use crate::recovery::recover;
 use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View};
 use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
+use laggard_model::Nanos;
 use log_thread::{Append, LogCommand, LogThread, batch_bytes_max, reserved_for};
 use object_store::ObjectStore;
 use std::path::Path;
@@ -155,6 +156,11 @@ impl Store {
         self.shared.segments.view()
     }
 
+    /// How long data is kept after it arrived; `None` for ever.
+    pub fn keep_for(&self) -> Option<Nanos> {
+        self.shared.segments.keep_for()
+    }
+
     /// Sizes and problems of the store.
     pub fn state(&self) -> StoreState {
         let path = &self.shared.path;
@@ -170,6 +176,8 @@ impl Store {
             problems,
             spans_appended: path.spans_appended.load(Ordering::Relaxed),
             spans_stored: figures.spans,
+            spans_expired: figures.expired_spans,
+            samples_expired: figures.expired_samples,
             open_traces,
             open_spans,
             open_bytes: path.budget.used() as u64,

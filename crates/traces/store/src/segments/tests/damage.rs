@@ -178,25 +178,6 @@ async fn a_torn_manifest_without_a_copy_falls_back_to_the_previous_one() {
     assert!(objects.head(&only_there).await.is_ok());
 }
 
-/// A sender whose clock is years ahead: its data, and other data in the same segment, are deleted after they have been stored
-/// for the retention time.
-#[tokio::test]
-async fn data_with_future_times_is_deleted_by_age_since_arrival() {
-    let mut ahead = flush_batch_of(1..3);
-    let far = Timestamp::from_unix_ns(crate::segments::shared::wall_clock().unix_ns())
-        .plus(Nanos::from_secs(9_999_999));
-    ahead.spans.iter_mut().for_each(|row| row.start = far);
-    let settings = StoreSettings { keep_for: Some(Nanos::from_secs(3600)), ..StoreSettings::default() };
-    let objects = empty_objects();
-    let segments = open(&objects, &settings).await;
-    segments.commit(Arc::new(ahead)).await.unwrap();
-    let now = crate::segments::shared::wall_clock();
-    segments.retain(now.plus(Nanos::from_secs(3000))).await.unwrap();
-    assert_eq!(segments.figures().spans, 4);
-    segments.retain(now.plus(Nanos::from_secs(3700))).await.unwrap();
-    assert_eq!(segments.figures().spans, 0);
-}
-
 #[tokio::test]
 async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
     let (objects, segments) = of(&[flush_batch_of(1..4)]).await;
