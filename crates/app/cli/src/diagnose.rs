@@ -7,7 +7,7 @@ use crate::output::RunOptions;
 use crate::progress::Meter;
 use crate::prometheus::PrometheusInput;
 use crate::runtime::{facts, skipped};
-use crate::samples::{SampleInput, load_samples};
+use crate::samples::{SampleInput, load_samples_of_short_period};
 use crate::server::Server;
 use clap::Args;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
@@ -144,7 +144,7 @@ fn add_evidence(
             prometheus: PrometheusInput::default(),
             memory: arguments.memory.bytes,
         };
-        let samples = load_samples(&input, threads)?;
+        let samples = load_samples_of_short_period(&input, threads)?;
         let found =
             ChangesParams::answer(ChangesSettings::default(), samples).map_err(CommandError::usage)?;
         let limits = found.cautions.iter().chain(&found.missing);

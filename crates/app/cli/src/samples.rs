@@ -9,9 +9,9 @@ use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
 use laggard_metrics_questions::{SampleFacts, add_span_samples};
-use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord};
 use laggard_params::{Inputs, SampleFormats, Weights, WindowedSamples, Windows};
-use laggard_samples::{SampleLimits, SampleTable, WindowError};
+use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings, WindowTable, shorter_windows};
 use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -42,29 +42,78 @@ pub(crate) fn load_samples(
     input: &SampleInput,
     threads: NonZeroUsize,
 ) -> Result<WindowedSamples, CommandError> {
-    let settings = input.windows.settings(now()).map_err(CommandError::usage)?;
-    let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
-    let mut samples = tables.samples;
-    let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
-    let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
-    let range = QueryRange {
-        since: input.windows.since.map(|_| settings.since),
-        until: input.windows.until.map(|_| settings.until),
-        window: settings.length,
-    };
-    let only = input.paths.is_empty();
-    prometheus::query(&input.prometheus, &range, &mut samples, &mut facts, &mut cautions, only)?;
-    facts.samples = samples.samples();
-    let requests = Requests::from_traces(tables.spans.finish(threads), threads);
-    facts.spans = requests.spans();
-    if facts.spans > 0 {
-        samples.add_losses(requests.import_losses());
-        let (assumed, engine) = (input.windows.assumed_count(), LocalEngine::new(threads));
-        let added = add_span_samples(requests.all(), assumed, settings.length, &mut samples, engine);
-        cautions.extend(added.cautions);
+    let mut read = ReadSamples::from_input(input, threads)?;
+    let samples = std::mem::take(&mut read.samples);
+    let (table, cautions) = read.table(samples, read.settings.length)?;
+    Ok(read.windowed(table, cautions))
+}
+
+/// The same for a period that may be short: with shorter windows if there are few, and samples are dense enough.
+pub(crate) fn load_samples_of_short_period(
+    input: &SampleInput,
+    threads: NonZeroUsize,
+) -> Result<WindowedSamples, CommandError> {
+    let read = ReadSamples::from_input(input, threads)?;
+    let with_length = |length| read.table(read.samples.clone(), length);
+    let (table, cautions) = with_length(read.settings.length)?;
+    let shorter = shorter_windows(table.windows).find_map(|length| with_length(length).ok());
+    let (table, cautions) = shorter.unwrap_or((table, cautions));
+    Ok(read.windowed(table, cautions))
+}
+
+/// Samples and spans before they become windows.
+struct ReadSamples<'a> {
+    input: &'a SampleInput,
+    settings: WindowSettings,
+    samples: SampleTable,
+    requests: Requests,
+    facts: SampleFacts,
+    cautions: Vec<String>,
+    threads: NonZeroUsize,
+}
+
+impl ReadSamples<'_> {
+    fn from_input(input: &SampleInput, threads: NonZeroUsize) -> Result<ReadSamples<'_>, CommandError> {
+        let settings = input.windows.settings(now()).map_err(CommandError::usage)?;
+        let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
+        let mut samples = tables.samples;
+        let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
+        let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
+        let range = QueryRange {
+            since: input.windows.since.map(|_| settings.since),
+            until: input.windows.until.map(|_| settings.until),
+            window: settings.length,
+        };
+        let only = input.paths.is_empty();
+        prometheus::query(&input.prometheus, &range, &mut samples, &mut facts, &mut cautions, only)?;
+        facts.samples = samples.samples();
+        let requests = Requests::from_traces(tables.spans.finish(threads), threads);
+        facts.spans = requests.spans();
+        Ok(ReadSamples { input, settings, samples, requests, facts, cautions, threads })
     }
-    let table = samples.finish(&settings).map_err(no_table)?;
-    Ok(WindowedSamples { table, facts, deployments: input.windows.deployments(), cautions, threads })
+
+    /// Windows of a length, in which spans count transactions where samples do not.
+    fn table(
+        &self,
+        mut samples: SampleTable,
+        length: Nanos,
+    ) -> Result<(WindowTable, Vec<String>), CommandError> {
+        let mut cautions = Vec::new();
+        if self.facts.spans > 0 {
+            samples.add_losses(self.requests.import_losses());
+            let (assumed, engine) = (self.input.windows.assumed_count(), LocalEngine::new(self.threads));
+            let added = add_span_samples(self.requests.all(), assumed, length, &mut samples, engine);
+            cautions.extend(added.cautions);
+        }
+        let settings = WindowSettings { length, ..self.settings.clone() };
+        Ok((samples.finish(&settings).map_err(no_table)?, cautions))
+    }
+
+    fn windowed(self, table: WindowTable, cautions: Vec<String>) -> WindowedSamples {
+        let deployments = self.input.windows.deployments();
+        let cautions = [self.cautions, cautions].concat();
+        WindowedSamples { table, facts: self.facts, deployments, cautions, threads: self.threads }
+    }
 }
 
 fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTables<Mixed>, CommandError> {

@@ -27,6 +27,8 @@ mod window_sums;
 
 pub use grid::Grid;
 pub use sample_table::{CountedServers, SampleLimits, SampleTable};
-pub use settings::{CoresOf, LENGTH_MAX, LENGTH_MIN, UtilizationUnit, WindowError, WindowSettings};
+pub use settings::{
+    CoresOf, LENGTH_MAX, LENGTH_MIN, UtilizationUnit, WindowError, WindowSettings, shorter_windows,
+};
 pub use storage_table::{StorageKey, StorageTable, StorageUse};
 pub use table::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};

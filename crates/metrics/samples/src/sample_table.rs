@@ -25,7 +25,7 @@ impl Default for SampleLimits {
 /// the order of their inputs.
 ///
 /// Spans and call-log records are counted as another signal.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SampleTable {
     limits: SampleLimits,
     /// Number of each series by its key.

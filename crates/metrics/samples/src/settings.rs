@@ -53,6 +53,16 @@ impl WindowSettings {
     }
 }
 
+/// Windows that a comparison of two parts of a period should have.
+const WINDOWS_WANTED: usize = 90;
+
+/// Shorter windows than a minute for a period of fewer minutes than a comparison should have, to be tried in this order: samples
+/// may be too far apart for them ([`WindowError::TooFine`]). Nothing if there are enough.
+pub fn shorter_windows(windows: usize) -> impl Iterator<Item = Nanos> {
+    let lengths = if windows < WINDOWS_WANTED { &[15, 30][..] } else { &[] };
+    lengths.iter().map(|&seconds| Nanos::from_secs(seconds))
+}
+
 /// Shortest window: a millisecond.
 pub const LENGTH_MIN: Nanos = Nanos::from_ms(1);
 
@@ -175,4 +185,16 @@ pub(crate) const CELLS_MAX: usize = 1 << 27;
 fn plain(length: Nanos) -> String {
     let seconds = length.ns() as f64 / 1e9;
     format!("{} s", (seconds * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_of_few_minutes_has_shorter_windows() {
+        let lengths = |windows| shorter_windows(windows).map(|length| length.ns() / 1_000_000_000);
+        assert_eq!(lengths(89).collect::<Vec<u64>>(), [15, 30]);
+        assert_eq!(lengths(90).count(), 0);
+    }
 }

@@ -149,11 +149,13 @@ impl CpuOfCalls {
             return Some(if is_everywhere { (CauseClass::Code, 3.0) } else { (CauseClass::Machine, 1.0) });
         }
         let waits = self.more + margin < WAITS * self.lost;
-        // A caller waits for its dependency; and waits of only some requests or replicas have their own evidence.
+        // A caller waits for its dependency; and waits of only some requests or of one replica have their own evidence.
         let is_for_all = is_everywhere && lead.attributes.is_empty();
+        let is_of_several = lead.replicas.len() > 1 && lead.attributes.is_empty();
         waits.then_some(match (lead.kind == "client", is_for_all) {
             (true, true) => (CauseClass::Dependency, 1.0),
             (false, true) => (CauseClass::Waiting, 3.0),
+            (false, false) if is_of_several => (CauseClass::Waiting, 2.0),
             (_, false) => (CauseClass::Waiting, 1.0),
         })
     }

@@ -73,6 +73,15 @@ fn additional_cpu_time_means_code_and_the_rest_means_waiting() {
 }
 
 #[test]
+fn calls_of_several_replicas_that_compute_no_longer_wait() {
+    let on_two = slow(three_replicas(), 1.0, &["a", "b"]);
+    assert_eq!(class(&on_two, &[]), (CauseClass::Waiting, 1));
+    // The time of one replica has causes that samples of its CPU do not show, such as its network.
+    let on_one = slow(three_replicas(), 1.0, &["a"]);
+    assert_eq!(class(&on_one, &[]), (CauseClass::Machine, 1));
+}
+
+#[test]
 fn cpu_beyond_that_of_the_calls_belongs_to_another_process() {
     let on_one = slow(three_replicas(), 0.05, &["a"]);
     assert_eq!(class(&on_one, &[("a", 1.0)]), (CauseClass::ForeignLoad, 1));

@@ -21,7 +21,7 @@ pub(crate) use rule::RecordingRequestError;
 
 use crate::settings::RecordingSettings;
 use agents::AgentList;
-use laggard_model::Timestamp;
+use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
 use request_list::RequestList;
 use rule::RecordingRule;
@@ -73,6 +73,11 @@ impl TenantRecordings {
         let (storage, list) = RecordingStorage::open(folder)?;
         let state = RecordingsState { list, storage, agents: AgentList::default() };
         Ok(TenantRecordings { rule: RecordingRule::new(settings), state: Mutex::new(state) })
+    }
+
+    /// Length of the longest recording that the operator allows.
+    pub(crate) fn length_max(&self) -> Nanos {
+        self.rule.length.nanos()
     }
 
     /// Requests the recordings of a host, or of a culprit and a healthy peer: all of them or none. Each host is requested

@@ -11,10 +11,13 @@ use crate::recordings::{
 };
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::{KernelDiagnoseParams, ReadProgress, Window};
-use laggard_report::{KernelDiagnosis, KernelVerdict, Report, Scope};
+use laggard_report::{KernelDiagnosis, KernelVerdict, Report, Scope, Suspect};
 
-/// Length of a recording.
-const LENGTH: Nanos = Nanos::from_secs(10);
+/// Length of a recording where the suspect is called often.
+const LENGTH_MIN: Nanos = Nanos::from_secs(10);
+
+/// Calls of the suspect that a recording should have: with fewer than five normal ones nothing can be compared.
+const CALLS: f64 = 20.0;
 
 /// An agent whose last poll is this recent counts as running.
 const POLLED_WITHIN: Nanos = Nanos::from_secs(60);
@@ -56,8 +59,10 @@ pub(super) fn request(
     report: &Report,
     at: Timestamp,
 ) {
-    let Some(hosts) = hosts(recordings, report, at) else { return };
-    let window = Window { since: at.minus(LENGTH), until: at };
+    let Some(lead) = report.suspects.iter().find(|suspect| suspect.stands_out) else { return };
+    let Some(hosts) = hosts(recordings, report, lead, at) else { return };
+    let length = length_for(report, lead).min(recordings.length_max());
+    let window = Window { since: at.minus(length), until: at };
     let text = "a suspected replica of an incident, and a healthy peer".to_owned();
     let reason = RecordingReason { incident: Some(incident.id.clone()), text };
     if let Err(error) = recordings.request(&hosts, window, &reason, at) {
@@ -66,13 +71,29 @@ pub(super) fn request(
 }
 
 /// A suspected replica, and one that runs the same operation and is not suspected, both with an agent.
-fn hosts(recordings: &TenantRecordings, report: &Report, at: Timestamp) -> Option<[String; 2]> {
-    let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
+fn hosts(
+    recordings: &TenantRecordings,
+    report: &Report,
+    lead: &Suspect,
+    at: Timestamp,
+) -> Option<[String; 2]> {
     if lead.scope != Scope::Replicas {
         return None;
     }
     let seen = report.heat_map.as_ref().map_or(&[][..], |map| &map.replicas);
     culprit_and_peer(&lead.replicas, seen, &recordings.agents(at), at)
+}
+
+/// The time in which each replica of the lead gets [`CALLS`] of its calls, at the rate of the report's window.
+fn length_for(report: &Report, lead: &Suspect) -> Nanos {
+    let window = report.window.and_then(|window| window.until.since(window.since).non_negative());
+    let calls = lead.requests_seen as f64 / lead.replicas_seen.max(1) as f64;
+    length_with_calls(window.unwrap_or_default(), calls)
+}
+
+fn length_with_calls(window: Nanos, calls: f64) -> Nanos {
+    // The cast saturates: without calls, it is infinitely long.
+    Nanos::from_ns((window.ns() as f64 * CALLS / calls) as u64).max(LENGTH_MIN)
 }
 
 fn culprit_and_peer(
@@ -122,6 +143,15 @@ pub(super) fn comparison(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recording_is_long_enough_for_the_calls_to_compare() {
+        let hour = Nanos::from_secs(3_600);
+        assert_eq!(length_with_calls(hour, 36_000.0), LENGTH_MIN, "ten calls a second");
+        assert_eq!(length_with_calls(hour, 3_600.0), Nanos::from_secs(20), "a call a second");
+        assert_eq!(length_with_calls(hour, 0.0), Nanos::from_ns(u64::MAX), "as long as the operator allows");
+        assert_eq!(length_with_calls(Nanos::default(), 0.0), LENGTH_MIN, "of no window");
+    }
 
     #[test]
     fn a_culprit_is_compared_with_a_healthy_peer_that_has_an_agent() {

@@ -11,6 +11,7 @@ use laggard_model::{CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord, Tim
 use laggard_params::Window;
 use laggard_samples::{
     SampleLimits, SampleTable, StorageTable, StorageUse, WindowError, WindowSettings, WindowTable,
+    shorter_windows,
 };
 use laggard_store::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,18 +122,24 @@ fn text(evaluation: &ServerEvaluation) -> String {
     }
 }
 
-/// The windows of some servers: those named, or of these tiers. `None` without their samples.
+/// The windows of some servers: those named, or of these tiers. `None` without their samples. Of a minute, or shorter where there
+/// are few.
 pub(in crate::alerts) fn windows_of(
     reader: &StoreReader,
     window: Window,
     servers: &[String],
     tiers: &[String],
 ) -> Result<Option<WindowTable>, Skip> {
-    let mut samples = Samples::new(window.since, reader.memory_bytes);
-    samples.read(reader, window.until)?;
-    let settings =
-        WindowSettings { servers: servers.to_owned(), tiers: tiers.to_owned(), ..WindowSettings::default() };
-    samples.windows(reader, window.until, settings)
+    let with_length = |length: Nanos| {
+        let mut samples = Samples::new(window.since, reader.memory_bytes);
+        samples.read(reader, window.until)?;
+        let (servers, tiers) = (servers.to_owned(), tiers.to_owned());
+        let settings = WindowSettings { length, servers, tiers, ..WindowSettings::default() };
+        samples.windows(reader, window.until, settings)
+    };
+    let Some(table) = with_length(WINDOW)? else { return Ok(None) };
+    let shorter = shorter_windows(table.windows).find_map(|length| with_length(length).ok().flatten());
+    Ok(Some(shorter.unwrap_or(table)))
 }
 
 /// One evaluation.
@@ -162,7 +169,8 @@ impl ServerRun<'_> {
                 "no new window since the last evaluation".to_owned(),
             ));
         }
-        let table = samples.windows(self.reader, end, WindowSettings::default())?;
+        let settings = WindowSettings { length: WINDOW, ..WindowSettings::default() };
+        let table = samples.windows(self.reader, end, settings)?;
         let storage = storage.read(self.reader, self.at)?;
         Ok(self.detection.evaluate(self.alerts, table.as_ref(), &storage, end))
     }
@@ -230,7 +238,8 @@ impl Samples {
         reader.handle.block_on(read).map(drop).map_err(unreadable)
     }
 
-    /// `None` when no sample is about CPU or transactions. `settings`: which servers; its times do not matter.
+    /// `None` when no sample is about CPU or transactions. `settings`: which servers, and the length of a window; its times do not
+    /// matter.
     fn windows(
         self,
         reader: &StoreReader,
@@ -242,9 +251,9 @@ impl Samples {
             return Ok(None);
         }
         if !table.counted_servers().any {
-            count_spans(reader, &mut table, Window { since, until: end })?;
+            count_spans(reader, &mut table, Window { since, until: end }, settings.length)?;
         }
-        let settings = WindowSettings { length: WINDOW, since, until: end, ..settings };
+        let settings = WindowSettings { since, until: end, ..settings };
         match table.finish(&settings) {
             Ok(table) => Ok(Some(table)),
             Err(WindowError::NoSamples { .. }) => Ok(None),
@@ -253,7 +262,12 @@ impl Samples {
     }
 }
 
-fn count_spans(reader: &StoreReader, table: &mut SampleTable, window: Window) -> Result<(), Skip> {
+fn count_spans(
+    reader: &StoreReader,
+    table: &mut SampleTable,
+    window: Window,
+    length: Nanos,
+) -> Result<(), Skip> {
     let spans = reader.spans(window);
     if spans == 0 || spans > SPANS_MAX {
         return Ok(());
@@ -263,7 +277,7 @@ fn count_spans(reader: &StoreReader, table: &mut SampleTable, window: Window) ->
     // A sample of the traces counts too few transactions.
     if requests.sampled_one_in == 1 && !requests.requests.is_empty() {
         let range = requests.requests.within(window.since, window.until);
-        add_span_samples(range, None, WINDOW, table, LocalEngine::new(reader.threads));
+        add_span_samples(range, None, length, table, LocalEngine::new(reader.threads));
     }
     Ok(())
 }
