@@ -104,6 +104,18 @@ fn headlines_answer_in_few_sentences() {
 }
 
 #[test]
+fn another_process_is_named_only_where_more_cpu_was_used() {
+    let mut report = anomaly(30);
+    let region = report.events[0].region.as_mut().unwrap();
+    (region.unexplained_mean, region.unexplained_cpu_s) = (-0.002, -20.0);
+    let report = with_headline(report);
+    let headline = &report.headline;
+    let varies = "CPU utilization varied in a way that transactions do not explain on `app-1`.";
+    assert!(headline.starts_with("Since 2026-01-12 05:00 ") && headline.contains(varies), "{headline}");
+    assert!(!written(Output::Markdown, &report, &PLAIN).contains("another process used"));
+}
+
+#[test]
 fn rollbacks_and_unexplained_changes_have_their_own_sentences() {
     let mut report = code_change(30);
     report.events = vec![

@@ -122,9 +122,7 @@ fn absorb(design: &Design, mut intervals: Vec<CutInterval>) -> Vec<CutInterval> 
             index += 1;
             continue;
         };
-        let rows = intervals[index].rows.clone();
-        intervals[host].rows =
-            intervals[host].rows.start.min(rows.start)..intervals[host].rows.end.max(rows.end);
+        intervals[host].rows = union(&intervals[host].rows, &intervals[index].rows);
         intervals.remove(index);
         index = index.saturating_sub(1);
     }
@@ -133,16 +131,32 @@ fn absorb(design: &Design, mut intervals: Vec<CutInterval>) -> Vec<CutInterval> 
 
 fn absorbing_neighbor(design: &Design, intervals: &[CutInterval], index: usize) -> Option<usize> {
     let neighbors = [index.checked_sub(1), (index + 1 < intervals.len()).then_some(index + 1)];
-    neighbors.into_iter().flatten().find(|&host| {
-        intervals[host].kind == CutIntervalKind::Normal && {
-            let fit = own_fit(design, intervals[host].rows.clone());
-            let unexplained = intervals[index]
-                .rows
-                .clone()
-                .filter(|&row| deviations(design, &fit, row) > UNEXPLAINED_DEVIATIONS);
-            unexplained.count() < UNEXPLAINED_MIN
-        }
+    let rows = &intervals[index].rows;
+    let mut hosts = neighbors.into_iter().flatten();
+    hosts.find(|&host| {
+        let of_host = &intervals[host].rows;
+        intervals[host].kind == CutIntervalKind::Normal
+            && (is_explained(design, &own_fit(design, of_host.clone()), rows)
+                || intervals[index].kind == CutIntervalKind::Anomalous(TOO_SHORT)
+                    && is_explained_together(design, of_host, rows))
     })
+}
+
+/// Whether one model explains a host and a short interval. The model of a host that is hardly longer than it has coefficients
+/// may be far off outside its own windows.
+fn is_explained_together(design: &Design, host: &Range<usize>, rows: &Range<usize>) -> bool {
+    let both = union(host, rows);
+    let fit = own_fit(design, both.clone());
+    is_explained(design, &fit, rows) && is_explained(design, &fit, host)
+}
+
+fn is_explained(design: &Design, fit: &Fit, rows: &Range<usize>) -> bool {
+    let is_unexplained = |row: &usize| deviations(design, fit, *row) > UNEXPLAINED_DEVIATIONS;
+    rows.clone().filter(is_unexplained).count() < UNEXPLAINED_MIN
+}
+
+fn union(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    a.start.min(b.start)..a.end.max(b.end)
 }
 
 /// Absolute deviation of a window from a model, in noise standard deviations.

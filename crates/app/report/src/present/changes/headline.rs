@@ -1,8 +1,8 @@
 //! The answer in one to three sentences.
 
 use super::phrases::{
-    capacity_sentence, cost_clause, deployment, drift_clause, error, host_clause, location, mix_clause,
-    past_clause, unexplained, wait_clause, when,
+    VARIES, capacity_sentence, cost_clause, deployment, drift_clause, error, host_clause, location,
+    mix_clause, past_clause, unexplained, wait_clause, when,
 };
 use crate::times::Calendar;
 use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, numbers};
@@ -244,7 +244,11 @@ fn anomalies(report: &ChangeReport) -> Vec<String> {
     let [first, last] = calendar.ends(region.time);
     let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until <= region.time.until);
     let time = if at_the_end { format!("Since {first}") } else { format!("From {first} to {last}") };
-    let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), location(worst))];
+    let what = match unexplained(region) {
+        Some(cpu) => format!("another process used {cpu}"),
+        None => VARIES.to_owned(),
+    };
+    let mut out = vec![format!("{time} {what}{}.", location(worst))];
     match starts.len() as u64 {
         1 => {}
         all => out.push(format!("The same occurred at {}.", numbers::counted(all - 1, "other time"))),

@@ -18,7 +18,7 @@ use crate::{
 };
 use laggard_model::Nanos;
 use phrases::{
-    UNEXPLAINED, before_after, by_verdict, calendar, capacity_sentence, change_verdict, cost_clause,
+    UNEXPLAINED, VARIES, before_after, by_verdict, calendar, capacity_sentence, change_verdict, cost_clause,
     deployment, drift_clause, error, event_word, heading_of, host_clause, location, mix_clause, onset_margin,
     percent, plus_minus, split_clause, unexplained, wait_clause,
 };
@@ -171,7 +171,10 @@ fn explanation(event: &JointChange, calendar: &Calendar) -> String {
         ChangeEventKind::AnomalyStart => match &event.region {
             Some(region) => {
                 let [_, until] = calendar.ends(region.time);
-                located(&format!("until {until}: {} unexplained", unexplained(region)))
+                match unexplained(region) {
+                    Some(cpu) => located(&format!("until {until}: {cpu} unexplained")),
+                    None => located(&format!("until {until}: {VARIES}")),
+                }
             }
             None => located("transactions no longer explain the CPU utilization"),
         },

@@ -249,17 +249,23 @@ pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
     mix.iter().take(limit).map(clause).collect::<Vec<String>>().join(", ")
 }
 
-/// Amount of unexplained CPU: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`.
-pub(crate) fn unexplained(region: &AnomalousRegion) -> String {
+/// A region without more CPU than transactions explain.
+pub(crate) const VARIES: &str = "CPU utilization varied in a way that transactions do not explain";
+
+/// Amount of unexplained CPU: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`. `None` if no more was used than transactions explain:
+/// then nothing shows another process.
+pub(crate) fn unexplained(region: &AnomalousRegion) -> Option<String> {
     if !region.unexplained_mean.is_finite() {
-        return "CPU of an unknown amount".to_owned();
+        return Some("CPU of an unknown amount".to_owned());
     }
-    format!(
-        "{} of the CPU (peak {}, {} CPU seconds)",
-        numbers::share(region.unexplained_mean.max(0.0)),
-        numbers::share(region.unexplained_peak.max(0.0)),
-        numbers::count(region.unexplained_cpu_s.max(0.0).round() as u64),
-    )
+    (region.unexplained_mean > 0.0).then(|| {
+        format!(
+            "{} of the CPU (peak {}, {} CPU seconds)",
+            numbers::share(region.unexplained_mean),
+            numbers::share(region.unexplained_peak),
+            numbers::count(region.unexplained_cpu_s.round() as u64),
+        )
+    })
 }
 
 /// A model's name: `A`, `B` … `Z`, `AA` …
