@@ -112,6 +112,8 @@ impl KernelRun {
             executions,
             delimiter: Delimiter::parse("marker").expect("it is a delimiter"),
             delimiter_reason: "Executions are those of spans.".to_owned(),
+            of_other_processes: 0,
+            programs: Vec::new(),
         });
         (count, why)
     }
@@ -222,6 +224,9 @@ impl TraceReading {
         let mut executions: Option<DelimitedExecutions> = None;
         let mut traces = Vec::new();
         for ((mut host, mut ended), number) in self.hosts.into_iter().zip(ended).zip(0..) {
+            if let (Some(finder), Some(snapshot)) = (&mut host.finder, &ended.snapshot) {
+                finder.add_snapshot(snapshot);
+            }
             if let Some(graph) = &mut graph {
                 let mut membership = std::mem::take(&mut host.membership);
                 ended.snapshot.take().into_iter().for_each(|snapshot| membership.add_snapshot(snapshot));
@@ -278,6 +283,11 @@ fn merge_executions(first: Option<DelimitedExecutions>, more: DelimitedExecution
         (ended_trace.window.from, std::cmp::Reverse(ended_trace.window.to), ended_trace.host, ended_trace.tid)
     });
     merged.unfinished += more.unfinished;
+    merged.of_other_processes += more.of_other_processes;
+    // Hosts run different programs.
+    if merged.programs.is_empty() {
+        merged.programs = more.programs;
+    }
     if is_empty {
         (merged.delimiter, merged.delimiter_reason) = (more.delimiter, more.delimiter_reason);
     }

@@ -4,7 +4,7 @@ use crate::names::{delimiter_text, quoted};
 use crate::question::KernelPathQuestion;
 use crate::read::KernelRun;
 use laggard_align::{Caution, Diagnosis};
-use laggard_kernel_graph::DelimiterKind;
+use laggard_kernel_graph::{DelimitedExecutions, Delimiter, DelimiterKind, Glob, Pairing, Scope};
 use laggard_model::{Loss, Losses};
 use laggard_report::{
     KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, StateAverage, WaitCause,
@@ -44,7 +44,31 @@ pub(crate) fn cautions(runs: &[KernelRun]) -> Vec<String> {
                 .to_owned(),
         );
     }
+    out.extend(runs.iter().filter_map(|run| run.executions.as_ref()).filter_map(of_programs));
     out
+}
+
+/// The programs that executions belong to, where these may not be the intended ones.
+fn of_programs(delimited: &DelimitedExecutions) -> Option<String> {
+    let of_process = |name: &str| {
+        let scope = Scope { pairing: Pairing::Process, only: Some(Glob::new(name)) };
+        delimiter_text(&Delimiter { scope, ..delimited.delimiter.clone() }.to_string())
+    };
+    if delimited.of_other_processes > 0 {
+        return Some(format!(
+            "{} of other processes than the recorded one and its descendants left out; {} includes them.",
+            executions(delimited.of_other_processes as usize),
+            of_process("*"),
+        ));
+    }
+    let (name, count) = delimited.programs.first()?;
+    Some(format!(
+        "Several programs wrote markers: {count} of {} are of {}, the others of {} more. {} selects these.",
+        executions(delimited.executions.len()),
+        quoted(name),
+        delimited.programs.len() - 1,
+        of_process(name),
+    ))
 }
 
 /// Cautions of a report on paths.

@@ -16,6 +16,9 @@ pub struct HostSnapshot {
     pub threads: Vec<ThreadMembership>,
     /// Functions whose calls were recorded.
     pub probes: Vec<ProbedFunction>,
+    /// The processes that it was recorded for when it began: the command, or the requested process and its descendants. None if
+    /// it was recorded for the whole machine.
+    pub targets: Vec<Tid>,
 }
 
 /// A function of a program, whose calls and returns are events.
@@ -117,6 +120,7 @@ impl HostSnapshot {
                 [&probe.event, &probe.program, &probe.function].map(|word| word.replace(['\n', '\t'], "?"));
             text.push_str(&format!("probe {}\n", words.join("\t")));
         }
+        self.targets.iter().for_each(|target| text.push_str(&format!("target {}\n", target.0)));
         text
     }
 
@@ -132,6 +136,7 @@ impl HostSnapshot {
                     snapshot.threads.extend(thread(rest, when == "end"));
                 }
                 Some(("probe", rest)) => snapshot.probes.extend(probe(rest)),
+                Some(("target", rest)) => snapshot.targets.extend(rest.parse().map(Tid)),
                 _ => {}
             }
         }
@@ -198,6 +203,7 @@ mod tests {
                 program: "a server".to_owned(),
                 function: "f<u8>".to_owned(),
             }],
+            targets: vec![Tid(5), Tid(9)],
         };
         let read = HostSnapshot::from_text(&snapshot.to_text()).unwrap();
         assert_eq!(read, snapshot);
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn other_text_is_no_snapshot_and_damaged_lines_are_skipped() {
         assert_eq!(HostSnapshot::from_text("CPU: 0\nentries: 7\n"), None);
-        let text = format!("{TITLE}\ngroup 1/x - 3\nbegin 7\nend 9 9 0\nprobe f\nwhat");
+        let text = format!("{TITLE}\ngroup 1/x - 3\nbegin 7\nend 9 9 0\nprobe f\ntarget x\nwhat");
         let read = HostSnapshot::from_text(&text).unwrap();
         assert_eq!((read.groups.len(), read.threads.len()), (1, 1));
         assert_eq!(read.groups[0], ControlGroup::default());

@@ -55,4 +55,9 @@ pub struct DelimitedExecutions {
     pub delimiter_reason: String,
     /// Number of beginnings without an end and ends without a beginning; they are not among the executions.
     pub unfinished: u64,
+    /// Number of executions left out because they belong to other processes than those that the trace was recorded for.
+    pub of_other_processes: u64,
+    /// Names of the programs that wrote the markers, if there are several, with the number of their executions; the most frequent
+    /// first.
+    pub programs: Vec<(String, u64)>,
 }

@@ -1,11 +1,12 @@
 //! Finds executions in a stream of kernel events: the intervals between the events that a delimiter names as begin and end.
 
 use super::delimiter::{Delimiter, DelimiterKind, MarkerRule};
-use super::execution::DelimitedExecutions;
+use super::execution::{DelimitedExecutions, Execution};
 use super::matcher::DelimiterMatcher;
 use super::threads::Threads;
 use crate::worker::HostId;
-use laggard_model::{KernelEvent, KernelTexts, Losses};
+use laggard_model::{HostSnapshot, KernelEvent, KernelTexts, Losses, Tid};
+use std::collections::{BTreeMap, HashSet};
 
 /// Finds executions in a stream of events in time order.
 ///
@@ -17,6 +18,8 @@ pub struct ExecutionFinder {
     threads: Threads,
     /// One matcher, or for [`DelimiterKind::Auto`] one per candidate, in order of preference.
     matchers: Vec<DelimiterMatcher>,
+    /// The processes that the trace was recorded for; empty for the whole machine.
+    targets: HashSet<Tid>,
 }
 
 impl ExecutionFinder {
@@ -31,7 +34,13 @@ impl ExecutionFinder {
             .into_iter()
             .map(|candidate| DelimiterMatcher::new(candidate, host))
             .collect();
-        ExecutionFinder { requested: delimiter, host, threads: Threads::default(), matchers }
+        ExecutionFinder {
+            requested: delimiter,
+            host,
+            threads: Threads::default(),
+            matchers,
+            targets: HashSet::new(),
+        }
     }
 
     /// The host assigned to its executions.
@@ -47,16 +56,20 @@ impl ExecutionFinder {
         }
     }
 
+    /// Adds what the recorder saw, after the last event. The system calls of a trace that was recorded for some processes delimit
+    /// executions of these and their descendants only, unless the delimiter names a thread, process, or container.
+    pub fn add_snapshot(&mut self, snapshot: &HostSnapshot) {
+        for thread in &snapshot.threads {
+            let group = snapshot.groups.get(thread.group as usize).map_or("", |group| group.path.as_str());
+            self.threads.add_seen(thread, group);
+        }
+        self.targets = snapshot.targets.iter().copied().collect();
+    }
+
     /// Returns the executions; beginnings and ends without a counterpart are added to `losses`.
-    pub fn finish(self, losses: &mut Losses) -> DelimitedExecutions {
+    pub fn finish(mut self, losses: &mut Losses) -> DelimitedExecutions {
         let is_auto = self.requested.kind == DelimiterKind::Auto;
-        let mut nothing = DelimitedExecutions {
-            executions: Vec::new(),
-            delimiter: self.requested,
-            delimiter_reason: String::new(),
-            unfinished: 0,
-        };
-        for matcher in self.matchers {
+        for matcher in std::mem::take(&mut self.matchers) {
             let (delimiter, paired) = matcher.finish(&self.threads);
             if is_auto && paired.executions.is_empty() {
                 continue;
@@ -64,16 +77,55 @@ impl ExecutionFinder {
             losses.merge(&paired.unfinished);
             let unfinished = paired.unfinished.iter().map(|(_, loss)| loss.count).sum();
             let delimiter_reason = if is_auto { delimiter_reason(&delimiter) } else { String::new() };
+            let found = paired.executions.len();
+            let executions = self.of_targets(&delimiter, paired.executions);
             return DelimitedExecutions {
-                executions: paired.executions,
+                of_other_processes: (found - executions.len()) as u64,
+                programs: self.marking_programs(&delimiter, &executions),
+                executions,
                 delimiter,
                 delimiter_reason,
                 unfinished,
             };
         }
-        nothing.delimiter_reason =
-            "the trace contains neither paired markers nor programs from start to exit".to_owned();
-        nothing
+        DelimitedExecutions {
+            executions: Vec::new(),
+            delimiter: self.requested,
+            delimiter_reason: "the trace contains neither paired markers nor programs from start to exit"
+                .to_owned(),
+            unfinished: 0,
+            of_other_processes: 0,
+            programs: Vec::new(),
+        }
+    }
+
+    fn of_targets(&self, delimiter: &Delimiter, mut executions: Vec<Execution>) -> Vec<Execution> {
+        let of_calls =
+            matches!(delimiter.kind, DelimiterKind::Syscall { .. } | DelimiterKind::Between { .. });
+        if of_calls && delimiter.scope.only.is_none() && !self.targets.is_empty() {
+            executions.retain(|execution| self.threads.descends_from(execution.tid, &self.targets));
+        }
+        executions
+    }
+
+    /// The programs whose markers delimit executions, if there are several. Threads of unknown processes do not count: they may
+    /// belong to one.
+    fn marking_programs(&self, delimiter: &Delimiter, executions: &[Execution]) -> Vec<(String, u64)> {
+        if !matches!(delimiter.kind, DelimiterKind::Markers(_)) {
+            return Vec::new();
+        }
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for execution in executions {
+            let process = self.threads.known_process(execution.tid);
+            let name = process.map_or("", |process| self.threads.name_of(process));
+            if !name.is_empty() {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let mut programs: Vec<(String, u64)> =
+            counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        programs.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        if programs.len() > 1 { programs } else { Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fields::{field, number};
 use crate::tid_map::TidMap;
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, TextId, ThreadMembership, Tid};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `CLONE_THREAD`: the new task belongs to its creator's process.
 const CLONE_THREAD: u64 = 0x0001_0000;
@@ -206,6 +206,30 @@ impl Threads {
             }
         }
         ancestor
+    }
+
+    /// The process of a thread, if it is known.
+    pub(crate) fn known_process(&self, tid: Tid) -> Option<Tid> {
+        let process = self.process_of(tid);
+        self.threads.get(process).and_then(|thread| thread.process)
+    }
+
+    /// Whether a thread belongs to one of these processes, or to one that descends from them.
+    pub(crate) fn descends_from(&self, tid: Tid, processes: &HashSet<Tid>) -> bool {
+        let mut ancestor = tid;
+        for _ in 0..ANCESTORS_MAX {
+            if processes.contains(&ancestor) {
+                return true;
+            }
+            match self.threads.get(ancestor) {
+                Some(KnownThread { process: Some(process), .. }) if *process != ancestor => {
+                    ancestor = *process
+                }
+                Some(KnownThread { parent: Some(parent), .. }) => ancestor = *parent,
+                _ => break,
+            }
+        }
+        false
     }
 
     /// The container of a thread or of its nearest ancestor that has one; empty if unknown.

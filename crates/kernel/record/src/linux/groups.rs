@@ -70,7 +70,7 @@ impl GroupWatch {
                 threads.push(ThreadMembership { tid: Tid(*tid), process: Tid(*process), group, at_end });
             }
         }
-        HostSnapshot { hierarchy: Some(self.hierarchy.number), groups, threads, probes: Vec::new() }
+        HostSnapshot { hierarchy: Some(self.hierarchy.number), groups, threads, ..HostSnapshot::default() }
     }
 
     /// All threads with their processes and the paths of their groups.

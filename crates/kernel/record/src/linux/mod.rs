@@ -144,11 +144,13 @@ impl Session {
         self.buffer.start()?;
         let begin = Instant::now();
         let mut watched = WatchOutcome::start(&settings.target)?;
+        let targets = watched.processes();
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
         self.buffer.stop()?;
         self.notes.extend(uprobes::uncalled(&self.buffer.tracefs, &self.functions));
-        let snapshot = HostSnapshot { probes: std::mem::take(&mut self.functions), ..groups.end() };
+        let probes = std::mem::take(&mut self.functions);
+        let snapshot = HostSnapshot { probes, targets, ..groups.end() };
         let files = readers.finish().map_err(|source| RecordError::Kernel {
             what: "reading the trace buffer failed".to_owned(),
             source,

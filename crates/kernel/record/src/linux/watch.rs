@@ -1,8 +1,10 @@
 //! Runs the command and waits: for its end, for a process, for a signal, or for the time to be over.
 
+use super::groups::numbers;
 use crate::error::RecordError;
 use crate::settings::RecordTarget;
 use crate::summary::CommandEnd;
+use laggard_model::Tid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, getpgrp, kill_process, pidfd_open, test_kill_process};
@@ -139,6 +141,22 @@ impl WatchOutcome {
         })
     }
 
+    /// The watched process and the descendants that it has now.
+    pub(super) fn processes(&self) -> Vec<Tid> {
+        let Some(pid) = self.pid else { return Vec::new() };
+        let mut processes = vec![pid.as_raw_nonzero().get().unsigned_abs()];
+        let parents: Vec<(u32, u32)> =
+            numbers("/proc").into_iter().filter_map(|process| Some((process, parent(process)?))).collect();
+        let mut next = 0;
+        while let Some(&parent) = processes.get(next) {
+            next += 1;
+            let children = parents.iter().filter(|(_, of)| *of == parent).map(|(process, _)| *process);
+            let new: Vec<u32> = children.filter(|process| !processes.contains(process)).collect();
+            processes.extend(new);
+        }
+        processes.into_iter().map(Tid).collect()
+    }
+
     /// Waits; signals are passed on to the command, if there is one.
     pub(super) fn wait(&mut self, signals: &mut Signals, until: Option<Instant>) -> StopReason {
         loop {
@@ -194,6 +212,12 @@ impl WatchOutcome {
             Err(_) => CommandEnd::NoCommand,
         }
     }
+}
+
+/// The parent of a process: the second field after its name, which is in parentheses and may contain any character.
+fn parent(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether a process lives; one that has ended and was not yet waited for does not.

@@ -192,3 +192,26 @@ fn auto_prefers_markers_then_programs() {
     let delimited = find("auto", "10 7 marker a begin");
     assert!(delimited.executions.is_empty() && delimited.delimiter_reason.contains("neither"));
 }
+
+#[test]
+fn programs_that_write_markers_are_counted() {
+    let drawing = "
+        1 1 fork 7 shop
+        2 7 rename shop
+        3 7 process 7
+        4 9 rename backup
+        5 9 process 9
+        6 8 rename shop-worker
+        10 7 marker order begin
+        20 7 marker order end
+        30 7 marker order begin
+        40 7 marker order end
+        50 9 marker copy begin
+        60 9 marker copy end
+        70 8 marker order begin
+        80 8 marker order end
+    ";
+    let programs = |drawing: &str| find("marker", drawing).programs;
+    assert_eq!(programs(drawing), [("shop".to_owned(), 2), ("backup".to_owned(), 1)], "8 may belong to one");
+    assert_eq!(programs(&drawing.replace("5 9 process 9", "5 9 process 7")), []);
+}

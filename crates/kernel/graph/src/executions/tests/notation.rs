@@ -2,7 +2,8 @@
 
 use crate::executions::{DelimitedExecutions, Delimiter, Execution, ExecutionFinder};
 use laggard_model::{
-    Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, StatedumpStatus, Tid,
+    Cpu, EventKind, HostSnapshot, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, StatedumpStatus,
+    Tid,
 };
 
 fn number(word: &str) -> u32 {
@@ -82,11 +83,17 @@ pub(super) fn events(text: &str) -> (Vec<KernelEvent>, KernelTexts) {
 
 /// The executions of a delimiter in a drawing.
 pub(super) fn find(delimiter: &str, drawing: &str) -> DelimitedExecutions {
+    find_with(delimiter, drawing, &HostSnapshot::default())
+}
+
+/// The same in a recording with what the recorder saw.
+pub(super) fn find_with(delimiter: &str, drawing: &str, snapshot: &HostSnapshot) -> DelimitedExecutions {
     let (events, texts) = events(drawing);
     let mut finder = ExecutionFinder::new(Delimiter::parse(delimiter).unwrap());
     for event in &events {
         finder.push(event, &texts);
     }
+    finder.add_snapshot(snapshot);
     let mut losses = Losses::none();
     let delimited = finder.finish(&mut losses);
     assert_eq!(losses.iter().map(|(_, loss)| loss.count).sum::<u64>(), delimited.unfinished);

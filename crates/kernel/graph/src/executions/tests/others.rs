@@ -1,6 +1,7 @@
 //! Executions by events, programs, system calls, and threads.
 
-use super::notation::check;
+use super::notation::{check, find, find_with};
+use laggard_model::{HostSnapshot, ThreadMembership, Tid};
 
 #[test]
 fn pairs_of_events_with_and_without_a_key() {
@@ -110,4 +111,35 @@ fn lifetimes_of_threads_and_windows_of_one_thread() {
     check("tid:9,0.000000025..5", drawing, &["job - 9>9 25..90 0"], 0);
     check("tid:5", drawing, &[], 1);
     check("tid:9,7..8", drawing, &[], 1);
+}
+
+#[test]
+fn calls_delimit_executions_of_the_recorded_processes() {
+    // 7 is the recorded process, 8 its child, 9 a thread of that, 20 another program; 7 had a child 30 when it began.
+    let drawing = "
+        1 7 fork 8 server
+        2 8 exec /usr/bin/server
+        3 8 fork 9 worker
+        10 9 leave 232 1
+        11 20 leave 232 1
+        12 30 leave 232 1
+        20 9 enter 232
+        21 20 enter 232
+        22 30 enter 232
+    ";
+    let member = |tid| ThreadMembership { tid: Tid(tid), process: Tid(tid), group: 0, at_end: false };
+    let snapshot = HostSnapshot {
+        targets: vec![Tid(7), Tid(30)],
+        threads: vec![member(20), member(30)],
+        ..HostSnapshot::default()
+    };
+    let found = |delimiter: &str| {
+        let delimited = find_with(delimiter, drawing, &snapshot);
+        let tids: Vec<u32> = delimited.executions.iter().map(|execution| execution.tid.0).collect();
+        (tids, delimited.of_other_processes)
+    };
+    assert_eq!(found("between:epoll_wait"), (vec![9, 30], 1));
+    assert_eq!(found("between:epoll_wait@process=*"), (vec![9, 20, 30], 0));
+    let whole = find("between:epoll_wait", drawing);
+    assert_eq!((whole.executions.len(), whole.of_other_processes), (3, 0), "of the whole machine");
 }
