@@ -3,7 +3,7 @@
 use crate::peers::PeerAnswer;
 use crate::results::{Detection, RunResult};
 use crate::rules::RuleAlarm;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The page before the results.
@@ -98,71 +98,76 @@ fn conditions(out: &mut String, results: &[RunResult]) {
 }
 
 fn summary(out: &mut String, faults: &[&RunResult], days: &[&RunResult]) {
-    let count = |is: &dyn Fn(&Detection) -> bool| {
-        faults.iter().filter(|result| result.detection.as_ref().is_some_and(is)).count()
+    let latest = latest(faults);
+    line(
+        out,
+        format_args!(
+            "## Summary\n\n| | of {} runs of {} faults | of the latest run of each |\n|---|---|---|",
+            faults.len(),
+            latest.len()
+        ),
+    );
+    for ((what, of_all), (_, of_latest)) in summary_rows(faults).into_iter().zip(summary_rows(&latest)) {
+        line(out, format_args!("| {what} | {of_all} | {of_latest} |"));
+    }
+    let quiet = |days: &[&RunResult]| {
+        let quiet = days.iter().filter(|day| day.is_right()).count();
+        format!("{quiet} of {}", days.len())
     };
-    let all = faults.len();
-    let has_replica = |result: &&&RunResult| result.expected.contains(" on ");
-    let replicas: Vec<_> = faults.iter().filter(has_replica).collect();
-    let kinds: BTreeSet<&str> = faults.iter().map(|result| result.fault.as_str()).collect();
-    let quiet = days.iter().filter(|day| day.is_right()).count();
-    let peers = |name: &str| {
-        faults.iter().filter(|result| peer(result, name).is_some_and(|peer| peer.is_right)).count()
+    let of_latest = self::latest(days);
+    line(
+        out,
+        format_args!("| harmless days without an incident | {} | {} |\n", quiet(days), quiet(&of_latest)),
+    );
+}
+
+/// The latest run of each fault: earlier ones are of earlier builds, or were run again for a reason that the page states.
+fn latest<'a>(results: &[&'a RunResult]) -> Vec<&'a RunResult> {
+    let mut latest: BTreeMap<&str, &RunResult> = BTreeMap::new();
+    for result in results {
+        let known = latest.entry(&result.fault).or_insert(result);
+        if (result.began_ns, result.is_replay) >= (known.began_ns, known.is_replay) {
+            *known = result;
+        }
+    }
+    latest.into_values().collect()
+}
+
+/// What is counted, and its count.
+fn summary_rows(faults: &[&RunResult]) -> Vec<(&'static str, String)> {
+    let detected = |is: &dyn Fn(&Detection) -> bool| {
+        faults.iter().filter(|result| result.detection.as_ref().is_some_and(is)).count().to_string()
     };
-    line(out, format_args!("## Summary\n\n| | of {all} runs of {} faults |\n|---|---|", kinds.len()));
-    line(out, format_args!("| detected | {} |", count(&|_| true)));
-    line(
-        out,
-        format_args!(
-            "| right operation, service, or edge first, in the first verdict | {} |",
-            count(&|d| d.is_target_at_first)
-        ),
+    let any = |is: &dyn Fn(&RunResult) -> bool| faults.iter().filter(|result| is(result)).count().to_string();
+    let on_replicas = |result: &RunResult| result.expected.contains(" on ");
+    let is_right_replica =
+        |result: &RunResult| result.detection.as_ref().is_some_and(|d| d.is_target && d.is_replica);
+    let peers = |name: &str| any(&|result| peer(result, name).is_some_and(|peer| peer.is_right));
+    let of_replicas = format!(
+        "{} of {}",
+        any(&|result| on_replicas(result) && is_right_replica(result)),
+        any(&on_replicas)
     );
-    line(out, format_args!("| … at the end | {} |", count(&|d| d.is_target)));
-    line(
-        out,
-        format_args!(
-            "| … and the replicas or tenant, none where all are hit | {} |",
-            count(&|d| d.is_target && d.is_replica)
+    vec![
+        ("detected", detected(&|_| true)),
+        (
+            "right operation, service, or edge first, in the first verdict",
+            detected(&|d| d.is_target_at_first),
         ),
-    );
-    let on_replicas = replicas
-        .iter()
-        .filter(|result| result.detection.as_ref().is_some_and(|d| d.is_target && d.is_replica));
-    line(
-        out,
-        format_args!(
-            "| the same where replicas are to blame | {} of {} |",
-            on_replicas.count(),
-            replicas.len()
+        ("… at the end", detected(&|d| d.is_target)),
+        ("… and the replicas or tenant, none where all are hit", any(&is_right_replica)),
+        ("the same where replicas are to blame", of_replicas),
+        ("class of cause right", detected(&|d| d.is_cause)),
+        (
+            "onset within two minutes",
+            detected(&|d| d.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0)),
         ),
-    );
-    line(out, format_args!("| class of cause right | {} |", count(&|d| d.is_cause)));
-    line(
-        out,
-        format_args!(
-            "| onset within two minutes | {} |",
-            count(&|d| d.onset_error_s.is_some_and(|error_s| error_s.abs() <= 120.0))
-        ),
-    );
-    line(out, format_args!("| no false statement | {} |", count(&|d| d.false_statements.is_empty())));
-    line(
-        out,
-        format_args!(
-            "| a 95th percentile fires | {} |",
-            faults.iter().filter(|result| result.rules.p95.minutes.is_some()).count()
-        ),
-    );
-    line(
-        out,
-        format_args!(
-            "| a share of errors fires | {} |",
-            faults.iter().filter(|result| result.rules.errors.minutes.is_some()).count()
-        ),
-    );
-    line(out, format_args!("| MicroRank names it first, given the time | {} |", peers("MicroRank")));
-    line(out, format_args!("| TraceRCA names it first, given the time | {} |", peers("TraceRCA")));
-    line(out, format_args!("| harmless days without an incident | {quiet} of {} |\n", days.len()));
+        ("no false statement", detected(&|d| d.false_statements.is_empty())),
+        ("a 95th percentile fires", any(&|result| result.rules.p95.minutes.is_some())),
+        ("a share of errors fires", any(&|result| result.rules.errors.minutes.is_some())),
+        ("MicroRank names it first, given the time", peers("MicroRank")),
+        ("TraceRCA names it first, given the time", peers("TraceRCA")),
+    ]
 }
 
 fn faults_table(out: &mut String, faults: &[&RunResult]) {
@@ -357,14 +362,26 @@ mod tests {
         let text = page(&[RunResult { note, ..result("leak", "leak-1") }, result("errors", "errors-1")], "");
         assert!(text.contains("| leak-1 | no incident | too few \\| requests |"), "{text}");
         assert!(text.contains("| errors-1 | no incident | not examined |"), "{text}");
-        assert!(text.contains("| detected | 0 |"), "{text}");
+        assert!(text.contains("| detected | 0 | 0 |"), "{text}");
+    }
+
+    #[test]
+    fn the_latest_run_of_each_fault_is_counted_on_its_own() {
+        let runs = [(1, "leak-1"), (3, "leak-3"), (2, "leak-2")].map(|(began_ns, run)| {
+            let mut result = RunResult { began_ns, ..result("leak", run) };
+            result.rules.p95.minutes = (began_ns == 3).then_some(2.0);
+            result
+        });
+        let text = page(&runs, "");
+        assert!(text.contains("| | of 3 runs of 1 faults | of the latest run of each |"), "{text}");
+        assert!(text.contains("| a 95th percentile fires | 1 | 1 |"), "{text}");
     }
 
     #[test]
     fn a_harmless_day_without_an_incident_is_right() {
         let day = RunResult { is_harmless: true, ..result("backup", "backup-1") };
         let text = page(&[day], "");
-        assert!(text.contains("| harmless days without an incident | 1 of 1 |"), "{text}");
+        assert!(text.contains("| harmless days without an incident | 1 of 1 | 1 of 1 |"), "{text}");
         assert!(!text.contains("| backup-1 |"), "{text}");
     }
 }
