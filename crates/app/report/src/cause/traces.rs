@@ -69,7 +69,7 @@ impl Evidence {
                 }
                 "unprocessed-messages" => {
                     let text = format!(
-                        "{callee} processed {now} of the messages of {operation} ({usual} before): the others wait in a queue, or are lost."
+                        "{operation} processed {now} of the messages of {callee} ({usual} before): the others wait in a queue, or are lost."
                     );
                     self.add(CauseClass::Waiting, 2.5, text);
                 }

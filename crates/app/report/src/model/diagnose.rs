@@ -232,7 +232,7 @@ pub struct Suspect {
     /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
     /// window), `attribute` (slower for requests with one value of an attribute than for others),
     /// `errors` (fails more often), `missing-calls` (no longer makes calls: it returns early),
-    /// `unprocessed-messages` (its messages are not processed, or not yet), `new-calls` and `more-calls` (calls other
+    /// `unprocessed-messages` (it has not processed messages to it, or not yet), `new-calls` and `more-calls` (calls other
     /// operations for the first time, or more often), `some-replicas` (only some replicas perform it, although the others
     /// run its callers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -303,10 +303,11 @@ pub struct BehaviorChange {
     /// `errors`, `missing-calls`, `unprocessed-messages`, `new-calls`, `more-calls` or `some-replicas`; in alerts also
     /// `missing-requests`, `uneven-requests`, and `interrupted-replica`.
     pub kind: String,
-    /// The operations that it calls less or more often, the largest difference first; empty for errors and `some-replicas`.
+    /// The operations that it calls less or more often, the largest difference first; of `unprocessed-messages` the one that sends
+    /// them; empty for errors and `some-replicas`.
     pub callees: Vec<Callee>,
     /// Share of its calls that fail by themselves, or that call the first callee; for `more-calls`, calls of the first callee
-    /// per call; for `some-replicas`, the share of its callers' calls on the suspect's replicas that perform it; for
+    /// per call; for `unprocessed-messages`, the share of messages that it processed; for `some-replicas`, the share of its callers' calls on the suspect's replicas that perform it; for
     /// `missing-requests`, the requests that enter at the service, as a share of the usual ones.
     pub rate: f64,
     /// The same in the baseline, or on the other replicas.

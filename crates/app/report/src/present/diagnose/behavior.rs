@@ -24,7 +24,7 @@ pub fn behavior_phrase(change: &BehaviorChange, compared_with: &str) -> String {
         }
         "missing-calls" => format!("calls {callees} in {now} of its calls, {before} {against}"),
         "unprocessed-messages" => {
-            format!("sends messages of which {callees} processed {now} in this time, {before} {against}")
+            format!("processed {now} of the messages of {callees} in this time, {before} {against}")
         }
         SOME_REPLICAS => format!("is performed on these replicas only, in {now} of its callers' calls"),
         "new-calls" => format!("calls {callees} in {now} of its calls, never in {compared_with}"),

@@ -98,7 +98,7 @@ pub(crate) fn words(evidence: &[String]) -> Vec<String> {
         "attribute" => "slower for requests with one value of an attribute than for others".to_owned(),
         "errors" => "its calls fail more often".to_owned(),
         "missing-calls" => "it no longer makes calls that it made before".to_owned(),
-        "unprocessed-messages" => "its messages are not processed, or not yet".to_owned(),
+        "unprocessed-messages" => "it has not processed messages to it, or not yet".to_owned(),
         "new-calls" => "it makes calls that it never made before".to_owned(),
         "more-calls" => "it makes more calls than before".to_owned(),
         "some-replicas" => "only some replicas perform it".to_owned(),

@@ -237,15 +237,25 @@ impl<'a> OutcomeStudy<'a> {
     /// `extra` is the time of additional calls.
     fn changed(&self, change: &CallChange, extra: Option<Excess>) -> Suspect {
         let callee = change.callees.first().copied();
-        let rates = self.rates(change.caller, |tree, errors, node| {
+        let mut rates = self.rates(change.caller, |tree, errors, node| {
             let mut called = tree.callees(node);
             let calls_it = called.any(|below| Some(tree.operation[below as usize]) == callee);
             (!errors.contains(&node)).then_some(calls_it != (change.kind == CallChangeKind::Missing))
         });
         let names = self.study.union.names();
-        let is_consumer = |operation| names.operation_key(operation).kind == SpanKind::Consumer;
+        let is_consumer =
+            |operation: &OperationId| names.operation_key(*operation).kind == SpanKind::Consumer;
+        // A message that was not processed is the consumer's, not its sender's.
+        let consumer = callee.filter(is_consumer).filter(|_| change.kind == CallChangeKind::Missing);
+        let (subject, others) = match consumer {
+            Some(consumer) => (consumer, std::slice::from_ref(&change.caller)),
+            None => (change.caller, &change.callees[..]),
+        };
+        if consumer.is_some() {
+            rates.replicas = self.rates(subject, |_, _, _| Some(false)).replicas;
+        }
         let evidence = match change.kind {
-            CallChangeKind::Missing if callee.is_some_and(is_consumer) => Evidence::UnprocessedMessages,
+            CallChangeKind::Missing if consumer.is_some() => Evidence::UnprocessedMessages,
             CallChangeKind::Missing => Evidence::MissingCalls,
             CallChangeKind::New => Evidence::NewCalls,
             CallChangeKind::More => Evidence::MoreCalls,
@@ -256,7 +266,7 @@ impl<'a> OutcomeStudy<'a> {
         };
         let behavior = BehaviorChange {
             kind: evidence.name().to_owned(),
-            callees: change.callees.iter().take(CALLEES_MAX).map(name).collect(),
+            callees: others.iter().take(CALLEES_MAX).map(name).collect(),
             rate: change.rate,
             usual_rate: change.usual_rate,
             is_against_peers: false,
@@ -269,7 +279,7 @@ impl<'a> OutcomeStudy<'a> {
                 |row: u32| if hit.contains(&row) { extra.total_ns / hit.len() as f64 } else { 0.0 };
             slower_by(self.study, &rates.rows.iter().copied().collect(), added_ns)
         });
-        let mut suspect = self.suspect(change.caller, evidence, behavior, &change.hit, rates);
+        let mut suspect = self.suspect(subject, evidence, behavior, &change.hit, rates);
         if let Some(hits) = &mut suspect.hits {
             hits.met = met;
             // Where a call was not always made before, only some of the requests without it are hit.
