@@ -1,7 +1,7 @@
 //! Reads the requests of a window from the store.
 
 use super::cache::RequestCache;
-use super::client::Client;
+use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
@@ -35,7 +35,7 @@ where
     F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
-    let turn = state.api.queries.acquire(Client::current());
+    let turn = state.api.queries.acquire(ClientId::current());
     let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
     let slices = slices(store, window).await?;
     let cache = state.api.cache.clone();

@@ -11,7 +11,7 @@ mod answers;
 mod cache;
 mod categories;
 mod category_latencies;
-mod client;
+mod client_id;
 mod data;
 mod events;
 mod health;
@@ -114,7 +114,7 @@ pub(crate) fn routes(state: AppState) -> Router {
     router
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(never_stored))
-        .layer(from_fn_with_state(state.clone(), client::note_client))
+        .layer(from_fn_with_state(state.clone(), client_id::note_client))
         .with_state(state)
 }
 

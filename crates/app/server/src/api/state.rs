@@ -1,7 +1,7 @@
 //! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
 
 use super::cache::{RequestCache, keep_expiring};
-use super::client::SharedPermits;
+use super::client_id::SharedPermits;
 use super::jobs::{JobLimits, Jobs};
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn imported_data_is_kept_for_as_long_as_live_data() {
+    fn imported_data_is_retained_for_as_long_as_live_data() {
         // Data of hour 0 that was imported in hour 1,000, and live data.
         let stored = [(0, 1_000), (1_000, 1_000), (1_011, 1_011)];
         assert_eq!(left(&stored[..2], 1_001), [0; 0]);

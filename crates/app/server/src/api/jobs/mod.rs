@@ -18,7 +18,7 @@ pub(crate) use progress::{JobState, Progress};
 pub(crate) use queue::JobSize;
 
 use super::answers::{Answer, Form, FormParameters};
-use super::client::Client;
+use super::client_id::ClientId;
 use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
 use laggard_model::Timestamp;
@@ -138,7 +138,7 @@ struct JobQueue {
 #[derive(Clone, Copy)]
 pub(crate) struct NewJob<'a> {
     pub(crate) tenant: &'a str,
-    pub(crate) client: Client,
+    pub(crate) client: ClientId,
     pub(crate) question: &'static str,
     pub(crate) size: JobSize,
 }

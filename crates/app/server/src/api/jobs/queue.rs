@@ -1,7 +1,7 @@
 //! Work that waits for a thread: clients are served in turn.
 
 use super::{Job, JobLimits, Work};
-use crate::api::client::Client;
+use crate::api::client_id::ClientId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) enum JobSize {
 /// A job with its work.
 pub(super) struct QueuedJob {
     pub(super) job: Arc<Job>,
-    pub(super) client: Client,
+    pub(super) client: ClientId,
     pub(super) size: JobSize,
     pub(super) work: Work,
 }
@@ -29,7 +29,7 @@ pub(super) struct FairQueue {
 }
 
 struct ClientQueue {
-    client: Client,
+    client: ClientId,
     waiting: VecDeque<QueuedJob>,
     /// Its long jobs that run.
     running: usize,
@@ -37,7 +37,7 @@ struct ClientQueue {
 
 impl FairQueue {
     /// Whether another job of a client can wait.
-    pub(super) fn has_room(&self, client: Client, limits: &JobLimits) -> bool {
+    pub(super) fn has_room(&self, client: ClientId, limits: &JobLimits) -> bool {
         let of_client = self.clients.iter().find(|queue| queue.client == client);
         self.len() < limits.waiting_max
             && of_client.is_none_or(|queue| queue.waiting.len() < limits.waiting_of_client_max)
@@ -70,7 +70,7 @@ impl FairQueue {
     }
 
     /// A job that [`FairQueue::pop`] returned has ended.
-    pub(super) fn end(&mut self, client: Client, size: JobSize) {
+    pub(super) fn end(&mut self, client: ClientId, size: JobSize) {
         if let Some(queue) = self.clients.iter_mut().find(|queue| queue.client == client) {
             queue.running -= usize::from(size == JobSize::Long);
         }

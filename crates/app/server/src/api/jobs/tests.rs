@@ -14,7 +14,7 @@ fn jobs(limits: JobLimits) -> Jobs {
 }
 
 fn new(tenant: &str) -> NewJob<'_> {
-    NewJob { tenant, client: Client::of_number(1), question: "diagnose", size: JobSize::Long }
+    NewJob { tenant, client: ClientId::from_number(1), question: "diagnose", size: JobSize::Long }
 }
 
 fn small_limits() -> JobLimits {
@@ -84,7 +84,7 @@ fn waiting_and_running_jobs_can_be_canceled() {
 }
 
 #[test]
-fn work_is_canceled_wherever_it_checks() {
+fn work_ends_at_its_next_check_after_it_is_canceled() {
     let jobs = jobs(small_limits());
     let job = jobs.submit(new("t"), |_| {
         loop {
@@ -117,12 +117,12 @@ fn waiting_for_the_store_is_canceled() {
 #[test]
 fn clients_are_served_in_turn_and_none_has_all_threads() {
     let jobs = jobs(JobLimits { threads: 2, waiting_max: 8, waiting_of_client_max: 3, ..small_limits() });
-    let of = |client| NewJob { client: Client::of_number(client), ..new("t") };
-    let (first, end_first) = blocked(&jobs, of(1));
-    let waiting: Vec<_> = (0..3).map(|_| jobs.submit(of(1), |_| Ok(answer())).unwrap()).collect();
-    let refused = jobs.submit(of(1), |_| Ok(answer())).err().unwrap();
+    let question_of = |client| NewJob { client: ClientId::from_number(client), ..new("t") };
+    let (first, end_first) = blocked(&jobs, question_of(1));
+    let waiting: Vec<_> = (0..3).map(|_| jobs.submit(question_of(1), |_| Ok(answer())).unwrap()).collect();
+    let refused = jobs.submit(question_of(1), |_| Ok(answer())).err().unwrap();
     assert_eq!(refused.kind(), ProblemKind::Busy, "three of a client may wait");
-    let other = jobs.submit(of(2), |_| Ok(answer())).unwrap();
+    let other = jobs.submit(question_of(2), |_| Ok(answer())).unwrap();
     assert_eq!(wait(&other), JobState::Done, "a thread is left to others");
     assert!(waiting.iter().all(|job| job.progress.progress().state == JobState::Waiting));
     end_first.send(()).unwrap();

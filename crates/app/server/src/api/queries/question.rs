@@ -3,7 +3,7 @@
 use super::body::QueryBody;
 use super::{AnswerParameters, submit};
 use crate::api::answers::Answer;
-use crate::api::client::Client;
+use crate::api::client_id::ClientId;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::jobs::{JobSize, NewJob, Progress};
 use crate::api::parameters;
@@ -60,10 +60,10 @@ pub(super) struct Work<R> {
 impl<R> Work<R> {
     /// Work that may take long.
     pub(super) fn long(answer: impl FnOnce(&Progress) -> Result<R, ApiError> + Send + 'static) -> Work<R> {
-        Work::of_size(JobSize::Long, answer)
+        Work::from_size(JobSize::Long, answer)
     }
 
-    pub(super) fn of_size(
+    pub(super) fn from_size(
         size: JobSize,
         answer: impl FnOnce(&Progress) -> Result<R, ApiError> + Send + 'static,
     ) -> Work<R> {
@@ -89,7 +89,7 @@ impl Question {
                                   parameters::Query(parameters): parameters::Query<AnswerParameters>,
                                   QueryBody { params, uploads }: QueryBody<P>| {
             let Work { size, answer } = prepare(Query { params, uploads, state: &state, tenant: &tenant })?;
-            let new = NewJob { tenant: &tenant.name, client: Client::current(), question: name, size };
+            let new = NewJob { tenant: &tenant.name, client: ClientId::current(), question: name, size };
             let answer = move |progress: &Progress| answer(progress).map(Answer::from_report);
             submit(&state, new, parameters, answer).await
         };

@@ -38,12 +38,12 @@ fn diagnose(query: Query<'_, DiagnoseParams>) -> Result<Work<Report>, ApiError> 
         let window = Window { since: settings.since, until: settings.until };
         let windows = tenant_queries.baseline_candidates(window).chain([window]);
         let size = tenant_queries.size_of(windows);
-        return Ok(Work::of_size(size, move |progress| {
+        return Ok(Work::from_size(size, move |progress| {
             tenant_queries.diagnose_with_earlier(settings, progress)
         }));
     }
     let size = tenant_queries.size_of(tenant_queries.windows(&settings));
-    Ok(Work::of_size(size, move |progress| tenant_queries.diagnose(&settings, progress)))
+    Ok(Work::from_size(size, move |progress| tenant_queries.diagnose(&settings, progress)))
 }
 
 fn compare(query: Query<'_, CompareParams>) -> Result<Work<Comparison>, ApiError> {
@@ -53,7 +53,7 @@ fn compare(query: Query<'_, CompareParams>) -> Result<Work<Comparison>, ApiError
     let tenant_queries = TenantQueries::of(query.state, query.tenant);
     let params = query.params;
     let size = tenant_queries.size_of(windows);
-    Ok(Work::of_size(size, move |progress| tenant_queries.compare(&params, windows, progress)))
+    Ok(Work::from_size(size, move |progress| tenant_queries.compare(&params, windows, progress)))
 }
 
 fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::api::ApiError;
-use crate::api::client::Client;
+use crate::api::client_id::ClientId;
 use crate::api::jobs::{JobLimits, JobSize, NewJob, Progress};
 use serde_json::json;
 use std::sync::Mutex;
@@ -116,7 +116,7 @@ fn occupy_threads(server: &TestServer) -> Sender<()> {
             let _ = ended.lock().unwrap().recv();
             Err(ApiError::invalid("enough"))
         };
-        let client = Client::of_number(number);
+        let client = ClientId::from_number(number);
         let new = NewJob { tenant: "default", client, question: "diagnose", size: JobSize::Short };
         server.state.api.jobs.submit(new, work).unwrap();
     }

@@ -15,42 +15,42 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A token, a login, or without these an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Client(u64);
+pub(crate) struct ClientId(u64);
 
 tokio::task_local! {
-    static CLIENT: Client;
+    static CLIENT: ClientId;
 }
 
-impl Client {
+impl ClientId {
     /// The client of the request that this task answers.
-    pub(crate) fn current() -> Client {
+    pub(crate) fn current() -> ClientId {
         CLIENT.try_with(|client| *client).unwrap_or_default()
     }
 
     #[cfg(test)]
-    pub(crate) const fn of_number(number: u64) -> Client {
-        Client(number)
+    pub(crate) const fn from_number(number: u64) -> ClientId {
+        ClientId(number)
     }
 
-    fn from_request(request: &Request, tokens_are_needed: bool) -> Client {
+    fn from_request(request: &Request, tokens_are_needed: bool) -> ClientId {
         let address = request.extensions().get::<Peer>().map(|peer| network(peer.address.ip()));
-        Client::from_parts(request.headers(), address, tokens_are_needed)
+        ClientId::from_parts(request.headers(), address, tokens_are_needed)
     }
 
     /// Where no token is needed, anyone can send any: only the address counts.
-    fn from_parts(headers: &HeaderMap, address: Option<IpAddr>, tokens_are_needed: bool) -> Client {
+    fn from_parts(headers: &HeaderMap, address: Option<IpAddr>, tokens_are_needed: bool) -> ClientId {
         static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let secret = [AUTHORIZATION, COOKIE].iter().find_map(|name| headers.get(name));
         match secret.filter(|_| tokens_are_needed) {
-            Some(secret) => Client(KEYS.hash_one(secret.as_bytes())),
-            None => Client(KEYS.hash_one(address)),
+            Some(secret) => ClientId(KEYS.hash_one(secret.as_bytes())),
+            None => ClientId(KEYS.hash_one(address)),
         }
     }
 }
 
 /// Notes the client for everything that answers a request.
 pub(super) async fn note_client(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let client = Client::from_request(&request, state.admission.tokens_are_needed());
+    let client = ClientId::from_request(&request, state.admission.tokens_are_needed());
     CLIENT.scope(client, next.run(request)).await
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct SharedPermits {
     all: Arc<Semaphore>,
     each_max: usize,
     /// Of clients that wait or have a permit.
-    of_clients: Mutex<HashMap<Client, Weak<Semaphore>>>,
+    of_clients: Mutex<HashMap<ClientId, Weak<Semaphore>>>,
 }
 
 /// Returned when it is dropped.
@@ -77,14 +77,14 @@ impl SharedPermits {
     }
 
     /// Waits for a permit. Requests of one client beyond its share wait for each other, not in front of others.
-    pub(crate) async fn acquire(&self, client: Client) -> SharedPermit {
+    pub(crate) async fn acquire(&self, client: ClientId) -> SharedPermit {
         let own = self.of_client(client);
         let of_client = own.clone().acquire_owned().await.expect("the semaphore is never closed");
         let of_all = self.all.clone().acquire_owned().await.expect("the semaphore is never closed");
         SharedPermit { _of_all: of_all, _of_client: of_client, _client: own }
     }
 
-    fn of_client(&self, client: Client) -> Arc<Semaphore> {
+    fn of_client(&self, client: ClientId) -> Arc<Semaphore> {
         let mut of_clients = self.of_clients.lock().expect("no thread panics while it holds the lock");
         if let Some(known) = of_clients.get(&client).and_then(Weak::upgrade) {
             return known;
@@ -104,21 +104,21 @@ mod tests {
 
     #[test]
     fn a_client_is_its_token_or_its_address() {
-        let of = |token: Option<&'static str>, address: &str, tokens_are_needed: bool| {
+        let client = |token: Option<&'static str>, address: &str, tokens_are_needed: bool| {
             let headers =
                 token.map(|token| (AUTHORIZATION, HeaderValue::from_static(token))).into_iter().collect();
-            Client::from_parts(&headers, address.parse().ok(), tokens_are_needed)
+            ClientId::from_parts(&headers, address.parse().ok(), tokens_are_needed)
         };
-        assert_eq!(of(Some("Bearer a"), "10.0.0.1", true), of(Some("Bearer a"), "10.0.0.2", true));
-        assert_ne!(of(Some("Bearer a"), "10.0.0.1", true), of(Some("Bearer b"), "10.0.0.1", true));
-        assert_eq!(of(Some("Bearer a"), "10.0.0.1", false), of(Some("Bearer b"), "10.0.0.1", false));
-        assert_ne!(of(None, "10.0.0.1", false), of(None, "10.0.0.2", false));
+        assert_eq!(client(Some("Bearer a"), "10.0.0.1", true), client(Some("Bearer a"), "10.0.0.2", true));
+        assert_ne!(client(Some("Bearer a"), "10.0.0.1", true), client(Some("Bearer b"), "10.0.0.1", true));
+        assert_eq!(client(Some("Bearer a"), "10.0.0.1", false), client(Some("Bearer b"), "10.0.0.1", false));
+        assert_ne!(client(None, "10.0.0.1", false), client(None, "10.0.0.2", false));
     }
 
     #[tokio::test]
     async fn one_client_leaves_a_permit_to_others() {
         let permits = SharedPermits::new(Arc::new(Semaphore::new(3)));
-        let (greedy, other) = (Client(1), Client(2));
+        let (greedy, other) = (ClientId(1), ClientId(2));
         let first = permits.acquire(greedy).await;
         let _second = permits.acquire(greedy).await;
         let mut third = Box::pin(permits.acquire(greedy));
@@ -127,7 +127,7 @@ mod tests {
         drop((first, of_other));
         third.await;
         assert_eq!(permits.of_clients.lock().unwrap().len(), 2);
-        drop(permits.of_client(Client(3)));
+        drop(permits.of_client(ClientId(3)));
         assert_eq!(permits.of_clients.lock().unwrap().len(), 2, "clients without permits are forgotten");
     }
 }
