@@ -17,13 +17,18 @@ struct Layer {
 /// The arrows. A crate stands below everything it uses.
 const LAYERS: &[Layer] = &[
     Layer { name: "laggard-model", may_use: &[], tests_may_use: &[] },
-    Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-parallel", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-numeric", may_use: &["laggard-parallel"], tests_may_use: &[] },
     Layer { name: "laggard-settings", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer { name: "laggard-system", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-elf", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-wire", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
-    Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-formats",
+        may_use: &["laggard-parallel", "laggard-model", "laggard-wire"],
+        tests_may_use: &[],
+    },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-prometheus", may_use: &["laggard-model", "laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-collect", may_use: &["laggard-system"], tests_may_use: &[] },
@@ -35,11 +40,15 @@ const LAYERS: &[Layer] = &[
         may_use: &["laggard-model", "laggard-simulate"],
         tests_may_use: &[],
     },
-    Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-engine",
+        may_use: &["laggard-model", "laggard-parallel", "laggard-assembly"],
+        tests_may_use: &[],
+    },
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer {
         name: "laggard-changes",
-        may_use: &["laggard-settings", "laggard-numeric"],
+        may_use: &["laggard-parallel", "laggard-settings", "laggard-numeric"],
         tests_may_use: &["laggard-simulate"],
     },
     Layer { name: "laggard-capacity", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
@@ -50,12 +59,12 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "laggard-align",
-        may_use: &["laggard-settings", "laggard-numeric"],
+        may_use: &["laggard-parallel", "laggard-settings", "laggard-numeric"],
         tests_may_use: &["laggard-simulate-kernel"],
     },
     Layer {
         name: "laggard-kernel-formats",
-        may_use: &["laggard-model", "laggard-elf", "laggard-wire"],
+        may_use: &["laggard-parallel", "laggard-model", "laggard-elf", "laggard-wire"],
         tests_may_use: &[],
     },
     Layer {
@@ -65,7 +74,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "laggard-localize",
-        may_use: &["laggard-settings", "laggard-model", "laggard-numeric"],
+        may_use: &["laggard-parallel", "laggard-settings", "laggard-model", "laggard-numeric"],
         tests_may_use: &[],
     },
     Layer {
@@ -111,6 +120,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-params",
         may_use: &[
+            "laggard-parallel",
             "laggard-settings",
             "laggard-model",
             "laggard-formats",
@@ -136,6 +146,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-server",
         may_use: &[
+            "laggard-parallel",
             "laggard-settings",
             "laggard-model",
             "laggard-numeric",

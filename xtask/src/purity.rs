@@ -44,23 +44,11 @@ struct Exception {
     reason: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        path: "crates/traces/localize/src/cloud_diag.rs",
-        what: "std::thread",
-        reason: "scoped threads over categories; the caller says how many, and the answer does not depend on it",
-    },
-    Exception {
-        path: "crates/base/numeric/src/parallel.rs",
-        what: "std::thread",
-        reason: "scoped threads over items; the caller says how many, and the answer does not depend on it",
-    },
-    Exception {
-        path: "crates/base/numeric/src/robust_pca/stripes.rs",
-        what: "std::thread",
-        reason: "scoped threads over stripes of rows; the caller says how many, and no bit of the answer depends on it",
-    },
-];
+const EXCEPTIONS: &[Exception] = &[Exception {
+    path: "crates/base/numeric/src/robust_pca/stripes.rs",
+    what: "std::thread",
+    reason: "scoped threads over stripes of rows; the caller says how many, and no bit of the answer depends on it",
+}];
 
 /// Scans the sources of the pure crates.
 pub(crate) fn violations(repository: &Repository) -> Vec<String> {

@@ -40,6 +40,5 @@ pub(crate) fn failure(error: ReadError) -> CommandError {
     match error {
         ReadError::Params(invalid) => CommandError::usage(invalid),
         ReadError::Unreadable(reason) => CommandError::unreadable(reason),
-        ReadError::Stopped => CommandError::unreadable("reading was stopped"),
     }
 }

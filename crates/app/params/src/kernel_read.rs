@@ -4,11 +4,10 @@ use crate::ParamsError;
 use laggard_kernel_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 use laggard_kernel_formats::{OpenOptions, ReadTrace, open_with};
 use laggard_kernel_graph::{Delimiter, GraphMode, GraphSettings};
+use laggard_parallel::parallel_map;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a vertex of a graph.
 const VERTEX_BYTES: usize = 24;
@@ -33,11 +32,6 @@ impl TraceFile {
 pub trait ReadProgress: Sync {
     /// So many more events were read.
     fn events(&self, more: u64);
-
-    /// Whether nobody waits for the answer any more; reading ends before the next trace.
-    fn is_stopped(&self) -> bool {
-        false
-    }
 }
 
 /// Why traces were not read.
@@ -47,8 +41,6 @@ pub enum ReadError {
     Params(ParamsError),
     /// A trace cannot be read; which and why.
     Unreadable(String),
-    /// Nobody waits for it any more.
-    Stopped,
 }
 
 impl ReadError {
@@ -106,26 +98,8 @@ pub fn read_traces(
 ) -> Result<Vec<KernelRun>, ReadError> {
     let settings = reading.settings(files.len());
     let options = reading.options();
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<KernelRun, ReadError>)>> = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..reading.threads.get().min(files.len()) {
-            scope.spawn(|| {
-                while let Some((index, file)) = take(&next, files) {
-                    let read = read(file, &settings, &options, watch);
-                    done.lock().expect("no thread panics while it holds the lock").push((index, read));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().expect("no thread panics while it holds the lock");
-    done.sort_by_key(|&(index, _)| index);
-    done.into_iter().map(|(_, run)| run).collect()
-}
-
-fn take<'a>(next: &AtomicUsize, files: &'a [TraceFile]) -> Option<(usize, &'a TraceFile)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    files.get(index).map(|file| (index, file))
+    let read = |file: &TraceFile| read(file, &settings, &options, watch);
+    parallel_map(files, reading.threads, read).into_iter().collect()
 }
 
 fn read(
@@ -134,9 +108,6 @@ fn read(
     options: &OpenOptions,
     watch: &dyn ReadProgress,
 ) -> Result<KernelRun, ReadError> {
-    if watch.is_stopped() {
-        return Err(ReadError::Stopped);
-    }
     let trace = open_with(&file.path, options).map_err(|error| ReadError::unreadable(file, error))?;
     let mut reading = TraceReading::new(settings);
     let mut unreported = 0;

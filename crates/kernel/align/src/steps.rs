@@ -9,7 +9,7 @@ use crate::anomalies::{FeatureScores, LabeledExecutions};
 use crate::findings::localize_settings;
 use crate::localize::{ClusterProfile, DeviationMeasure, align_cluster, localize};
 use crate::sets::ExecutionSets;
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 
 /// Minimum number of members of a kind for its steps to be compared.
 const MEMBERS_MIN: usize = 8;

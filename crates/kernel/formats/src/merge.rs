@@ -2,6 +2,7 @@
 
 use crate::trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, TraceFacts};
 use laggard_model::{KernelEvent, KernelTexts, KernelTime, Loss};
+use laggard_parallel::check_canceled;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,6 +35,7 @@ impl PendingEvent {
     /// Time of the earliest event, when none can come before it any more. Reads as far as that takes.
     fn front(&mut self, batch: &mut EventBatch) -> Option<KernelTime> {
         while self.state == StreamState::More && !self.settled() {
+            check_canceled();
             self.state = self.stream.read(batch);
             for event in batch.events.drain(..) {
                 self.newest = self.newest.max(event.time);

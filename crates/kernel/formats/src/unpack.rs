@@ -3,6 +3,7 @@
 use crate::error::KernelTraceError;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Loss, Losses};
+use laggard_parallel::check_canceled;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -122,6 +123,7 @@ fn copy(from: &mut dyn Read, to: &mut File, limit: u64) -> io::Result<CopyResult
     let mut buffer = vec![0; 256 << 10];
     let mut copied = 0;
     loop {
+        check_canceled();
         let count = match from.read(&mut buffer) {
             Ok(0) => return Ok(CopyResult::Whole),
             Ok(count) => count,

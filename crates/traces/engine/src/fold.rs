@@ -1,7 +1,7 @@
 //! A question as start, add, merge, finish; and the engine that runs it on this machine's cores.
 
-use crate::parallel::in_parallel;
 use crate::view::{RequestRange, RequestView};
+use laggard_parallel::parallel_map;
 use std::num::NonZeroUsize;
 
 /// A computation over requests that may be split anywhere between requests.
@@ -59,7 +59,7 @@ impl LocalEngine {
 
     /// Applies `work` to every item in parallel; results in the order of the items.
     pub fn map<P: Sync, A: Send>(self, items: &[P], work: impl Fn(&P) -> A + Sync) -> Vec<A> {
-        in_parallel(items, self.threads, work)
+        parallel_map(items, self.threads, work)
     }
 
     /// Runs a fold. The answer does not depend on the number of threads: every range has its own partial,
@@ -70,7 +70,7 @@ impl LocalEngine {
             .step_by(length)
             .map(|from| range.part(from, (from + length).min(range.len())))
             .collect();
-        let partials = in_parallel(&intervals, self.threads, |interval| {
+        let partials = parallel_map(&intervals, self.threads, |interval| {
             let mut partial = fold.start();
             interval.iter().for_each(|request| fold.add(&mut partial, &request));
             partial

@@ -9,6 +9,7 @@ use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
     Sampling, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
+use laggard_parallel::parallel_map_owned;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
@@ -127,14 +128,12 @@ impl Ingest {
     pub fn finish(mut self, threads: NonZeroUsize) -> Traces {
         self.stay_within_limit();
         let mut losses = std::mem::take(&mut self.losses);
-        let mut work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
+        let work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
             .map(|(spans, calls)| Bucket { spans, calls, losses: Losses::none() })
             .collect();
-        let share = work.len().div_ceil(threads.get());
-        std::thread::scope(|scope| {
-            for buckets in work.chunks_mut(share) {
-                scope.spawn(|| buckets.iter_mut().for_each(Bucket::close));
-            }
+        let work = parallel_map_owned(work, threads, |mut bucket| {
+            bucket.close();
+            bucket
         });
         for bucket in &work {
             losses.merge(&bucket.losses);

@@ -15,7 +15,6 @@ pub mod contract;
 mod fold;
 mod handles;
 mod ingest;
-mod parallel;
 mod requests;
 mod slice;
 mod slice_builder;

@@ -7,7 +7,6 @@
 
 use crate::Origins;
 use crate::handles::HandleMap;
-use crate::parallel::{in_order, in_parallel};
 use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
 use crate::structure_index::StructureIndex;
 use crate::structure_shapes::StructureShapes;
@@ -18,6 +17,7 @@ use laggard_model::{
     AttributeSetId, Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler,
     Timestamp, TraceId, WeightSource,
 };
+use laggard_parallel::{parallel_map, parallel_map_owned};
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -112,7 +112,7 @@ impl Requests {
     pub fn from_traces(mut traces: Traces, threads: NonZeroUsize) -> Requests {
         let buckets: Vec<_> = std::mem::take(&mut traces.buckets);
         let attributes = &traces.attributes;
-        let slices = in_order(buckets, threads, |rows| {
+        let slices = parallel_map_owned(buckets, threads, |rows| {
             RequestSlice::from_sorted_rows(Names::new(), &rows, attributes, SliceFacts::default())
         });
         Requests::from_table(traces, slices, threads)
@@ -121,7 +121,7 @@ impl Requests {
     /// Requests of a borrowed span table.
     pub fn from_trace_table(traces: &Traces, threads: NonZeroUsize) -> Requests {
         let buckets: Vec<_> = traces.buckets.iter().collect();
-        let slices = in_order(buckets, threads, |rows| {
+        let slices = parallel_map_owned(buckets, threads, |rows| {
             RequestSlice::from_sorted_rows(Names::new(), rows, &traces.attributes, SliceFacts::default())
         });
         Requests::from_table(traces.without_rows(), slices, threads)
@@ -370,7 +370,7 @@ fn order(parts: &[MappedSlice], threads: NonZeroUsize) -> Vec<RequestRef> {
     let share = parts.len().div_ceil(threads.get()).max(1);
     let groups: Vec<(usize, &[MappedSlice])> =
         parts.chunks(share).enumerate().map(|(index, group)| (index * share, group)).collect();
-    let mut ranked = in_parallel(&groups, threads, |(first, group)| {
+    let mut ranked = parallel_map(&groups, threads, |(first, group)| {
         let mut ranked = Vec::with_capacity(group.iter().map(|part| part.slice.requests.len()).sum());
         for (part, number) in group.iter().zip(*first as u32..) {
             ranked.extend(part.slice.requests.iter().zip(0..).map(|(request, index)| RankedRequest {

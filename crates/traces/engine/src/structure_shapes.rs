@@ -1,9 +1,9 @@
 //! The shape of every tree structure, computed once per structure instead of once per request.
 
-use crate::parallel::in_parallel;
 use crate::slice::TreeStructure;
 use laggard_assembly::{Shape, ShapePosition, ShapeRule, Shaper};
 use laggard_model::Fingerprint;
+use laggard_parallel::parallel_map;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
@@ -38,7 +38,7 @@ impl StructureShapes {
         threads: NonZeroUsize,
     ) -> StructureShapes {
         let items: Vec<&[TreeStructure]> = structures.chunks(STRUCTURES_AT_ONCE).collect();
-        let shapes = in_parallel(&items, threads, |item| {
+        let shapes = parallel_map(&items, threads, |item| {
             let mut shaper = Shaper::new(rule, operations);
             item.iter().map(|structure| shaper.shape_of(structure.columns())).collect::<Vec<Shape>>()
         });

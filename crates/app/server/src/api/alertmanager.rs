@@ -2,7 +2,8 @@
 //! of its time.
 
 use super::answers::Answer;
-use super::jobs::{Job, Progress};
+use super::client_id::ClientId;
+use super::jobs::{Job, JobSize, NewJob, Progress};
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument};
 use super::queries::{TenantQueries, small_body};
@@ -139,7 +140,9 @@ pub(crate) async fn alertmanager(
     let mut jobs = Vec::new();
     for question in &accepted {
         let (tenant_queries, question) = (TenantQueries::of(&state, &tenant), question.clone());
-        let submitted = state.api.jobs.submit(&tenant.name, "alertmanager", move |progress| {
+        let client = ClientId::current();
+        let new = NewJob { tenant: &tenant.name, client, question: "alertmanager", size: JobSize::Long };
+        let submitted = state.api.jobs.submit(new, move |progress| {
             diagnose(&tenant_queries, &question, progress).map(Answer::from_report)
         });
         match submitted {

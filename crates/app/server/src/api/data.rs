@@ -1,9 +1,11 @@
 //! Reads the requests of a window from the store.
 
 use super::cache::RequestCache;
+use super::client_id::ClientId;
 use super::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
+use laggard_parallel::{Canceled, Cancellation};
 use laggard_params::Window;
 use laggard_store::Store;
 pub(crate) use laggard_system::available_threads as threads;
@@ -21,7 +23,7 @@ pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
 const QUEUE_MAX: Duration = Duration::from_secs(20);
 
 /// Answers a query about the requests of a window on a blocking thread. The number of concurrent queries is limited;
-/// others wait for at most [`QUEUE_MAX`].
+/// others wait for at most [`QUEUE_MAX`]. When the client goes away, the work ends.
 pub(crate) async fn query<T, F>(
     state: &AppState,
     store: &Store,
@@ -32,13 +34,12 @@ where
     T: Send + 'static,
     F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
-    let queries = state.api.queries.clone();
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries are waiting");
-    let permit = tokio::time::timeout(QUEUE_MAX, queries.acquire_owned()).await.map_err(busy)?;
-    let permit = permit.expect("the semaphore is never closed");
+    let turn = state.api.queries.acquire(ClientId::current());
+    let permit = tokio::time::timeout(QUEUE_MAX, turn).await.map_err(busy)?;
     let slices = slices(store, window).await?;
     let cache = state.api.cache.clone();
-    blocking(move || {
+    cancelable(move || {
         let answered = answer(&merge_slices(&cache, slices));
         drop(permit);
         answered
@@ -70,6 +71,24 @@ pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<Requ
         ));
     }
     Ok(view.requests(window.since, window.until).await?)
+}
+
+/// Runs blocking work on another thread until its client goes away.
+pub(crate) async fn cancelable<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let cancellation = Cancellation::default();
+    let _canceled_when_dropped = CancelOnDrop(cancellation.clone());
+    blocking(move || cancellation.run(work)).await?.map_err(|Canceled| ApiError::canceled())
+}
+
+/// Cancels work that nobody waits for: when it has ended, that changes nothing.
+struct CancelOnDrop(Cancellation);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// Runs blocking work on another thread.

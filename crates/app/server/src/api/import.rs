@@ -1,6 +1,6 @@
 //! `/api/v1/import` and `/api/v1/flush`: data from files, and the end of open traces.
 
-use super::data::blocking;
+use super::data::cancelable;
 use super::jobs::Progress;
 use super::parameters::{Query, now};
 use super::problem::{ApiError, ProblemDocument, ProblemKind};
@@ -83,7 +83,7 @@ pub(crate) async fn import(
     let busy = |_| ApiError::new(ProblemKind::Busy, "too many imports are running");
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
     let handle = Handle::current();
-    blocking(move || {
+    cancelable(move || {
         let imported = import_files(&uploads, &reading, tenant, handle);
         drop(permit);
         imported.map(Json)

@@ -11,6 +11,7 @@ mod answers;
 mod cache;
 mod categories;
 mod category_latencies;
+mod client_id;
 mod data;
 mod events;
 mod health;
@@ -43,7 +44,7 @@ pub(crate) use state::{Api, ApiState, AppState};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, delete, get, post, put};
 use http::header::{CACHE_CONTROL, HeaderValue};
@@ -110,7 +111,11 @@ pub(crate) fn routes(state: AppState) -> Router {
         router = router.route(path, any(not_found));
     }
     // Handlers count what they read; nothing else may end an upload early.
-    router.layer(DefaultBodyLimit::disable()).layer(from_fn(never_stored)).with_state(state)
+    router
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn(never_stored))
+        .layer(from_fn_with_state(state.clone(), client_id::note_client))
+        .with_state(state)
 }
 
 async fn not_allowed() -> ApiError {

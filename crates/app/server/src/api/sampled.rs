@@ -33,7 +33,8 @@ pub(crate) fn of_store(
     // Counters are read once before the first window, so that it is complete.
     let since = settings.since.minus(settings.length);
     let view = tenant_queries.store.view();
-    tenant_queries.handle.block_on(view.samples(since, settings.until, &mut samples))?;
+    let reading = async { Ok(view.samples(since, settings.until, &mut samples).await?) };
+    progress.wait_for(&tenant_queries.handle, reading)?;
     let window = Window { since, until: settings.until };
     let requests = tenant_queries.requests(&[window], progress)?;
     let input = InputFacts {

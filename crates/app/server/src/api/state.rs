@@ -1,6 +1,7 @@
 //! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
 
 use super::cache::{RequestCache, keep_expiring};
+use super::client_id::SharedPermits;
 use super::jobs::{JobLimits, Jobs};
 use super::uploads::UploadFolder;
 use crate::alerts::Alerts;
@@ -36,7 +37,7 @@ pub(crate) type AppState = Arc<ApiState>;
 pub(crate) struct Api {
     pub(crate) jobs: Jobs,
     /// Limits the queries that run at a time.
-    pub(crate) queries: Arc<Semaphore>,
+    pub(crate) queries: SharedPermits,
     /// Limits the imports that run at a time.
     pub(crate) imports: Arc<Semaphore>,
     pub(crate) uploads: UploadFolder,
@@ -54,7 +55,7 @@ impl Api {
         tokio::spawn(keep_expiring(cache.clone()));
         Api {
             jobs: Jobs::new(JobLimits::default()),
-            queries,
+            queries: SharedPermits::new(queries),
             imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
             uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
             cache,

@@ -10,7 +10,7 @@ mod progress;
 mod tls;
 
 pub(crate) use body::BodyTooSlow;
-pub(crate) use peers::Peer;
+pub(crate) use peers::{Peer, network};
 pub(crate) use tls::Transport;
 
 use crate::settings::{LimitSettings, ListenerKind};

@@ -55,7 +55,7 @@ impl Drop for ConnectionPermit {
 }
 
 /// The address itself, of IPv6 the /64 it is in.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
         address => address,

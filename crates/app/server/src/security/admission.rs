@@ -41,6 +41,11 @@ impl Admission {
             refused: AtomicU64::new(0),
         }
     }
+
+    /// Whether requests need a token.
+    pub(crate) fn tokens_are_needed(&self) -> bool {
+        self.tokens.are_needed()
+    }
 }
 
 /// The permission that a request needs.

@@ -95,6 +95,7 @@ impl StripeState {
     where
         F: Fn(RowBlock<'_>, &mut StripeSums, &mut Scratch) + Sync,
     {
+        laggard_parallel::check_canceled();
         let partition = self.partition;
         let workers = threads.get().min(self.sums.len());
         let queue = Mutex::new(self.stripes());

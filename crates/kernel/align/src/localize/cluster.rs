@@ -9,7 +9,8 @@ use crate::msa::{
     Background, Distances, Profile, ProfileRow, TimeFit, UsualTimes, align, align_timed, word_distance,
 };
 use crate::{StateId, StateSequence};
-use laggard_numeric::{mad, mean, median, median_of, parallel_map, sample_std};
+use laggard_numeric::{mad, mean, median, median_of, sample_std};
+use laggard_parallel::parallel_map;
 
 /// Maximum number of candidates for the alignment; distances of all pairs are computed.
 const CANDIDATES_MAX: usize = 400;

@@ -13,7 +13,7 @@ use super::result::{AlignedPosition, Deviation, DeviationKind, LocalizedExecutio
 use super::row;
 use super::settings::LocalizeSettings;
 use crate::{StateId, StateSequence};
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 
 /// Size of a neighborhood, in usual steps to either side.
 const NEIGHBORS: f64 = 3.0;

@@ -2,7 +2,7 @@
 
 use super::band::Move;
 use super::profile::{Profile, ProfileRow};
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 use std::num::NonZeroUsize;
 
 const MATCH: f64 = 1.0;

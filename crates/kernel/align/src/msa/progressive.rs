@@ -8,7 +8,7 @@ use super::scores::ProfileScores;
 use super::settings::{ColumnScore, MsaSettings};
 use super::table::{BestPath, best_path};
 use super::tree::Tree;
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::pairs::{OccupancyBits, sum_across};
 use super::progressive::AlignmentContext;
 use super::settings::ColumnScore;
 use super::tree::Tree;
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 
 /// A sweep whose relative gain is smaller than this is the last.
 const GAIN_MIN: f64 = 1e-4;

@@ -1,7 +1,7 @@
 //! Distances of sequences that are not aligned: by the words they share (Edgar 2004).
 
 use crate::StateId;
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 use std::num::NonZeroUsize;
 
 /// A symmetric matrix of distances; `n * (n - 1) / 2` doubles.

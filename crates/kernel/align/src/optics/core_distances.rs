@@ -2,7 +2,8 @@
 
 use super::blocks::Blocks;
 use super::rounded;
-use laggard_numeric::{Matrix, parallel_map};
+use laggard_numeric::Matrix;
+use laggard_parallel::parallel_map;
 use pulp::Arch;
 use std::num::NonZeroUsize;
 use std::ops::Range;

@@ -8,7 +8,7 @@ use crate::localize::{
     AlignedPosition, ClusterProfile, Deviation, DeviationKind, DeviationMeasure, LocalizeSettings,
     LocalizedExecution,
 };
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 
 /// The aligned normal executions; times do not affect the alignment.
 pub(crate) fn align_cluster(

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 
 use super::regression::Regression;
 use super::step_search::{CoefficientStep, StepSearch, strongest_step};

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use laggard_numeric::{INTERVAL_LANES, interval_residuals, parallel_map, residuals_upto};
+use laggard_numeric::{INTERVAL_LANES, interval_residuals, residuals_upto};
+use laggard_parallel::parallel_map;
 
 use super::WindowRegression;
 

@@ -12,6 +12,7 @@ use crate::paths::{Source, SourceOrigin};
 use crate::pump::{Pump, PumpMessage};
 use document::{DocumentAction, InputDocument};
 use laggard_model::{Loss, Sink};
+use laggard_parallel::check_canceled;
 use std::fs::File;
 use std::io::Read;
 
@@ -60,6 +61,7 @@ pub fn read(
             reading.handle(message)?;
             continue;
         };
+        check_canceled();
         progress.bytes(compressed);
         reading.outcome.bytes += compressed;
         let step = reading.push(&buffer)?;

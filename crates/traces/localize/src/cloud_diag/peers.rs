@@ -18,9 +18,10 @@ use super::settings::CloudDiagSettings;
 use crate::category::CategoryCalls;
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{
-    Weights, benjamini_hochberg, effective_sample_size, median, parallel_map,
-    weighted_mann_whitney_one_vs_rest, weighted_median,
+    Weights, benjamini_hochberg, effective_sample_size, median, weighted_mann_whitney_one_vs_rest,
+    weighted_median,
 };
+use laggard_parallel::parallel_map;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -93,7 +93,7 @@ pub fn mi(
 ) -> Mi {
     let mut out = Mi::default();
     let members = all_members(categories, settings, shared.mode, &mut out);
-    let studies = laggard_numeric::parallel_map(&members, threads, |members| {
+    let studies = laggard_parallel::parallel_map(&members, threads, |members| {
         study(categories, members, settings, shared)
     });
     out.excess_ns = studies.iter().filter(|study| study.is_analyzed()).map(Study::excess_ns).sum();

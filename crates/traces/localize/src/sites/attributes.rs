@@ -12,7 +12,7 @@ use crate::sites::per_category::Keyed;
 use crate::sites::replica_change::find_changed_groups;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 use laggard_settings::settings;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

@@ -23,9 +23,10 @@ use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::usual_level::{BLOCK_SPREAD_MIN, Usual, usual_level};
 use laggard_model::{OperationId, ServiceId};
 use laggard_numeric::{
-    Alternative, benjamini_hochberg, mann_whitney_exact, mean, median_of, parallel_map, sample_std,
-    spread_evenly, student_quantile_95,
+    Alternative, benjamini_hochberg, mann_whitney_exact, mean, median_of, sample_std, spread_evenly,
+    student_quantile_95,
 };
+use laggard_parallel::parallel_map;
 use laggard_settings::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

@@ -4,7 +4,8 @@ use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::{median, parallel_map};
+use laggard_numeric::median;
+use laggard_parallel::parallel_map;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 

@@ -18,8 +18,9 @@ use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::ReplicaId;
 use laggard_numeric::{
-    benjamini_hochberg, mean, median_of, parallel_map, sample_std, student_quantile_95, student_upper_tail,
+    benjamini_hochberg, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
 };
+use laggard_parallel::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 

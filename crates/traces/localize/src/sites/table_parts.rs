@@ -11,7 +11,7 @@ use crate::sites::sets::ReplicaSets;
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::table_builder::SiteTablePart;
 use laggard_model::{Fingerprint, ReplicaId};
-use laggard_numeric::parallel_map;
+use laggard_parallel::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 

@@ -1,23 +1,28 @@
 //! Jobs: requests that are being answered, and answers that are stored for a while.
 //!
 //! ```text
-//! submit ─► waiting (bounded) ─► one of a few threads ─► answer, stored (bounded in number, bytes, time)
-//!                 └─ cancel ─────────┘ checked between stages
+//! submit ─► waiting (bounded), by client in turn ─► one of a few threads ─► answer, stored (bounded in number, bytes, time)
+//!                 └─ cancel ───────────────────────────┘ checked by everything that may take long
 //! ```
+//!
+//! One thread answers short questions only.
 
 mod progress;
+mod queue;
 pub(crate) mod routes;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use progress::{JobState, Progress};
+pub(crate) use queue::JobSize;
 
 use super::answers::{Answer, Form, FormParameters};
+use super::client_id::ClientId;
 use super::parameters::now;
 use super::problem::{ApiError, ProblemKind};
 use laggard_model::Timestamp;
-use std::collections::VecDeque;
+use queue::{FairQueue, QueuedJob};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,9 +32,10 @@ use table::JobTable;
 /// How many jobs there can be, and how long answers stay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobLimits {
-    /// Answered at a time.
+    /// Answered at a time, besides a short one.
     pub(crate) threads: usize,
     pub(crate) waiting_max: usize,
+    pub(crate) waiting_of_client_max: usize,
     /// Ended jobs that are stored.
     pub(crate) stored_max: usize,
     /// Bytes of all answers together, by the size of their JSON.
@@ -42,7 +48,8 @@ impl Default for JobLimits {
     fn default() -> JobLimits {
         JobLimits {
             threads: 2,
-            waiting_max: 32,
+            waiting_max: 64,
+            waiting_of_client_max: 32,
             stored_max: 200,
             stored_bytes_max: 256 << 20,
             stored_ns_max: 3_600_000_000_000,
@@ -122,8 +129,18 @@ struct Shared {
 #[derive(Default)]
 struct JobQueue {
     jobs: JobTable,
-    waiting: VecDeque<(Arc<Job>, Work)>,
-    threads: usize,
+    waiting: FairQueue,
+    /// Threads that answer any question, and those that answer short ones.
+    threads: [usize; 2],
+}
+
+/// A question to be answered.
+#[derive(Clone, Copy)]
+pub(crate) struct NewJob<'a> {
+    pub(crate) tenant: &'a str,
+    pub(crate) client: ClientId,
+    pub(crate) question: &'static str,
+    pub(crate) size: JobSize,
 }
 
 impl Jobs {
@@ -131,37 +148,42 @@ impl Jobs {
         Jobs { shared: Arc::new(Shared { limits, table: Mutex::default(), woken: Condvar::new() }) }
     }
 
-    /// Takes a question; it is answered once others before it are.
+    /// Takes a question; it is answered in its client's turn.
     ///
     /// # Errors
     /// When too many wait.
     pub(crate) fn submit(
         &self,
-        tenant: &str,
-        question: &'static str,
+        new: NewJob<'_>,
         work: impl FnOnce(&Progress) -> Result<Answer, ApiError> + Send + 'static,
     ) -> Result<Arc<Job>, ApiError> {
+        let limits = &self.shared.limits;
         let mut table = self.table();
-        if table.waiting.len() >= self.shared.limits.waiting_max {
+        if !table.waiting.has_room(new.client, limits) {
             return Err(ApiError::new(ProblemKind::Busy, "too many questions wait for their turn"));
         }
         let job = Arc::new(Job {
             id: JobId::new(),
-            tenant: tenant.into(),
-            question,
+            tenant: new.tenant.into(),
+            question: new.question,
             created: now(),
             progress: Progress::new(),
             ended: OnceLock::new(),
         });
         table.jobs.insert(job.clone());
-        table.jobs.expire(&self.shared.limits, now());
-        table.waiting.push_back((job.clone(), Box::new(work)));
-        if table.threads < self.shared.limits.threads {
-            table.threads += 1;
-            let shared = self.shared.clone();
-            std::thread::spawn(move || shared.run());
+        table.jobs.expire(limits, now());
+        let (client, size) = (new.client, new.size);
+        table.waiting.push(QueuedJob { job: job.clone(), client, size, work: Box::new(work) });
+        for (only_short, threads_max) in [(false, limits.threads), (true, 1)] {
+            let threads = &mut table.threads[usize::from(only_short)];
+            if *threads < threads_max && (size == JobSize::Short || !only_short) {
+                *threads += 1;
+                let shared = self.shared.clone();
+                std::thread::spawn(move || shared.run(only_short));
+            }
         }
-        self.shared.woken.notify_one();
+        // Not every thread may take it.
+        self.shared.woken.notify_all();
         Ok(job)
     }
 
@@ -191,13 +213,11 @@ impl Jobs {
         }
     }
 
-    /// Cancels a job. One that runs ends at its next stage; its answer, if it still comes, is dropped.
+    /// Cancels a job. One that runs ends at its next check.
     pub(crate) fn cancel(&self, job: &Job) {
         job.progress.cancel();
         let mut table = self.table();
-        let before = table.waiting.len();
-        table.waiting.retain(|(waiting, _)| waiting.id != job.id);
-        if table.waiting.len() < before {
+        if table.waiting.remove(job) {
             table.jobs.end(job, Ended::with(Err(ApiError::canceled())), JobState::Canceled);
         }
     }
@@ -228,20 +248,22 @@ impl Shared {
     }
 
     /// Answers waiting questions until there is none for a while.
-    fn run(&self) {
+    fn run(&self, only_short: bool) {
         loop {
             let mut table = self.table();
-            let Some((job, work)) = table.waiting.pop_front() else {
+            let Some(queued) = table.waiting.pop(only_short, &self.limits) else {
                 let waited =
                     self.woken.wait_timeout(table, IDLE).expect("no thread panics while it holds the lock");
                 table = waited.0;
-                if waited.1.timed_out() && table.waiting.is_empty() {
-                    table.threads -= 1;
+                // What waits may be for other threads, which take it; a new question starts threads again.
+                if waited.1.timed_out() && (only_short || table.waiting.is_empty()) {
+                    table.threads[usize::from(only_short)] -= 1;
                     return;
                 }
                 continue;
             };
             drop(table);
+            let QueuedJob { job, client, size, work } = queued;
             job.progress.set_state(JobState::Running);
             let outcome = answer(&job, work);
             let state = match &outcome {
@@ -252,8 +274,12 @@ impl Shared {
             let ended =
                 Ended::with(if state == JobState::Canceled { Err(ApiError::canceled()) } else { outcome });
             let mut table = self.table();
+            table.waiting.end(client, size);
             table.jobs.end(&job, ended, state);
             table.jobs.expire(&self.limits, now());
+            drop(table);
+            // The client's next one may run now, on any thread.
+            self.woken.notify_all();
         }
     }
 }
@@ -263,7 +289,8 @@ const IDLE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// A bug in one answer must not end the thread for all.
 fn answer(job: &Job, work: Work) -> Result<Answer, ApiError> {
-    catch_unwind(AssertUnwindSafe(|| work(&job.progress))).unwrap_or_else(|_| {
+    let work = || job.progress.run(work);
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         tracing::error!(job = %job.id, question = job.question, "answering panicked");
         Err(ApiError::new(ProblemKind::Internal, "answering failed; the log tells more"))
     })

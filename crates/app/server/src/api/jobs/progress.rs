@@ -1,10 +1,13 @@
 //! State, progress, and cancellation of a job.
 
 use crate::api::problem::ApiError;
+use laggard_parallel::{Canceled, Cancellation};
 use laggard_params::ReadProgress;
 use serde::Serialize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 /// The state of a job.
@@ -42,7 +45,9 @@ pub(crate) struct JobProgress {
 /// Progress of a running job.
 pub(crate) struct Progress {
     progress: watch::Sender<JobProgress>,
-    canceled: AtomicBool,
+    cancellation: Cancellation,
+    /// The same for what is awaited.
+    canceled: CancellationToken,
     events: AtomicU64,
 }
 
@@ -51,7 +56,8 @@ impl Progress {
         let progress = JobProgress { state: JobState::Waiting, stage: "waiting", done: 0, total: 0 };
         Progress {
             progress: watch::Sender::new(progress),
-            canceled: AtomicBool::new(false),
+            cancellation: Cancellation::default(),
+            canceled: CancellationToken::new(),
             events: AtomicU64::new(0),
         }
     }
@@ -76,11 +82,37 @@ impl Progress {
     /// # Errors
     /// When it is.
     pub(crate) fn check(&self) -> Result<(), ApiError> {
-        if self.canceled.load(Ordering::Relaxed) { Err(ApiError::canceled()) } else { Ok(()) }
+        if self.cancellation.is_canceled() { Err(ApiError::canceled()) } else { Ok(()) }
+    }
+
+    /// Does the work of the job, until it is canceled.
+    ///
+    /// # Errors
+    /// When it is, and those of the work.
+    pub(super) fn run<R>(&self, work: impl FnOnce(&Progress) -> Result<R, ApiError>) -> Result<R, ApiError> {
+        self.cancellation.run(|| work(self)).unwrap_or_else(|Canceled| Err(ApiError::canceled()))
+    }
+
+    /// Waits for something on this thread, which does not belong to the runtime.
+    ///
+    /// # Errors
+    /// When the job is canceled meanwhile, and those of what is awaited.
+    pub(crate) fn wait_for<T>(
+        &self,
+        handle: &Handle,
+        awaited: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        handle.block_on(async {
+            tokio::select! {
+                result = awaited => result,
+                () = self.canceled.cancelled() => Err(ApiError::canceled()),
+            }
+        })
     }
 
     pub(super) fn cancel(&self) {
-        self.canceled.store(true, Ordering::Relaxed);
+        self.cancellation.cancel();
+        self.canceled.cancel();
     }
 
     pub(super) fn set_state(&self, state: JobState) {
@@ -100,9 +132,5 @@ impl ReadProgress for Progress {
     fn events(&self, more: u64) {
         let so_far = self.events.fetch_add(more, Ordering::Relaxed) + more;
         self.done(so_far);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.canceled.load(Ordering::Relaxed)
     }
 }

@@ -32,6 +32,11 @@ struct Candidate {
 }
 
 impl TenantQueries {
+    /// Windows that may be read for the baseline of a window.
+    pub(super) fn baseline_candidates(&self, window: Window) -> impl Iterator<Item = Window> {
+        candidates(&self.store.view(), window).into_iter().map(|candidate| candidate.window)
+    }
+
     /// Diagnoses a window against the first candidate with enough requests; on its own if there is none. The report
     /// says which.
     pub(super) fn diagnose_with_earlier(

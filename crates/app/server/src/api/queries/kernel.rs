@@ -42,7 +42,7 @@ fn answer<Q: KernelQuestion>(query: Query<'_, Q>) -> Result<Work<Q::Output>, Api
         memory: GRAPH_BYTES_MAX,
         threads: threads(),
     };
-    Ok(Box::new(move |progress| {
+    Ok(Work::long(move |progress| {
         progress.stage("reading events", 0)?;
         let hosts = traces.checked(Q::read(&files.in_order(), &reading, progress), progress)?;
         progress.stage(Q::DECLARATION.stage, 0)?;

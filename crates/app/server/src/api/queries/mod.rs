@@ -21,10 +21,9 @@ pub(crate) use spans::TenantQueries;
 use super::answers::{Answer, Form, FormParameters};
 use super::data::blocking;
 use super::jobs::routes::{created, respond};
-use super::jobs::{Job, Jobs, Progress};
+use super::jobs::{Job, Jobs, NewJob, Progress};
 use super::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
-use crate::tenants::Tenant;
 use axum::response::Response;
 use laggard_params::{ParamsError, ReadError};
 use laggard_report::Output;
@@ -73,7 +72,6 @@ impl From<ReadError> for ApiError {
         match error {
             ReadError::Params(invalid) => ApiError::from(invalid),
             ReadError::Unreadable(reason) => ApiError::new(ProblemKind::Unreadable, reason),
-            ReadError::Stopped => ApiError::canceled(),
         }
     }
 }
@@ -81,13 +79,12 @@ impl From<ReadError> for ApiError {
 /// Makes a question a job, and waits for it if that is wanted.
 async fn submit(
     state: &AppState,
-    tenant: &Tenant,
-    question: &'static str,
+    new: NewJob<'_>,
     parameters: AnswerParameters,
     work: impl FnOnce(&Progress) -> Result<Answer, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let form = parameters.form()?;
-    let job = state.api.jobs.submit(&tenant.name, question, work)?;
+    let job = state.api.jobs.submit(new, work)?;
     if parameters.wait != Some(true) {
         return Ok(created(&job));
     }

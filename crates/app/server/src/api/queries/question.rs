@@ -3,8 +3,9 @@
 use super::body::QueryBody;
 use super::{AnswerParameters, submit};
 use crate::api::answers::Answer;
-use crate::api::jobs::Progress;
+use crate::api::client_id::ClientId;
 use crate::api::jobs::routes::JobCreated;
+use crate::api::jobs::{JobSize, NewJob, Progress};
 use crate::api::parameters;
 use crate::api::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
@@ -51,7 +52,24 @@ pub(super) struct Query<'a, P> {
 }
 
 /// The work of a job once its parameters are checked.
-pub(super) type Work<R> = Box<dyn FnOnce(&Progress) -> Result<R, ApiError> + Send>;
+pub(super) struct Work<R> {
+    size: JobSize,
+    answer: Box<dyn FnOnce(&Progress) -> Result<R, ApiError> + Send>,
+}
+
+impl<R> Work<R> {
+    /// Work that may take long.
+    pub(super) fn long(answer: impl FnOnce(&Progress) -> Result<R, ApiError> + Send + 'static) -> Work<R> {
+        Work::from_size(JobSize::Long, answer)
+    }
+
+    pub(super) fn from_size(
+        size: JobSize,
+        answer: impl FnOnce(&Progress) -> Result<R, ApiError> + Send + 'static,
+    ) -> Work<R> {
+        Work { size, answer: Box::new(answer) }
+    }
+}
 
 impl Question {
     /// Declares a question by its path below `/api/v1/`, a summary, and the function that checks the parameters and
@@ -70,9 +88,10 @@ impl Question {
                                   Extension(tenant): Extension<Arc<Tenant>>,
                                   parameters::Query(parameters): parameters::Query<AnswerParameters>,
                                   QueryBody { params, uploads }: QueryBody<P>| {
-            let work = prepare(Query { params, uploads, state: &state, tenant: &tenant })?;
-            let answer = move |progress: &Progress| work(progress).map(Answer::from_report);
-            submit(&state, &tenant, name, parameters, answer).await
+            let Work { size, answer } = prepare(Query { params, uploads, state: &state, tenant: &tenant })?;
+            let new = NewJob { tenant: &tenant.name, client: ClientId::current(), question: name, size };
+            let answer = move |progress: &Progress| answer(progress).map(Answer::from_report);
+            submit(&state, new, parameters, answer).await
         };
         let operation = OperationBuilder::new()
             .operation_id(Some(name.replace('/', "_")))

@@ -93,7 +93,7 @@ fn path(query: Query<'_, RecordingQuery<KernelPathParams>>) -> Result<Work<Kerne
         return Err(ApiError::invalid("peer is of recordings/diagnose"));
     }
     let trace = trace(query.tenant, &ids.recording)?;
-    Ok(Box::new(move |progress| {
+    Ok(Work::long(move |progress| {
         progress.stage("reading events", 0)?;
         recorded_path(&trace, &params, threads(), progress).map_err(ApiError::from)
     }))
@@ -105,7 +105,7 @@ fn diagnose(
     let RecordingQuery { ids, params } = query.params;
     let culprit = trace(query.tenant, &ids.recording)?;
     let peer = ids.peer.as_deref().map(|id| trace(query.tenant, id)).transpose()?;
-    Ok(Box::new(move |progress| {
+    Ok(Work::long(move |progress| {
         progress.stage("reading events", 0)?;
         recorded_comparison((&culprit, peer.as_ref()), &params, threads(), progress).map_err(ApiError::from)
     }))

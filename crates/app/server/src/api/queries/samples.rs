@@ -30,7 +30,7 @@ pub(super) fn questions() -> Vec<Question> {
 fn answer<Q: SampleQuestion>(query: Query<'_, SampleQuery<Q>>) -> Result<Work<Q::Output>, ApiError> {
     let settings = query.params.params.settings(&query.params.windows)?;
     let source = SampleSource::from_query(query)?;
-    Ok(Box::new(move |progress| {
+    Ok(Work::long(move |progress| {
         let samples = source.read(progress)?;
         progress.stage(Q::DECLARATION.stage, 0)?;
         Q::answer(settings, samples).map_err(ApiError::from)

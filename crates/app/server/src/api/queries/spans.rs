@@ -3,7 +3,7 @@
 use super::{Body, Query, Question, Work};
 use crate::api::cache::RequestCache;
 use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
-use crate::api::jobs::Progress;
+use crate::api::jobs::{JobSize, Progress};
 use crate::api::parameters::now;
 use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
@@ -17,6 +17,9 @@ use laggard_report::{Comparison, InputFacts, Report, SystemEvent};
 use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
+
+/// A question about at most so many spans takes some tenths of a second.
+const SHORT_SPANS_MAX: u64 = 300_000;
 
 pub(super) fn questions() -> [Question; 2] {
     [
@@ -32,9 +35,15 @@ fn diagnose(query: Query<'_, DiagnoseParams>) -> Result<Work<Report>, ApiError> 
     let mut tenant_queries = TenantQueries::of(query.state, query.tenant);
     tenant_queries.declared = query.params.events(now());
     if query.params.baseline_is_automatic(&settings) {
-        return Ok(Box::new(move |progress| tenant_queries.diagnose_with_earlier(settings, progress)));
+        let window = Window { since: settings.since, until: settings.until };
+        let windows = tenant_queries.baseline_candidates(window).chain([window]);
+        let size = tenant_queries.size_of(windows);
+        return Ok(Work::from_size(size, move |progress| {
+            tenant_queries.diagnose_with_earlier(settings, progress)
+        }));
     }
-    Ok(Box::new(move |progress| tenant_queries.diagnose(&settings, progress)))
+    let size = tenant_queries.size_of(tenant_queries.windows(&settings));
+    Ok(Work::from_size(size, move |progress| tenant_queries.diagnose(&settings, progress)))
 }
 
 fn compare(query: Query<'_, CompareParams>) -> Result<Work<Comparison>, ApiError> {
@@ -43,7 +52,8 @@ fn compare(query: Query<'_, CompareParams>) -> Result<Work<Comparison>, ApiError
     query.params.settings()?;
     let tenant_queries = TenantQueries::of(query.state, query.tenant);
     let params = query.params;
-    Ok(Box::new(move |progress| tenant_queries.compare(&params, windows, progress)))
+    let size = tenant_queries.size_of(windows);
+    Ok(Work::from_size(size, move |progress| tenant_queries.compare(&params, windows, progress)))
 }
 
 fn no_files<Q>(query: &Query<'_, Q>) -> Result<(), ApiError> {
@@ -78,6 +88,13 @@ impl TenantQueries {
         }
     }
 
+    /// How much work a question about some windows is.
+    fn size_of(&self, windows: impl IntoIterator<Item = Window>) -> JobSize {
+        let view = self.store.view();
+        let spans = windows.into_iter().map(|window| view.spans_within(window.since, window.until));
+        if spans.sum::<u64>() <= SHORT_SPANS_MAX { JobSize::Short } else { JobSize::Long }
+    }
+
     /// The requests of some windows, and of others that lie in the same slices; each slice once.
     pub(crate) fn requests(
         &self,
@@ -87,7 +104,7 @@ impl TenantQueries {
         progress.stage("reading requests", windows.len() as u64)?;
         let mut all: Vec<Arc<RequestSlice>> = Vec::new();
         for (window, done) in windows.iter().zip(1..) {
-            for slice in self.handle.block_on(slices(&self.store, *window))? {
+            for slice in progress.wait_for(&self.handle, slices(&self.store, *window))? {
                 if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
                     all.push(slice);
                 }
@@ -98,13 +115,10 @@ impl TenantQueries {
         Ok(merge_slices(&self.cache, all))
     }
 
-    pub(crate) fn diagnose(
-        &self,
-        settings: &DiagnoseSettings,
-        progress: &Progress,
-    ) -> Result<Report, ApiError> {
+    /// The windows that a diagnosis reads.
+    fn windows(&self, settings: &DiagnoseSettings) -> Vec<Window> {
         let window = Window { since: settings.since, until: settings.until };
-        let windows = match settings.baseline {
+        match settings.baseline {
             BaselineChoice::None => vec![window],
             BaselineChoice::Within { since, until } => vec![window, Window { since, until }],
             BaselineChoice::Rest => {
@@ -112,8 +126,16 @@ impl TenantQueries {
                 let (since, until) = view.around(window.since, window.until, REST_SPANS_MAX);
                 vec![Window { since, until }]
             }
-        };
-        let requests = self.requests(&windows, progress)?;
+        }
+    }
+
+    pub(crate) fn diagnose(
+        &self,
+        settings: &DiagnoseSettings,
+        progress: &Progress,
+    ) -> Result<Report, ApiError> {
+        let window = Window { since: settings.since, until: settings.until };
+        let requests = self.requests(&self.windows(settings), progress)?;
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
         let events = self.events.around(window).into_iter().chain(self.declared.iter().cloned());

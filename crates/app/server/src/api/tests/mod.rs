@@ -172,7 +172,7 @@ fn shop() -> Batch {
             trace,
             2,
             Some(1),
-            ("web", "query", SpanKind::Client),
+            ("web", "query", SpanKind::ClientId),
             (web, within.1, within.2, within.3),
         ));
         batch.span(&span(trace, 3, Some(2), ("db", "read", SpanKind::Server), within));

@@ -4,6 +4,7 @@ use super::*;
 use crate::objectives::{ObjectiveFigures, Objectives, evaluate_tenant, finish};
 use crate::settings::ObjectiveSettings;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 const MINUTE: i64 = 60 * SECOND;
 
@@ -38,7 +39,7 @@ fn restarted(server: &TestServer, objective: ObjectiveSettings) -> Arc<Objective
         &settings.check().unwrap(),
         state.tenants.clone(),
         state.alerts.clone(),
-        state.api.queries.clone(),
+        Arc::new(Semaphore::new(2)),
         state.stopping.clone(),
     )
 }

@@ -1,7 +1,12 @@
 //! Questions, at once and as jobs.
 
 use super::*;
+use crate::api::ApiError;
+use crate::api::client_id::ClientId;
+use crate::api::jobs::{JobLimits, JobSize, NewJob, Progress};
 use serde_json::json;
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The slow half of an hour against the quiet one before.
@@ -101,19 +106,27 @@ async fn a_job_is_followed_fetched_and_listed() {
     assert_eq!(server.ok(&href).await["state"], "done", "what has ended stays as it ended");
 }
 
+/// Lets jobs occupy all threads until the sender is dropped.
+fn occupy_threads(server: &TestServer) -> Sender<()> {
+    let (end, ended) = channel::<()>();
+    let ended = Arc::new(Mutex::new(ended));
+    for number in 0..=JobLimits::default().threads as u64 {
+        let ended = ended.clone();
+        let work = move |_: &Progress| {
+            let _ = ended.lock().unwrap().recv();
+            Err(ApiError::invalid("enough"))
+        };
+        let client = ClientId::from_number(number);
+        let new = NewJob { tenant: "default", client, question: "diagnose", size: JobSize::Short };
+        server.state.api.jobs.submit(new, work).unwrap();
+    }
+    end
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiting_job_can_be_canceled() {
     let server = TestServer::with_shop().await;
-    let (end, ended) = std::sync::mpsc::channel::<()>();
-    let ended = Arc::new(std::sync::Mutex::new(ended));
-    for _ in 0..2 {
-        let ended = ended.clone();
-        let work = move |_: &super::super::jobs::Progress| {
-            let _ = ended.lock().unwrap().recv();
-            Err(super::super::ApiError::invalid("enough"))
-        };
-        server.state.api.jobs.submit("default", "diagnose", work).unwrap();
-    }
+    let end = occupy_threads(&server);
     let created = server.post("/api/v1/diagnose", window()).await.json();
     let href = created["href"].as_str().unwrap();
     server.get(&format!("{href}/result")).await.problem(409);
@@ -126,16 +139,7 @@ async fn a_waiting_job_can_be_canceled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disconnect_cancels_the_job() {
     let server = TestServer::with_shop().await;
-    let (end, ended) = std::sync::mpsc::channel::<()>();
-    let ended = Arc::new(std::sync::Mutex::new(ended));
-    for _ in 0..2 {
-        let ended = ended.clone();
-        let work = move |_: &super::super::jobs::Progress| {
-            let _ = ended.lock().unwrap().recv();
-            Err(super::super::ApiError::invalid("enough"))
-        };
-        server.state.api.jobs.submit("default", "diagnose", work).unwrap();
-    }
+    let end = occupy_threads(&server);
     let waiting = server.post("/api/v1/diagnose?wait=true", window());
     assert!(tokio::time::timeout(Duration::from_millis(200), waiting).await.is_err());
     assert_eq!(server.ok("/api/v1/jobs").await["jobs"][0]["state"], "cancelled");
