@@ -11,6 +11,17 @@ impl View {
         self.traces().filter(|segment| segment.meets(since, until)).map(|segment| segment.spans).sum()
     }
 
+    /// Spans that a window itself has, if those of each slice are spread evenly over its time.
+    pub fn spans_estimated(&self, since: Timestamp, until: Timestamp) -> u64 {
+        let part = |segment: &Segment| {
+            let (first, last) = (segment.first().unix_ns(), segment.last().unix_ns());
+            let shared = last.min(until.unix_ns()).saturating_sub(first.max(since.unix_ns())) as f64;
+            let length = last.saturating_sub(first).max(1) as f64;
+            (segment.spans as f64 * (shared / length).clamp(0.0, 1.0)).round() as u64
+        };
+        self.traces().filter(|segment| segment.meets(since, until)).map(part).sum()
+    }
+
     /// A window around another that is stored in no more than `spans_max` spans: the slices nearest to it, entirely; all
     /// that is stored if that is less. The window itself is always part of it.
     pub fn around(&self, since: Timestamp, until: Timestamp, spans_max: u64) -> (Timestamp, Timestamp) {

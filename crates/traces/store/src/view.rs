@@ -75,14 +75,6 @@ impl View {
         }
     }
 
-    /// Spans of requests in the segments that may hold some of a window: no fewer than [`View::requests`] reads for it.
-    pub fn spans_near(&self, since: Timestamp, until: Timestamp) -> u64 {
-        let segments = self.manifest.segments.iter();
-        let nearby =
-            segments.filter(|segment| segment.kind == SegmentKind::Traces && segment.meets(since, until));
-        nearby.map(|segment| segment.spans).sum()
-    }
-
     /// Segments with spans whose number is at least this, those of compaction included. All of them for 0, and for a number
     /// that this store has not reached: then it is another store.
     pub fn written_from(&self, number: u64) -> WrittenSegments {

@@ -64,7 +64,7 @@ impl StoreReader {
 
     /// Spans of the segments that meet a window.
     pub(super) fn spans(&self, window: Window) -> u64 {
-        self.view.spans_near(window.since, window.until)
+        self.view.spans_within(window.since, window.until)
     }
 
     fn all(&self, windows: &[Window]) -> Result<Vec<Arc<RequestSlice>>, ReadError> {

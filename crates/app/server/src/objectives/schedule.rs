@@ -100,7 +100,7 @@ impl EvaluationRun<'_> {
         let started = Instant::now();
         while let Some(PendingBlock { block, objectives }) = self.of_tenant.next_pending() {
             let (since, until) = (block.since(), block.until());
-            let spans = reader.view.spans_near(since, until);
+            let spans = reader.view.spans_within(since, until);
             let slices = match spans <= SPANS_MAX {
                 true => Some(reader.slices(since, until)?),
                 false => {
@@ -132,7 +132,7 @@ impl EvaluationRun<'_> {
         let suspects = suspects(&active);
         let last = Block::at(self.at);
         let mut blocks = last.plus(-blocks_of(HOUR))..=last;
-        if reader.view.spans_near(blocks.start().since(), last.until()) > CAUSE_SPANS_MAX {
+        if reader.view.spans_within(blocks.start().since(), last.until()) > CAUSE_SPANS_MAX {
             blocks = last.plus(-1)..=last;
         }
         let since = blocks.start().since();

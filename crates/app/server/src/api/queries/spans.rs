@@ -18,8 +18,9 @@ use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// A question about at most so many spans takes some tenths of a second.
+/// A question about at most so many spans takes some tenths of a second, if the slices that they are in have at most so many.
 const SHORT_SPANS_MAX: u64 = 300_000;
+const SHORT_READ_SPANS_MAX: u64 = 5_000_000;
 
 pub(super) fn questions() -> [Question; 2] {
     [
@@ -91,8 +92,13 @@ impl TenantQueries {
     /// How much work a question about some windows is.
     fn size_of(&self, windows: impl IntoIterator<Item = Window>) -> JobSize {
         let view = self.store.view();
-        let spans = windows.into_iter().map(|window| view.spans_within(window.since, window.until));
-        if spans.sum::<u64>() <= SHORT_SPANS_MAX { JobSize::Short } else { JobSize::Long }
+        let (mut spans, mut read) = (0, 0);
+        for Window { since, until } in windows {
+            spans += view.spans_estimated(since, until);
+            read += view.spans_within(since, until);
+        }
+        let is_short = spans <= SHORT_SPANS_MAX && read <= SHORT_READ_SPANS_MAX;
+        if is_short { JobSize::Short } else { JobSize::Long }
     }
 
     /// The requests of some windows, and of others that lie in the same slices; each slice once.

@@ -139,6 +139,11 @@ async fn the_size_of_a_window_is_known_without_reading_it() {
     assert_eq!(view.spans_within(hours(0), hours(5)), 6);
     assert_eq!(view.spans_within(hours(2), hours(3)), 2);
     assert_eq!(view.spans_within(hours(7), hours(9)), 0);
+    assert_eq!(view.spans_estimated(hours(0), hours(5)), 6, "all of each slice");
+    let (first, last) = view.extent().expect("there are spans");
+    let middle = first.plus(Nanos::from_ns(last.since(first).magnitude().ns() / 2));
+    assert!(view.spans_estimated(middle, last) < 6, "part of a slice");
+    assert_eq!(view.spans_estimated(hours(7), hours(9)), 0);
     assert_eq!(view.around(hours(3), hours(3), 100), (hours(0), hours(5)), "all there is");
     assert_eq!(view.around(hours(3), hours(3), 3), (hours(2), hours(4)), "the nearest on either side");
     assert_eq!(view.around(hours(3), hours(4), 0), (hours(3), hours(4)), "the window itself in any case");
