@@ -15,9 +15,10 @@ impl View {
     pub fn spans_estimated(&self, since: Timestamp, until: Timestamp) -> u64 {
         let part = |segment: &Segment| {
             let (first, last) = (segment.first().unix_ns(), segment.last().unix_ns());
-            let shared = last.min(until.unix_ns()).saturating_sub(first.max(since.unix_ns())) as f64;
-            let length = last.saturating_sub(first).max(1) as f64;
-            (segment.spans as f64 * (shared / length).clamp(0.0, 1.0)).round() as u64
+            let shared = last.min(until.unix_ns()).saturating_sub(first.max(since.unix_ns()));
+            // A slice of one instant is shared entirely.
+            let share = (shared as f64 + 1.0) / (last.saturating_sub(first) as f64 + 1.0);
+            (segment.spans as f64 * share.clamp(0.0, 1.0)).round() as u64
         };
         self.traces().filter(|segment| segment.meets(since, until)).map(part).sum()
     }
