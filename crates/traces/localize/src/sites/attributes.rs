@@ -51,6 +51,8 @@ pub struct AttributeTest {
     pub requests: u64,
     /// Those with the value.
     pub requests_with: u64,
+    /// Requests that are not hit and have any value of the attribute: one of a service has none for requests that do not meet it.
+    pub others_with_any: u64,
     /// Probability that by chance as many affected requests have the value, given the others of the same time.
     pub p_value: f64,
 }
@@ -68,10 +70,9 @@ impl AttributeTest {
         self.hits_with as f64 / self.hits.max(1) as f64
     }
 
-    /// Share of the other requests with the value, 0..1.
+    /// Share of the other requests with the value, among those with any value of the attribute, 0..1.
     fn other_share(&self) -> f64 {
-        let others = self.requests - self.hits;
-        (self.requests_with - self.hits_with) as f64 / others.max(1) as f64
+        (self.requests_with - self.hits_with) as f64 / self.others_with_any.max(1) as f64
     }
 
     /// Whether the value sets the requests that are hit apart from the others, given its p-value adjusted for all tests.
@@ -82,13 +83,27 @@ impl AttributeTest {
     }
 }
 
-/// Tests every value that neither nearly all nor nearly no requests have. `requests` are in order of start; `sets` hold
-/// values, each ascending. `O(R · A + B² · V)` for R requests of A attributes, B ≤ 200 blocks and V tested values.
-pub fn attribute_tests(requests: &[AttributedRequest], sets: &[Vec<u32>]) -> Vec<AttributeTest> {
+/// Tests every value that nearly no requests have, nor nearly all that have any value of its attribute. `requests` are in order of
+/// start; `sets` hold values, each ascending; `attributes` is the attribute of each value. `O(R · A + B² · V)` for R requests of A attributes, B ≤ 200 blocks and V tested values.
+pub fn attribute_tests(
+    requests: &[AttributedRequest],
+    sets: &[Vec<u32>],
+    attributes: &[u32],
+) -> Vec<AttributeTest> {
     let counts = Counts::of(requests, sets);
+    // A request that meets several values of one attribute, as versions of a service that both took part, counts once.
+    let any_sets: Vec<Vec<u32>> = (sets.iter())
+        .map(|set| {
+            let mut any: Vec<u32> = set.iter().map(|&value| attributes[value as usize]).collect();
+            any.sort_unstable();
+            any.dedup();
+            any
+        })
+        .collect();
+    let any = Counts::of(requests, &any_sets);
     let hits: u64 = requests.iter().map(|request| u64::from(request.is_hit)).sum();
     let total = requests.len() as u64;
-    let tested = counts.tested(total);
+    let tested = counts.tested(total, |value| any.all(attributes[value as usize]));
     let length = requests.len().div_ceil(BLOCKS_MAX).max(BLOCK_REQUESTS_MIN);
     let mut expected = vec![Vec::new(); tested.len()];
     let mut observed = vec![0.0; tested.len()];
@@ -109,6 +124,10 @@ pub fn attribute_tests(requests: &[AttributedRequest], sets: &[Vec<u32>]) -> Vec
         hits_with: counts.hits(value),
         requests: total,
         requests_with: counts.all(value),
+        others_with_any: {
+            let attribute = attributes[value as usize];
+            any.all(attribute) - any.hits(attribute)
+        },
         p_value: upper_tail(&expected[at], observed[at]),
     };
     tested.iter().enumerate().map(test).collect()
@@ -141,10 +160,13 @@ impl Counts {
         self.hits[value as usize]
     }
 
-    fn tested(&self, total: u64) -> Vec<u32> {
-        let range = SHARE_MIN * total as f64..=(1.0 - SHARE_MIN) * total as f64;
-        let values = self.all.iter().zip(0..);
-        values.filter(|(count, _)| range.contains(&(**count as f64))).map(|(_, value)| value).collect()
+    /// `with_any`: requests with any value of the attribute of a value.
+    fn tested(&self, total: u64, with_any: impl Fn(u32) -> u64) -> Vec<u32> {
+        let is_tested = |&(count, value): &(&u64, u32)| {
+            let (count, with_any) = (*count as f64, with_any(value) as f64);
+            (SHARE_MIN * total as f64..=(1.0 - SHARE_MIN) * with_any).contains(&count)
+        };
+        self.all.iter().zip(0..).filter(is_tested).map(|(_, value)| value).collect()
     }
 }
 
@@ -296,5 +318,47 @@ fn suspect(site: &UnevenSite, culprit: &Culprit) -> SiteSuspect {
         factor: culprit.factor,
         hit: site.requests.clone(),
         is_end_unknown: matches!(site.site, Site::Link { .. }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests of 600 requests of which every third is hit; `set` is the set of a request by its number. Values 0 and 1 are of one
+    /// attribute, 2 of another.
+    fn tests(sets: &[Vec<u32>], set: impl Fn(u32) -> u32) -> Vec<AttributeTest> {
+        let request = |number: u32| AttributedRequest { is_hit: number % 3 == 0, set: set(number) };
+        let requests: Vec<AttributedRequest> = (0..600).map(request).collect();
+        attribute_tests(&requests, sets, &[0, 0, 1])
+    }
+
+    fn distinctive(tests: &[AttributeTest]) -> Vec<u32> {
+        let settings = AttributeSettings::default();
+        let named = tests.iter().filter(|test| test.is_distinctive(test.p_value, &settings));
+        named.map(|test| test.value).collect()
+    }
+
+    #[test]
+    fn a_value_of_the_requests_that_are_hit_is_distinctive() {
+        let found = tests(&[vec![0], vec![1]], |number| u32::from(number % 3 != 0));
+        assert_eq!(distinctive(&found), [0]);
+        assert_eq!((found[0].hits_with, found[0].requests_with, found[0].others_with_any), (200, 200, 400));
+        let found = tests(&[vec![0], vec![1]], |number| number % 2);
+        assert_eq!(distinctive(&found), [0; 0], "hit or not");
+    }
+
+    #[test]
+    fn the_only_value_of_a_service_that_slow_requests_meet_is_not_distinctive() {
+        // All requests that meet the service have value 2, and only these are hit.
+        let found = tests(&[vec![0, 2], vec![0]], |number| u32::from(number % 3 != 0));
+        assert_eq!(distinctive(&found), [0; 0]);
+        // Nine in ten of them have value 0, whether they are hit or not.
+        let sets = [vec![0], vec![1], vec![]];
+        let found = tests(&sets, |number| match number % 3 {
+            2 => 2,
+            _ => u32::from(number % 30 < 3),
+        });
+        assert_eq!(distinctive(&found), [0; 0]);
     }
 }

@@ -82,6 +82,13 @@ impl AttributeValues {
         AttributeValues { sets: texts().map(number).collect(), values }
     }
 
+    /// The attribute of each value, as a number.
+    fn attributes(&self) -> Vec<u32> {
+        let same = |a: &AttributeValue, b: &AttributeValue| (&a.key, &a.service) == (&b.key, &b.service);
+        let numbered = self.values.chunk_by(same).zip(0..);
+        numbered.flat_map(|(values, number)| values.iter().map(move |_| number)).collect()
+    }
+
     /// Whether a set has a value.
     pub(super) fn has_value(&self, set: AttributeSetId, value: u32) -> bool {
         self.sets[set.index()].binary_search(&value).is_ok()
@@ -219,11 +226,12 @@ pub(super) fn name_attributes(suspects: &mut [Suspect], study: &SiteStudy, setti
     if values.values.is_empty() {
         return;
     }
+    let attributes = values.attributes();
     let tests: Vec<(usize, AttributeTest)> = (suspects.iter().enumerate())
         .flat_map(|(at, suspect)| {
             let requests: Vec<AttributedRequest> =
                 requests_of(suspect, study).into_iter().map(|(_, request)| request).collect();
-            attribute_tests(&requests, &values.sets).into_iter().map(move |test| (at, test))
+            attribute_tests(&requests, &values.sets, &attributes).into_iter().map(move |test| (at, test))
         })
         .collect();
     let p_values: Vec<f64> = tests.iter().map(|(_, test)| test.p_value).collect();
