@@ -162,7 +162,8 @@ impl Tenants {
         open.values().cloned().collect()
     }
 
-    fn find(&self, name: &str) -> Option<Arc<Tenant>> {
+    /// The tenant of this name, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Tenant>> {
         self.open.read().expect("no thread panics while it holds the lock").get(name).cloned()
     }
 }

@@ -1,4 +1,4 @@
-//! `/metrics`: metrics of the server itself, as OpenMetrics.
+//! `/metrics`: metrics of the server itself, as OpenMetrics or Prometheus's text.
 
 use super::parameters::now;
 use super::status::{is_ready, receivers};
@@ -6,44 +6,63 @@ use crate::alerts::AlertState;
 use crate::api::state::AppState;
 use crate::listen::ListenerFigures;
 use crate::operations::ProcessFigures;
+use crate::security::VisibleTenants;
 use crate::settings::Length;
 use crate::tenants::Tenant;
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::HeaderMap;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use laggard_model::Timestamp;
 use laggard_store::StoreState;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Metrics of the server itself, as OpenMetrics
+/// Metrics of the server itself
+///
+/// A token for some tenants gets the metrics of these, and none of the whole server.
 #[utoipa::path(
     get, path = "/metrics", tag = "server",
-    responses((status = 200, description = "OpenMetrics text, version 1.0.0", content_type = "application/openmetrics-text"))
+    responses((status = 200, description = "OpenMetrics 1.0.0 if `Accept` names it, else Prometheus's text 0.0.4", content(
+        (String = "text/plain"), (String = "application/openmetrics-text")
+    )))
 )]
-pub(crate) async fn metrics(State(state): State<AppState>) -> Response {
-    let tenants = state.tenants.all();
-    let mut response = text(&state, &tenants).into_response();
-    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+pub(crate) async fn metrics(
+    State(state): State<AppState>,
+    Extension(visible): Extension<VisibleTenants>,
+    headers: HeaderMap,
+) -> Response {
+    let format = ExpositionFormat::of_accepted(&headers);
+    let mut response = text(&state, &visible, format).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
     response
 }
 
-fn text(state: &AppState, tenants: &[Arc<Tenant>]) -> String {
-    let mut out = Exposition::default();
+fn text(state: &AppState, visible: &VisibleTenants, format: ExpositionFormat) -> String {
+    let mut out = Exposition { text: String::new(), format };
     out.family("laggard_build", Kind::Info, "Version of the program");
     out.sample("laggard_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     out.family("laggard_start_time_seconds", Kind::Gauge, "Start of the program since the Unix epoch");
     out.sample("laggard_start_time_seconds", &[], seconds(state.started));
-    received(&mut out, state);
-    connections(&mut out, state);
-    process(&mut out);
-    jobs(&mut out, state);
-    stores(&mut out, tenants);
-    alerts(&mut out, state);
-    objectives(&mut out, state);
+    if visible.are_all() {
+        received(&mut out, state);
+        connections(&mut out, state);
+        process(&mut out);
+        jobs(&mut out, state);
+    }
+    let mut tenants = state.tenants.all();
+    tenants.retain(|tenant| visible.contain(&tenant.name));
+    stores(&mut out, &tenants);
+    alerts(&mut out, state, visible);
+    if visible.are_all() {
+        notifications(&mut out, state);
+    }
+    objectives(&mut out, state, visible);
     out.end()
 }
 
@@ -134,8 +153,9 @@ fn jobs(out: &mut Exposition, state: &AppState) {
     out.sample("laggard_upload_bytes", &[], state.api.uploads.bytes() as f64);
 }
 
-fn alerts(out: &mut Exposition, state: &AppState) {
+fn alerts(out: &mut Exposition, state: &AppState, visible: &VisibleTenants) {
     let all: Vec<_> = (state.alerts.tenant_alerts.all().into_iter())
+        .filter(|(tenant, _)| visible.contain(tenant))
         .map(|(tenant, alerts)| (tenant, alerts.state().clone(), alerts.save_failures()))
         .collect();
     out.family("laggard_alerts", Kind::Gauge, "Alerts by state");
@@ -161,13 +181,13 @@ fn alerts(out: &mut Exposition, state: &AppState) {
     for (tenant, _, failures) in &all {
         out.sample("laggard_alert_unsaved", &[("tenant", tenant)], *failures as f64);
     }
-    notifications(out, state);
 }
 
-fn objectives(out: &mut Exposition, state: &AppState) {
+fn objectives(out: &mut Exposition, state: &AppState, visible: &VisibleTenants) {
     let now = now();
     let mut rows = Vec::new();
-    for (tenant, objectives) in state.objectives.all() {
+    let all = state.objectives.all();
+    for (tenant, objectives) in all.into_iter().filter(|(tenant, _)| visible.contain(tenant)) {
         for (index, objective) in objectives.settings().iter().enumerate() {
             rows.push((tenant.clone(), objective.name.clone(), objectives.figures(index, now).0));
         }
@@ -280,26 +300,60 @@ enum Kind {
     Info,
 }
 
-/// OpenMetrics text.
-#[derive(Default)]
+/// How metrics are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ExpositionFormat {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// Prometheus's text, version 0.0.4, for everything older.
+    Text,
+}
+
+impl ExpositionFormat {
+    /// The one that a client accepts. Prometheus lists both and prefers OpenMetrics.
+    fn of_accepted(headers: &HeaderMap) -> ExpositionFormat {
+        let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        match accepted
+            .flat_map(|value| value.split(','))
+            .any(|kind| kind.contains("application/openmetrics-text"))
+        {
+            true => ExpositionFormat::OpenMetrics,
+            false => ExpositionFormat::Text,
+        }
+    }
+
+    const fn content_type(self) -> &'static str {
+        match self {
+            ExpositionFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            ExpositionFormat::Text => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// The text of all metrics.
 struct Exposition {
     text: String,
+    format: ExpositionFormat,
 }
 
 impl Exposition {
     fn family(&mut self, name: &str, kind: Kind, help: &str) {
-        let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Info => "info",
+        // Only OpenMetrics has the type info, units, and names of counters without their suffix.
+        let is_open = self.format == ExpositionFormat::OpenMetrics;
+        let (kind, suffix) = match kind {
+            Kind::Counter => ("counter", "_total"),
+            Kind::Gauge => ("gauge", ""),
+            Kind::Info if is_open => ("info", "_info"),
+            Kind::Info => ("gauge", "_info"),
         };
-        let _ = writeln!(self.text, "# TYPE {name} {kind}");
+        let suffix = if is_open { "" } else { suffix };
+        let _ = writeln!(self.text, "# TYPE {name}{suffix} {kind}");
         for unit in ["seconds", "bytes"] {
-            if name.ends_with(&format!("_{unit}")) {
+            if is_open && name.ends_with(&format!("_{unit}")) {
                 let _ = writeln!(self.text, "# UNIT {name} {unit}");
             }
         }
-        let _ = writeln!(self.text, "# HELP {name} {help}.");
+        let _ = writeln!(self.text, "# HELP {name}{suffix} {help}.");
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
@@ -313,7 +367,9 @@ impl Exposition {
     }
 
     fn end(mut self) -> String {
-        self.text.push_str("# EOF\n");
+        if self.format == ExpositionFormat::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
         self.text
     }
 }
@@ -326,17 +382,49 @@ fn escaped(value: &str) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_text_follows_openmetrics() {
-        let mut out = Exposition::default();
+    fn written(format: ExpositionFormat) -> String {
+        let mut out = Exposition { text: String::new(), format };
+        out.family("laggard_build", Kind::Info, "Version");
+        out.sample("laggard_build_info", &[("version", "1")], 1.0);
         out.family("laggard_received_bytes", Kind::Counter, "Bytes of messages");
         out.sample("laggard_received_bytes_total", &[("receiver", "a\"b\\c\nd")], 1_768_208_400.0);
         out.family("laggard_jobs", Kind::Gauge, "Questions");
         out.sample("laggard_jobs", &[], 0.5);
-        let expected = "# TYPE laggard_received_bytes counter\n# UNIT laggard_received_bytes bytes\n\
+        out.end()
+    }
+
+    #[test]
+    fn the_text_follows_openmetrics() {
+        let expected = "# TYPE laggard_build info\n# HELP laggard_build Version.\nlaggard_build_info{version=\"1\"} 1\n\
+                      # TYPE laggard_received_bytes counter\n# UNIT laggard_received_bytes bytes\n\
                       # HELP laggard_received_bytes Bytes of messages.\n\
                       laggard_received_bytes_total{receiver=\"a\\\"b\\\\c\\nd\"} 1768208400\n\
                       # TYPE laggard_jobs gauge\n# HELP laggard_jobs Questions.\nlaggard_jobs 0.5\n# EOF\n";
-        assert_eq!(out.end(), expected);
+        assert_eq!(written(ExpositionFormat::OpenMetrics), expected);
+    }
+
+    #[test]
+    fn older_scrapers_get_the_text_of_prometheus() {
+        let expected = "# TYPE laggard_build_info gauge\n# HELP laggard_build_info Version.\n\
+                      laggard_build_info{version=\"1\"} 1\n# TYPE laggard_received_bytes_total counter\n\
+                      # HELP laggard_received_bytes_total Bytes of messages.\n\
+                      laggard_received_bytes_total{receiver=\"a\\\"b\\\\c\\nd\"} 1768208400\n\
+                      # TYPE laggard_jobs gauge\n# HELP laggard_jobs Questions.\nlaggard_jobs 0.5\n";
+        assert_eq!(written(ExpositionFormat::Text), expected);
+    }
+
+    #[test]
+    fn the_format_is_the_accepted_one() {
+        let format = |accept: Option<&'static str>| {
+            let accept = accept.map(|accept| (ACCEPT, HeaderValue::from_static(accept)));
+            ExpositionFormat::of_accepted(&accept.into_iter().collect())
+        };
+        // What Prometheus 2 sends.
+        let prometheus =
+            "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        assert_eq!(format(Some(prometheus)), ExpositionFormat::OpenMetrics);
+        for accept in [None, Some("*/*"), Some("text/plain")] {
+            assert_eq!(format(accept), ExpositionFormat::Text, "{accept:?}");
+        }
     }
 }

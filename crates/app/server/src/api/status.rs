@@ -4,6 +4,7 @@ use super::parameters::now;
 use super::trace::{LossRow, loss_rows};
 use crate::api::state::AppState;
 use crate::receive::Receiver;
+use crate::security::VisibleTenants;
 use crate::settings::ListenerKind;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -94,6 +95,7 @@ pub(crate) fn is_ready(state: &StoreState) -> bool {
 pub(crate) async fn status(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
+    Extension(visible): Extension<VisibleTenants>,
 ) -> Json<Status> {
     let store = tenant.store.state();
     let (alerts_firing, incidents_open) = {
@@ -119,8 +121,8 @@ pub(crate) async fn status(
         log_bytes: store.log_bytes,
         oldest_ns: store.oldest.map(Timestamp::unix_ns),
         newest_ns: store.newest.map(Timestamp::unix_ns),
-        receivers: receivers(&state),
-        losses: loss_rows(&state.receivers.losses()),
+        receivers: if visible.are_all() { receivers(&state) } else { Vec::new() },
+        losses: if visible.are_all() { loss_rows(&state.receivers.losses()) } else { BTreeMap::new() },
         alerts_firing,
         incidents_open,
     })

@@ -6,8 +6,8 @@ use super::origin::{crosses_sites, names_us};
 use super::sessions::Sessions;
 use super::tokens::{Tokens, bearer};
 use crate::listen::Peer;
-use crate::settings::{CheckedSettings, ListenerKind, TenantSettings};
-use crate::tenants::{Tenant, Tenants};
+use crate::settings::{CheckedSettings, CheckedToken, ListenerKind, TenantSettings, is_tenant_name};
+use crate::tenants::{Tenant, TenantError, Tenants};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -87,13 +87,45 @@ struct Entrance {
 
 async fn admit(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
     match entrance.check(request.method(), request.uri(), request.headers()).await {
-        Ok(tenant) => {
+        Ok(Admitted { tenant, visible }) => {
             if let Some(tenant) = tenant {
                 request.extensions_mut().insert(tenant);
             }
+            request.extensions_mut().insert(visible);
             next.run(request).await
         }
         Err(error) => entrance.refuse(&request, &error),
+    }
+}
+
+/// An admitted request.
+struct Admitted {
+    /// The tenant that it is about.
+    tenant: Option<Arc<Tenant>>,
+    visible: VisibleTenants,
+}
+
+/// Tenants whose data the sender of a request may see: an extension of every admitted request.
+#[derive(Clone, Debug)]
+pub(crate) struct VisibleTenants {
+    /// Only these; `None` for all.
+    only: Option<Arc<[String]>>,
+}
+
+impl VisibleTenants {
+    /// Those of a token: all without one, or if it names none.
+    pub(crate) fn from_token(token: Option<&CheckedToken>) -> VisibleTenants {
+        let named = token.map(|token| &token.tenants).filter(|tenants| !tenants.is_empty());
+        VisibleTenants { only: named.map(|tenants| tenants.as_slice().into()) }
+    }
+
+    /// Whether it may see all, and so figures of the whole server.
+    pub(crate) fn are_all(&self) -> bool {
+        self.only.is_none()
+    }
+
+    pub(crate) fn contain(&self, tenant: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == tenant))
     }
 }
 
@@ -111,18 +143,21 @@ impl Entrance {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Result<Option<Arc<Tenant>>, AdmissionError> {
+    ) -> Result<Admitted, AdmissionError> {
         self.check_origin(method, uri, headers)?;
         let needed = needed_permission(self.listener, method, uri.path());
         if needed == Permission::None {
-            return Ok(None);
+            return Ok(Admitted { tenant: None, visible: VisibleTenants { only: Some([].into()) } });
         }
         let caller = self.identify(headers)?;
         self.check_scope(&caller, needed)?;
-        if needed == Permission::ReadServer {
-            return Ok(None);
-        }
-        self.tenant(&caller, headers).await.map(Some)
+        let token = caller.token.map(|index| self.admission.tokens.at(index));
+        let visible = VisibleTenants::from_token(token);
+        let tenant = match needed {
+            Permission::ReadServer => None,
+            _ => Some(self.tenant(&caller, headers, needed).await?),
+        };
+        Ok(Admitted { tenant, visible })
     }
 
     fn check_origin(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), AdmissionError> {
@@ -164,7 +199,13 @@ impl Entrance {
         }
     }
 
-    async fn tenant(&self, caller: &Caller, headers: &HeaderMap) -> Result<Arc<Tenant>, AdmissionError> {
+    /// Only sending data creates a tenant.
+    async fn tenant(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        needed: Permission,
+    ) -> Result<Arc<Tenant>, AdmissionError> {
         let tenants = &self.admission.tenants;
         let settings = &self.admission.tenant_settings;
         if !settings.enabled {
@@ -179,7 +220,11 @@ impl Entrance {
         if !allowed.is_empty() && !allowed.iter().any(|known| known == name) {
             return Err(AdmissionError::OtherTenant);
         }
-        tenants.get(name).await.map_err(AdmissionError::Tenant)
+        match needed {
+            Permission::Write => tenants.get(name).await.map_err(AdmissionError::Tenant),
+            _ if !is_tenant_name(name) => Err(AdmissionError::Tenant(TenantError::Name)),
+            _ => tenants.find(name).ok_or(AdmissionError::UnknownTenant),
+        }
     }
 
     fn refuse(&self, request: &Request, error: &AdmissionError) -> Response {

@@ -19,6 +19,8 @@ pub(super) enum AdmissionError {
     OtherTenant,
     /// It names no tenant in this header, which it must.
     NoTenant(String),
+    /// It reads from a tenant that nothing was sent to.
+    UnknownTenant,
     /// It names a tenant that cannot be opened.
     Tenant(TenantError),
     /// It names another server.
@@ -36,6 +38,7 @@ impl AdmissionError {
             | AdmissionError::OtherHost
             | AdmissionError::CrossSite
             | AdmissionError::Tenant(TenantError::TooMany) => StatusCode::FORBIDDEN,
+            AdmissionError::UnknownTenant => StatusCode::NOT_FOUND,
             AdmissionError::NoTenant(_) | AdmissionError::Tenant(TenantError::Name) => {
                 StatusCode::BAD_REQUEST
             }
@@ -49,6 +52,9 @@ impl AdmissionError {
             AdmissionError::Scope(needed) => format!("this token does not allow {needed}"),
             AdmissionError::OtherTenant => "this token is not valid for this tenant".to_owned(),
             AdmissionError::NoTenant(header) => format!("name a tenant: {header}: NAME"),
+            AdmissionError::UnknownTenant => {
+                "there is no such tenant: the first data that is sent to it creates it".to_owned()
+            }
             AdmissionError::Tenant(error) => error.to_string(),
             AdmissionError::OtherHost => {
                 "unknown host name; add the names of this server to the setting `names`".to_owned()

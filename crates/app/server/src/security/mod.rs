@@ -8,6 +8,6 @@ mod origin;
 mod sessions;
 mod tokens;
 
-pub(crate) use admission::{Admission, protect};
+pub(crate) use admission::{Admission, VisibleTenants, protect};
 pub(crate) use headers::REPORT_POLICY;
 pub(crate) use login::routes as login_routes;

@@ -97,10 +97,19 @@ fn tenants_are_isolated() {
     assert_eq!(server.request("http", "POST", "/api/v1/flush", &[SHOP], "").status, 204);
     assert_eq!(get(&server, TRACE_PATH, &[READER, shop]).status, 200);
     assert_eq!(get(&server, TRACE_PATH, &[READER, other]).status, 404);
-    assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: third"]).status, 403, "there is no room");
     assert_eq!(get(&server, TRACE_PATH, &[READER, "X-Scope-OrgID: ../shop"]).status, 400);
+    assert!(!folder.path().join("data/tenants/other").exists(), "reading creates none");
+    assert_eq!(server.send_trace(TRACE, &[WRITER, other]).status, 200, "and takes nobody's room");
+    assert_eq!(server.send_trace(TRACE, &[WRITER, "X-Scope-OrgID: third"]).status, 403, "there is no more");
     assert!(!folder.path().join("data/tenants/third").exists());
-    assert_eq!(get(&server, "/metrics", &[READER]).status, 200, "figures are the server's");
+    let all = get(&server, "/metrics", &[READER]);
+    for name in ["laggard_received_requests_total{", "tenant=\"shop\"", "tenant=\"other\""] {
+        assert!(all.body.contains(name), "{name} is not in\n{}", all.body);
+    }
+    let own = get(&server, "/metrics", &[SHOP]);
+    assert!(own.body.contains("tenant=\"shop\"") && !own.body.contains("other"), "{}", own.body);
+    assert!(!own.body.contains("laggard_received"), "figures of the server: {}", own.body);
+    assert!(get(&server, "/api/v1/status", &[SHOP]).body.contains("\"receivers\":[]"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod recordings;
 mod server;
 
 use crate::api::state::AppState;
+use crate::security::VisibleTenants;
 use crate::settings::ServeSettings;
 use crate::tenants::Tenant;
 use axum::body::{Body, to_bytes};
@@ -79,7 +80,8 @@ impl TestServer {
         let settings = settings.check().unwrap();
         let state = crate::run::state(&settings, Vec::new(), CancellationToken::new()).await.unwrap();
         let tenant = state.tenants.only().await.unwrap();
-        let router = super::routes(state.clone()).layer(Extension(tenant.clone()));
+        let visible = VisibleTenants::from_token(None);
+        let router = super::routes(state.clone()).layer(Extension(tenant.clone())).layer(Extension(visible));
         TestServer { state, tenant, router, data }
     }
 
@@ -172,7 +174,7 @@ fn shop() -> Batch {
             trace,
             2,
             Some(1),
-            ("web", "query", SpanKind::ClientId),
+            ("web", "query", SpanKind::Client),
             (web, within.1, within.2, within.3),
         ));
         batch.span(&span(trace, 3, Some(2), ("db", "read", SpanKind::Server), within));

@@ -31,7 +31,8 @@ async fn answers_are_not_stored_by_caches() {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_openmetrics() {
     let server = TestServer::with_shop().await;
-    let answered = server.get("/metrics").await;
+    let request = Request::get("/metrics").header("accept", "application/openmetrics-text;version=1.0.0");
+    let answered = server.send(request.body(Body::empty()).unwrap()).await;
     assert!(answered.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
     let text = answered.text();
     assert!(text.ends_with("# EOF\n"));
