@@ -34,7 +34,7 @@ pub(crate) async fn metrics(
     Extension(visible): Extension<VisibleTenants>,
     headers: HeaderMap,
 ) -> Response {
-    let format = ExpositionFormat::of_accepted(&headers);
+    let format = ExpositionFormat::from_accepted(&headers);
     let mut response = text(&state, &visible, format).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
@@ -71,6 +71,7 @@ type Figure<F> = (&'static str, &'static str, F);
 
 type OfReceiver = fn(&super::status::ReceiverRow) -> u64;
 type OfListener = fn(&ListenerFigures) -> &AtomicU64;
+type CounterOfStore = fn(&StoreState) -> u64;
 type OfStore<'a> = dyn Fn(&StoreState) -> Option<f64> + 'a;
 
 fn received(out: &mut Exposition, state: &AppState) {
@@ -235,7 +236,7 @@ fn notifications(out: &mut Exposition, state: &AppState) {
 fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     let states: Vec<(&str, StoreState)> =
         tenants.iter().map(|tenant| (&*tenant.name, tenant.store.state())).collect();
-    let counters: [(&str, &str, fn(&StoreState) -> u64); 3] = [
+    let counters: [Figure<CounterOfStore>; 3] = [
         ("laggard_store_appended_spans", "Spans acknowledged since the store was opened", |state| {
             state.spans_appended
         }),
@@ -311,7 +312,7 @@ enum ExpositionFormat {
 
 impl ExpositionFormat {
     /// The one that a client accepts. Prometheus lists both and prefers OpenMetrics.
-    fn of_accepted(headers: &HeaderMap) -> ExpositionFormat {
+    fn from_accepted(headers: &HeaderMap) -> ExpositionFormat {
         let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         match accepted
             .flat_map(|value| value.split(','))
@@ -417,7 +418,7 @@ mod tests {
     fn the_format_is_the_accepted_one() {
         let format = |accept: Option<&'static str>| {
             let accept = accept.map(|accept| (ACCEPT, HeaderValue::from_static(accept)));
-            ExpositionFormat::of_accepted(&accept.into_iter().collect())
+            ExpositionFormat::from_accepted(&accept.into_iter().collect())
         };
         // What Prometheus 2 sends.
         let prometheus =

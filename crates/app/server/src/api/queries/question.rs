@@ -54,8 +54,13 @@ pub(super) struct Query<'a, P> {
 /// The work of a job once its parameters are checked.
 pub(super) struct Work<R> {
     size: JobSize,
-    answer: Box<dyn FnOnce(&Progress) -> Result<R, ApiError> + Send>,
+    answer: Box<dyn Answering<R>>,
 }
+
+/// A function that answers a question.
+trait Answering<R>: FnOnce(&Progress) -> Result<R, ApiError> + Send {}
+
+impl<R, F: FnOnce(&Progress) -> Result<R, ApiError> + Send> Answering<R> for F {}
 
 impl<R> Work<R> {
     /// Work that may take long.
