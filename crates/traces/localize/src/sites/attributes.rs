@@ -328,7 +328,7 @@ mod tests {
     /// The tests of 600 requests of which every third is hit; `set` is the set of a request by its number. Values 0 and 1 are of one
     /// attribute, 2 of another.
     fn tests(sets: &[Vec<u32>], set: impl Fn(u32) -> u32) -> Vec<AttributeTest> {
-        let request = |number: u32| AttributedRequest { is_hit: number % 3 == 0, set: set(number) };
+        let request = |number: u32| AttributedRequest { is_hit: number.is_multiple_of(3), set: set(number) };
         let requests: Vec<AttributedRequest> = (0..600).map(request).collect();
         attribute_tests(&requests, sets, &[0, 0, 1])
     }
