@@ -122,8 +122,9 @@ mod tests {
     #[test]
     fn an_exception_covers_one_file_and_one_rule() {
         let threads = "use std::thread;";
-        assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", threads), 0);
-        assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", "use std::fs;"), 1);
+        let excepted = "crates/base/numeric/src/robust_pca/stripes.rs";
+        assert_eq!(violations_of(excepted, threads), 0);
+        assert_eq!(violations_of(excepted, "use std::fs;"), 1);
         assert_eq!(violations_of("crates/traces/localize/src/gate.rs", threads), 1);
     }
 }
