@@ -17,7 +17,7 @@ const MOST: f64 = 0.5;
 pub(super) const DISK: f64 = 3.0;
 
 pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<CauseEvidence> {
-    if kernel.verdict != KernelVerdict::Slower {
+    if kernel.verdict != KernelVerdict::Slower || !may_be_calls_of_suspect(kernel) {
         return None;
     }
     let lead = report.suspects.iter().find(|suspect| suspect.stands_out)?;
@@ -37,6 +37,15 @@ pub(super) fn evidence(report: &Report, kernel: &KernelDiagnosis) -> Option<Caus
     let (_, weight) = supported(main, lead)?;
     let text = sentence(main, share.min(1.0));
     Some(CauseEvidence { class, weight, source: EvidenceSource::Kernel, text })
+}
+
+/// Share of the sample's executions that must be slower. A whole recording has many kinds of executions, and a few of the rarest
+/// differ by chance: in a recording of a slow link, 4 of 897.
+const SLOWER_SHARE_MIN: f64 = 0.02;
+
+/// Whether so many executions are slower that these may be the calls of a suspect.
+pub(crate) fn may_be_calls_of_suspect(kernel: &KernelDiagnosis) -> bool {
+    kernel.anomalous.len() as f64 >= SLOWER_SHARE_MIN * kernel.sample.executions as f64
 }
 
 /// The class that a wait supports, with its weight. What is slow on all replicas alike is not one machine, and threads of the same

@@ -9,7 +9,7 @@
 //!
 //! The weights and thresholds are not published ones; the manual lists them (`docs/manual/methods/combined.md`).
 
-mod kernel;
+pub(crate) mod kernel;
 pub(crate) mod samples;
 mod traces;
 

@@ -167,6 +167,20 @@ fn each_wait_in_the_kernel_supports_its_kind_of_cause() {
 }
 
 #[test]
+fn a_few_slow_executions_among_many_are_not_the_calls_of_a_suspect() {
+    let on_one = slow(three_replicas(), 1.0, &["a"]);
+    let mut found = kernel(&[(WaitCause::Timer, 1.0)]);
+    let supports = |found: &KernelDiagnosis| {
+        let cause = conclude(&on_one, None, Some(found)).unwrap();
+        cause.evidence.iter().any(|evidence| evidence.source == EvidenceSource::Kernel)
+    };
+    found.sample.executions = 50 * found.anomalous.len() as u64;
+    assert!(supports(&found));
+    found.sample.executions += 1;
+    assert!(!supports(&found));
+}
+
+#[test]
 fn a_client_that_waits_for_another_program_has_a_slow_dependency() {
     let mut client = slow(all_replicas(), 0.05, &[]);
     client.suspects[0].kind = "client".to_owned();

@@ -52,7 +52,7 @@ pub struct ControlGroup {
     pub path: String,
     /// Its CPU quota, if it has one.
     pub quota: Option<CpuQuota>,
-    /// Its counts when the recording began; `None` if it was not there.
+    /// Its counts when the recording began; `None` if it was not there, or if they are not known.
     pub before: Option<ThrottleCounts>,
     /// Its counts when the recording ended; `None` if it was no longer there.
     pub after: Option<ThrottleCounts>,

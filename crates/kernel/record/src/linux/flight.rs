@@ -121,7 +121,7 @@ impl FlightRecorder {
         let clock = |time: Timestamp| u64::try_from(time.unix_ns().saturating_sub(offset_ns)).unwrap_or(0);
         let interval = ClockInterval { from_ns: clock(since), to_ns: clock(until) };
         self.capture()?;
-        let head = facts::head(&self.buffer, &self.events, offset_ns, &GroupWatch::begin().end())?;
+        let head = facts::head(&self.buffer, &self.events, offset_ns, &GroupWatch::at_once())?;
         let folder = self.settings.folder.clone();
         let written = self.cut(interval).and_then(|(mut files, events)| {
             let mut pages: Vec<CpuPages<'_>> = files

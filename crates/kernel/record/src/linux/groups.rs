@@ -42,6 +42,14 @@ impl GroupWatch {
         watch
     }
 
+    /// State at one moment, for a recording that began earlier: how much of the kernel's counts belongs to it is not known, so all of
+    /// them do.
+    pub(super) fn at_once() -> HostSnapshot {
+        let mut snapshot = GroupWatch::begin().end();
+        snapshot.groups.iter_mut().for_each(|group| group.before = None);
+        snapshot
+    }
+
     /// Looks again after everything was recorded.
     pub(super) fn end(mut self) -> HostSnapshot {
         let end = self.threads();
@@ -206,6 +214,11 @@ mod tests {
         assert_eq!(old.path(text).as_deref(), Some("/b/c"));
         let unified = CpuHierarchy { number: 0, root: None, unified: true };
         assert_eq!(unified.path(text).as_deref(), Some("/d:e"));
+    }
+
+    #[test]
+    fn counts_before_a_recording_of_the_past_are_not_known() {
+        assert!(GroupWatch::at_once().groups.iter().all(|group| group.before.is_none()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::evidence::{attribute, compared_with, is_new, sides};
 use super::headline::{NAME_ROOM, quoted};
 use super::lead::{blamed, brief_onset, load, location, operation, requests_hit, times, widespread};
 use crate::cause::conclude;
+use crate::cause::kernel::may_be_calls_of_suspect;
 use crate::cause::samples::CpuOfCalls;
 use crate::present::events;
 use crate::times::Calendar;
@@ -282,11 +283,12 @@ impl Clauses<'_> {
 
     fn wait(&mut self, kernel: &KernelDiagnosis) {
         let certainty = match kernel.verdict {
-            KernelVerdict::Slower => Certainty::Shown,
+            KernelVerdict::Slower if may_be_calls_of_suspect(kernel) => Certainty::Shown,
             KernelVerdict::SlowerOverall => Certainty::Likely,
-            KernelVerdict::NothingFound | KernelVerdict::FewSlower | KernelVerdict::InsufficientData => {
-                return;
-            }
+            KernelVerdict::Slower
+            | KernelVerdict::NothingFound
+            | KernelVerdict::FewSlower
+            | KernelVerdict::InsufficientData => return,
         };
         self.add(ClauseKind::Wait, certainty, EvidenceSource::Kernel, kernel.headline.clone());
     }
