@@ -17,8 +17,15 @@ const REQUESTS_MAX: usize = 1_000;
 const CALLEE_SHARE_MIN: f64 = 0.1;
 /// With fewer calls without the callee, nothing is shown.
 const CALLS_MIN: usize = 5;
-/// Chance that calls without the callee take longer than the own time of those with it, up to which they do.
+/// Level of the tests of whether calls without the callee take longer than the own time of those with it, and less than the
+/// time of both.
 const LEVEL: f64 = 1e-3;
+
+/// Most requests of which the share of incomplete ones is counted.
+const COUNTED_MAX: usize = 20_000;
+/// Where times do not show whether calls were made, spans may have been lost of up to this times the share of requests that is
+/// incomplete.
+pub(crate) const LOST_FACTOR_MAX: f64 = 2.0;
 
 /// A caller, and one of its callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +39,7 @@ pub(crate) struct CallPair {
 struct CallerTimes {
     /// Own time of calls without the callee.
     without: Vec<f64>,
-    /// Own time of calls with the callee, and the same with the time of the callee.
+    /// Own time of calls with the callee, and what it would at least be without the callee's span: the time of no other callee.
     with: Vec<f64>,
     together: Vec<f64>,
 }
@@ -59,6 +66,28 @@ impl CallPair {
     }
 }
 
+/// The share of requests that are incomplete, within [0, 1]: of all or of those with a caller, whichever is larger.
+///
+/// Requests that make more calls lose a span more often, so among complete requests those that make a call become rarer by up
+/// to the share that is incomplete. A span without children is lost no more often than that either.
+pub(crate) fn incomplete_share(selected: &Selected<'_>, caller: OperationId) -> f64 {
+    let range = selected.range();
+    // Requests and how many of them are incomplete: all, and those with the caller.
+    let mut counts = [(0.0_f64, 0.0_f64); 2];
+    for index in spread_evenly(range.len(), COUNTED_MAX) {
+        let request = range.requests().request(range.first() + index);
+        if !selected.includes(&request) {
+            continue;
+        }
+        let has_caller = (0..request.calls()).any(|node| selected.operation(&request, node) == caller);
+        for (requests, incomplete) in &mut counts[..1 + usize::from(has_caller)] {
+            *requests += 1.0;
+            *incomplete += if request.is_complete() { 0.0 } else { 1.0 };
+        }
+    }
+    counts.iter().map(|(requests, incomplete)| incomplete / requests.max(1.0)).fold(0.0, f64::max)
+}
+
 impl CallerTimes {
     /// Whether the calls without the callee take the time of both.
     fn show_loss(&self) -> Option<bool> {
@@ -69,11 +98,12 @@ impl CallerTimes {
         if together < (1.0 + CALLEE_SHARE_MIN) * own {
             return None;
         }
-        if 2.0 * median_of(&self.without) <= own + together {
-            return Some(false);
-        }
-        let test = mann_whitney(&self.without, &self.with, Alternative::Greater);
-        (test.p_value <= LEVEL).then_some(true)
+        let was_lost = 2.0 * median_of(&self.without) > own + together;
+        let test = match was_lost {
+            true => mann_whitney(&self.without, &self.with, Alternative::Greater),
+            false => mann_whitney(&self.without, &self.together, Alternative::Less),
+        };
+        (test.p_value <= LEVEL).then_some(was_lost)
     }
 
     fn add(&mut self, pair: CallPair, selected: &Selected<'_>, request: &RequestView<'_>) {
@@ -84,16 +114,20 @@ impl CallerTimes {
                 continue;
             }
             let own = request.self_time()[node].ns() as f64;
-            let is_callee =
-                |&below: &usize| parents[below] == Some(node as u32) && operation(below) == pair.callee;
-            let mut callees = (node + 1..request.calls()).filter(is_callee).peekable();
-            if callees.peek().is_none() {
-                self.without.push(own);
-                continue;
+            let mut others = 0.0;
+            let mut is_called = false;
+            for below in (node + 1..request.calls()).filter(|&below| parents[below] == Some(node as u32)) {
+                match operation(below) == pair.callee {
+                    true => is_called = true,
+                    false => others += request.inclusive_time()[below].ns() as f64,
+                }
             }
-            let callee: f64 = callees.map(|below| request.inclusive_time()[below].ns() as f64).sum();
-            self.with.push(own);
-            self.together.push(own + callee);
+            if is_called {
+                self.with.push(own);
+                self.together.push(own.max(request.inclusive_time()[node].ns() as f64 - others));
+            } else {
+                self.without.push(own);
+            }
         }
     }
 }

@@ -68,7 +68,10 @@ fn shop_spans(from: usize, requests: usize, cart: impl Fn(usize, usize) -> Cart)
 
 /// Usual requests without some spans: `is_lost` is called with the number of the request, its pod, and the operation.
 fn shop_with_losses(from: usize, requests: usize, is_lost: impl Fn(usize, usize, &str) -> bool) -> Requests {
-    let text = shop_spans(from, requests, |_, _| Cart::Reads(1));
+    without_spans(&shop_spans(from, requests, |_, _| Cart::Reads(1)), from, is_lost)
+}
+
+fn without_spans(text: &str, from: usize, is_lost: impl Fn(usize, usize, &str) -> bool) -> Requests {
     let is_recorded = |line: &&str| {
         let mut words = line.split([' ', '@']);
         let request =
@@ -262,6 +265,19 @@ fn lost_spans_are_no_missing_calls() {
         let report = self::report(&one_pod, Some(&usual()));
         assert_ne!(report.verdict, Verdict::Suspects, "{lost}: {}", report.headline);
     }
+}
+
+/// Of requests that make a call, more lose a span with callees and are incomplete, so the call is rarer in complete ones.
+#[test]
+fn requests_with_more_spans_are_incomplete_more_often() {
+    let every_second = |request: usize, _: usize| Cart::Reads(u64::from(request.is_multiple_of(2)));
+    let text = shop_spans(5_000, 600, every_second);
+    let is_lost = |request: usize, _: usize, operation: &str| {
+        operation == "cart/get" && request.is_multiple_of(2) && request % 10 < 6
+    };
+    let window = without_spans(&text, 5_000, is_lost);
+    let report = self::report(&window, Some(&shop(0, 1_200, every_second)));
+    assert_ne!(report.verdict, Verdict::Suspects, "{}", report.headline);
 }
 
 #[test]

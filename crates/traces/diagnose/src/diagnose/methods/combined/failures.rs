@@ -8,7 +8,7 @@ use crate::diagnose::answer::{
     AffectedCategory, Evidence, HitFigures, RequestCounts, SurveyResult, Suspect, SuspectReplica,
 };
 use crate::diagnose::question::DiagnoseQuestion;
-use crate::lost_calls::CallPair;
+use crate::lost_calls::{CallPair, LOST_FACTOR_MAX, incomplete_share};
 use crate::outcome_fold::OutcomeFold;
 use crate::population::{Population, Selected};
 use laggard_engine::RequestView;
@@ -203,6 +203,13 @@ impl<'a> OutcomeStudy<'a> {
 
     /// Whether the calls that are missing were made, and their spans lost.
     fn were_lost(&self, change: &CallChange) -> bool {
+        let share = |side: &Outcomes<'_>| incomplete_share(&side.selected, change.caller);
+        let (incomplete, usually_incomplete) =
+            (share(&self.window), self.baseline.as_ref().map_or(0.0, share));
+        let missing = change.usual_rate - change.rate;
+        if missing <= incomplete - usually_incomplete {
+            return true;
+        }
         let pair = CallPair { caller: change.caller, callee: change.callees[0] };
         let trees = self.window.table.trees.iter().zip(&self.window.table.clean);
         let calling = trees.filter(|(tree, _)| tree.operation.contains(&pair.callee));
@@ -210,7 +217,7 @@ impl<'a> OutcomeStudy<'a> {
             calling.flat_map(|(_, requests)| requests.iter().map(|request| request.number)).collect();
         let without: Vec<u32> = change.hit.iter().map(|hit| hit.number).collect();
         let shown = pair.was_lost(&self.window.selected, &without, &with);
-        shown.unwrap_or(self.adapter.surveyed.survey.partial > 0)
+        shown.unwrap_or(missing <= LOST_FACTOR_MAX * incomplete)
     }
 
     fn failing(&self, rise: &ErrorRise) -> Suspect {
